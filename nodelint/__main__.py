@@ -1,0 +1,5 @@
+"""`python -m nodelint`."""
+
+from nodelint.cli import main
+
+main()

@@ -1,0 +1,103 @@
+"""What a rule says: a place, a sentence, and the edits that put it right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from nodelint.source import Node, Source
+
+Severity = Literal["error", "warning", "info"]
+Safety = Literal["safe", "unsafe"]
+
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A range of characters of one source: `start` inclusive, `end` exclusive, in code points."""
+
+    source: Source
+    start: int
+    end: int
+
+    def touches(self, other: Span) -> bool:
+        """Whether both share a character, or one lies inside the other or at its border while empty."""
+        if self.source is not other.source:
+            return False
+        if self.start == self.end or other.start == other.end:
+            return self.start <= other.end and other.start <= self.end
+        return self.start < other.end and other.start < self.end
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Characters `start` to `end` of a source's text, and what is to stand there instead."""
+
+    source: Source
+    start: int
+    end: int
+    text: str
+
+    @property
+    def span(self) -> Span:
+        return Span(self.source, self.start, self.end)
+
+
+@dataclass(frozen=True, slots=True)
+class Also:
+    """Another place that plays a part in a finding, and what part."""
+
+    at: Node | Span
+    message: str
+
+    @property
+    def span(self) -> Span:
+        return span_of(self.at)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is wrong.
+
+    `at` is where a user has to look. `severity` and `safety` default to the rule's own; a rule sets
+    them where one finding differs. `edits` are applied all or none; a finding without edits has no
+    fix. `also` names the other places that play a part. `covers` lists further nodes that this
+    finding explains: rules that give way to this one stay silent about them. `hint` is the way out
+    in words, for the user who cannot take the fix as it is (an upgrade, a choice).
+    """
+
+    at: Node | Span
+    message: str
+    severity: Severity | None = None
+    edits: Sequence[Edit] = ()
+    safety: Safety | None = None
+    also: Sequence[Also] = ()
+    covers: Sequence[Node] = ()
+    hint: str | None = None
+
+    @property
+    def span(self) -> Span:
+        return span_of(self.at)
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """A rule that could not judge: why, and whether trying again may help (`transient`)."""
+
+    at: Node | Span
+    reason: str
+    transient: bool = False
+
+    @property
+    def span(self) -> Span:
+        return span_of(self.at)
+
+
+Findings = Iterator[Finding | Skip]
+
+
+def span_of(at: Node | Span) -> Span:
+    """The characters that a node or a span stands for."""
+    return at if isinstance(at, Span) else Span(at.source, at.start, at.end)

@@ -1,0 +1,312 @@
+"""NodePool and EC2NodeClass as plain values, each holding the node it was read from.
+
+A field of the wrong type reads as absent, for the schema has reported it already. A scalar that
+holds a placeholder reads as `UNKNOWN`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from nodelint.source import UNKNOWN, Document, Node, Source, Unknown
+
+Text = str | Unknown
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One text of a list, with its place. Numbers and booleans of YAML are no texts and have `text` None."""
+
+    text: Text | None
+    node: Node
+
+
+@dataclass(frozen=True, slots=True)
+class RequirementLine:
+    """An entry of `spec.template.spec.requirements`, as it is written."""
+
+    node: Node
+    key: Text | None
+    operator: Text | None
+    values: tuple[Value, ...]
+    min_values: int | None
+
+    @property
+    def known(self) -> bool:
+        """Whether key, operator and every value can be judged: no placeholder, no wrong type."""
+        return (
+            isinstance(self.key, str)
+            and isinstance(self.operator, str)
+            and all(isinstance(v.text, str) for v in self.values)
+        )
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The values that are known texts."""
+        return tuple(v.text for v in self.values if isinstance(v.text, str))
+
+    @property
+    def key_node(self) -> Node:
+        """Where the key's value stands; the whole entry where there is none."""
+        return self.node.get("key") or self.node
+
+    @property
+    def values_node(self) -> Node:
+        """Where the list of values stands; the whole entry where there is none."""
+        return self.node.get("values") or self.node
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A key of a map of labels or tags with its value."""
+
+    key_node: Node
+    node: Node
+    key: Text
+    value: Text | None
+
+
+@dataclass(frozen=True, slots=True)
+class Taint:
+    """An entry of `taints` or `startupTaints`."""
+
+    node: Node
+    key: Text | None
+    value: Text | None
+    effect: Text | None
+
+
+@dataclass(frozen=True, slots=True)
+class SelectorTerm:
+    """An entry of a list of selector terms (`amiSelectorTerms` and the like)."""
+
+    node: Node
+    alias: Text | None
+    id: Text | None
+    name: Text | None
+    owner: Text | None
+    ssm_parameter: Text | None
+    tags: tuple[Label, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """`family@version` of an AMI selector term. A missing version is an empty text."""
+
+    family: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class ClassRef:
+    """`spec.template.spec.nodeClassRef` of a NodePool."""
+
+    node: Node
+    group: Text | None
+    kind: Text | None
+    name: Text | None
+
+
+@dataclass(eq=False)
+class Object:
+    """A Kubernetes object of one of Karpenter's kinds.
+
+    `partial` says that it may lack fields that are there after rendering: a Kustomize patch, or a
+    template in which whole lines are template code. What it lacks is never reported.
+    """
+
+    node: Node
+    document: Document
+    api_version: str
+    kind: str
+    partial: bool = False
+
+    @property
+    def source(self) -> Source:
+        return self.node.source
+
+    @property
+    def group(self) -> str:
+        return self.api_version.rpartition("/")[0]
+
+    @property
+    def version(self) -> str:
+        return self.api_version.rpartition("/")[2]
+
+    @property
+    def name_node(self) -> Node:
+        """Where to point at when the object as a whole is meant: its name, else its kind."""
+        return self.node.at("metadata", "name") or self.node.get("kind") or self.node
+
+    @cached_property
+    def name(self) -> Text | None:
+        return text(self.node.at("metadata", "name"))
+
+    @cached_property
+    def label(self) -> str:
+        """`NodePool/default`, for messages and skips."""
+        return f"{self.kind}/{self.name}" if isinstance(self.name, str) else self.kind
+
+
+class NodePool(Object):
+    """A NodePool of any served version."""
+
+    @cached_property
+    def requirements(self) -> tuple[RequirementLine, ...]:
+        return tuple(_requirement(n) for n in _items(self.node.at("spec", "template", "spec", "requirements")))
+
+    @cached_property
+    def requirements_node(self) -> Node | None:
+        return self.node.at("spec", "template", "spec", "requirements")
+
+    @cached_property
+    def template_labels(self) -> tuple[Label, ...]:
+        return _labels(self.node.at("spec", "template", "metadata", "labels"))
+
+    @cached_property
+    def taints(self) -> tuple[Taint, ...]:
+        return tuple(_taint(n) for n in _items(self.node.at("spec", "template", "spec", "taints")))
+
+    @cached_property
+    def startup_taints(self) -> tuple[Taint, ...]:
+        return tuple(_taint(n) for n in _items(self.node.at("spec", "template", "spec", "startupTaints")))
+
+    @cached_property
+    def class_ref(self) -> ClassRef | None:
+        node = self.node.at("spec", "template", "spec", "nodeClassRef")
+        if node is None or node.kind != "mapping":
+            return None
+        return ClassRef(node, text(node.get("group")), text(node.get("kind")), text(node.get("name")))
+
+    @cached_property
+    def weight(self) -> int | None:
+        node = self.node.at("spec", "weight")
+        value = node.value if node is not None and node.kind == "scalar" else None
+        return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+class EC2NodeClass(Object):
+    """An EC2NodeClass of any served version."""
+
+    @cached_property
+    def ami_family(self) -> Text | None:
+        return text(self.node.at("spec", "amiFamily"))
+
+    @cached_property
+    def ami_terms(self) -> tuple[SelectorTerm, ...]:
+        return self._terms("amiSelectorTerms")
+
+    @cached_property
+    def subnet_terms(self) -> tuple[SelectorTerm, ...]:
+        return self._terms("subnetSelectorTerms")
+
+    @cached_property
+    def security_group_terms(self) -> tuple[SelectorTerm, ...]:
+        return self._terms("securityGroupSelectorTerms")
+
+    def _terms(self, name: str) -> tuple[SelectorTerm, ...]:
+        return tuple(_term(n) for n in _items(self.node.at("spec", name)))
+
+
+class Retired(Object):
+    """A Provisioner or an AWSNodeTemplate, gone since Karpenter 0.33."""
+
+
+def parse_alias(value: str) -> Alias:
+    """Split `al2023@v20250403` at its first `@`, as the controller does."""
+    family, _, version = value.partition("@")
+    return Alias(family, version)
+
+
+def text(node: Node | None) -> Text | None:
+    """The text of a scalar node, `UNKNOWN` for a placeholder, None for anything else."""
+    if node is None or node.kind != "scalar":
+        return None
+    if isinstance(node.value, str) or node.value is UNKNOWN:
+        return node.value
+    return None
+
+
+def objects(source: Source) -> Iterator[Object]:
+    """Karpenter's objects for AWS in a source, those inside a `List` too.
+
+    Objects of other providers, of EKS Auto Mode and of other kinds are left out. An `apiVersion` in
+    a group or version that never had the kind still gives an object, so that it can be reported.
+    """
+    for document in source.documents:
+        if document.root is not None:
+            yield from _objects(document.root, document)
+
+
+_KINDS: dict[str, type[Object]] = {
+    "NodePool": NodePool,
+    "EC2NodeClass": EC2NodeClass,
+    "Provisioner": Retired,
+    "AWSNodeTemplate": Retired,
+}
+
+
+def _objects(node: Node, document: Document) -> Iterator[Object]:
+    if node.kind != "mapping":
+        return
+    kind, api_version = text(node.get("kind")), text(node.get("apiVersion"))
+    if not isinstance(kind, str) or not isinstance(api_version, str):
+        return
+    items = node.get("items")
+    if kind.endswith("List") and items is not None and items.kind == "sequence":
+        for item in items.items:
+            yield from _objects(item, document)
+        return
+    cls = _KINDS.get(kind)
+    group = api_version.rpartition("/")[0]
+    if cls is not None and group in ("karpenter.sh", "karpenter.k8s.aws"):
+        yield cls(node, document, api_version, kind, partial=document.templated)
+
+
+def _items(node: Node | None) -> list[Node]:
+    if node is None or node.kind != "sequence":
+        return []
+    return [item for item in node.items if item.kind == "mapping"]
+
+
+def _requirement(node: Node) -> RequirementLine:
+    values = node.get("values")
+    items = values.items if values is not None and values.kind == "sequence" else []
+    least = node.get("minValues")
+    count = least.value if least is not None and least.kind == "scalar" else None
+    return RequirementLine(
+        node=node,
+        key=text(node.get("key")),
+        operator=text(node.get("operator")),
+        values=tuple(Value(text(item), item) for item in items),
+        min_values=count if isinstance(count, int) and not isinstance(count, bool) else None,
+    )
+
+
+def _labels(node: Node | None) -> tuple[Label, ...]:
+    if node is None or node.kind != "mapping":
+        return ()
+    found = []
+    for entry in node.entries:
+        key = text(entry.key)
+        if key is not None:
+            found.append(Label(entry.key, entry.value, key, text(entry.value)))
+    return tuple(found)
+
+
+def _taint(node: Node) -> Taint:
+    return Taint(node, text(node.get("key")), text(node.get("value")), text(node.get("effect")))
+
+
+def _term(node: Node) -> SelectorTerm:
+    return SelectorTerm(
+        node=node,
+        alias=text(node.get("alias")),
+        id=text(node.get("id")),
+        name=text(node.get("name")),
+        owner=text(node.get("owner")),
+        ssm_parameter=text(node.get("ssmParameter")),
+        tags=_labels(node.get("tags")),
+    )
