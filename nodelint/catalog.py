@@ -1,0 +1,315 @@
+"""Instance types as immutable values, indexed by label.
+
+A set of instance types is one integer, bit i of which stands for the i-th name: a requirement is an OR of
+label values, a NodePool an AND of requirements. Columns and bit sets are built when first asked for.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from itertools import compress
+from types import MappingProxyType
+
+from nodelint.requirement import Requirement, well_known_since
+from nodelint.snapshot import Network, Snapshot, Source
+from nodelint.versions import DATA, NEWEST, Version
+
+OFFERING_KEYS = frozenset(
+    {
+        "karpenter.sh/capacity-type",
+        "karpenter.k8s.aws/capacity-reservation-id",
+        "karpenter.k8s.aws/capacity-reservation-interruptible",
+        "karpenter.k8s.aws/capacity-reservation-type",
+        "karpenter.k8s.aws/instance-tenancy",
+        "karpenter.k8s.aws/placement-group-id",
+        "karpenter.k8s.aws/placement-group-partition",
+        "topology.k8s.aws/zone-id",
+        "topology.kubernetes.io/region",
+        "topology.kubernetes.io/zone",
+    }
+)
+"""Well-known keys that are no property of an instance type: they vary by region, zone, offer or class."""
+
+OS = "kubernetes.io/os"
+ARCH = "kubernetes.io/arch"
+WINDOWS_BUILD = "node.kubernetes.io/windows-build"
+INSTANCE_TYPE = "node.kubernetes.io/instance-type"
+
+_POSSIBLE: dict[str, tuple[tuple[str, Version], ...]] = {
+    # From types.go: what the requirement of an instance type can list, and from which release on.
+    "karpenter.sh/capacity-type": (
+        ("on-demand", Version(1, 0, 0)),
+        ("spot", Version(1, 0, 0)),
+        ("reserved", Version(1, 3, 0)),
+    ),
+    "karpenter.k8s.aws/instance-tenancy": (("default", Version(1, 9, 0)), ("dedicated", Version(1, 9, 0))),
+}
+
+_ALWAYS_THERE = frozenset({"topology.kubernetes.io/region", "topology.kubernetes.io/zone"})
+
+
+class Catalog:
+    """Every instance type with the labels that one Karpenter release gives it.
+
+    `at` and `on_windows` give the same types as another release, or a class of a Windows family, sees them.
+    """
+
+    __slots__ = ("_columns", "_index", "_names", "_snapshot", "_values", "_version", "_windows_build")
+
+    def __init__(
+        self, snapshot: Snapshot, version: Version = NEWEST, windows_build: str | None = None
+    ) -> None:
+        self._snapshot = snapshot
+        self._version = version
+        self._windows_build = windows_build
+        self._names = tuple([row[0] for row in snapshot.rows])
+        self._index: dict[str, int] = {}
+        self._columns: dict[str, tuple[str | None, ...] | None] = {}
+        self._values: dict[str, dict[str, int]] = {}
+
+    @classmethod
+    def bundled(cls) -> Catalog:
+        """The catalogue that comes with nodelint; read once."""
+        return _bundled()
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Catalog:
+        """The catalogue of a snapshot file. Raises OSError, and SnapshotError for what it holds."""
+        with open(path, "rb") as file:
+            return cls(Snapshot.parse(file.read()))
+
+    def at(self, version: Version) -> Catalog:
+        """The catalogue as the controller of a release sees it.
+
+        A label that the release does not have yet is no label of any type: requirements on it are
+        ignored there, as those on any custom label are. Values that differed (the bandwidth table is
+        compiled in, Neuron names changed with 1.1.0) are those of the release.
+        """
+        return self if version == self._version else Catalog(self._snapshot, version, self._windows_build)
+
+    def on_windows(self, build: str) -> Catalog:
+        """The catalogue for a class of a Windows family (`build` such as `10.0.20348`).
+
+        amd64 types then run Windows, arm64 types no system at all, and every type has that Windows build.
+        """
+        return Catalog(self._snapshot, self._version, build)
+
+    @property
+    def version(self) -> Version:
+        """The release whose view this is."""
+        return self._version
+
+    @property
+    def origin(self) -> str:
+        """Where the facts come from, in a few words."""
+        return self._snapshot.origin
+
+    @property
+    def date(self) -> str:
+        """The day of the instance type facts, ISO 8601."""
+        return self._snapshot.date
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """Where each part of the facts comes from, with its day."""
+        return self._snapshot.sources
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all types, sorted."""
+        return self._names
+
+    @property
+    def all(self) -> int:
+        """The set of all types."""
+        return (1 << len(self._names)) - 1
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """The labels that types have, or could have, in this release."""
+        known = {key for key in self._snapshot.labels if self._has_label(key)}
+        return frozenset(known | {WINDOWS_BUILD})
+
+    @property
+    def offering_keys(self) -> frozenset[str]:
+        """See `OFFERING_KEYS`."""
+        return OFFERING_KEYS
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._positions()
+
+    def bit(self, name: str) -> int:
+        """The set that holds one type; empty where there is none of that name."""
+        position = self._positions().get(name)
+        return 0 if position is None else 1 << position
+
+    def names_in(self, bits: int) -> list[str]:
+        """The names of a set's types, sorted."""
+        return list(compress(self._names, map(int, reversed(f"{bits:b}"))))
+
+    def bits_of(self, names: Iterable[str]) -> int:
+        """The set of the types of these names; names that are unknown are passed over."""
+        bits = 0
+        for name in names:
+            bits |= self.bit(name)
+        return bits
+
+    def values(self, key: str) -> Mapping[str, int]:
+        """The values of a label, each with the set of its types, in the order of the types' names."""
+        return MappingProxyType(self._by_value(key))
+
+    def having(self, key: str) -> int:
+        """The types that have the label, an empty value included."""
+        bits = 0
+        for part in self._by_value(key).values():
+            bits |= part
+        return bits
+
+    def distinct(self, key: str, bits: int) -> frozenset[str]:
+        """The values of a label among the types of a set: what minValues counts."""
+        return frozenset(value for value, part in self._by_value(key).items() if part & bits)
+
+    def label(self, name: str, key: str) -> str | None:
+        """The value of a type's label; None where it has none, or where there is no such type."""
+        position = self._positions().get(name)
+        column = self._column(key)
+        return None if position is None or column is None else column[position]
+
+    def labels(self, name: str) -> dict[str, str]:
+        """All labels of a type; empty where there is no such type."""
+        found = ((key, self.label(name, key)) for key in sorted(self.keys))
+        return {key: value for key, value in found if value is not None}
+
+    def resources(self, name: str) -> dict[str, str]:
+        """Kubernetes quantities that are left on a node with the AL2023 family and default settings."""
+        position = self._positions().get(name)
+        if position is None:
+            return {}
+        quantities = self._snapshot.rows[position][2]
+        return {k: q for k, q in zip(self._snapshot.resources, quantities, strict=True) if q is not None}
+
+    def network(self, name: str) -> Network | None:
+        """The VPC limits of a type; None where none are published."""
+        position = self._positions().get(name)
+        limits = None if position is None else self._snapshot.rows[position][3]
+        if limits is None:
+            return None
+        interfaces, addresses, trunking, branches, cards = limits
+        return Network(interfaces, addresses, trunking, branches, tuple(cards))
+
+    def price(self, name: str, region: str = "us-east-1") -> float | None:
+        """On-demand price in USD per hour; None where none is known.
+
+        A region without a table of its own has the prices of us-east-1, as Karpenter starts out with; a
+        Chinese region has none, for those are not in USD.
+        """
+        position = self._positions().get(name)
+        regions = self._snapshot.regions
+        if position is None or region.startswith("cn-") or not regions:
+            return None
+        column = regions.index(region) if region in regions else regions.index("us-east-1")
+        return self._snapshot.rows[position][4][column]
+
+    def select(self, requirement: Requirement) -> int:
+        """The types that one requirement keeps, as Karpenter asks it: by `Intersects`.
+
+        A key that no type has in this release is ignored and keeps all; so are keys of offerings, unless
+        no offering anywhere could meet the requirement. A type that lacks a label that others have is kept
+        by NotIn and DoesNotExist alone.
+        """
+        key = requirement.key
+        if key in _POSSIBLE:
+            possible = [value for value, since in _POSSIBLE[key] if since <= self._version]
+            return self.all if not possible or any(map(requirement.has, possible)) else 0
+        if key in _ALWAYS_THERE:
+            return 0 if requirement.operator == "DoesNotExist" else self.all
+        if self._column(key) is None:
+            return self.all
+        by_value = self._by_value(key)
+        if not requirement.complement:
+            kept = 0
+            for value in requirement.values:
+                kept |= by_value.get(value, 0)
+            return kept if requirement.values else self.all & ~self.having(key)
+        if requirement.greater_equal is None and requirement.less_equal is None:
+            refused = 0
+            for value in requirement.values:
+                refused |= by_value.get(value, 0)
+            return self.all & ~refused if requirement.values else self.having(key)
+        kept = 0
+        for value, bits in by_value.items():
+            if requirement.has(value):
+                kept |= bits
+        return kept | (self.all & ~self.having(key)) if requirement.absent_allowed else kept
+
+    def fitting(self, requirements: Iterable[Requirement]) -> int:
+        """The types that all of these requirements keep, one for each key (a `Requirements`)."""
+        kept = self.all
+        for requirement in requirements:
+            kept &= self.select(requirement)
+        return kept
+
+    def _positions(self) -> dict[str, int]:
+        if not self._index:
+            self._index.update((name, i) for i, name in enumerate(self._names))
+        return self._index
+
+    def _has_label(self, key: str) -> bool:
+        since = well_known_since(key)
+        return since is None or since <= self._version
+
+    def _column(self, key: str) -> tuple[str | None, ...] | None:
+        """A label's value for each type, None where types have no such key at all."""
+        if key not in self._columns:
+            self._columns[key] = self._build(key)
+        return self._columns[key]
+
+    def _build(self, key: str) -> tuple[str | None, ...] | None:
+        rows = self._snapshot.rows
+        if key == WINDOWS_BUILD:
+            return (self._windows_build,) * len(rows)
+        if key == OS and self._windows_build is not None:
+            return tuple(["windows" if arch == "amd64" else None for arch in self._column(ARCH) or ()])
+        if key not in self._snapshot.labels or not self._has_label(key):
+            return None
+        position = self._snapshot.labels.index(key)
+        column = [row[1][position] for row in rows]
+        # Newest first, so that of two changes the older one, nearer to the release, has the last word.
+        for change in sorted(self._snapshot.changes, key=lambda c: c.before, reverse=True):
+            if change.label == key and self._version < change.before:
+                for name, value in change.values.items():
+                    column[self._positions()[name]] = value
+        return tuple(column)
+
+    def _by_value(self, key: str) -> dict[str, int]:
+        found = self._values.get(key)
+        if found is None:
+            positions: dict[str, list[int]] = {}
+            for index, value in enumerate(self._column(key) or ()):
+                if value is not None:
+                    positions.setdefault(value, []).append(index)
+            found = {value: _bits(indices) for value, indices in positions.items()}
+            self._values[key] = found
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+
+def _bits(indices: list[int]) -> int:
+    if len(indices) == 1:
+        return 1 << indices[0]
+    data = bytearray((indices[-1] >> 3) + 1)
+    for index in indices:
+        data[index >> 3] |= 1 << (index & 7)
+    return int.from_bytes(data, "little")
+
+
+@cache
+def _bundled() -> Catalog:
+    return Catalog.load(f"{DATA}/catalog.json")

@@ -1,0 +1,205 @@
+"""What a Karpenter or Kubernetes version is, which ones there are, and which facts hold in which of them.
+
+The facts lie in `data/versions.json`: the release tags 1.0.0 to 1.14.1 of the Karpenter AWS
+provider, its published Kubernetes compatibility table, and what its source did otherwise in one
+release than in another.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any, NamedTuple
+
+DATA = __file__.rpartition("versions.")[0] + "data"
+"""The folder of the facts, with no slash at its end."""
+
+
+class Version(NamedTuple):
+    """A release of Karpenter."""
+
+    major: int
+    minor: int
+    patch: int
+
+    @classmethod
+    def parse(cls, text: str) -> Version:
+        """Read `1.2.3` or `v1.2.3`; anything else is a ValueError."""
+        numbers = _numbers(text)
+        if numbers is None or len(numbers) != 3:
+            raise ValueError(f"`{text}` is no version such as 1.4.0")
+        return cls(*numbers)
+
+    def __str__(self) -> str:
+        return f"{self.major}.{self.minor}.{self.patch}"
+
+
+class KubernetesVersion(NamedTuple):
+    """A minor version of Kubernetes; EKS knows no finer one for images."""
+
+    major: int
+    minor: int
+
+    @classmethod
+    def parse(cls, text: str) -> KubernetesVersion:
+        """Read `1.33`, `v1.33` or `1.33.2`, whose patch is dropped; anything else is a ValueError."""
+        numbers = _numbers(text)
+        if numbers is None or len(numbers) not in (2, 3):
+            raise ValueError(f"`{text}` is no Kubernetes version such as 1.33")
+        return cls(numbers[0], numbers[1])
+
+    def __str__(self) -> str:
+        return f"{self.major}.{self.minor}"
+
+
+class Defect(NamedTuple):
+    """What an older controller does wrong with a manifest that reads fine.
+
+    `fixed` holds the first fixed release of every line of releases that got the fix; `releases` is the
+    spec of those that have the defect.
+    """
+
+    name: str
+    what: str
+    releases: str
+    fixed: tuple[Version, ...]
+
+
+def _numbers(text: str) -> tuple[int, ...] | None:
+    parts = text.strip().removeprefix("v").split(".")
+    if not all(part.isascii() and part.isdigit() and len(part) < 6 for part in parts):
+        return None
+    return tuple(int(part) for part in parts)
+
+
+def _read() -> dict[str, Any]:
+    with open(f"{DATA}/versions.json", "rb") as file:
+        facts: dict[str, Any] = json.loads(file.read())
+    return facts
+
+
+_FACTS = _read()
+
+RELEASES: tuple[Version, ...] = tuple(Version.parse(text) for text in _FACTS["releases"])
+"""Every release that is known, oldest first."""
+
+OLDEST: Version = RELEASES[0]
+NEWEST: Version = RELEASES[-1]
+
+
+def target(text: str) -> Version:
+    """The release that a user means: `1.2` is the newest patch known of 1.2, `1` the newest of all.
+
+    A release newer than `NEWEST` is given back as it is, and one that was never tagged too; the
+    caller says so and facts are those of the nearest older release. Before 1.0.0 or no version at
+    all is a ValueError in words.
+    """
+    numbers = _numbers(text)
+    if numbers is None or not 1 <= len(numbers) <= 3:
+        raise ValueError(f"`{text}` is no Karpenter version such as 1.4.0 or 1.4")
+    if numbers < (1,):
+        raise ValueError(f"Karpenter {text} is too old: releases from {OLDEST} on are known")
+    if len(numbers) == 3:
+        return Version(*numbers)
+    same = [release for release in RELEASES if release[: len(numbers)] == numbers]
+    return same[-1] if same else Version(*(*numbers, 0, 0)[:3])
+
+
+def is_known(version: Version) -> bool:
+    """Whether the release was tagged and its source was read."""
+    return version in RELEASES
+
+
+@cache
+def releases_match(spec: str, version: Version) -> bool:
+    """Whether a release meets a spec such as `>=1.0.0,<1.2.2||>=1.3.0`; a comma is and, `||` is or.
+
+    A version in a spec may leave out its patch or minor (`<1.4` is `<1.4.0`). An empty spec holds
+    for all. A spec that cannot be read is a ValueError.
+    """
+    return any(
+        all(_one_matches(part.strip(), version) for part in choice.split(",") if part.strip())
+        for choice in spec.split("||")
+    )
+
+
+def _one_matches(part: str, version: Version) -> bool:
+    for sign in (">=", "<=", "==", ">", "<", "="):
+        if part.startswith(sign):
+            break
+    else:
+        raise ValueError(f"`{part}` is no release spec such as >=1.4.0")
+    numbers = _numbers(part[len(sign) :])
+    if numbers is None or not 1 <= len(numbers) <= 3:
+        raise ValueError(f"`{part}` is no release spec such as >=1.4.0")
+    other = (*numbers, 0, 0)[:3]
+    if sign == ">=":
+        return version >= other
+    if sign == "<=":
+        return version <= other
+    if sign == ">":
+        return version > other
+    if sign == "<":
+        return version < other
+    return version == other
+
+
+def kubernetes_match(spec: str, version: KubernetesVersion) -> bool:
+    """The same for a Kubernetes version: `>=1.33`, `<1.35`."""
+    return releases_match(spec, Version(version.major, version.minor, 0))
+
+
+@cache
+def behaves(name: str, version: Version) -> bool:
+    """Whether a release has a behaviour, by its name in `data/versions.json`; KeyError for no such name."""
+    return releases_match(_FACTS["behaviour"][name]["releases"], version)
+
+
+def defects() -> tuple[Defect, ...]:
+    """The defects of older controllers that change what a correct manifest does."""
+    return tuple(
+        Defect(name, row["what"], row["releases"], tuple(Version.parse(v) for v in row["fixed"]))
+        for name, row in _FACTS["defects"].items()
+    )
+
+
+def defect(name: str) -> Defect:
+    """The defect of that name; a KeyError where there is none."""
+    row = _FACTS["defects"][name]
+    return Defect(name, row["what"], row["releases"], tuple(Version.parse(v) for v in row["fixed"]))
+
+
+def has_defect(name: str, version: Version) -> bool:
+    """Whether a release has the defect of that name."""
+    return releases_match(_FACTS["defects"][name]["releases"], version)
+
+
+def fixed_for(name: str, version: Version) -> Version:
+    """The release to go to for the fix of a defect: in the same minor line, else the first above it."""
+    fixes = [fix for fix in defect(name).fixed if fix > version]
+    same = [fix for fix in fixes if fix[:2] == version[:2]]
+    return min(same or fixes or defect(name).fixed)
+
+
+KUBERNETES: dict[KubernetesVersion, Version] = {
+    KubernetesVersion.parse(minor): Version.parse(since) for minor, since in _FACTS["kubernetes"].items()
+}
+"""Kubernetes minor version -> the oldest release of Karpenter that supports it (its compatibility table)."""
+
+
+def oldest_for(kubernetes: KubernetesVersion) -> Version | None:
+    """The oldest release that supports a Kubernetes version; None where no known one does."""
+    if kubernetes < min(KUBERNETES):
+        return OLDEST
+    return KUBERNETES.get(kubernetes)
+
+
+def newest_kubernetes(version: Version) -> KubernetesVersion:
+    """The newest Kubernetes version that a release supports, by the published table."""
+    return max(minor for minor, since in KUBERNETES.items() if since <= version)
+
+
+def supports(version: Version, kubernetes: KubernetesVersion) -> bool:
+    """Whether the published table says that a release works on a Kubernetes version."""
+    oldest = oldest_for(kubernetes)
+    return oldest is not None and version >= oldest

@@ -1,0 +1,296 @@
+"""The bundled catalogue holds together, and is asked as Karpenter asks its instance types."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nodelint.catalog import ARCH, INSTANCE_TYPE, OFFERING_KEYS, OS, WINDOWS_BUILD, Catalog
+from nodelint.requirement import Requirement, Requirements, well_known
+from nodelint.versions import RELEASES, Version
+
+AWS = "karpenter.k8s.aws"
+FAMILY = f"{AWS}/instance-family"
+BANDWIDTH = f"{AWS}/instance-network-bandwidth"
+GPUS = f"{AWS}/instance-gpu-count"
+HYPERVISOR = f"{AWS}/instance-hypervisor"
+FLEX = f"{AWS}/instance-capability-flex"
+CPU = f"{AWS}/instance-cpu"
+
+CATALOG = Catalog.bundled()
+
+
+def selected(key: str, operator: str, *values: str, catalog: Catalog = CATALOG) -> set[str]:
+    return set(catalog.names_in(catalog.select(Requirement.of(key, operator, values, None, catalog.version))))
+
+
+class TestWhatIsInIt:
+    def test_the_types_are_sorted_and_there_once(self) -> None:
+        assert len(CATALOG) == 1363
+        assert list(CATALOG.names) == sorted(set(CATALOG.names))
+        assert list(CATALOG) == list(CATALOG.names)
+
+    def test_it_is_read_once(self) -> None:
+        assert Catalog.bundled() is CATALOG
+
+    def test_it_says_where_it_comes_from(self) -> None:
+        assert "Karpenter v1.14.1" in CATALOG.origin
+        assert re.fullmatch(r"\d{4}-\d\d-\d\d", CATALOG.date)
+        assert {source.facts for source in CATALOG.sources} >= {"labels and resources", "on-demand prices"}
+
+    def test_labels_that_the_name_tells_agree_with_it(self) -> None:
+        scheme = re.compile(r"([a-z]+)(-[0-9]+tb)?([0-9]+)")
+        for name in CATALOG:
+            family, size = name.split(".")
+            parts = scheme.match(family)
+            assert parts is not None
+            labels = CATALOG.labels(name)
+            assert labels[INSTANCE_TYPE] == name
+            assert labels[FAMILY] == family
+            assert labels[f"{AWS}/instance-size"] == size
+            assert labels[f"{AWS}/instance-category"] == parts[1]
+            assert labels[f"{AWS}/instance-generation"] == parts[3]
+            assert labels[FLEX] == ("true" if "-flex" in family else "false")
+
+    def test_every_label_is_well_known_and_none_is_an_offering_key(self) -> None:
+        assert CATALOG.keys <= well_known()
+        assert not CATALOG.keys & OFFERING_KEYS
+        assert well_known() - CATALOG.keys - OFFERING_KEYS == {"karpenter.sh/nodepool"}
+
+    def test_labels_that_every_type_has(self) -> None:
+        for key in (ARCH, OS, INSTANCE_TYPE, FAMILY, HYPERVISOR, CPU, f"{AWS}/instance-memory"):
+            assert CATALOG.having(key) == CATALOG.all
+        assert set(CATALOG.values(ARCH)) == {"amd64", "arm64"}
+        assert set(CATALOG.values(OS)) == {"linux"}
+
+    def test_gpu_and_accelerator_labels_come_as_groups_and_never_together(self) -> None:
+        gpus, accelerators = CATALOG.having(GPUS), CATALOG.having(f"{AWS}/instance-accelerator-count")
+        assert gpus
+        assert accelerators
+        assert not gpus & accelerators
+        for part in ("name", "manufacturer", "memory"):
+            assert CATALOG.having(f"{AWS}/instance-gpu-{part}") == gpus
+        for part in ("name", "manufacturer"):
+            assert CATALOG.having(f"{AWS}/instance-accelerator-{part}") == accelerators
+
+    def test_fractions_of_a_gpu_count_as_none_but_have_the_label(self) -> None:
+        assert {name.split(".")[0] for name in selected(GPUS, "In", "0")} == {"g6f", "gr6f"}
+
+    def test_makers_of_accelerators(self) -> None:
+        assert CATALOG.label("g4ad.xlarge", f"{AWS}/instance-gpu-manufacturer") == "amd"
+        assert CATALOG.label("dl2q.24xlarge", f"{AWS}/instance-accelerator-manufacturer") == "qualcomm"
+
+    def test_metal_types_have_an_empty_hypervisor_which_is_a_value(self) -> None:
+        metal = selected(HYPERVISOR, "In", "")
+        assert len(metal) == 143
+        assert metal == {name for name in CATALOG if ".metal" in name}
+        assert metal <= selected(HYPERVISOR, "Exists")
+        assert not metal & selected(HYPERVISOR, "NotIn", "")
+
+    def test_resources_are_kubernetes_quantities(self) -> None:
+        for name in CATALOG:
+            resources = CATALOG.resources(name)
+            assert {"cpu", "memory", "pods", "ephemeral-storage"} <= resources.keys()
+            assert all(re.fullmatch(r"[1-9][0-9]*(m|Ki|Mi|Gi|Ti)?", q) for q in resources.values())
+        assert CATALOG.resources("c5.large")["cpu"] == "1930m"
+
+    def test_network_limits(self) -> None:
+        known = [limits for limits in map(CATALOG.network, CATALOG) if limits is not None]
+        assert len(known) == 1300
+        assert all(limits.trunking or not limits.branches for limits in known)
+        assert all(limits.interfaces == limits.cards[0] or len(limits.cards) > 1 for limits in known)
+        large = CATALOG.network("c5.large")
+        assert large is not None
+        assert (large.interfaces, large.ipv4_per_interface, large.cards) == (3, 10, (3,))
+
+    def test_prices(self) -> None:
+        assert CATALOG.price("c5.large") == CATALOG.price("c5.large", "eu-west-1") == 0.085
+        assert CATALOG.price("c5.large", "us-gov-west-1") == 0.102
+        assert CATALOG.price("a1.large", "us-gov-east-1") is None
+        assert CATALOG.price("c5.large", "cn-north-1") is None
+        assert all(price is None or price > 0 for price in map(CATALOG.price, CATALOG))
+
+    def test_what_is_not_in_it(self) -> None:
+        assert "c5.huge" not in CATALOG
+        assert CATALOG.bit("c5.huge") == 0
+        assert CATALOG.label("c5.huge", CPU) is None
+        assert CATALOG.labels("c5.huge") == CATALOG.resources("c5.huge") == {}
+        assert CATALOG.network("c5.huge") is None
+        assert CATALOG.price("c5.huge") is None
+
+
+class TestSets:
+    @given(st.sets(st.sampled_from(CATALOG.names)))
+    def test_names_and_bits_go_there_and_back(self, names: set[str]) -> None:
+        bits = CATALOG.bits_of(names)
+        assert CATALOG.names_in(bits) == sorted(names)
+        assert bits.bit_count() == len(names)
+
+    def test_values_part_the_types_that_have_the_label(self) -> None:
+        for key in CATALOG.keys:
+            seen = 0
+            for bits in CATALOG.values(key).values():
+                assert bits
+                assert not bits & seen
+                seen |= bits
+            assert seen == CATALOG.having(key)
+
+    def test_what_min_values_counts(self) -> None:
+        some = CATALOG.bits_of(["c5.large", "c5.xlarge", "m5.large"])
+        assert CATALOG.distinct(FAMILY, some) == {"c5", "m5"}
+        assert CATALOG.distinct(GPUS, some) == frozenset()
+        assert CATALOG.distinct("example.com/team", some) == frozenset()
+
+
+KEYS = sorted(CATALOG.keys | {"example.com/team"})
+VALUES = [
+    "0",
+    "1",
+    "4",
+    "8",
+    "100",
+    "-1",
+    "c5",
+    "m7i-flex",
+    "amd64",
+    "arm64",
+    "linux",
+    "windows",
+    "",
+    "true",
+    "t4",
+]
+written = st.one_of(
+    st.tuples(st.sampled_from(["In", "NotIn"]), st.lists(st.sampled_from(VALUES), max_size=3)),
+    st.tuples(st.sampled_from(["Exists", "DoesNotExist"]), st.just([])),
+    st.tuples(
+        st.sampled_from(["Gt", "Lt", "Gte", "Lte"]), st.sampled_from(["0", "4", "16"]).map(lambda n: [n])
+    ),
+)
+RELEASES_TRIED = st.sampled_from([Version(1, 0, 0), Version(1, 6, 0), Version(1, 8, 8), Version(1, 14, 1)])
+OF_EACH_KIND = [*CATALOG.names[::40], "c5.metal", "g5g.xlarge", "g6f.large", "inf2.xlarge", "trn2.48xlarge"]
+
+
+class TestSelect:
+    @given(st.sampled_from(KEYS), st.lists(written, min_size=1, max_size=3), RELEASES_TRIED, st.booleans())
+    @settings(max_examples=150, deadline=None)
+    def test_it_keeps_the_types_whose_own_requirements_intersect(
+        self, key: str, lines: list[tuple[str, list[str]]], version: Version, windows: bool
+    ) -> None:
+        catalog = CATALOG.at(version).on_windows("10.0.20348") if windows else CATALOG.at(version)
+        pool = Requirements(Requirement.of(key, o, values, None, version) for o, values in lines)
+        kept = set(catalog.names_in(catalog.fitting(pool)))
+        for name in OF_EACH_KIND:
+            labels = catalog.labels(name)
+            own = Requirements.from_labels(labels)
+            own.add(*(Requirement.of(k, "DoesNotExist") for k in catalog.keys - labels.keys()))
+            assert (name in kept) == (own.intersects(pool) is None)
+
+    def test_a_type_without_the_label_is_kept_by_not_in_and_does_not_exist_alone(self) -> None:
+        assert "c5.large" in selected(GPUS, "NotIn", "1")
+        assert "c5.large" in selected(GPUS, "DoesNotExist")
+        assert "c5.large" not in selected(GPUS, "Exists")
+        assert "c5.large" not in selected(GPUS, "Lt", "8")
+        assert "c5.large" not in selected(GPUS, "In", "0")
+
+    def test_a_contradiction_keeps_the_types_without_the_label(self) -> None:
+        crossed = Requirement.of(GPUS, "Gt", ("3",)).intersect(Requirement.of(GPUS, "Lt", ("4",)))
+        assert CATALOG.select(crossed) == CATALOG.all & ~CATALOG.having(GPUS)
+        older = CATALOG.at(Version(1, 8, 3))
+        exclusive = Requirement.of(GPUS, "Gt", ("3",), None, older.version).intersect(
+            Requirement.of(GPUS, "Lt", ("4",), None, older.version)
+        )
+        assert older.select(exclusive) == 0
+
+    def test_a_custom_label_is_ignored(self) -> None:
+        assert CATALOG.select(Requirement.of("example.com/team", "In", ("a",))) == CATALOG.all
+
+    def test_an_alias_of_a_key_is_the_key(self) -> None:
+        assert selected("beta.kubernetes.io/arch", "In", "arm64") == selected(ARCH, "In", "arm64") != set()
+
+    def test_values_that_no_offering_has(self) -> None:
+        capacity, tenancy = "karpenter.sh/capacity-type", f"{AWS}/instance-tenancy"
+        assert CATALOG.select(Requirement.of(capacity, "In", ("on_demand",))) == 0
+        assert CATALOG.select(Requirement.of(capacity, "In", ("on_demand", "spot"))) == CATALOG.all
+        assert CATALOG.select(Requirement.of(tenancy, "In", ("host",))) == 0
+        assert CATALOG.select(Requirement.of(tenancy, "In", ("dedicated",))) == CATALOG.all
+        reserved = Requirement.of(capacity, "In", ("reserved",))
+        assert CATALOG.at(Version(1, 2, 0)).select(reserved) == 0
+        assert CATALOG.at(Version(1, 3, 0)).select(reserved) == CATALOG.all
+        zone = "topology.kubernetes.io/zone"
+        assert CATALOG.select(Requirement.of(zone, "In", ("us-east-1a",))) == CATALOG.all
+        assert CATALOG.select(Requirement.of(zone, "DoesNotExist")) == 0
+
+
+class TestAtARelease:
+    def test_the_newest_release_is_the_catalogue_itself(self) -> None:
+        assert CATALOG.at(RELEASES[-1]) is CATALOG
+
+    @pytest.mark.parametrize(
+        ("label", "since"),
+        [
+            ("instance-cpu-sustained-clock-speed-mhz", Version(1, 1, 0)),
+            ("instance-capability-flex", Version(1, 7, 0)),
+        ],
+    )
+    def test_a_label_is_missing_before_the_release_that_brought_it(self, label: str, since: Version) -> None:
+        key = f"{AWS}/{label}"
+        for release in RELEASES:
+            catalog = CATALOG.at(release)
+            assert (key in catalog.keys) == (release >= since)
+            assert catalog.having(key) == (catalog.all if release >= since else 0)
+            # No type has the key, so nothing is asked of it.
+            assert (catalog.select(Requirement.of(key, "DoesNotExist")) == 0) == (release >= since)
+
+    def test_names_of_neuron_devices(self) -> None:
+        name, count = f"{AWS}/instance-accelerator-name", f"{AWS}/instance-accelerator-count"
+        before, after = CATALOG.at(Version(1, 0, 14)), CATALOG.at(Version(1, 1, 0))
+        for catalog, names in (
+            (before, ["inferentia", "inferentia", "inferentia", "qualcomm-ai100", None]),
+            (after, ["inferentia", "inferentia2", "trainium", "qualcomm-ai100", "trainium2"]),
+        ):
+            types = ["inf1.xlarge", "inf2.xlarge", "trn1.32xlarge", "dl2q.24xlarge", "trn2.48xlarge"]
+            assert [catalog.label(t, name) for t in types] == names
+        assert before.label("trn2.48xlarge", count) is None
+        assert before.label("trn1.32xlarge", count) == after.label("trn1.32xlarge", count) == "16"
+
+    def test_bandwidth_is_that_of_the_table_in_the_release(self) -> None:
+        def bandwidth(name: str, *release: int) -> str | None:
+            return CATALOG.at(Version(*release)).label(name, BANDWIDTH)
+
+        assert [bandwidth("i7i.8xlarge", 1, m, 0) for m in (4, 5, 7, 8, 9)] == [
+            None,
+            "12500",
+            "12500",
+            "15000",
+            "25000",
+        ]
+        assert bandwidth("i7i.8xlarge", 1, 8, 3) == "15000"
+        assert bandwidth("i7i.8xlarge", 1, 8, 4) == "25000"
+        assert bandwidth("c8g.xlarge", 1, 1, 1) == "1876"
+        assert bandwidth("c8g.xlarge", 1, 2, 0) == "1875"
+        assert bandwidth("c9g.large", 1, 13, 1) is None
+        assert bandwidth("c9g.large", 1, 14, 0) is not None
+
+    def test_newer_tables_never_know_fewer_types(self) -> None:
+        known = [CATALOG.at(release).having(BANDWIDTH) for release in RELEASES]
+        assert all(not earlier & ~later for earlier, later in pairwise(known))
+        assert (known[0].bit_count(), known[-1].bit_count()) == (739, 1320)
+
+
+class TestWindows:
+    def test_amd64_types_run_windows_and_arm64_types_nothing(self) -> None:
+        windows = CATALOG.on_windows("10.0.20348")
+        assert windows.values(OS) == {"windows": CATALOG.values(ARCH)["amd64"]}
+        assert selected(OS, "In", "linux", catalog=windows) == set()
+        assert selected(OS, "NotIn", "linux", catalog=windows) == set(CATALOG.names)
+        assert selected(WINDOWS_BUILD, "In", "10.0.20348", catalog=windows) == set(CATALOG.names)
+        assert selected(WINDOWS_BUILD, "In", "10.0.17763", catalog=windows) == set()
+
+    def test_linux_has_no_windows_build(self) -> None:
+        assert selected(WINDOWS_BUILD, "Exists") == set()
+        assert selected(WINDOWS_BUILD, "DoesNotExist") == set(CATALOG.names)
