@@ -7,12 +7,16 @@ holds a placeholder reads as `UNKNOWN`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 from nodelint.source import UNKNOWN, Document, Node, Source, Unknown
 
 Text = str | Unknown
+
+CORE_GROUP = "karpenter.sh"
+AWS_GROUP = "karpenter.k8s.aws"
+CLASS_KIND = "EC2NodeClass"
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,8 +236,9 @@ def text(node: Node | None) -> Text | None:
 def objects(source: Source) -> Iterator[Object]:
     """Karpenter's objects for AWS in a source, those inside a `List` too.
 
-    Objects of other providers, of EKS Auto Mode and of other kinds are left out. An `apiVersion` in
-    a group or version that never had the kind still gives an object, so that it can be reported.
+    Objects of other providers, of EKS Auto Mode and of other kinds are left out, NodePools that point
+    to a class of theirs too. An `apiVersion` in a group or version that never had the kind still gives
+    an object, so that it can be reported.
     """
     for document in source.documents:
         if document.root is not None:
@@ -261,8 +266,21 @@ def _objects(node: Node, document: Document) -> Iterator[Object]:
         return
     cls = _KINDS.get(kind)
     group = api_version.rpartition("/")[0]
-    if cls is not None and group in ("karpenter.sh", "karpenter.k8s.aws"):
-        yield cls(node, document, api_version, kind, partial=document.templated)
+    if cls is not None and group in (CORE_GROUP, AWS_GROUP):
+        obj = cls(node, document, api_version, kind, partial=document.templated)
+        if not (isinstance(obj, NodePool) and _of_another_provider(obj.class_ref)):
+            yield obj
+
+
+def _of_another_provider(ref: ClassRef | None) -> bool:
+    """Whether group and kind agree that the class is none of AWS's: EKS Auto Mode, Azure, GCP and others."""
+    return (
+        ref is not None
+        and isinstance(ref.group, str)
+        and isinstance(ref.kind, str)
+        and ref.group.partition("/")[0] != AWS_GROUP
+        and ref.kind != CLASS_KIND
+    )
 
 
 def _items(node: Node | None) -> list[Node]:

@@ -1,0 +1,421 @@
+"""The command line: arguments in, exit code out.
+
+What a command needs is imported when the command runs: most runs of a hook find nothing to do, and
+should end before anything slow has been loaded.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+import click
+
+from nodelint import __version__
+
+if TYPE_CHECKING:
+    from nodelint.config import Settings
+    from nodelint.discover import Discovery
+    from nodelint.engine import Fixed, Report, Result, Selection, Target
+    from nodelint.report.text import Facts
+    from nodelint.rule import Rule
+    from nodelint.source import Source
+
+CLEAN, FOUND, UNUSABLE, FAULT = 0, 1, 2, 3
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+_EXIT = """
+\b
+Exit codes:
+  0  nothing at or above --fail-on
+  1  something at or above --fail-on
+  2  wrong usage or configuration, or a path that could not be read
+  3  a fault of nodelint itself
+"""
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, message="nodelint %(version)s")
+def cli() -> None:
+    """Check Karpenter's NodePool and EC2NodeClass manifests before they are merged.
+
+    nodelint works out what Karpenter would launch from them, says what is wrong, where and why, and
+    writes the edit that puts it right. It needs no AWS account: facts about EC2 come with it.
+
+    \b
+    Start here:
+      nodelint check                     every manifest below this folder
+      nodelint check --fix pool.yaml     and put right what can be put right safely
+      nodelint explain pool.yaml         which instance types are left, with which image
+      nodelint rule                      what is looked for
+    """
+
+
+def _versions(command: _F) -> _F:
+    for option in (
+        click.option(
+            "--kubernetes-version",
+            metavar="1.MINOR",
+            help="The cluster's version. Without it, what depends on it is at most a warning.",
+        ),
+        click.option(
+            "--karpenter-version",
+            metavar="VERSION",
+            help="The release that the manifests are for: 1.4.0, or 1.4 for its newest patch."
+            " Default: the newest known.",
+        ),
+        click.option("--config", metavar="FILE", help="Default: the nearest nodelint.yaml or pyproject.toml."),
+    ):
+        command = option(command)
+    return command
+
+
+@cli.command(epilog=_EXIT)
+@click.argument("paths", nargs=-1, metavar="[PATHS]...")
+@click.option("--fix", "fixing", is_flag=True, help="Write the safe fixes: they replace no running node.")
+@click.option("--unsafe-fixes", is_flag=True, help="Write the unsafe fixes too (implies --fix).")
+@click.option("--diff", is_flag=True, help="Write nothing; print what --fix would change as a unified diff.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option("--select", multiple=True, metavar="RULE,...", help="Only these rules; `all` for every one.")
+@click.option("--ignore", multiple=True, metavar="RULE,...", help="All but these rules.")
+@click.option("--exclude", multiple=True, metavar="GLOB,...", help="Paths that are not read.")
+@click.option("--fail-on", type=click.Choice(["error", "warning", "never"]), help="Default: error.")
+@click.option("--crds", metavar="PATH", help="CRDs of your own cluster (file or folder), for the bundled schemas.")
+@_versions
+def check(
+    paths: Sequence[str], fixing: bool, unsafe_fixes: bool, diff: bool, form: str, **flags: Any
+) -> None:
+    """Find what is wrong in manifests, and fix it.
+
+    PATHS are files, folders (read with all below them) or - for standard input; default: this folder.
+
+    \b
+    Examples:
+      nodelint check clusters/ --karpenter-version 1.4 --kubernetes-version 1.32
+      nodelint check --diff --unsafe-fixes pool.yaml
+      kubectl get nodepools,ec2nodeclasses -o yaml | nodelint check -
+
+    A comment silences a rule: `# nodelint: ignore[rule] why`, at the end of a line, or on the line
+    above a field or an object.
+    """
+    settings = _settings(flags)
+    found = _discover(paths or (".",), settings)
+    if not found.sources:
+        _finish(_nothing(found, form, settings), found, settings, None)
+    from nodelint import engine, rule
+    from nodelint.manifest import objects
+
+    rules = rule.load(rule.bundled())
+    selection, target = _selection(settings, rules), _target(settings)
+    held = [obj for source in found.sources for obj in objects(source)]
+    beside = _context(held, found.sources, settings)
+    applied: Sequence[Result] = ()
+    refused: Sequence[tuple[Result, str]] = ()
+    if fixing or unsafe_fixes or diff:
+        fixed = engine.fix(found.sources, target, rules, selection, beside, unsafe=unsafe_fixes)
+        if diff:
+            report = engine.lint(found.sources, target, rules, selection, beside)
+            _print_diff(found.sources, fixed)
+            _finish(report, found, settings, None)
+        applied, refused, report = fixed.applied, fixed.refused, fixed.report
+        _write(found, fixed)
+    else:
+        report = engine.lint(found.sources, target, rules, selection, beside)
+    # Standard output then carries the fixed manifest.
+    to_stderr = bool(applied or fixing or unsafe_fixes) and "-" in paths
+    _finish(report, found, settings, form, applied, refused, fixing or unsafe_fixes, to_stderr)
+
+
+@cli.command()
+@click.argument("paths", nargs=-1, metavar="[PATHS]...")
+@click.option("--nodepool", metavar="NAME", help="Only this NodePool.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option("--exclude", multiple=True, metavar="GLOB,...", help="Paths that are not read.")
+@_versions
+def explain(paths: Sequence[str], nodepool: str | None, form: str, **flags: Any) -> None:
+    """Say which instance types each NodePool can launch, with which image, and what removed the rest.
+
+    \b
+    Examples:
+      nodelint explain pool.yaml class.yaml
+      nodelint explain clusters/prod --nodepool gpu --karpenter-version 1.3
+    """
+    settings = _settings(flags)
+    found = _discover(paths or (".",), settings)
+    from nodelint.manifest import NodePool, objects
+    from nodelint.rule import Context, served
+
+    held = [obj for source in found.sources for obj in objects(source)]
+    beside = [obj for source in _context(held, found.sources, settings) for obj in objects(source)]
+    context = Context([*held, *beside], settings.karpenter, settings.kubernetes)
+    pools = [o for o in held if isinstance(o, NodePool) and served(o, settings.karpenter)]
+    if nodepool is not None:
+        names = sorted({p.name for p in pools if isinstance(p.name, str)})
+        pools = [p for p in pools if p.name == nodepool]
+        if not pools:
+            _stop(f"no NodePool `{nodepool}` here; there are: {', '.join(names) or 'none'}")
+    from nodelint.report import explain as report
+
+    resolutions = [context.resolution(pool) for pool in pools]
+    if form == "json":
+        import json
+
+        click.echo(json.dumps(report.explain_json(resolutions), indent=2))
+    elif not pools:
+        others = len(held)
+        beside_it = f" ({others} other objects of Karpenter's)" if others else ""
+        click.echo(f"Nothing to explain: no NodePool in {found.files} files{beside_it}.")
+    else:
+        click.echo(report.explain_text(resolutions))
+    _unreadable(found)
+    sys.exit(UNUSABLE if found.unreadable else CLEAN)
+
+
+@cli.command(name="rule")
+@click.argument("name", required=False)
+def rule_command(name: str | None) -> None:
+    """List the rules, or print one rule's page."""
+    from nodelint import rule
+
+    rules = rule.load(rule.bundled())
+    if name is None:
+        width = max(map(len, rules))
+        for each in rules.values():
+            fix = f"{each.fix} fix" if each.fix else ""
+            on = "" if each.default else " (off by default)"
+            click.echo(f"{each.name:<{width}}  {each.severity:<7}  {fix:<10}  {each.summary}{on}")
+        return
+    if name not in rules:
+        _stop(f"there is no rule `{name}`{_near(name, rules)}; `nodelint rule` lists them")
+    click.echo(_page(rules[name]))
+
+
+def _page(rule: Rule) -> str:
+    from nodelint.report.page import header
+
+    return f"{click.style(rule.name, bold=True)}\n{header(rule)}\n\n{rule.page.strip()}"
+
+
+def _settings(flags: dict[str, Any]) -> Settings:
+    from nodelint import config
+
+    path = flags.pop("config", None)
+    try:
+        if path is None:
+            path = config.find(os.getcwd())
+            path = path and os.path.relpath(path)
+        return config.load(path, {key.replace("_", "-"): value for key, value in flags.items()})
+    except config.ConfigError as error:
+        _stop(str(error))
+
+
+def _discover(paths: Sequence[str], settings: Settings) -> Discovery:
+    from nodelint.discover import discover
+
+    if not sys.stderr.isatty():
+        return discover(paths, settings.exclude)
+
+    def tell(count: int) -> None:
+        if count % 2000 == 0:
+            click.echo(f"\rread {count:,} files …", nl=False, err=True)
+
+    found = discover(paths, settings.exclude, on_file=tell)
+    if found.files >= 2000:
+        click.echo("\r\033[K", nl=False, err=True)
+    return found
+
+
+def _context(held: Sequence[Any], sources: Sequence[Source], settings: Settings) -> list[Source]:
+    """Other manifests of the repository, read only when a pool points to a class that is not at hand."""
+    from nodelint.manifest import EC2NodeClass, NodePool
+
+    classes = {o.name for o in held if isinstance(o, EC2NodeClass)}
+    wanted = {o.class_ref.name for o in held if isinstance(o, NodePool) and o.class_ref}
+    if wanted <= classes:
+        return []
+    from nodelint.discover import context
+
+    return context(sources, settings.exclude)
+
+
+def _selection(settings: Settings, rules: dict[str, Rule]) -> Selection:
+    from nodelint.engine import Selection
+
+    per_path = [name for names in settings.per_path.values() for name in names]
+    for name in [*(settings.select or ()), *settings.ignore, *per_path]:
+        if name not in rules and name != "all":
+            _stop(f"there is no rule `{name}`{_near(name, rules)}; `nodelint rule` lists them")
+    select = settings.select
+    if select is not None and "all" in select:
+        select = frozenset(rules)
+    return Selection(select, settings.ignore, settings.per_path)
+
+
+def _target(settings: Settings) -> Target:
+    from nodelint.engine import Target
+    from nodelint.versions import NEWEST
+
+    if settings.karpenter > NEWEST:
+        click.echo(
+            f"nodelint: Karpenter {settings.karpenter} is newer than {NEWEST}, the newest release known here;"
+            " what changed since is not",
+            err=True,
+        )
+    if settings.crds is None:
+        return Target(settings.karpenter, settings.kubernetes)
+    from nodelint.schema import Schemas
+
+    try:
+        return Target(settings.karpenter, settings.kubernetes, Schemas.from_crds(settings.crds))
+    except (OSError, ValueError) as error:
+        _stop(f"--crds {settings.crds}: {error}")
+
+
+def _nothing(found: Discovery, form: str, settings: Settings) -> NoReturn:
+    """End a run that met nothing of Karpenter's, without loading what judges it."""
+    _unreadable(found)
+    if form == "json":
+        import json
+
+        from nodelint.engine import Report, Target
+        from nodelint.report.json import check_json
+
+        report = Report((), (), (), Target(settings.karpenter, settings.kubernetes))
+        click.echo(json.dumps(check_json(report, found.files, None, found.unreadable), indent=2))
+    else:
+        files = f"{found.files:,} file{'' if found.files == 1 else 's'}"
+        click.echo(f"Nothing to check: no NodePool or EC2NodeClass in {files}.")
+    sys.exit(UNUSABLE if found.unreadable else CLEAN)
+
+
+def _finish(
+    report: Report,
+    found: Discovery,
+    settings: Settings,
+    form: str | None,
+    applied: Sequence[Result] = (),
+    refused: Sequence[tuple[Result, str]] = (),
+    fixing: bool = False,
+    to_stderr: bool = False,
+) -> NoReturn:
+    """Print a report in a format (None: not at all) and end with the exit code that it asks for."""
+    facts = _facts(report, settings)
+    if form == "json":
+        import json
+
+        from nodelint.report.json import check_json
+
+        result = check_json(report, found.files, facts, found.unreadable, applied, refused)
+        click.echo(json.dumps(result, indent=2, ensure_ascii=False), err=to_stderr)
+    elif form == "text":
+        from nodelint.report.text import finding_text, summary_text
+
+        for each in report.results:
+            click.echo(finding_text(each, click.style) + "\n", err=to_stderr)
+        click.echo(
+            summary_text(report, found.files, facts, settings.karpenter_named, applied, refused, fixing),
+            err=to_stderr,
+        )
+    _unreadable(found)
+    for fault in report.faults:
+        click.echo(f"nodelint: a fault of ours, please report it: {fault}", err=True)
+    if report.faults:
+        sys.exit(FAULT)
+    if found.unreadable:
+        sys.exit(UNUSABLE)
+    failed = settings.fail_on != "never" and report.at_or_above(settings.fail_on)
+    sys.exit(FOUND if failed else CLEAN)
+
+
+def _facts(report: Report, settings: Settings) -> Facts | None:
+    if not report.objects:
+        return None
+    from nodelint.catalog import Catalog
+    from nodelint.report.text import Facts
+
+    catalog = Catalog.bundled()
+    return Facts(catalog.origin, catalog.date, len(catalog.names))
+
+
+def _print_diff(sources: Sequence[Source], fixed: Fixed) -> None:
+    from difflib import unified_diff
+
+    for old, new in zip(sources, fixed.sources, strict=True):
+        if old.text == new.text:
+            continue
+        lines = unified_diff(
+            old.text.splitlines(keepends=True),
+            new.text.splitlines(keepends=True),
+            f"a/{old.path}",
+            f"b/{new.path}",
+        )
+        for line in lines:
+            click.echo(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n", nl=False)
+    count = len(fixed.applied)
+    click.echo(f"Would fix {count} finding{'' if count == 1 else 's'}.", err=True)
+
+
+def _write(found: Discovery, fixed: Fixed) -> None:
+    for old, new in zip(list(found.sources), fixed.sources, strict=True):
+        if new.path == "-":
+            click.echo(new.text, nl=False)
+        elif old.text != new.text:
+            try:
+                _replace(new.path, new.text.encode())
+            except OSError as error:
+                found.unreadable.append((new.path, f"not written: {(error.strerror or str(error)).lower()}"))
+
+
+def _replace(path: str, data: bytes) -> None:
+    """Put a file's new content in place at once: whoever looks sees the old or the new one, never a part."""
+    import tempfile
+
+    real = os.path.realpath(path)
+    if not os.access(real, os.W_OK):
+        raise PermissionError(13, "permission denied")
+    handle, temporary = tempfile.mkstemp(dir=os.path.dirname(real), prefix=".nodelint-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, os.stat(real).st_mode & 0o7777)
+        os.replace(temporary, real)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def _unreadable(found: Discovery) -> None:
+    for path, reason in found.unreadable:
+        click.echo(f"nodelint: {path}: {reason}", err=True)
+
+
+def _near(name: str, known: Sequence[str] | dict[str, Any]) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, list(known), 1)
+    return f", did you mean `{near[0]}`?" if near else ""
+
+
+def _stop(message: str) -> NoReturn:
+    click.echo(f"nodelint: {message}", err=True)
+    sys.exit(UNUSABLE)
+
+
+def main() -> None:
+    """The console script: run the command; a fault of our own ends with code 3 and says how to report it."""
+    try:
+        cli(prog_name="nodelint")
+    except Exception as error:
+        if os.environ.get("NODELINT_DEBUG"):
+            raise
+        click.echo(
+            f"nodelint: a fault of ours, please report it: {type(error).__name__}: {error}"
+            " (NODELINT_DEBUG=1 shows where)",
+            err=True,
+        )
+        sys.exit(FAULT)

@@ -1,0 +1,205 @@
+"""nodelint.yaml or `[tool.nodelint]` of pyproject.toml, and the command's flags, become one frozen Settings."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from nodelint.compose import Unreadable, compose
+from nodelint.source import Node, Source
+from nodelint.versions import NEWEST, KubernetesVersion, Version, target
+
+FailOn = Literal["error", "warning", "never"]
+FILES = ("nodelint.yaml", "nodelint.yml")
+
+_KEYS = (
+    "karpenter-version",
+    "kubernetes-version",
+    "select",
+    "ignore",
+    "per-path-ignores",
+    "exclude",
+    "fail-on",
+    "crds",
+)
+
+
+class ConfigError(Exception):
+    """A setting that cannot be used. The message names the file and, where it has one, the place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a run was told. `karpenter_named` is False where the newest known release was assumed."""
+
+    karpenter: Version = NEWEST
+    karpenter_named: bool = False
+    kubernetes: KubernetesVersion | None = None
+    select: frozenset[str] | None = None
+    ignore: frozenset[str] = frozenset()
+    per_path: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    exclude: tuple[str, ...] = ()
+    fail_on: FailOn = "error"
+    crds: str | None = None
+    file: str | None = None
+
+
+def find(folder: str) -> str | None:
+    """The nearest nodelint.yaml, or pyproject.toml with a `[tool.nodelint]` table, up to the repository's root."""
+    while True:
+        for name in FILES:
+            path = os.path.join(folder, name)
+            if os.path.isfile(path):
+                return path
+        path = os.path.join(folder, "pyproject.toml")
+        if os.path.isfile(path) and _table(path) is not None:
+            return path
+        parent = os.path.dirname(folder)
+        if parent == folder or os.path.exists(os.path.join(folder, ".git")):
+            return None
+        folder = parent
+
+
+def load(path: str | None, flags: Mapping[str, object]) -> Settings:
+    """Settings of a file (None for no file) with flags over them; a flag that is None was not given.
+
+    Raises ConfigError for a file or a value that cannot be used.
+    """
+    given = _read(path) if path else _Given({}, "", None)
+    for key in given.values:
+        if key not in _KEYS:
+            from difflib import get_close_matches
+
+            near = get_close_matches(key, _KEYS, 1)
+            meant = f", did you mean `{near[0]}`?" if near else f"; known are {', '.join(_KEYS)}"
+            raise ConfigError(f"{given.place(key)}: unknown setting `{key}`{meant}")
+    folder = os.path.dirname(path) if path else ""
+
+    def value(key: str) -> tuple[object, str]:
+        flag = flags.get(key)
+        if flag is not None and flag != ():
+            return flag, f"--{key}"
+        return given.values.get(key), given.place(key)
+
+    karpenter, where = value("karpenter-version")
+    kubernetes, at = value("kubernetes-version")
+    crds, _ = value("crds")
+    if crds is not None and flags.get("crds") is None:
+        crds = os.path.join(folder, _text(crds, given.place("crds")))
+    return Settings(
+        karpenter=NEWEST if karpenter is None else _version(_text(karpenter, where), where),
+        karpenter_named=karpenter is not None,
+        kubernetes=None if kubernetes is None else _kubernetes(_text(kubernetes, at), at),
+        select=None if value("select")[0] is None else _names(*value("select")),
+        ignore=_names(*value("ignore")),
+        per_path=_per_path(*value("per-path-ignores")),
+        exclude=tuple(sorted(_names(*value("exclude")))),
+        fail_on=_fail_on(*value("fail-on")),
+        crds=None if crds is None else str(crds),
+        file=path,
+    )
+
+
+@dataclass(slots=True)
+class _Given:
+    """What a file says, and where in it."""
+
+    values: dict[str, object]
+    path: str
+    root: Node | None
+
+    def place(self, key: str) -> str:
+        node = self.root and (self.root.key(key) or self.root)
+        if not node:
+            return f"{self.path} [tool.nodelint]"
+        position = node.source.position(node.start)
+        return f"{self.path}:{position.line}:{position.column}"
+
+
+def _read(path: str) -> _Given:
+    if path.endswith(".toml"):
+        return _Given(_table(path) or {}, path, None)
+    try:
+        with open(path, encoding="utf-8-sig") as file:
+            source = Source(path, file.read())
+        roots = compose(source, source.text, 0, masked=False)
+    except OSError as error:
+        raise ConfigError(f"{path}: {(error.strerror or str(error)).lower()}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: the file is not UTF-8") from error
+    except Unreadable as error:
+        position = source.position(error.offset)
+        raise ConfigError(f"{path}:{position.line}:{position.column}: {error.message}") from error
+    root = roots[0] if roots else None
+    values = root.plain() if root is not None else {}
+    if values is None:
+        values = {}
+    if not isinstance(values, dict):
+        raise ConfigError(f"{path}: a mapping of settings is wanted")
+    return _Given(values, path, root)
+
+
+def _table(path: str) -> dict[str, object] | None:
+    import tomllib
+
+    try:
+        with open(path, "rb") as file:
+            table = tomllib.load(file).get("tool", {}).get("nodelint")
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path}: {error}") from error
+    except OSError as error:
+        raise ConfigError(f"{path}: {(error.strerror or str(error)).lower()}") from error
+    return table if isinstance(table, dict) else None
+
+
+def _text(value: object, where: str) -> str:
+    # 1.10 without quotes is the number 1.1 to YAML and TOML alike: another release, so it is refused.
+    if not isinstance(value, str):
+        raise ConfigError(f"{where}: write the version or path as a text, in quotes, not `{value}`")
+    return value
+
+
+def _version(text: str, where: str) -> Version:
+    try:
+        return target(text)
+    except ValueError as error:
+        raise ConfigError(f"{where}: {error}") from error
+
+
+def _kubernetes(text: str, where: str) -> KubernetesVersion:
+    try:
+        return KubernetesVersion.parse(text)
+    except ValueError as error:
+        raise ConfigError(f"{where}: {error}") from error
+
+
+def _names(value: object, where: str) -> frozenset[str]:
+    if value is None:
+        return frozenset()
+    items = [value] if isinstance(value, str) else value
+    if not isinstance(items, Iterable) or isinstance(items, Mapping):
+        raise ConfigError(f"{where}: a list of names is wanted, not `{value}`")
+    names = []
+    for item in items:
+        if not isinstance(item, str):
+            raise ConfigError(f"{where}: a list of names is wanted, not `{item}`")
+        names += [name.strip() for name in item.split(",") if name.strip()]
+    return frozenset(names)
+
+
+def _per_path(value: object, where: str) -> dict[str, frozenset[str]]:
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise ConfigError(f"{where}: a mapping of globs to rule names is wanted, not `{value}`")
+    return {str(glob): _names(rules, where) for glob, rules in value.items()}
+
+
+def _fail_on(value: object, where: str) -> FailOn:
+    if value is None:
+        return "error"
+    if value == "error" or value == "warning" or value == "never":
+        return value
+    raise ConfigError(f"{where}: `{value}` is none of error, warning, never")

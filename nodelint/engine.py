@@ -1,0 +1,333 @@
+"""The pipeline: sources become objects, rules look at them, findings become a report, fixes new texts."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+
+from nodelint.edits import apply
+from nodelint.finding import SEVERITIES, Edit, Finding, Safety, Severity, Span, span_of
+from nodelint.manifest import Object, objects
+from nodelint.rule import Context, Rule, served
+from nodelint.schema import Schemas
+from nodelint.source import Source
+from nodelint.suppress import Suppression, suppressions
+from nodelint.versions import KubernetesVersion, Version
+
+# A fix may make room for another one; every rule's fix is a fix point, so few rounds are ever needed.
+_ROUNDS = 25
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What the manifests are judged for; `schemas` stand for the API server, None for the bundled ones."""
+
+    karpenter: Version
+    kubernetes: KubernetesVersion | None = None
+    schemas: Schemas | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which rules report. `select` None means those that are on by default."""
+
+    select: frozenset[str] | None = None
+    ignore: frozenset[str] = frozenset()
+    per_path: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+    def has(self, rule: Rule) -> bool:
+        """Whether the rule reports at all."""
+        chosen = rule.default if self.select is None else rule.name in self.select
+        return chosen and rule.name not in self.ignore
+
+    def ignored_at(self, rule: str, path: str) -> bool:
+        """Whether a per-path ignore names the rule for this path."""
+        return any(rule in rules and fnmatchcase(path, glob) for glob, rules in self.per_path.items())
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A finding with what the engine knows of it."""
+
+    rule: Rule
+    finding: Finding
+    object: Object | None
+
+    @property
+    def severity(self) -> Severity:
+        return self.finding.severity or self.rule.severity
+
+    @property
+    def safety(self) -> Safety:
+        """How safe the fix is; a finding without edits has none, and says so by `fixable`."""
+        return self.finding.safety or self.rule.fix or "unsafe"
+
+    @property
+    def fixable(self) -> bool:
+        return bool(self.finding.edits)
+
+    @property
+    def span(self) -> Span:
+        return self.finding.span
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A rule, or all of them where `rule` is None, that did not judge an object or a file."""
+
+    rule: str | None
+    path: str
+    object: Object | None
+    reason: str
+    transient: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a run has to say. `objects` are those it was asked about, not those read for context.
+
+    `faults` are rules that broke down over an object: our own mistakes, said aloud, the rest still told.
+    """
+
+    results: tuple[Result, ...]
+    skipped: tuple[Skipped, ...]
+    objects: tuple[Object, ...]
+    target: Target
+    faults: tuple[str, ...] = ()
+
+    def count(self, severity: Severity) -> int:
+        return sum(r.severity == severity for r in self.results)
+
+    def at_or_above(self, severity: Severity) -> bool:
+        """Whether anything is as grave as `severity` or graver."""
+        return any(SEVERITIES.index(r.severity) <= SEVERITIES.index(severity) for r in self.results)
+
+
+def lint(
+    sources: Sequence[Source],
+    target: Target,
+    rules: Mapping[str, Rule],
+    selection: Selection = Selection(),
+    context_sources: Sequence[Source] = (),
+) -> Report:
+    """Judge the objects of `sources`; those of `context_sources` are only there to be referred to."""
+    asked = [obj for source in sources for obj in objects(source)]
+    beside = [obj for source in context_sources for obj in objects(source)]
+    context = Context([*asked, *beside], target.karpenter, target.kubernetes, target.schemas, tuple(rules))
+    reporting = {name for name, rule in rules.items() if selection.has(rule)}
+    silent_too = {other for name in reporting for other in rules[name].gives_way_to if other in rules}
+    running = [rules[name] for name in rules if name in reporting | silent_too]
+
+    raw: list[Result] = []
+    skipped: list[Skipped] = []
+    faults: list[str] = []
+
+    def run(rule: Rule, subject: object, obj: Object | None, path: str) -> None:
+        try:
+            for said in rule.check(subject, context):
+                if isinstance(said, Finding):
+                    raw.append(Result(rule, said, obj))
+                elif rule.name in reporting:
+                    skipped.append(Skipped(rule.name, path, obj, said.reason, said.transient))
+        except Exception as error:
+            if os.environ.get("NODELINT_DEBUG"):
+                raise
+            what = obj.label if obj else "the file"
+            faults.append(f"{rule.name} on {what} of {path}: {type(error).__name__}: {error}")
+
+    about_objects = [r for r in running if issubclass(r.on, Object) and r.speaks_of(target.karpenter)]
+    for obj in asked:
+        accepted = served(obj, target.karpenter)
+        for rule in about_objects:
+            if isinstance(obj, rule.on) and (accepted or rule.on is Object):
+                run(rule, obj, obj, obj.source.path)
+    for rule in running:
+        if rule.on is Source:
+            for source in sources:
+                run(rule, source, None, source.path)
+    for source in sources:
+        skipped += [Skipped(None, source.path, None, aside.reason, False) for aside in source.set_aside]
+
+    told = [r for r in _first_causes(raw) if r.rule.name in reporting]
+    comments = [s for source in sources for s in suppressions(source)]
+    kept = [r for r in told if not _silenced(r, comments)]
+    ran = {r.name for r in running if r.name in reporting}
+    kept += _about_suppressions(comments, [r for r in running if r.on is Suppression], context, ran)
+    kept = [r for r in kept if not selection.ignored_at(r.rule.name, r.span.source.path)]
+
+    order = {source.path: n for n, source in enumerate(sources)}
+    kept.sort(key=lambda r: (order.get(r.span.source.path, len(order)), r.span.start, r.rule.name))
+    return Report(tuple(_unique(kept)), tuple(dict.fromkeys(skipped)), tuple(asked), target, tuple(faults))
+
+
+def _first_causes(raw: Sequence[Result]) -> list[Result]:
+    """One cause, one finding: drop what a rule says about a place that a rule it gives way to explains."""
+    by_rule: dict[str, list[Result]] = {}
+    for result in raw:
+        by_rule.setdefault(result.rule.name, []).append(result)
+    kept = []
+    for result in raw:
+        better = (o for name in result.rule.gives_way_to for o in by_rule.get(name, ()))
+        places = [result.span, *map(span_of, result.finding.covers)]
+        if not any(o.object is result.object and _meet(places, o) for o in better):
+            kept.append(result)
+    return kept
+
+
+def _meet(places: Sequence[Span], other: Result) -> bool:
+    theirs = [other.span, *map(span_of, other.finding.covers)]
+    return any(a.touches(b) for a in places for b in theirs)
+
+
+def _unique(results: Iterable[Result]) -> Iterable[Result]:
+    """A place reached through several aliases is reported once."""
+    seen = set()
+    for r in results:
+        mark = (r.rule.name, r.span.source.path, r.span.start, r.span.end, r.finding.message)
+        if mark not in seen:
+            seen.add(mark)
+            yield r
+
+
+def _silenced(result: Result, comments: Sequence[Suppression]) -> bool:
+    hit = False
+    for comment in comments:
+        if comment.silences(result.rule.name, result.finding):
+            comment.used.add(result.rule.name)
+            hit = True
+    return hit
+
+
+def _about_suppressions(
+    comments: Sequence[Suppression], rules: Sequence[Rule], context: Context, ran: set[str]
+) -> list[Result]:
+    """What the rules about suppressions say; a comment for a rule that did not run is left in peace."""
+    results = []
+    for rule in rules:
+        for comment in comments:
+            known = [name for name in comment.rules if name in context.rule_names]
+            if all(name in ran for name in known):
+                said = rule.check(comment, context)
+                results += [Result(rule, f, None) for f in said if isinstance(f, Finding)]
+    return results
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """What fixing made of the sources: `sources` hold the new texts, `report` what is left to say.
+
+    `applied` are the results whose edits were written; `refused` those whose edits would have broken
+    the file, with the reason.
+    """
+
+    sources: tuple[Source, ...]
+    report: Report
+    applied: tuple[Result, ...]
+    refused: tuple[tuple[Result, str], ...]
+
+
+def fix(
+    sources: Sequence[Source],
+    target: Target,
+    rules: Mapping[str, Rule],
+    selection: Selection = Selection(),
+    context_sources: Sequence[Source] = (),
+    unsafe: bool = False,
+    on_round: Callable[[int], None] | None = None,
+) -> Fixed:
+    """Apply fixes until nothing changes: safe ones, with `unsafe` the others too.
+
+    A fix is applied whole or not at all, and is left out when the new text does not parse or breaks
+    the schema where the old one did not.
+    """
+    current = list(sources)
+    applied: list[Result] = []
+    refused: dict[tuple[str, str, str], tuple[Result, str]] = {}
+    report = lint(current, target, rules, selection, context_sources)
+    for number in range(_ROUNDS):
+        if on_round:
+            on_round(number)
+        chosen = _compatible(report.results, current, unsafe, refused)
+        if not chosen:
+            break
+        new = _rewritten(current, chosen)
+        if _broken(current, new, target):
+            # One of them is to blame: try them alone, and remember those that do harm.
+            chosen_alone: list[Result] = []
+            new = current
+            for result in chosen:
+                alone = _rewritten(current, [*chosen_alone, result])
+                why = _broken(current, alone, target)
+                if why:
+                    refused[_mark(result)] = (result, why)
+                else:
+                    chosen_alone.append(result)
+                    new = alone
+            chosen = chosen_alone
+        applied += chosen
+        # Objects that change together carry the same edits: what mends one mends the other.
+        done = [tuple(r.finding.edits) for r in chosen]
+        applied += [r for r in report.results if r not in chosen and tuple(r.finding.edits) in done]
+        current = new
+        report = lint(current, target, rules, selection, context_sources)
+    return Fixed(tuple(current), report, tuple(applied), tuple(refused.values()))
+
+
+def _mark(result: Result) -> tuple[str, str, str]:
+    return result.rule.name, result.span.source.path, result.finding.message
+
+
+def _compatible(
+    results: Sequence[Result],
+    sources: Sequence[Source],
+    unsafe: bool,
+    refused: Mapping[tuple[str, str, str], object],
+) -> list[Result]:
+    """The fixes of one round, in the order of place, leaving out what touches an accepted one."""
+    chosen: list[Result] = []
+    taken: list[Span] = []
+    asked = {id(source) for source in sources}
+    for result in results:
+        spans = [edit.span for edit in result.finding.edits]
+        if not spans or (result.safety == "unsafe" and not unsafe) or _mark(result) in refused:
+            continue
+        if any(id(span.source) not in asked for span in spans):
+            continue  # it would change a file that the user did not name
+        if not any(mine.touches(other) for mine in spans for other in taken):
+            chosen.append(result)
+            taken += spans
+    return chosen
+
+
+def _rewritten(sources: Sequence[Source], results: Sequence[Result]) -> list[Source]:
+    edits: dict[int, list[Edit]] = {}
+    for result in results:
+        for edit in result.finding.edits:
+            edits.setdefault(id(edit.source), []).append(edit)
+    return [
+        Source.from_text(s.path, apply(s.text, edits[id(s)])) if id(s) in edits else s for s in sources
+    ]
+
+
+def _broken(before: Sequence[Source], after: Sequence[Source], target: Target) -> str | None:
+    """Why the new texts are worse than the old ones; None when they are not."""
+    for old, new in zip(before, after, strict=True):
+        if new is old:
+            continue
+        if len(new.problems) > len(old.problems) or len(new.set_aside) > len(old.set_aside):
+            return "the file would no longer parse"
+        fresh = _schema_faults(new, target) - _schema_faults(old, target)
+        gone = [o for o in objects(old) if not served(o, target.karpenter)]
+        if fresh and not gone:
+            return f"the API server would refuse the file: {next(iter(fresh))}"
+    return None
+
+
+def _schema_faults(source: Source, target: Target) -> Counter[str]:
+    found = [o for o in objects(source) if served(o, target.karpenter)]
+    context = Context(found, target.karpenter, target.kubernetes, target.schemas)
+    return Counter(problem.message for obj in found for problem in context.problems(obj))
+

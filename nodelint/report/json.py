@@ -1,0 +1,101 @@
+"""Findings for programs. The form is versioned and described in schemas/check.schema.json."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from nodelint.engine import Report, Result
+from nodelint.finding import Edit, Span
+from nodelint.manifest import Object
+from nodelint.report.text import Facts
+
+
+def check_json(
+    report: Report,
+    files: int,
+    facts: Facts | None,
+    unreadable: Sequence[tuple[str, str]] = (),
+    applied: Sequence[Result] = (),
+    refused: Sequence[tuple[Result, str]] = (),
+) -> dict[str, Any]:
+    """The whole report as plain values."""
+    return {
+        "version": 1,
+        "findings": [_finding(result) for result in report.results],
+        "skipped": [
+            {
+                "rule": skip.rule,
+                "path": skip.path,
+                "object": _object(skip.object),
+                "reason": skip.reason,
+                "transient": skip.transient,
+            }
+            for skip in report.skipped
+        ],
+        "summary": {
+            "files": files,
+            "objects": len(report.objects),
+            "errors": report.count("error"),
+            "warnings": report.count("warning"),
+            "infos": report.count("info"),
+            "fixable": {
+                safety: sum(r.fixable and r.safety == safety for r in report.results)
+                for safety in ("safe", "unsafe")
+            },
+            "fixed": len(applied),
+            "refused": [
+                {"rule": result.rule.name, "path": result.span.source.path, "reason": why}
+                for result, why in refused
+            ],
+            "unreadable": [{"path": path, "reason": reason} for path, reason in unreadable],
+            "karpenter": str(report.target.karpenter),
+            "kubernetes": str(report.target.kubernetes) if report.target.kubernetes else None,
+            "facts": {"origin": facts.origin, "date": facts.date, "instanceTypes": facts.count}
+            if facts
+            else None,
+        },
+    }
+
+
+def _finding(result: Result) -> dict[str, Any]:
+    finding = result.finding
+    return {
+        "rule": result.rule.name,
+        "severity": result.severity,
+        "message": finding.message,
+        "path": result.span.source.path,
+        **_range(result.span),
+        "object": _object(result.object),
+        "related": [
+            {
+                "path": also.span.source.path,
+                "start": _position(also.span.source, also.span.start),
+                "message": also.message,
+            }
+            for also in finding.also
+        ],
+        "hint": finding.hint,
+        "fix": {"safety": result.safety, "edits": [_edit(edit) for edit in finding.edits]}
+        if finding.edits
+        else None,
+    }
+
+
+def _edit(edit: Edit) -> dict[str, Any]:
+    return {"path": edit.source.path, **_range(edit.span), "text": edit.text}
+
+
+def _range(span: Span) -> dict[str, Any]:
+    return {"start": _position(span.source, span.start), "end": _position(span.source, span.end)}
+
+
+def _position(source: Any, offset: int) -> dict[str, int]:
+    at = source.position(offset)
+    return {"line": at.line, "column": at.column, "offset": at.offset}
+
+
+def _object(obj: Object | None) -> dict[str, str | None] | None:
+    if obj is None:
+        return None
+    return {"kind": obj.kind, "name": obj.name if isinstance(obj.name, str) else None}

@@ -1,0 +1,42 @@
+"""A rule's page: what the header says of it, and the page with the tool's real messages, for docs/rules/."""
+
+from __future__ import annotations
+
+from nodelint.engine import Selection, Target, lint
+from nodelint.report.text import finding_text
+from nodelint.rule import Example, Rule, examples
+from nodelint.source import Source
+from nodelint.versions import NEWEST, KubernetesVersion
+from nodelint.versions import target as parse_target
+
+
+def header(rule: Rule) -> str:
+    """Severity, fix, releases and whether it is on, as one line."""
+    parts = [f"severity: {rule.severity}", f"fix: {rule.fix or 'none'}"]
+    parts.append("all releases of v1" if rule.releases == ">=1.0.0" else f"Karpenter {rule.releases}")
+    if not rule.default:
+        parts.append("off by default")
+    return " · ".join(parts)
+
+
+def target_of(example: Example) -> Target:
+    """The versions that an example is for; the newest known release where its fence names none."""
+    karpenter = parse_target(example.karpenter) if example.karpenter else NEWEST
+    kubernetes = KubernetesVersion.parse(example.kubernetes) if example.kubernetes else None
+    return Target(karpenter, kubernetes)
+
+
+def markdown(rule: Rule, rules: dict[str, Rule]) -> str:
+    """The generated page: name, header, prose and examples, each bad one with what the tool says of it."""
+    page = rule.page.strip()
+    said = []
+    for number, example in enumerate((e for e in examples(page) if not e.good), 1):
+        source = Source.from_text("example.yaml", example.text)
+        report = lint([source], target_of(example), rules, Selection(select=frozenset({rule.name})))
+        texts = "\n\n".join(finding_text(result) for result in report.results)
+        said.append(f"Of bad example {number}:\n\n```text\n{texts}\n```")
+    first, _, rest = page.partition("\n")
+    messages = "\n\n".join(said)
+    return (
+        f"# {rule.name}\n\n{first}\n\n{header(rule)}\n{rest.rstrip()}\n\n## What nodelint says\n\n{messages}\n"
+    )

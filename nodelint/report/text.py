@@ -1,0 +1,190 @@
+"""Findings as a person reads them: place, sentence, excerpt, the other places, the fix as lines to write."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from nodelint.edits import apply
+from nodelint.engine import Report, Result, Skipped
+from nodelint.finding import Edit, Span
+from nodelint.source import Source
+
+# Characters of a line, and lines of a fix, that are shown before the rest is cut.
+_WIDTH = 150
+_LINES = 16
+
+Style = Callable[..., str]
+_COLOURS = {"error": "red", "warning": "yellow", "info": "cyan"}
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Where the instance types came from and when, for the summary; `count` of them."""
+
+    origin: str
+    date: str
+    count: int
+
+
+def plain(text: str, **_: object) -> str:
+    """A style that adds nothing, for output that is no terminal."""
+    return text
+
+
+def finding_text(result: Result, style: Style = plain) -> str:
+    """One finding with its excerpt, its other places and its fix."""
+    at = result.span
+    colour = _COLOURS[result.severity]
+    lines = [
+        f"{style(place(at), bold=True)}: {style(result.severity, fg=colour, bold=True)} "
+        f"{style(result.rule.name, bold=True)} {printable(result.finding.message)}"
+    ]
+    lines += _excerpt(at, style, colour)
+    for other in result.finding.also:
+        lines.append(f"  also {place(other.span)}: {printable(other.message)}")
+    if result.finding.edits:
+        safety = "" if result.safety == "safe" else ", unsafe: it changes what runs today"
+        lines.append(style(f"  fix{safety}:", fg="green"))
+        lines += _fix(result.finding.edits, at.source, style)
+    if result.finding.hint:
+        lines.append(f"  hint: {printable(result.finding.hint)}")
+    return "\n".join(lines)
+
+
+def place(span: Span) -> str:
+    """`path:line:column` of where a span starts."""
+    position = span.source.position(span.start)
+    return f"{printable(span.source.path)}:{position.line}:{position.column}"
+
+
+def summary_text(
+    report: Report,
+    files: int,
+    facts: Facts | None,
+    karpenter_named: bool,
+    applied: Sequence[Result] = (),
+    refused: Sequence[tuple[Result, str]] = (),
+    fixing: bool = False,
+) -> str:
+    """Counts, what a fix would do, what was skipped and why, and how old the facts are."""
+    lines = []
+    for result, why in refused:
+        lines.append(f"The fix of {result.rule.name} at {place(result.span)} was left out: {printable(why)}.")
+    if applied:
+        lines.append(f"Fixed {_count(len(applied), 'finding')}.")
+    if not report.objects and not report.results:
+        lines.append(f"Nothing to check: no NodePool or EC2NodeClass in {_count(files, 'file')}.")
+        return "\n".join([*lines, *_skips(report.skipped)])
+    found = [_count(n, s) for s in ("error", "warning") if (n := report.count(s))]
+    if report.count("info"):
+        found.append(f"{report.count('info')} info")
+    target = f"Karpenter {report.target.karpenter}" + ("" if karpenter_named else " (newest known)")
+    if report.target.kubernetes:
+        target += f", Kubernetes {report.target.kubernetes}"
+    where = f"{_count(len(report.objects), 'object')} in {_count(files, 'file')}, for {target}"
+    lines.append(f"Found {', '.join(found)} in {where}." if found else f"All good: {where}.")
+    if not fixing:
+        lines += _fixable(report.results)
+    lines += _skips(report.skipped)
+    if facts:
+        lines.append(f"Facts: {facts.count:,} instance types of {facts.date} ({facts.origin}).")
+    return "\n".join(lines)
+
+
+def printable(text: str) -> str:
+    """Text without control characters, so that a manifest cannot steer the terminal it is shown on."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
+def _fixable(results: Sequence[Result]) -> list[str]:
+    safe = sum(r.fixable and r.safety == "safe" for r in results)
+    unsafe = sum(r.fixable and r.safety == "unsafe" for r in results)
+    if not safe and not unsafe:
+        return []
+    ways = [f"{safe} with --fix"] if safe else []
+    if unsafe:
+        ways.append(f"{unsafe} {'more ' if safe else ''}with --unsafe-fixes")
+    return [f"Fixable: {', '.join(ways)}; add --diff to see what would be written."]
+
+
+def _skips(skipped: Sequence[Skipped]) -> list[str]:
+    """One line for each reason, with the rules and objects that it kept from being judged."""
+    groups: dict[str, tuple[list[str], list[str]]] = {}
+    for skip in skipped:
+        rules, places = groups.setdefault(skip.reason, ([], []))
+        where = skip.object.label if skip.object else skip.path
+        if skip.object and len({s.path for s in skipped}) > 1:
+            where += f" ({skip.path})"
+        if skip.rule and skip.rule not in rules:
+            rules.append(skip.rule)
+        if where not in places:
+            places.append(where)
+    lines = []
+    for reason, (rules, places) in groups.items():
+        shown = ", ".join(places[:3]) + (f" and {len(places) - 3} more" if len(places) > 3 else "")
+        what = f" ({', '.join(rules)})" if rules else ""
+        lines.append(printable(f"Skipped: {shown}: {reason}{what}."))
+    return lines
+
+
+def _excerpt(at: Span, style: Style, colour: str) -> Iterator[str]:
+    source = at.source
+    start = source.position(at.start)
+    line = source.line(start.line)
+    if not line.strip():
+        return
+    margin = len(str(start.line))
+    column = start.column - 1
+    cut = max(0, column - _WIDTH // 2) if len(line) > _WIDTH else 0
+    shown = line[cut : cut + _WIDTH]
+    length = max(1, min(at.end - at.start, len(line.rstrip()) - column, len(shown) - (column - cut)))
+    yield style(f"{' ' * margin} |", dim=True)
+    yield f"{style(f'{start.line} |', dim=True)} {_flat(shown)}"
+    yield f"{style(f'{chr(32) * margin} |', dim=True)} {' ' * (column - cut)}{style('^' * length, fg=colour)}"
+
+
+def _flat(line: str) -> str:
+    # One character stays one character, so that the marks below stand where they should.
+    return re.sub(r"[^\x20-\U0010ffff]|[\x7f-\x9f\u2028-\u202e\ufeff]", " ", line)
+
+
+def _fix(edits: Sequence[Edit], home: Source, style: Style) -> Iterator[str]:
+    by_source: dict[int, list[Edit]] = {}
+    for edit in edits:
+        by_source.setdefault(id(edit.source), []).append(edit)
+    for group in by_source.values():
+        source = group[0].source
+        if source is not home:
+            yield f"    in {printable(source.path)}:"
+        changed = list(_changed_lines(source, group))
+        for number, sign, line in changed[:_LINES]:
+            text = f"{number:>5} {sign} {_flat(line)[:_WIDTH]}".rstrip()
+            yield style(text, fg="red" if sign == "-" else "green")
+        if len(changed) > _LINES:
+            yield f"      … {len(changed) - _LINES} more lines, shown by --diff"
+
+
+def _changed_lines(source: Source, edits: Sequence[Edit]) -> Iterator[tuple[int, str, str]]:
+    """The lines that go (-) and those that come (+), with their numbers in the old and the new text."""
+    from difflib import SequenceMatcher
+
+    old = source.text.splitlines()
+    new = apply(source.text, list(edits)).splitlines()
+    # Only what lies between the first and the last edit can differ.
+    first = source.position(min(e.start for e in edits)).line - 1
+    first = max(0, min(first, len(old), len(new)) - 1)
+    tail = 0
+    while tail < min(len(old), len(new)) - first and old[-1 - tail] == new[-1 - tail]:
+        tail += 1
+    old_part, new_part = old[first : len(old) - tail], new[first : len(new) - tail]
+    matcher = SequenceMatcher(None, old_part, new_part, autojunk=False)
+    for tag, i1, i2, j1, j2 in matcher.get_opcodes():
+        if tag != "equal":
+            yield from ((first + i + 1, "-", old_part[i]) for i in range(i1, i2))
+            yield from ((first + j + 1, "+", new_part[j]) for j in range(j1, j2))

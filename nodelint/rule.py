@@ -1,0 +1,241 @@
+"""What a rule is, what it may ask, and how rules are loaded from a folder.
+
+A rule is one file. Its name is the file's name; its Markdown docstring is its page; its one function,
+marked with `@rule`, is a generator of findings. Rules import nodelint; nothing imports a rule.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nodelint.finding import Findings, Safety, Severity
+from nodelint.manifest import EC2NodeClass, NodePool, Object
+from nodelint.source import Source
+from nodelint.versions import KubernetesVersion, Version, releases_match
+
+if TYPE_CHECKING:
+    from nodelint.catalog import Catalog
+    from nodelint.verdict import ControllerProblem
+    from nodelint.resolve import Resolution
+    from nodelint.schema import Problem, Schemas
+    from nodelint.suppress import Suppression
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule as loaded: `check` is called with each object of type `on`.
+
+    `releases` is the range of Karpenter releases that the rule is about; for others it says nothing.
+    `gives_way_to` names rules that explain the same cause better: where one of them has spoken about
+    a place, this one does not. `default` is False for a rule that runs only when it is selected.
+    """
+
+    name: str
+    page: str
+    on: type[Object] | type[Source] | type[Suppression]
+    severity: Severity
+    fix: Safety | None
+    releases: str
+    gives_way_to: tuple[str, ...]
+    default: bool
+    check: Callable[[Any, Context], Findings]
+
+    @property
+    def summary(self) -> str:
+        """The first line of the page."""
+        return self.page.strip().partition("\n")[0]
+
+    def speaks_of(self, release: Version) -> bool:
+        """Whether the rule is about this release of Karpenter."""
+        return releases_match(self.releases, release)
+
+
+def rule(
+    *,
+    on: type[Object] | type[Source] | type[Suppression],
+    severity: Severity,
+    fix: Safety | None = None,
+    releases: str = ">=1.0.0",
+    gives_way_to: Sequence[str] = (),
+    default: bool = True,
+) -> Callable[[Callable[[Any, Context], Findings]], Rule]:
+    """Make a rule of a generator function; its name and page are those of the file it stands in."""
+
+    def made(check: Callable[[Any, Context], Findings]) -> Rule:
+        return Rule("", "", on, severity, fix, releases, tuple(gives_way_to), default, check)
+
+    return made
+
+
+def load(folder: Path) -> dict[str, Rule]:
+    """The rules of a folder by name, in the order of their names.
+
+    Raises ImportError when a file holds no rule, more than one, or no page.
+    """
+    return {path.stem: _load(path) for path in sorted(folder.glob("*.py"))}
+
+
+def _load(path: Path) -> Rule:
+    # Imported here: a run that finds nothing of Karpenter's loads no rule.
+    from importlib.machinery import SourceFileLoader
+    from types import ModuleType
+
+    module = ModuleType("nodelint_rule_" + path.stem.replace("-", "_"))
+    module.__file__ = str(path)
+    code = SourceFileLoader(module.__name__, str(path)).get_code(module.__name__)
+    if code is None:
+        raise ImportError(f"{path}: could not be read")
+    exec(code, module.__dict__)
+    found = [value for value in vars(module).values() if isinstance(value, Rule)]
+    if len(found) != 1 or not module.__doc__:
+        raise ImportError(f"{path}: a rule file holds one function marked with @rule, and a docstring")
+    return replace(found[0], name=path.stem, page=module.__doc__)
+
+
+def bundled() -> Path:
+    """The folder of the rules that come with nodelint: beside the package in a checkout, inside it in a wheel."""
+    inside = Path(__file__).with_name("rules")
+    return inside if inside.is_dir() else Path(__file__).parent.parent / "rules"
+
+
+class Context:
+    """What a rule may ask beside the object that it looks at: targets, facts, and the other objects.
+
+    `sources` are all that the run has read, those read for context only too.
+    """
+
+    def __init__(
+        self,
+        objects: Sequence[Object],
+        karpenter: Version,
+        kubernetes: KubernetesVersion | None = None,
+        schemas: Schemas | None = None,
+        rule_names: Sequence[str] = (),
+    ) -> None:
+        self.objects = objects
+        self.karpenter = karpenter
+        self.kubernetes = kubernetes
+        self.rule_names = rule_names
+        self._schemas = schemas
+        self._resolutions: dict[int, Resolution] = {}
+        self._problems: dict[int, list[Problem]] = {}
+        self._controller: dict[int, list[ControllerProblem]] = {}
+
+    @cached_property
+    def catalog(self) -> Catalog:
+        """The instance types as the target release labels them."""
+        from nodelint.catalog import Catalog
+
+        return Catalog.bundled().at(self.karpenter)
+
+    @cached_property
+    def schemas(self) -> Schemas:
+        """The schemas that stand for the API server: the user's own CRDs, else those of the target release."""
+        if self._schemas is not None:
+            return self._schemas
+        from nodelint.schema import Schemas
+
+        return Schemas.bundled()
+
+    @cached_property
+    def classes(self) -> list[EC2NodeClass]:
+        """Every EC2NodeClass of the run that the target release serves."""
+        return [o for o in self.objects if isinstance(o, EC2NodeClass) and served(o, self.karpenter)]
+
+    def node_class(self, pool: NodePool) -> EC2NodeClass | None:
+        """The EC2NodeClass that a pool points to; None where it is not in the run or cannot be told.
+
+        Where several files define a class of one name (an overlay for each environment), the nearest to
+        the pool is meant: the same file, then the longest common path. None where two are equally near.
+        """
+        name = pool.class_ref.name if pool.class_ref else None
+        if not isinstance(name, str):
+            return None
+        same = [c for c in self.classes if c.name == name]
+        if len(same) < 2:
+            return same[0] if same else None
+        ranked = sorted(same, key=lambda c: _nearness(pool.source.path, c.source.path), reverse=True)
+        first, second = (_nearness(pool.source.path, c.source.path) for c in ranked[:2])
+        return ranked[0] if first > second else None
+
+    def pools(self, node_class: EC2NodeClass) -> list[NodePool]:
+        """The NodePools of the run that point to a class."""
+        return [
+            o
+            for o in self.objects
+            if isinstance(o, NodePool) and served(o, self.karpenter) and self.node_class(o) is node_class
+        ]
+
+    def resolution(self, pool: NodePool) -> Resolution:
+        """What the pool can launch, with which image, and what removed the rest."""
+        found = self._resolutions.get(id(pool))
+        if found is None:
+            from nodelint.resolve import resolve
+
+            found = resolve(pool, self.node_class(pool), self.catalog, self.karpenter, self.kubernetes)
+            self._resolutions[id(pool)] = found
+        return found
+
+    def problems(self, obj: Object) -> list[Problem]:
+        """What the API server says of an object."""
+        found = self._problems.get(id(obj))
+        if found is None:
+            from nodelint.schema import check
+
+            found = check(obj, self.karpenter, self.schemas)
+            self._problems[id(obj)] = found
+        return found
+
+    def controller_problems(self, obj: Object) -> list[ControllerProblem]:
+        """What the controller says of an object that the API server has taken."""
+        found = self._controller.get(id(obj))
+        if found is None:
+            from nodelint.controller import check
+
+            found = check(obj, self.karpenter)
+            self._controller[id(obj)] = found
+        return found
+
+
+def served(obj: Object, release: Version) -> bool:
+    """Whether the CRDs of a release serve the object's apiVersion: v1 always, v1beta1 until 1.0."""
+    home = {"NodePool": "karpenter.sh", "EC2NodeClass": "karpenter.k8s.aws"}.get(obj.kind)
+    if obj.group != home:
+        return False
+    return obj.version == "v1" or (obj.version == "v1beta1" and release < Version(1, 1, 0))
+
+
+def _nearness(a: str, b: str) -> tuple[bool, int]:
+    if a == b:
+        return True, 0
+    common = 0
+    for x, y in zip(Path(a).parent.parts, Path(b).parent.parts, strict=False):
+        if x != y:
+            break
+        common += 1
+    return False, common
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A fenced manifest of a rule's page: `bad` or `good`, for the versions that its fence names."""
+
+    good: bool
+    text: str
+    karpenter: str | None = None
+    kubernetes: str | None = None
+
+
+_FENCE = re.compile(r"^```ya?ml +(bad|good)([^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def examples(page: str) -> Iterator[Example]:
+    """The examples of a page in their order: fences such as "yaml bad karpenter=1.2.1 kubernetes=1.33"."""
+    for kind, options, body in _FENCE.findall(page):
+        words = dict(word.split("=", 1) for word in options.split())
+        yield Example(kind == "good", body, words.get("karpenter"), words.get("kubernetes"))

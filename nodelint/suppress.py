@@ -1,0 +1,87 @@
+"""Comments that silence a rule: `# nodelint: ignore[rule, other-rule] why`.
+
+At the end of a line the comment is about what begins on that line. On a line of its own it is about
+what begins on the next line, as a whole: a field, an entry of a list, or the object when it stands
+above the object's first line.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from nodelint.finding import Finding, Span
+from nodelint.source import Document, Node, Source
+
+_COMMENT = re.compile(r"(?:(?<=\s)|^)#[ \t]*nodelint:[ \t]*ignore\b[ \t]*(?:\[([^\]\n]*)\])?[^\n\r]*", re.MULTILINE)
+
+
+@dataclass(eq=False)
+class Suppression:
+    """One comment: the rules it names, the characters it covers, and the rules it has silenced.
+
+    `span` is the comment itself; `scope` is None where nothing begins that it could be about.
+    """
+
+    span: Span
+    rules: tuple[str, ...]
+    scope: Span | None
+    own_line: bool
+    used: set[str] = field(default_factory=set)
+
+    @property
+    def source(self) -> Source:
+        return self.span.source
+
+    def silences(self, rule: str, finding: Finding) -> bool:
+        """Whether the comment is about this finding of this rule."""
+        at = finding.span
+        return (
+            rule in self.rules
+            and self.scope is not None
+            and at.source is self.source
+            and self.scope.start <= at.start < max(self.scope.end, self.scope.start + 1)
+        )
+
+
+def suppressions(source: Source) -> list[Suppression]:
+    """The comments of a source in their order."""
+    if "nodelint:" not in source.text:
+        return []
+    found = []
+    for document in source.documents:
+        if document.root is not None:
+            nodes = list(document.root.walk())
+            scalars = [n for n in nodes if n.kind == "scalar" and not n.shared]
+            for match in _COMMENT.finditer(source.text, document.start, document.end):
+                if not any(n.start <= match.start() < n.end for n in scalars):
+                    found.append(_suppression(source, document, nodes, match))
+    return found
+
+
+def _suppression(source: Source, document: Document, nodes: list[Node], match: re.Match[str]) -> Suppression:
+    text = source.text
+    line_start = text.rfind("\n", 0, match.start()) + 1
+    own_line = not text[line_start : match.start()].strip(" \t\ufeff")
+    rules = tuple(name.strip() for name in (match[1] or "").split(",") if name.strip())
+    span = Span(source, match.start(), match.end())
+    if not own_line:
+        end = text.find("\n", match.end())
+        return Suppression(span, rules, Span(source, line_start, match.end() if end < 0 else end), own_line)
+    return Suppression(span, rules, _next(source, document, nodes, match.end()), own_line)
+
+
+def _next(source: Source, document: Document, nodes: list[Node], after: int) -> Span | None:
+    """The widest thing that begins on the first line after `after` that is neither blank nor a comment."""
+    text = source.text
+    at = text.find("\n", after) + 1
+    while 0 < at < document.end:
+        end = text.find("\n", at)
+        end = len(text) if end < 0 else end
+        line = text[at:end].strip()
+        if line and not line.startswith("#"):
+            starts = [n for n in nodes if at <= n.start < end and not n.shared]
+            # An entry's key and value are nodes of their own, so the last end is the entry's end.
+            return Span(source, at, max((n.end for n in starts), default=end))
+        at = end + 1
+    return None

@@ -1,0 +1,61 @@
+"""What the tests share: the rules, and a way to run the tool on texts and as a command."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nodelint.engine import Report, Selection, Target, lint
+from nodelint.rule import Rule, bundled, load
+from nodelint.source import Source
+from nodelint.versions import NEWEST, KubernetesVersion, target
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="session")
+def rules() -> dict[str, Rule]:
+    return load(bundled())
+
+
+@pytest.fixture
+def check(rules: dict[str, Rule]) -> Callable[..., Report]:
+    """Judge texts, each a file: `check("...", karpenter="1.2.1", select=["pending-image"])`."""
+
+    def run(
+        *texts: str,
+        karpenter: str | None = None,
+        kubernetes: str | None = None,
+        select: list[str] | None = None,
+    ) -> Report:
+        sources = [Source.from_text(f"{n}.yaml", text) for n, text in enumerate(texts)]
+        aim = Target(
+            target(karpenter) if karpenter else NEWEST,
+            KubernetesVersion.parse(kubernetes) if kubernetes else None,
+        )
+        chosen = Selection(frozenset(select)) if select else Selection()
+        return lint(sources, aim, rules, chosen)
+
+    return run
+
+
+@pytest.fixture
+def nodelint(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run the command as a user would, in an empty folder."""
+
+    def run(*args: str, stdin: str | None = None, cwd: Path = tmp_path) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "nodelint", *args],
+            cwd=cwd,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    return run

@@ -1,0 +1,113 @@
+"""The borders of ARCHITECTURE.md hold: import order, one module that knows AWS, no clock, a whole wheel."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from .conftest import ROOT
+
+PACKAGE = ROOT / "nodelint"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+
+def imports(path: Path) -> set[str]:
+    """Modules of nodelint that a module imports when it runs, wherever in it; not those for types only."""
+    found = set()
+
+    def visit(node: ast.AST) -> None:
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            return
+        if isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module)
+            found.update(f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        for child in ast.iter_child_nodes(node):
+            visit(child)
+
+    visit(ast.parse(path.read_text(encoding="utf-8")))
+    return found
+
+
+def order() -> list[str]:
+    """The modules in the order of ARCHITECTURE.md, which is the order in which data flows."""
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    table = text.split("## Modules, in the order in which they may import", 1)[1].split("\n## ", 1)[0]
+    return [name for line in table.splitlines() if line.startswith("| `") for name in re.findall(r"`([a-z_./]+)\.py`", line.split("|")[1])]
+
+
+def name_of(path: Path) -> str:
+    return str(path.relative_to(PACKAGE).with_suffix("")).replace("\\", "/")
+
+
+def test_every_module_has_its_place_in_the_papers() -> None:
+    listed = order()
+    assert len(listed) == len(set(listed))
+    assert set(listed) == {name_of(p) for p in MODULES if p.name not in ("__init__.py", "__main__.py")}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_imports_only_go_up_the_list(path: Path) -> None:
+    if path.name in ("__init__.py", "__main__.py"):
+        return
+    listed = order()
+    above = set(listed[: listed.index(name_of(path))])
+    for module in imports(path):
+        if module.startswith("nodelint."):
+            name = module.removeprefix("nodelint.").replace(".", "/")
+            if name in listed:
+                assert name in above, f"{name_of(path)} may not import {module}"
+
+
+def test_only_aws_knows_boto3() -> None:
+    assert [name_of(p) for p in MODULES if any(m.startswith("boto") for m in imports(p))] in ([], ["aws"])
+
+
+def test_no_module_but_the_command_line_reads_a_clock() -> None:
+    for path in MODULES:
+        if name_of(path) != "cli":
+            assert not imports(path) & {"time", "time.time", "datetime"}, path
+
+
+def test_rules_import_no_rule_and_nothing_of_the_engine() -> None:
+    for path in sorted((ROOT / "rules").glob("*.py")):
+        banned = {"nodelint.engine", "nodelint.cli", "nodelint.config", "nodelint.discover", "json", "boto3"}
+        assert not imports(path) & banned, path
+
+
+def test_what_is_slow_is_not_loaded_for_a_folder_without_manifests(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("kind: ConfigMap\n", encoding="utf-8")
+    code = (
+        "import sys\nfrom nodelint.cli import cli\n"
+        "try: cli(['check'])\nexcept SystemExit: pass\n"
+        "slow = {'jsonschema', 'boto3', 'cel_expr_python', 'ruamel.yaml', '_ruamel_yaml', 'nodelint.catalog'}\n"
+        "print(sorted(slow & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]", done.stdout + done.stderr
+
+
+def test_a_wheel_holds_every_rule_schema_and_table() -> None:
+    """What pyproject.toml tells the builder covers the folders; .ci/run installs the wheel and lists its rules."""
+    import tomllib
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    wheel = project["tool"]["hatch"]["build"]["targets"]["wheel"]
+    assert wheel["packages"] == ["nodelint"]
+    assert wheel["force-include"] == {"rules": "nodelint/rules", "schemas": "nodelint/schemas"}
+    assert list((PACKAGE / "data").glob("*.json"))
+
+
+def test_the_repository_speaks_of_the_project_alone() -> None:
+    files = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False).stdout
+    for name in files.split():
+        path = ROOT / name
+        if path.is_file() and path.name != "test_architecture.py":
+            text = path.read_text(encoding="utf-8", errors="replace")
+            assert not re.search(r"(?<![\w.])/(?:work|root|home)/[a-z]|\.\./shared", text), name

@@ -1,0 +1,218 @@
+"""The command as a user meets it: what is printed where, and the exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import jsonschema
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+from nodelint.report.text import printable
+
+from .conftest import ROOT
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+CLASS = """\
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  detailedMonitoring: true
+"""
+TYPO = CLASS.replace("detailedMonitoring", "detailedMonitorin")
+
+
+def put(folder: Path, text: str, name: str = "class.yaml") -> Path:
+    path = folder / name
+    path.write_bytes(text.encode())
+    return path
+
+
+@pytest.mark.parametrize("command", [[], ["check"], ["explain"], ["rule"]], ids=str)
+def test_help_teaches(nodelint: Run, command: list[str], snapshot: SnapshotAssertion) -> None:
+    done = nodelint(*command, "--help")
+    assert done.returncode == 0
+    assert done.stdout == snapshot
+
+
+def test_what_is_found_is_printed_with_place_excerpt_and_fix(
+    nodelint: Run, tmp_path: Path, snapshot: SnapshotAssertion
+) -> None:
+    put(tmp_path, TYPO)
+    done = nodelint("check")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert done.stdout == snapshot
+
+
+def test_json_is_what_its_schema_says(nodelint: Run, tmp_path: Path, snapshot: SnapshotAssertion) -> None:
+    put(tmp_path, TYPO)
+    put(tmp_path, "apiVersion: karpenter.sh/v1\nkind: [\n", "broken.yaml")
+    done = nodelint("check", "--format", "json")
+    report = json.loads(done.stdout)
+    schema = json.loads((ROOT / "schemas" / "check.schema.json").read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator(schema).validate(report)
+    assert report == snapshot
+    edit = report["findings"][1]["fix"]["edits"][0]
+    text = (tmp_path / edit["path"]).read_text(encoding="utf-8")
+    assert text[: edit["start"]["offset"]] + edit["text"] + text[edit["end"]["offset"] :] == CLASS
+
+
+def test_nothing_of_karpenter_is_no_failure(nodelint: Run, tmp_path: Path) -> None:
+    put(tmp_path, "kind: ConfigMap\n")
+    done = nodelint("check")
+    assert done.returncode == 0
+    assert done.stdout == "Nothing to check: no NodePool or EC2NodeClass in 1 file.\n"
+    assert json.loads(nodelint("check", "--format", "json").stdout)["summary"]["files"] == 1
+
+
+@pytest.mark.parametrize(
+    ("args", "code"),
+    [
+        (["check"], 1),
+        (["check", "--fail-on", "never"], 0),
+        (["check", "--ignore", "unknown-field"], 0),
+        (["check", "class.yaml", "missing.yaml"], 2),
+        (["check", "--select", "unknown-feild"], 2),
+        (["check", "--karpenter-version", "0.37.0"], 2),
+        (["check", "--karpenter-version", "latest"], 2),
+        (["check", "--kubernetes-version", "2"], 2),
+        (["check", "--crds", "nowhere"], 2),
+        (["check", "--format", "xml"], 2),
+        (["check", "--config", "nowhere.yaml"], 2),
+        (["explain", "--nodepool", "nobody"], 2),
+        (["rule", "unknown-field"], 0),
+        (["rule", "unknown-feild"], 2),
+        (["lint"], 2),
+    ],
+    ids=str,
+)
+def test_exit_codes(nodelint: Run, tmp_path: Path, args: list[str], code: int) -> None:
+    put(tmp_path, TYPO)
+    done = nodelint(*args)
+    assert done.returncode == code, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    assert code != 2 or done.stderr
+
+
+def test_a_path_that_is_not_there_does_not_hide_the_rest(nodelint: Run, tmp_path: Path) -> None:
+    put(tmp_path, TYPO)
+    done = nodelint("check", "missing.yaml", "class.yaml")
+    assert "missing.yaml: no such file or directory" in done.stderr
+    assert "unknown-field" in done.stdout
+
+
+def test_fix_writes_and_reports_what_is_left(nodelint: Run, tmp_path: Path) -> None:
+    path = put(tmp_path, TYPO.replace("\n", "\r\n"))
+    path.chmod(0o640)
+    done = nodelint("check", "--fix")
+    assert done.returncode == 0, done.stdout
+    assert path.read_bytes() == CLASS.replace("\n", "\r\n").encode()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    assert "Fixed" in done.stdout
+    assert [p.name for p in tmp_path.iterdir()] == ["class.yaml"], "nothing is left beside it"
+
+
+def test_fix_follows_a_link_and_leaves_it_a_link(nodelint: Run, tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    path = put(tmp_path / "real", TYPO)
+    (tmp_path / "link.yaml").symlink_to(path)
+    assert nodelint("check", "--fix", "link.yaml").returncode == 0
+    assert (tmp_path / "link.yaml").is_symlink()
+    assert path.read_text(encoding="utf-8") == CLASS
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_file_that_cannot_be_written_is_said(nodelint: Run, tmp_path: Path) -> None:
+    path = put(tmp_path, TYPO)
+    path.chmod(0o444)
+    done = nodelint("check", "--fix")
+    assert done.returncode == 2
+    assert "not written" in done.stderr
+
+
+def test_diff_writes_nothing_and_can_be_applied(nodelint: Run, tmp_path: Path) -> None:
+    path = put(tmp_path, TYPO)
+    done = nodelint("check", "--diff")
+    assert done.returncode == 1
+    assert path.read_text(encoding="utf-8") == TYPO
+    assert done.stdout.splitlines()[:2] == ["--- a/class.yaml", "+++ b/class.yaml"]
+    subprocess.run(["git", "apply", "-"], input=done.stdout, text=True, cwd=tmp_path, check=True)
+    assert path.read_text(encoding="utf-8") == CLASS
+
+
+def test_diff_says_so_where_there_is_no_newline_at_the_end(nodelint: Run, tmp_path: Path) -> None:
+    path = put(tmp_path, TYPO.rstrip("\n"))
+    done = nodelint("check", "--diff")
+    assert "\\ No newline at end of file" in done.stdout
+    subprocess.run(["git", "apply", "-"], input=done.stdout, text=True, cwd=tmp_path, check=True)
+    assert path.read_text(encoding="utf-8") == CLASS.rstrip("\n")
+
+
+def test_standard_input_is_fixed_onto_standard_output(nodelint: Run) -> None:
+    done = nodelint("check", "--fix", "-", stdin=TYPO)
+    assert done.stdout == CLASS
+    assert "Fixed" in done.stderr
+
+
+def test_per_path_ignores_and_excludes_of_the_configuration(nodelint: Run, tmp_path: Path) -> None:
+    (tmp_path / "legacy").mkdir()
+    put(tmp_path / "legacy", TYPO)
+    put(tmp_path, "per-path-ignores:\n  legacy/*: unknown-field\n", "nodelint.yaml")
+    assert nodelint("check").returncode == 0
+    put(tmp_path, "exclude: legacy\n", "nodelint.yaml")
+    assert "Nothing to check" in nodelint("check").stdout
+    put(tmp_path, "fail-on: never\n", "nodelint.yaml")
+    assert nodelint("check").returncode == 0
+    put(tmp_path, "fail-onn: never\n", "nodelint.yaml")
+    done = nodelint("check")
+    assert (done.returncode, done.stderr) == (
+        2,
+        "nodelint: nodelint.yaml:1:1: unknown setting `fail-onn`, did you mean `fail-on`?\n",
+    )
+
+
+def test_a_release_newer_than_the_newest_known_is_said(nodelint: Run, tmp_path: Path) -> None:
+    put(tmp_path, CLASS)
+    done = nodelint("check", "--karpenter-version", "1.99.0")
+    assert done.returncode == 0
+    assert "newer than" in done.stderr
+
+
+def test_a_manifest_cannot_steer_the_terminal() -> None:
+    assert printable("a\x1b[31mb\u202ec") == "a\\x1b[31mb\\u202ec"
+
+
+def test_a_fault_of_ours_is_said_as_one(tmp_path: Path, nodelint: Run) -> None:
+    """A rule that breaks down ends with code 3, and what the others found is still printed."""
+    put(tmp_path, TYPO)
+    code = (
+        "import nodelint.rule as r, sys\n"
+        "real = r.load\n"
+        "def broken(folder):\n"
+        "    rules = real(folder)\n"
+        "    from dataclasses import replace\n"
+        "    def check(obj, context): raise KeyError('x'); yield\n"
+        "    rules['removed-api'] = replace(rules['removed-api'], check=check)\n"
+        "    return rules\n"
+        "r.load = broken\n"
+        "sys.argv = ['nodelint', 'check']\n"
+        "from nodelint.cli import main\nmain()\n"
+    )
+    import sys
+
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 3
+    assert "a fault of ours" in done.stderr
+    assert "unknown-field" in done.stdout

@@ -1,0 +1,111 @@
+"""Settings: where they are found, how flags go over them, and what is said of those that cannot be used."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from nodelint.config import ConfigError, Settings, find, load
+from nodelint.versions import NEWEST, KubernetesVersion, Version
+
+from .conftest import ROOT
+
+WHOLE = """\
+karpenter-version: "1.4"
+kubernetes-version: "1.32"
+ignore: [unknown-value]
+per-path-ignores:
+  legacy/**: removed-api
+exclude: vendored/*
+fail-on: warning
+crds: crds
+"""
+
+
+def written(folder: Path, text: str, name: str = "nodelint.yaml") -> str:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def test_no_file_gives_the_defaults() -> None:
+    assert load(None, {}) == Settings(karpenter=NEWEST)
+
+
+def test_a_whole_file(tmp_path: Path) -> None:
+    path = written(tmp_path, WHOLE)
+    settings = load(path, {})
+    assert settings.karpenter == Version(1, 4, 4), "the newest patch of the minor that is named"
+    assert settings.kubernetes == KubernetesVersion(1, 32)
+    assert settings.per_path == {"legacy/**": frozenset({"removed-api"})}
+    assert settings.fail_on == "warning"
+    assert settings.crds == str(tmp_path / "crds"), "relative to the file, wherever the command runs"
+
+
+def test_flags_go_over_the_file(tmp_path: Path) -> None:
+    path = written(tmp_path, WHOLE)
+    settings = load(path, {"karpenter-version": "1.2.1", "fail-on": None, "ignore": ("a,b", "c")})
+    assert settings.karpenter == Version(1, 2, 1)
+    assert settings.fail_on == "warning"
+    assert settings.ignore == {"a", "b", "c"}
+
+
+def test_the_table_of_pyproject(tmp_path: Path) -> None:
+    text = '[tool.nodelint]\nkarpenter-version = "1.9.0"\nselect = ["removed-api"]\n'
+    settings = load(written(tmp_path, text, "pyproject.toml"), {})
+    assert (settings.karpenter, settings.select) == (Version(1, 9, 0), frozenset({"removed-api"}))
+
+
+def test_the_nearest_file_upwards_is_found_but_not_beyond_the_repository(tmp_path: Path) -> None:
+    written(tmp_path, "fail-on: never\n")
+    repository = tmp_path / "repository"
+    deep = repository / "clusters" / "prod"
+    deep.mkdir(parents=True)
+    assert find(str(deep)) == str(tmp_path / "nodelint.yaml")
+    (repository / ".git").mkdir()
+    assert find(str(deep)) is None
+    written(repository, "[project]\nname = 'x'\n", "pyproject.toml")
+    assert find(str(deep)) is None, "a pyproject.toml without the table is no configuration"
+    inner = written(repository / "clusters", "fail-on: error\n")
+    assert find(str(deep)) == inner
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("karpenter-versoin: '1.4'\n", "nodelint.yaml:1:1: unknown setting `karpenter-versoin`, did you mean"),
+        ("fail-on: error\nkarpenter-version: 1.10\n", "nodelint.yaml:2:1: write the version or path as a text"),
+        ("karpenter-version: newest\n", "nodelint.yaml:1:1: "),
+        ("karpenter-version: '0.37.0'\n", "nodelint.yaml:1:1: "),
+        ("fail-on: info\n", "`info` is none of error, warning, never"),
+        ("select: {a: b}\n", "a list of names is wanted"),
+        ("- a\n", "a mapping of settings is wanted"),
+        ("select: [a\n", "nodelint.yaml:"),
+        ("select: a\nselect: b\n", "nodelint.yaml:2:1"),
+    ],
+)
+def test_what_cannot_be_used_is_said_with_its_place(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load(written(tmp_path, text), {})
+    assert said in str(caught.value)
+
+
+def test_the_schema_for_editors_knows_the_same_settings(tmp_path: Path) -> None:
+    schema = json.loads((ROOT / "schemas" / "config.schema.json").read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    values = {
+        "karpenter-version": "1.4",
+        "kubernetes-version": "1.32",
+        "select": ["all"],
+        "ignore": "unknown-value",
+        "per-path-ignores": {"legacy/**": ["removed-api"]},
+        "exclude": ["vendored/*"],
+        "fail-on": "never",
+        "crds": "crds",
+    }
+    assert set(values) == set(schema["properties"])
+    jsonschema.validate(values, schema)
+    assert load(written(tmp_path, json.dumps(values)), {}).fail_on == "never"

@@ -1,0 +1,80 @@
+"""Which files are read, which are passed over, and what is said of those that cannot be."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from nodelint.discover import context, discover
+
+POOL = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\n"
+
+
+@pytest.fixture
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in (
+        "pool.yaml",
+        "a/b/pool.yml",
+        "a/pool.json",
+        "a/notes.md",
+        ".hidden/pool.yaml",
+        "node_modules/x/pool.yaml",
+    ):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(POOL, encoding="utf-8")
+    (tmp_path / "a" / "other.yaml").write_text("kind: ConfigMap\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_folder_is_read_with_all_below_it(tree: Path) -> None:
+    found = discover(["."])
+    assert [s.path for s in found.sources] == ["a/b/pool.yml", "a/pool.json", "pool.yaml"]
+    assert found.files == 4, "a file without the word is counted, not kept"
+
+
+def test_a_file_that_is_named_is_read_whatever_it_is_called(tree: Path) -> None:
+    assert [s.path for s in discover(["a/notes.md", ".hidden"]).sources] == ["a/notes.md", ".hidden/pool.yaml"]
+
+
+def test_each_file_is_read_once(tree: Path) -> None:
+    assert len(discover(["pool.yaml", "./pool.yaml", ".", "a"]).sources) == 3
+
+
+def test_exclude_is_a_glob_over_the_path(tree: Path) -> None:
+    assert [s.path for s in discover(["."], exclude=["a/*"]).sources] == ["pool.yaml"]
+    assert [s.path for s in discover(["."], exclude=["a"]).sources] == ["pool.yaml"]
+
+
+def test_standard_input(tree: Path) -> None:
+    found = discover(["-"], stdin=lambda: POOL.encode())
+    assert [s.path for s in found.sources] == ["-"]
+
+
+def test_what_is_not_there_is_said_and_the_rest_is_read(tree: Path) -> None:
+    found = discover(["nowhere.yaml", "pool.yaml"])
+    assert found.unreadable == [("nowhere.yaml", "no such file or directory")]
+    assert len(found.sources) == 1
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_what_may_not_be_read_is_said(tree: Path) -> None:
+    (tree / "pool.yaml").chmod(0)
+    assert discover(["."]).unreadable == [("./pool.yaml", "permission denied")]
+
+
+def test_a_loop_of_links_ends(tree: Path) -> None:
+    (tree / "a" / "loop").symlink_to(tree)
+    assert len(discover(["."]).sources) == 3
+
+
+def test_context_is_the_rest_of_the_repository(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = discover(["pool.yaml"]).sources
+    assert context(asked) == [], "outside of a repository nothing is read that was not named"
+    (tree / ".git").mkdir()
+    assert [s.path for s in context(asked)] == ["a/b/pool.yml", "a/pool.json"]
+    monkeypatch.chdir(tree / "a")
+    assert "../pool.yaml" in [s.path for s in context([])]

@@ -1,0 +1,219 @@
+"""The laws that every rule keeps, over the examples of its own page."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from nodelint.engine import Report, Selection, fix, lint
+from nodelint.manifest import objects
+from nodelint.report.page import markdown, target_of
+from nodelint.rule import Context, Example, Rule, bundled, examples, load, served
+from nodelint.source import Source
+
+from .conftest import ROOT
+
+RULES = load(bundled())
+# It is about text that is no YAML, so nothing can be said of its bad examples as objects.
+TEXT_RULES = {"yaml-syntax"}
+
+
+@dataclass(frozen=True)
+class Case:
+    rule: Rule
+    number: int
+    bad: Example
+    good: Example
+
+    def __str__(self) -> str:
+        return f"{self.rule.name}-{self.number}"
+
+
+def cases() -> Iterator[Case]:
+    for rule in RULES.values():
+        found = list(examples(rule.page))
+        bad, good = [e for e in found if not e.good], [e for e in found if e.good]
+        for number, pair in enumerate(zip(bad, good, strict=True), 1):
+            yield Case(rule, number, *pair)
+
+
+CASES = list(cases())
+FIXED = [case for case in CASES if case.rule.fix]
+each_case = pytest.mark.parametrize("case", CASES, ids=str)
+each_fix = pytest.mark.parametrize("case", FIXED, ids=str)
+
+
+def judge(text: str, example: Example, rule: Rule | None = None) -> Report:
+    selection = Selection(frozenset({rule.name})) if rule else Selection()
+    report = lint([Source.from_text("example.yaml", text)], target_of(example), RULES, selection)
+    assert not report.faults
+    return report
+
+
+def fixed_text(text: str, case: Case, name: str = "example.yaml") -> str:
+    source = Source.from_text(name, text)
+    selection = Selection(frozenset({case.rule.name}))
+    done = fix([source], target_of(case.bad), RULES, selection, unsafe=True)
+    assert not done.refused, done.refused
+    return done.sources[0].text
+
+
+@pytest.mark.parametrize("rule", RULES.values(), ids=lambda r: r.name)
+def test_a_rule_has_a_bad_and_a_good_example(rule: Rule) -> None:
+    found = list(examples(rule.page))
+    assert any(e.good for e in found)
+    assert any(not e.good for e in found)
+    assert sum(e.good for e in found) * 2 == len(found), "each bad example has its good one"
+    assert all(name in RULES for name in rule.gives_way_to)
+    assert not rule.summary.endswith(":")
+
+
+@each_case
+def test_bad_yields_the_rule_and_good_does_not(case: Case) -> None:
+    assert judge(case.bad.text, case.bad, case.rule).results
+    assert not judge(case.good.text, case.good, case.rule).results
+
+
+@each_case
+def test_the_rule_speaks_in_a_full_run_too(case: Case) -> None:
+    """No rule is wholly hidden behind those that it gives way to."""
+    selection = Selection(frozenset(name for name, r in RULES.items() if r.default or r is case.rule))
+    report = lint([Source.from_text("e.yaml", case.bad.text)], target_of(case.bad), RULES, selection)
+    assert case.rule.name in {r.rule.name for r in report.results}
+
+
+@each_case
+def test_a_good_example_has_no_error_at_all(case: Case) -> None:
+    report = judge(case.good.text, case.good)
+    assert [(r.rule.name, r.finding.message) for r in report.results if r.severity == "error"] == []
+
+
+@each_case
+def test_messages_are_short_sentences(case: Case) -> None:
+    for result in judge(case.bad.text, case.bad, case.rule).results:
+        message = result.finding.message
+        assert len(message) <= 100, message
+        assert not message.endswith("."), message
+        assert "\n" not in message
+        # Names of fields and kinds keep their capitals, words do not begin with one.
+        assert re.match(r"[a-z0-9`\"'(]|[A-Z][a-zA-Z0-9]*[A-Z]", message), message
+
+
+@each_fix
+def test_the_fix_of_the_bad_example_is_the_good_one(case: Case) -> None:
+    if not any(r.fixable for r in judge(case.bad.text, case.bad, case.rule).results):
+        pytest.skip("this example shows a finding that has no fix")
+    fixed = fixed_text(case.bad.text, case)
+    assert fixed == case.good.text
+    assert fixed_text(fixed, case) == fixed
+
+
+@each_fix
+def test_what_was_fixed_is_accepted_by_the_schema(case: Case) -> None:
+    fixed = Source.from_text("example.yaml", fixed_text(case.bad.text, case))
+    target = target_of(case.bad)
+    context = Context(list(objects(fixed)), target.karpenter, target.kubernetes)
+    for obj in context.objects:
+        if served(obj, target.karpenter):
+            assert [p.message for p in context.problems(obj)] == []
+
+
+def crlf(text: str) -> str:
+    return text.replace("\n", "\r\n")
+
+
+def bom(text: str) -> str:
+    return "\ufeff" + text
+
+
+def document_before(text: str) -> str:
+    return "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: karpenter-settings\n---\n" + text
+
+
+def no_newline(text: str) -> str:
+    return text.removesuffix("\n")
+
+
+def comments(text: str) -> str:
+    # Not after a line that ends in a comment already, nor inside a block scalar.
+    if re.search(r": [|>]", text):
+        pytest.skip("a comment inside a block scalar would be text")
+    return "".join(
+        line if "#" in line or not line.strip() or line.startswith("---") else f"{line[:-1]} # noted\n"
+        for line in text.splitlines(keepends=True)
+    )
+
+
+@each_fix
+@pytest.mark.parametrize("disguise", [crlf, bom, document_before, no_newline])
+def test_disguises_commute_with_the_fix(case: Case, disguise: Callable[[str], str]) -> None:
+    if not any(r.fixable for r in judge(case.bad.text, case.bad, case.rule).results):
+        pytest.skip("this example shows a finding that has no fix")
+    assert fixed_text(disguise(case.bad.text), case) == disguise(case.good.text)
+
+
+@each_fix
+def test_comments_survive_the_fix(case: Case) -> None:
+    """Lines that the fix leaves alone keep their comments, and the result means the same as without."""
+    fixed = fixed_text(comments(case.bad.text), case)
+    meant = Source.from_text("a.yaml", fixed_text(case.bad.text, case))
+    got = Source.from_text("a.yaml", fixed)
+    assert [d.root.plain() for d in got.documents if d.root] == [
+        d.root.plain() for d in meant.documents if d.root
+    ]
+    commented = comments(case.bad.text).splitlines()
+    kept = [line for line in commented if line in fixed.splitlines()]
+    plain = [line for line in case.bad.text.splitlines() if line in case.good.text.splitlines()]
+    assert len(kept) >= len(plain)
+
+
+@each_fix
+@pytest.mark.parametrize("indent", [2, None])
+def test_json_is_fixed_as_yaml_is(case: Case, indent: int | None) -> None:
+    """The same objects written as JSON: the fix means the same, where it does not need a new document."""
+    source = Source.from_text("a.yaml", case.bad.text)
+    roots = [d.root.plain() for d in source.documents if d.root]
+    good = Source.from_text("a.yaml", case.good.text)
+    wanted = [d.root.plain() for d in good.documents if d.root]
+    if len(wanted) != len(roots) or case.rule.name in ("unused-suppression", *TEXT_RULES):
+        pytest.skip("comments and further documents are not written in JSON")
+    text = json.dumps({"apiVersion": "v1", "kind": "List", "items": roots}, indent=indent) + "\n"
+    fixed = fixed_text(text, case, "example.json")
+    assert json.loads(fixed)["items"] == wanted
+
+
+@pytest.mark.parametrize("rule", RULES.values(), ids=lambda r: r.name)
+def test_the_committed_page_is_the_generated_one(rule: Rule) -> None:
+    page = ROOT / "docs" / "rules" / f"{rule.name}.md"
+    assert page.read_text(encoding="utf-8") == markdown(rule, RULES), "run tools/make_rule_pages.py"
+
+
+def test_no_page_without_a_rule() -> None:
+    pages = {path.stem for path in (ROOT / "docs" / "rules").glob("*.md")} - {"index"}
+    assert pages == set(RULES)
+
+
+# What Karpenter leaves out of the hash that it compares nodes with; a change elsewhere replaces nodes.
+_NO_DRIFT = re.compile(
+    r"(NodePool:(?!spec\.template)|NodePool:spec\.template\.spec\.requirements|"
+    r"EC2NodeClass:(?!spec))"
+)
+
+
+@each_fix
+def test_safe_agrees_with_the_drift_paths(case: Case) -> None:
+    """A safe fix touches only what is outside of the drift hash, or an object that could not work."""
+    report = judge(case.bad.text, case.bad, case.rule)
+    context = Context(list(report.objects), report.target.karpenter, report.target.kubernetes)
+    for result in report.results:
+        if not result.fixable or result.safety != "safe" or result.severity == "error":
+            continue
+        for edit in result.finding.edits:
+            for obj in context.objects:
+                for node in obj.node.walk():
+                    if node.kind == "scalar" and node.start >= edit.start and node.end <= edit.end:
+                        assert _NO_DRIFT.match(f"{obj.kind}:{node.path}"), node.path

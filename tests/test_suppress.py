@@ -1,0 +1,103 @@
+"""Comments that silence a rule: where they reach, and what is said of those that reach nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from nodelint.engine import Report
+
+CLASS = """\
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+"""
+TYPO = CLASS + "  detailedMonitorin: true\n  volumes: 3\n"
+Check = Callable[..., Report]
+
+
+def rules_of(report: Report) -> list[str]:
+    return [r.rule.name for r in report.results]
+
+
+def test_without_a_comment_both_are_found(check: Check) -> None:
+    assert rules_of(check(TYPO)) == ["unknown-field", "unknown-field"]
+
+
+def test_at_the_end_of_its_line(check: Check) -> None:
+    text = TYPO.replace("Monitorin: true", "Monitorin: true # nodelint: ignore[unknown-field] a webhook reads it")
+    report = check(text)
+    assert [r.finding.message for r in report.results if "volumes" in r.finding.message]
+    assert rules_of(report) == ["unknown-field"]
+
+
+def test_on_the_line_above(check: Check) -> None:
+    text = TYPO.replace("  detailed", "  # nodelint: ignore[unknown-field] a webhook reads it\n  detailed")
+    assert rules_of(check(text)) == ["unknown-field"]
+
+
+def test_above_an_object_it_is_about_all_of_it(check: Check) -> None:
+    text = "# nodelint: ignore[unknown-field] kept as it was\n" + TYPO
+    assert rules_of(check(text)) == []
+
+
+def test_above_an_object_it_is_not_about_the_next_one(check: Check) -> None:
+    text = "# nodelint: ignore[unknown-field] this one only\n" + TYPO + "---\n" + TYPO
+    assert rules_of(check(text)) == ["unknown-field", "unknown-field"]
+
+
+def test_another_rule_is_not_silenced(check: Check) -> None:
+    text = "# nodelint: ignore[wildcard-value] wrong one\n" + TYPO
+    assert rules_of(check(text)) == ["unused-suppression", "unknown-field", "unknown-field"]
+
+
+@pytest.mark.parametrize(
+    ("comment", "message"),
+    [
+        ("# nodelint: ignore[unknown-feild]", "there is no rule `unknown-feild`, did you mean `unknown-field`?"),
+        ("# nodelint: ignore", "names no rule, so it silences nothing; write `# nodelint: ignore[rule] why`"),
+        ("# nodelint: ignore[unknown-field]", "silences nothing: `unknown-field` has nothing to say here"),
+    ],
+)
+def test_a_comment_that_silences_nothing_is_reported(check: Check, comment: str, message: str) -> None:
+    report = check(f"{comment}\n{CLASS}")
+    assert [r.finding.message for r in report.results] == [message]
+
+
+def test_a_comment_for_a_rule_that_did_not_run_is_left_in_peace(check: Check) -> None:
+    text = "# nodelint: ignore[unknown-field]\n" + CLASS
+    assert rules_of(check(text, select=["unused-suppression", "invalid-field"])) == []
+
+
+def test_a_hash_inside_a_text_is_no_comment(check: Check) -> None:
+    text = CLASS + '  userData: "echo # nodelint: ignore[unknown-field]"\n'
+    assert rules_of(check(text)) == []
+
+
+def test_a_comment_in_a_list_reaches_its_item_only(check: Check) -> None:
+    text = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: a}
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: a}
+      requirements:
+        # nodelint: ignore[wildcard-value] kept to see it refused
+        - key: karpenter.k8s.aws/instance-family
+          operator: In
+          values: ["c7*"]
+        - key: karpenter.k8s.aws/instance-size
+          operator: In
+          values: ["*"]
+"""
+    report = check(text, select=["wildcard-value"])
+    assert [r.span.source.position(r.span.start).line for r in report.results] == [15]
