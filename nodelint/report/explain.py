@@ -1,0 +1,439 @@
+"""What `nodelint explain` prints: the way from all instance types to those that a NodePool can launch."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from nodelint.catalog import Catalog
+from nodelint.images import Image
+from nodelint.images import provenance as image_provenance
+from nodelint.resolution import FAMILY, LineEffect, Resolution
+from nodelint.source import Node
+from nodelint.versions import NEWEST
+
+VERSION = 1
+"""The version of the JSON that `explain_json` gives."""
+
+REGION = "us-east-1"
+"""The region whose on-demand prices are shown."""
+
+_RARE = (
+    "nvidia.com/gpu",
+    "amd.com/gpu",
+    "aws.amazon.com/neuron",
+    "aws.amazon.com/neuroncore",
+    "habana.ai/gaudi",
+)
+"""Types with these resources are set aside while there are others (Karpenter's ExoticInstanceTypeFilter)."""
+
+
+def explain_json(resolutions: Sequence[Resolution]) -> dict[str, Any]:
+    """The answer as plain data, to be written as JSON.
+
+    Instance types are sorted by name. An image that is known to AWS only has no `arch` and no variants. The
+    elements of `requirements` stand in the order written, labels of the template after the requirements.
+    """
+    return {"version": VERSION, "nodePools": [_pool_json(each) for each in resolutions]}
+
+
+def _pool_json(resolution: Resolution) -> dict[str, Any]:
+    pool, catalog = resolution.pool, resolution.catalog
+    arch = {name: key for key, bits in resolution.arches.items() for name in catalog.names_in(bits)}
+    ref = pool.class_ref
+    without = sorted((name, gap.reason) for gap in resolution.unlaunchable for name in catalog.names_in(gap.bits))
+    return {
+        "name": pool.name if isinstance(pool.name, str) else None,
+        "path": pool.source.path,
+        "nodeClass": ref.name if ref is not None and isinstance(ref.name, str) else None,
+        "images": [
+            {"id": image.id, "alias": image.alias, "arch": image.arch, "variants": list(image.variants)}
+            for image in resolution.images.images
+        ],
+        "instanceTypes": [
+            {"name": name, "arch": arch[name], "image": index} for name, index in sorted(resolution.image_of.items())
+        ],
+        "unlaunchable": [{"name": name, "reason": reason} for name, reason in without],
+        "requirements": [
+            {
+                "key": line.key,
+                "operator": line.operator,
+                "values": list(line.values),
+                "removed": line.removed,
+                "removedAlone": line.removed_alone,
+            }
+            for line in resolution.lines
+        ],
+    }
+
+
+def explain_text(resolutions: Sequence[Resolution], *, width: int = 100, cheapest: int = 5) -> str:
+    """The answer for people, in plain text: no line is longer than `width`.
+
+    `cheapest` is how many of the cheapest instance types are shown for each pool.
+    """
+    blocks = ["\n".join(_pool(each, width, cheapest)) for each in resolutions]
+    if len(resolutions) > 1:
+        blocks.append("\n".join(_order(resolutions, width)))
+    if resolutions:
+        blocks.append("\n".join(_facts(resolutions[0], width)))
+    return "\n\n\n".join(block for block in blocks if block)
+
+
+def _pool(resolution: Resolution, width: int, cheapest: int) -> Iterator[str]:
+    yield from _heading(resolution, width)
+    yield ""
+    yield from _funnel(resolution, width)
+    yield ""
+    yield from _verdict(resolution, width)
+    for title, part in (
+        ("Images", _images(resolution, width)),
+        ("No image", _gaps(resolution, width)),
+        ("minValues", _min_values(resolution, width)),
+        ("Cheapest on demand", _cheapest(resolution, cheapest)),
+        ("Not known", _unknown(resolution, width)),
+        ("Note", _notes(resolution, width)),
+    ):
+        lines = list(part)
+        if lines:
+            yield ""
+            yield title
+            yield from lines
+
+
+def _heading(resolution: Resolution, width: int) -> Iterator[str]:
+    pool, node_class = resolution.pool, resolution.node_class
+    title = f"NodePool {pool.name if isinstance(pool.name, str) else '(name not known)'}"
+    if pool.weight is not None:
+        title += f"  weight {pool.weight}"
+    yield from _aside(title, _place(pool.name_node), width)
+    yield "=" * width
+    if node_class is not None:
+        name = node_class.name if isinstance(node_class.name, str) else "(name not known)"
+        labels = dict.fromkeys(image.label for image in resolution.images.images)
+        alias = resolution.images.alias
+        shown = [_cut(label, 40) for label in labels] or (
+            [f"{alias.family}@{alias.version}"] if alias is not None else []
+        )
+        title = f"EC2NodeClass {name}"
+        if shown:
+            title += f"  {shown[0]}" + (f" and {len(shown) - 1} more" if len(shown) > 1 else "")
+        yield from _aside(title, _place(node_class.name_node), width)
+    else:
+        yield f"EC2NodeClass: {resolution.images.unknown[0][1]}"
+    kubernetes = f"Kubernetes {resolution.kubernetes}" if resolution.kubernetes else "Kubernetes version not given"
+    yield f"Karpenter {resolution.version}, {kubernetes}"
+
+
+def _funnel(resolution: Resolution, width: int) -> Iterator[str]:
+    catalog = resolution.catalog
+    left = len(catalog)
+    labels = any(line.is_label for line in resolution.lines)
+    yield f"{'left':>7} {'removed':>9} {'alone':>8}   by"
+    yield f"{left:>7,} {'':>9} {'':>8}   (all instance types)"
+    for bits, reason in resolution.class_removed:
+        left -= bits.bit_count()
+        yield from _row(left, bits.bit_count(), None, f"the class: {reason}", width)
+    for line in resolution.lines:
+        alone = line.removed_alone if line.requirement is not None else None
+        removed = line.removed if line.requirement is not None else None
+        yield from _row(line.after.bit_count(), removed, alone, _words(line, labels), width, line.note)
+    if resolution.lines:
+        yield from _wrap("alone: would come back if only this line were dropped", width, " " * 29)
+
+
+def _row(
+    left: int, removed: int | None, alone: int | None, words: str, width: int, note: str | None = None
+) -> Iterator[str]:
+    columns = f"{left:>7,} {_count(removed):>9} {_count(alone):>8}   "
+    yield from textwrap.wrap(
+        words,
+        width,
+        initial_indent=columns,
+        subsequent_indent=" " * (len(columns) + 2),
+        break_on_hyphens=False,
+        max_lines=3,
+        placeholder=" …",
+    )
+    if note is not None:
+        yield from _wrap(f"({note})", width, " " * (len(columns) + 2))
+
+
+def _count(number: int | None) -> str:
+    if number is None:
+        return ""
+    return "-" if number == 0 else (f"{number:,}" if number > 0 else f"+{-number:,} back")
+
+
+def _words(line: LineEffect, tell_labels: bool) -> str:
+    words = [line.key, line.operator]
+    if line.values:
+        words.append(", ".join(value if value else '""' for value in line.values))
+    if line.min_values is not None:
+        words.append(f"(minValues {line.min_values})")
+    if tell_labels and line.is_label:
+        return f"{line.key}={line.values[0]} (label of the template)"
+    return " ".join(words)
+
+
+def _verdict(resolution: Resolution, width: int) -> Iterator[str]:
+    launchable = resolution.launchable.bit_count()
+    candidates = resolution.candidates.bit_count()
+    most = "" if resolution.complete else "at most "
+    total = f"{len(resolution.catalog):,} instance types"
+    if not candidates:
+        yield f"=> none of {total} meets the requirements"
+        yield from _why_none(resolution, width)
+        return
+    if not launchable:
+        yield f"=> none can be launched: {candidates:,} meet the requirements, but have no image"
+        return
+    short = [least for least in resolution.min_values if not least.met]
+    if short:
+        yield f"=> none is launched: {launchable:,} of {total} would do, but minValues asks for more variety"
+    elif launchable == candidates:
+        yield f"=> {most}{launchable:,} of {total} can be launched"
+    else:
+        more = f"{candidates - launchable:,} more have no image"
+        yield f"=> {most}{launchable:,} of {total} can be launched; {more}"
+    rare = _rare(resolution)
+    if 0 < rare < launchable:
+        words = f"{rare:,} of them (GPU, accelerator or bare metal) are tried only when nothing else is to be had"
+        yield from _wrap(words, width, "   ")
+
+
+def _why_none(resolution: Resolution, width: int) -> Iterator[str]:
+    for line in resolution.dead_lines:
+        yield from _wrap(f"no type meets {_short(line)}", width, "   ")
+    if resolution.clash is not None:
+        first, second = resolution.clash
+        yield from _wrap(f"no type meets both {_short(first)} and {_short(second)}", width, "   ")
+    for line in resolution.lines:
+        if line.removed_alone > 0:
+            yield from _wrap(f"{line.removed_alone:,} would be left without {_short(line)}", width, "   ")
+
+
+def _short(line: LineEffect) -> str:
+    return f"`{_cut(_words(line, True), 70)}`"
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _rare(resolution: Resolution) -> int:
+    """How many launchable types Karpenter sets aside while it has others: none where minValues are set."""
+    if any(requirement.min_values is not None for requirement in resolution.folded):
+        return 0
+    catalog = resolution.catalog
+    return sum(
+        "metal" in name.partition(".")[2] or any(catalog.resources(name).get(r, "0") != "0" for r in _RARE)
+        for name in catalog.names_in(resolution.launchable)
+    )
+
+
+def _images(resolution: Resolution, width: int) -> Iterator[str]:
+    images = resolution.images
+    if images.images and resolution.candidates:
+        several = len({image.label for image in images.known}) > 1
+        titles = [_image(image, several or not images.complete) for image in images.images]
+        room = max(map(len, titles))
+        for image, title, bits in zip(images.images, titles, resolution.image_bits, strict=True):
+            if image.known:
+                columns = f"  {title:<{room}}  {_types(bits):>11}"
+                if bits:
+                    yield from _families(resolution.catalog, bits, f"{columns}  ", width)
+                else:
+                    yield f"{columns}  none of those left"
+            else:
+                words = f"{_types(bits)} may take it" if bits else "known to AWS only"
+                yield f"  {title:<{room}}  {words}"
+    reasons = {gap.reason for gap in resolution.unlaunchable}
+    for problem in images.problems:
+        if problem.message not in reasons:
+            yield from _wrap(problem.message if problem.active else f"later: {problem.message}", width, "  ")
+
+
+def _types(bits: int) -> str:
+    count = bits.bit_count()
+    return f"{count:,} type" if count == 1 else f"{count:,} types"
+
+
+def _image(image: Image, several: bool) -> str:
+    what = f"{image.arch} {'/'.join(image.variants)}" if image.known else "?"
+    return f"{what}  {_cut(image.label, 28)}" if several else what
+
+
+_SIZES = ("nano", "micro", "small", "medium", "large", "xlarge")
+
+
+def _size_order(size: str) -> tuple[int, int, str]:
+    """Sorts sizes as EC2 means them: nano, ..., xlarge, 2xlarge, ..., metal."""
+    if size in _SIZES:
+        return 0, _SIZES.index(size), size
+    number, found, _ = size.partition("xlarge")
+    return (1, int(number), size) if found and number.isdigit() else (2, 0, size)
+
+
+def _families(catalog: Catalog, bits: int, first: str, width: int) -> Iterator[str]:
+    """The types of a set behind a first column: whole families, then those with only some sizes.
+
+    Few types are named one by one.
+    """
+    names = catalog.names_in(bits)
+    if len(names) <= 6:
+        ordered = sorted(names, key=lambda name: (name.partition(".")[0], _size_order(name.partition(".")[2])))
+        yield from _columns(first, ordered, width, 4, "types")
+        return
+    whole: list[str] = []
+    partial: dict[str, list[str]] = {}
+    for family, members in catalog.values(FAMILY).items():
+        there, missing = members & bits, members & ~bits
+        if there and not missing:
+            whole.append(family)
+        elif there:
+            fewer = missing if missing.bit_count() < there.bit_count() else there
+            sizes = sorted({name.partition(".")[2] for name in catalog.names_in(fewer)}, key=_size_order)
+            what = f"{'without' if fewer == missing else 'only'} {', '.join(sizes)}:"
+            partial.setdefault(what, []).append(family)
+    if whole:
+        yield from _columns(first, whole, width, 4, "families")
+        first = " " * len(first)
+    groups = sorted(partial.items(), key=lambda item: -len(item[1]))
+    shown = groups if len(groups) <= 4 else groups[:3]
+    for what, families in shown:
+        yield from _columns(first, [*what.split(), *families], width, 2, "families")
+        first = " " * len(first)
+    if len(groups) > len(shown):
+        rest = sum(len(families) for _, families in groups[len(shown) :])
+        yield f"{first}some sizes of {rest} more families"
+
+
+def _columns(first: str, words: Sequence[str], width: int, most: int, what: str) -> Iterator[str]:
+    """Words behind a first column, over at most so many lines; what does not fit is counted."""
+    room = max(width - len(first), 30)
+    lines = textwrap.wrap(" ".join(words), room, break_on_hyphens=False, break_long_words=False)
+    if len(lines) > most:
+        rest = sum(len(line.split()) for line in lines[most:])
+        lines = [*lines[:most], f"… and {rest} more {what}"]
+    for line in lines:
+        yield f"{first}{line}"
+        first = " " * len(first)
+    if not lines:
+        yield first.rstrip()
+
+
+def _gaps(resolution: Resolution, width: int) -> Iterator[str]:
+    for gap in resolution.unlaunchable:
+        yield from _wrap(f"{_types(gap.bits)}: {gap.reason}", width, "  ")
+        if gap.kind != "none":
+            yield from _families(resolution.catalog, gap.bits, "    ", width)
+        if gap.since is not None:
+            yield from _wrap(f"there is one from Karpenter {gap.since} on", width, "    ")
+        if gap.aliases and gap.kind == "variant":
+            yield from _wrap(f"aliases that have one: {', '.join(gap.aliases)}", width, "    ")
+
+
+def _min_values(resolution: Resolution, width: int) -> Iterator[str]:
+    for least in resolution.min_values:
+        if least.have is None:
+            verdict = "how many there are is known to AWS only"
+        elif least.met:
+            verdict = f"{least.have:,} there"
+        else:
+            verdict = f"only {least.have:,} there (under the policy Strict nothing is launched)"
+        yield from _wrap(f"{least.key}: {least.wanted:,} wanted, {verdict}", width, "  ")
+
+
+def _cheapest(resolution: Resolution, count: int) -> Iterator[str]:
+    catalog = resolution.catalog
+    if not resolution.launchable or count < 1 or "on-demand" not in resolution.capacity_types:
+        return
+    priced = []
+    for name in catalog.names_in(resolution.launchable):
+        price = catalog.price(name, REGION)
+        if price is not None:
+            priced.append((price, name))
+    rows = [
+        (
+            name,
+            f"${price:,.4f}/h",
+            f"{catalog.label(name, 'karpenter.k8s.aws/instance-cpu')} vCPU",
+            _memory(catalog.label(name, "karpenter.k8s.aws/instance-memory")),
+            _image(resolution.images.images[resolution.image_of[name]], False),
+        )
+        for price, name in sorted(priced)[:count]
+    ]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for name, *middle, image in rows:
+        cells = "  ".join(f"{cell:>{room}}" for cell, room in zip(middle, widths[1:4], strict=True))
+        yield f"  {name:<{widths[0]}}  {cells}  {image}"
+
+
+def _memory(mebibytes: str | None) -> str:
+    if mebibytes is None or not mebibytes.isdigit():
+        return "?"
+    return f"{int(mebibytes) / 1024:,.4g} GiB" if int(mebibytes) < 1024 * 1000 else f"{int(mebibytes) // 1024:,} GiB"
+
+
+def _unknown(resolution: Resolution, width: int) -> Iterator[str]:
+    for node, reason in resolution.unknown:
+        yield from _wrap(f"{_place(node)}  {reason}", width, "  ")
+
+
+def _notes(resolution: Resolution, width: int) -> Iterator[str]:
+    for node, note in resolution.notes:
+        yield from _wrap(f"{_place(node)}  {note}", width, "  ")
+    if resolution.ambiguous:
+        others = " or ".join(_image(resolution.images.images[index], False) for index in resolution.loose)
+        words = (
+            f"Karpenter {resolution.version} can take a node of this pool for one with another image"
+            f" ({others}) and then never learns its real memory; fixed in 1.4.0"
+        )
+        yield from _wrap(words, width, "  ")
+    if resolution.version > NEWEST:
+        yield from _wrap(f"Karpenter {resolution.version} is judged as {NEWEST}, the newest known", width, "  ")
+
+
+def _order(resolutions: Sequence[Resolution], width: int) -> Iterator[str]:
+    """Pools in the order of trial: by weight, and of one weight the name that sorts last first."""
+    named = [(r.pool.weight or 0, r.pool.name) for r in resolutions if isinstance(r.pool.name, str)]
+    if len(named) > 1 and len({weight for weight, _ in named}) > 1:
+        names = " > ".join(f"{name} ({weight})" for weight, name in sorted(named, reverse=True))
+        yield "Order of trial, by weight"
+        yield from _wrap(names, width, "  ")
+
+
+def _facts(resolution: Resolution, width: int) -> Iterator[str]:
+    catalog = resolution.catalog
+    yield from _wrap(f"Instance types: {catalog.origin}, {catalog.date}.", width, "")
+    prices = [source for source in catalog.sources if "price" in source.facts]
+    if prices:
+        yield from _wrap(f"Prices: on demand in {REGION}, USD, {prices[0].date}; yours may differ.", width, "")
+    origin, date = image_provenance()
+    yield from _wrap(f"Images: {origin}, {date}.", width, "")
+
+
+def _aside(left: str, right: str, width: int) -> Iterator[str]:
+    """A title with its place at the right edge, or below where there is no room."""
+    gap = width - len(left) - len(right)
+    if gap >= 2:
+        yield f"{left}{' ' * gap}{right}"
+    else:
+        yield from _wrap(left, width, "")
+        yield from _wrap(right, width, "  ")
+
+
+def _place(node: Node) -> str:
+    return f"{node.source.path}:{node.source.position(node.start).line}"
+
+
+def _wrap(words: str, width: int, indent: str, more: str | None = None) -> Iterable[str]:
+    return textwrap.wrap(
+        words,
+        width,
+        initial_indent=indent,
+        subsequent_indent=indent + "  " if more is None else more,
+        break_on_hyphens=False,
+    )

@@ -1,0 +1,258 @@
+"""What a NodePool can launch with which image, and what removed the rest.
+
+Everything is Karpenter's own way for the release asked about: requirements of one key are folded
+first, labels of the template count as requirements, an instance type fits where both sides do not
+clash (`Intersects`), the class leaves out types that do not go with it, and what is left takes the
+first image whose requirements it meets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+
+from nodelint.catalog import Catalog
+from nodelint.images import ARCH, OS, WINDOWS_BUILD, Image, ImageSet, aliases_with, image_since, images_of
+from nodelint.manifest import EC2NodeClass, Label, NodePool, RequirementLine
+from nodelint.offers import Unknown, class_rules, note, select
+from nodelint.requirement import Requirement, Requirements, normalize
+from nodelint.resolution import ACCELERATOR_COUNT, GPU_COUNT, LineEffect, MinValues, Resolution, Unlaunchable
+from nodelint.source import UNKNOWN
+from nodelint.versions import KubernetesVersion, Version
+
+__all__ = ["LineEffect", "MinValues", "Resolution", "Unlaunchable", "resolve"]
+
+
+def resolve(
+    pool: NodePool,
+    node_class: EC2NodeClass | None,
+    catalog: Catalog,
+    version: Version,
+    kubernetes: KubernetesVersion | None = None,
+) -> Resolution:
+    """Work out what a NodePool can launch in a release. Never raises for what a manifest holds.
+
+    Without a class, or with one that is known in part, the images are unknown and every type may have one.
+    """
+    images = images_of(node_class, version, kubernetes) if node_class is not None else _no_class(pool)
+    view = _view(catalog, version, images.build)
+    unknown = [*_unknown_lines(pool), *images.unknown]
+    class_removed = []
+    alive = view.all
+    if node_class is not None:
+        left_out, open_questions = class_rules(node_class, images, view, version)
+        unknown += open_questions
+        for bits, reason in left_out:
+            if bits & alive:
+                class_removed.append((bits & alive, reason))
+                alive &= ~bits
+    folded, lines = _funnel(pool, node_class, images, view, version, alive)
+    candidates = lines[-1].final if lines else alive
+    if images.os is None:
+        on_os = (line for line in lines if line.known and normalize(line.key) in (OS, WINDOWS_BUILD))
+        unknown += [(line.node, "the class's operating system is not known") for line in on_os]
+    image_bits = _match(images, view, candidates)
+    left = candidates & ~_union(image_bits)
+    return Resolution(
+        pool=pool,
+        node_class=node_class,
+        catalog=view,
+        version=version,
+        kubernetes=kubernetes,
+        images=images,
+        folded=folded,
+        lines=lines,
+        class_removed=tuple(class_removed),
+        candidates=candidates,
+        image_bits=image_bits,
+        unlaunchable=tuple(_gaps(images, view, left, version, kubernetes)) if left else (),
+        unknown=tuple(unknown),
+        notes=images.notes,
+    )
+
+
+@lru_cache(maxsize=16)
+def _view(catalog: Catalog, version: Version, build: str | None) -> Catalog:
+    view = catalog.at(version)
+    return view.on_windows(build) if build is not None else view
+
+
+def _no_class(pool: NodePool) -> ImageSet:
+    ref = pool.class_ref
+    if ref is None:
+        at, reason = pool.name_node, "the NodePool names no class"
+    else:
+        at = ref.node.get("name") or ref.node
+        named = f"`{ref.name}` " if isinstance(ref.name, str) else ""
+        reason = f"the class {named}is not among the files"
+    return ImageSet((Image(at, None),), ((at, reason),))
+
+
+def _unknown_lines(pool: NodePool) -> Iterable[Unknown]:
+    where = pool.requirements_node
+    if pool.partial:
+        yield pool.name_node, "the NodePool is a part; the rest of its requirements is elsewhere"
+    if where is not None:
+        for node in (where, *where.items):
+            if node.kind == "scalar" and node.value is UNKNOWN:
+                yield node, "a placeholder stands for requirements"
+    for line in pool.requirements:
+        if not line.known:
+            yield line.node, _why_unknown(line)
+    for label in pool.template_labels:
+        if label.key is UNKNOWN or label.value is UNKNOWN:
+            yield label.node, "a label of the template is a placeholder"
+
+
+def _why_unknown(line: RequirementLine) -> str:
+    if line.key is UNKNOWN or line.operator is UNKNOWN or any(v.text is UNKNOWN for v in line.values):
+        shown = f" on `{line.key}`" if isinstance(line.key, str) else ""
+        return f"a requirement{shown} holds a placeholder"
+    return "a requirement is not of the form that Karpenter reads"
+
+
+def _funnel(
+    pool: NodePool,
+    node_class: EC2NodeClass | None,
+    images: ImageSet,
+    view: Catalog,
+    version: Version,
+    alive: int,
+) -> tuple[Requirements, tuple[LineEffect, ...]]:
+    """Every line's effect. Lines of one key are folded before instance types are asked, as Karpenter does."""
+    written: list[tuple[RequirementLine | Label, Requirement | None]] = []
+    written += [(line, _read(line, version)) for line in pool.requirements]
+    written += [(label, _read(label, version)) for label in pool.template_labels]
+    kept_by: dict[Requirement, int] = {}
+
+    def kept(requirement: Requirement) -> int:
+        if requirement not in kept_by:
+            kept_by[requirement] = select(requirement, view, node_class, images)
+        return kept_by[requirement]
+
+    def left_by(requirements: Iterable[Requirement]) -> int:
+        left = alive
+        for requirement in requirements:
+            left &= kept(requirement)
+        return left
+
+    folded = Requirements()
+    steps = [alive]
+    for _, requirement in written:
+        if requirement is not None:
+            folded.add(requirement)
+        steps.append(left_by(folded))
+    final = steps[-1]
+
+    lines = []
+    for index, (at, requirement) in enumerate(written):
+        key, operator, values, min_values = _written(at)
+        rest = Requirements(r for i, (_, r) in enumerate(written) if i != index and r is not None)
+        lines.append(
+            LineEffect(
+                at=at,
+                key=key,
+                operator=operator,
+                values=values,
+                min_values=min_values,
+                requirement=requirement,
+                kept=view.all if requirement is None else kept(requirement),
+                before=steps[index],
+                after=steps[index + 1],
+                without=final if requirement is None else left_by(rest),
+                final=final,
+                note=note(requirement, view, node_class, images, version),
+            )
+        )
+    return folded, tuple(lines)
+
+
+def _read(at: RequirementLine | Label, version: Version) -> Requirement | None:
+    """The requirement that a line or label is; None where it cannot be judged."""
+    if isinstance(at, Label):
+        if isinstance(at.key, str) and isinstance(at.value, str):
+            return Requirement.of(at.key, "In", (at.value,))
+        return None
+    if not isinstance(at.key, str) or not isinstance(at.operator, str):
+        return None
+    # What NotIn excludes besides a placeholder stays excluded, whatever the placeholder is.
+    if not at.known and at.operator != "NotIn":
+        return None
+    try:
+        return Requirement.of(at.key, at.operator, at.texts, at.min_values, version)
+    except ValueError:
+        return None
+
+
+def _written(at: RequirementLine | Label) -> tuple[str, str, tuple[str, ...], int | None]:
+    if isinstance(at, Label):
+        key = at.key if isinstance(at.key, str) else "?"
+        return key, "In", (at.value if isinstance(at.value, str) else "?",), None
+    key = at.key if isinstance(at.key, str) else "?"
+    operator = at.operator if isinstance(at.operator, str) else "?"
+    values = tuple(value.text if isinstance(value.text, str) else value.node.text for value in at.values)
+    return key, operator, values, at.min_values
+
+
+def _match(images: ImageSet, view: Catalog, candidates: int) -> tuple[int, ...]:
+    """Per image the candidates that take it: the first that fits; what fits none may take an unknown one."""
+    left = candidates
+    found = []
+    for image in images.images:
+        bits = 0
+        for choice in image.choices:
+            fits = left
+            for requirement in choice:
+                if not (requirement.key in (OS, WINDOWS_BUILD) and images.os is None):
+                    fits &= view.select(requirement)
+            bits |= fits
+        found.append(bits)
+        left &= ~bits
+    for index, image in enumerate(images.images):
+        if not image.known:
+            found[index] = left
+            break
+    return tuple(found)
+
+
+def _gaps(
+    images: ImageSet, view: Catalog, left: int, version: Version, kubernetes: KubernetesVersion | None
+) -> Iterable[Unlaunchable]:
+    """The types left without image, by architecture and by what they would need."""
+    what = f"`{images.alias.family}`" if images.alias is not None else "the class"
+    family = images.alias.family if images.alias is not None else None
+    if not images.images:
+        active = [problem.message for problem in images.problems if problem.active]
+        yield Unlaunchable(left, "none", active[0] if active else "the class finds no image")
+        return
+    gpu, accelerator = view.having(GPU_COUNT), view.having(ACCELERATOR_COUNT)
+    needs = (
+        ("standard", ~(gpu | accelerator), "types without GPU"),
+        ("nvidia", gpu, "types with a GPU"),
+        ("neuron", accelerator, "types with an accelerator"),
+    )
+    for arch, of_arch in sorted(view.values(ARCH).items()):
+        bits = left & of_arch
+        if not bits:
+            continue
+        if not any(image.arch == arch for image in images.images):
+            aliases = () if images.os == "windows" else aliases_with(arch, "standard", version, kubernetes)
+            yield Unlaunchable(bits, "arch", f"{what} has no {arch} image", arch, "standard", None, aliases)
+            continue
+        if images.os == "linux" and any("windows" in image.variants for image in images.images):
+            reason = "under amiFamily Custom types count as Linux, which Windows images refuse"
+            yield Unlaunchable(bits, "os", reason, arch, "windows")
+            continue
+        for variant, kind, words in needs:
+            if bits & kind:
+                since = image_since(family, arch, variant, version) if family is not None else None
+                aliases = aliases_with(arch, variant, version, kubernetes)
+                reason = f"{what} has no image for {arch} {words}"
+                yield Unlaunchable(bits & kind, "variant", reason, arch, variant, since, aliases)
+
+
+def _union(parts: Iterable[int]) -> int:
+    bits = 0
+    for part in parts:
+        bits |= part
+    return bits

@@ -1,0 +1,274 @@
+"""What `explain` prints, for people and as JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from nodelint.catalog import Catalog
+from nodelint.manifest import EC2NodeClass, NodePool, objects
+from nodelint.report.explain import explain_json, explain_text
+from nodelint.resolve import Resolution, resolve
+from nodelint.source import Source
+from nodelint.versions import NEWEST, KubernetesVersion, Version
+
+CATALOG = Catalog.bundled()
+
+POOL = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: web
+spec:
+  weight: 10
+  template:
+    metadata:
+      labels:
+        team: web
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: web}
+      requirements:
+        - key: karpenter.k8s.aws/instance-family
+          operator: In
+          values: [m5, m6g, g5g]
+        - key: karpenter.k8s.aws/instance-size
+          operator: NotIn
+          values: [metal]
+        - key: karpenter.sh/capacity-type
+          operator: Exists
+          minValues: 2
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: web
+spec:
+  amiSelectorTerms:
+    - alias: al2@latest
+"""
+
+
+def resolutions(
+    *texts: str, version: Version = NEWEST, kubernetes: str | None = None, with_class: bool = True
+) -> list[Resolution]:
+    found: list[Resolution] = []
+    wanted = KubernetesVersion.parse(kubernetes) if kubernetes else None
+    for text in texts:
+        held = list(objects(Source.from_text("web.yaml", text)))
+        classes = [each for each in held if isinstance(each, EC2NodeClass)] if with_class else []
+        node_class = classes[0] if classes else None
+        pools = [each for each in held if isinstance(each, NodePool)]
+        found += [resolve(pool, node_class, CATALOG, version, wanted) for pool in pools]
+    return found
+
+
+def text(*texts: str, **kwargs: Any) -> str:
+    shown = explain_text(resolutions(*texts, **kwargs))
+    assert max(map(len, shown.splitlines())) <= 100
+    assert not any(line != line.rstrip() for line in shown.splitlines())
+    return shown
+
+
+def test_text_as_a_whole() -> None:
+    assert (
+        text(POOL, kubernetes="1.31")
+        == """\
+NodePool web  weight 10                                                                   web.yaml:4
+====================================================================================================
+EC2NodeClass web  al2@latest                                                             web.yaml:27
+Karpenter 1.14.1, Kubernetes 1.31
+
+   left   removed    alone   by
+  1,363                      (all instance types)
+     24     1,339    1,292   karpenter.k8s.aws/instance-family In m5, m6g, g5g
+     21         3        3   karpenter.k8s.aws/instance-size NotIn metal
+     21         -        -   karpenter.sh/capacity-type Exists (minValues 2)
+     21         -        -   team=web (label of the template)
+                               (a label of your own: no instance type has it)
+                             alone: would come back if only this line were dropped
+
+=> 16 of 1,363 instance types can be launched; 5 more have no image
+
+Images
+  amd64 standard           8 types  without metal: m5
+  arm64 standard           8 types  without metal: m6g
+  amd64 nvidia/neuron      0 types  none of those left
+
+No image
+  5 types: `al2` has no image for arm64 types with a GPU
+    g5g.xlarge g5g.2xlarge g5g.4xlarge g5g.8xlarge g5g.16xlarge
+    aliases that have one: al2023, bottlerocket
+
+minValues
+  karpenter.sh/capacity-type: 2 wanted, 2 there
+
+Cheapest on demand
+  m6g.medium  $0.0385/h  1 vCPU   4 GiB  arm64 standard
+  m6g.large   $0.0770/h  2 vCPU   8 GiB  arm64 standard
+  m5.large    $0.0960/h  2 vCPU   8 GiB  amd64 standard
+  m6g.xlarge  $0.1540/h  4 vCPU  16 GiB  arm64 standard
+  m5.xlarge   $0.1920/h  4 vCPU  16 GiB  amd64 standard
+
+
+Instance types: Karpenter v1.14.1, its instance type page and tables, 2026-07-11.
+Prices: on demand in us-east-1, USD, 2026-07-06; yours may differ.
+Images: source of the Karpenter AWS provider v1.0.0 to v1.14.1; image names as published,
+  2026-08-20."""
+    )
+
+
+def test_json_as_the_readers_of_it_expect_it() -> None:
+    (pool,) = explain_json(resolutions(POOL))["nodePools"]
+    assert (pool["name"], pool["path"], pool["nodeClass"]) == ("web", "web.yaml", "web")
+    assert pool["images"] == [
+        {"id": None, "alias": "al2@latest", "arch": "amd64", "variants": ["standard"]},
+        {"id": None, "alias": "al2@latest", "arch": "arm64", "variants": ["standard"]},
+        {"id": None, "alias": "al2@latest", "arch": "amd64", "variants": ["nvidia", "neuron"]},
+    ]
+    assert {"name": "m5.large", "arch": "amd64", "image": 0} in pool["instanceTypes"]
+    assert {"name": "m6g.large", "arch": "arm64", "image": 1} in pool["instanceTypes"]
+    assert len(pool["instanceTypes"]) == 16
+    assert [each["name"] for each in pool["instanceTypes"]] == sorted(each["name"] for each in pool["instanceTypes"])
+    assert {each["name"].partition(".")[0] for each in pool["unlaunchable"]} == {"g5g"}
+    assert "arm64" in pool["unlaunchable"][0]["reason"]
+    assert pool["requirements"] == [
+        {
+            "key": "karpenter.k8s.aws/instance-family",
+            "operator": "In",
+            "values": ["m5", "m6g", "g5g"],
+            "removed": 1339,
+            "removedAlone": 1292,
+        },
+        {
+            "key": "karpenter.k8s.aws/instance-size",
+            "operator": "NotIn",
+            "values": ["metal"],
+            "removed": 3,
+            "removedAlone": 3,
+        },
+        {
+            "key": "karpenter.sh/capacity-type",
+            "operator": "Exists",
+            "values": [],
+            "removed": 0,
+            "removedAlone": 0,
+        },
+        {"key": "team", "operator": "In", "values": ["web"], "removed": 0, "removedAlone": 0},
+    ]
+
+
+def test_json_holds_these_keys_and_no_more() -> None:
+    report = explain_json(resolutions(POOL))
+    assert set(report) == {"version", "nodePools"}
+    assert report["version"] == 1
+    assert set(report["nodePools"][0]) == {
+        "name",
+        "path",
+        "nodeClass",
+        "images",
+        "instanceTypes",
+        "unlaunchable",
+        "requirements",
+    }
+    assert json.loads(json.dumps(report)) == report
+
+
+def test_json_of_images_that_only_aws_knows() -> None:
+    own = POOL.replace("- alias: al2@latest", "- id: ami-0123\n  amiFamily: AL2")
+    (pool,) = explain_json(resolutions(own))["nodePools"]
+    assert pool["images"] == [{"id": "ami-0123", "alias": None, "arch": None, "variants": []}]
+    assert {each["image"] for each in pool["instanceTypes"]} == {0}
+    (pool,) = explain_json(resolutions(POOL, with_class=False))["nodePools"]
+    assert pool["nodeClass"] == "web"
+    assert len(pool["instanceTypes"]) == 21
+
+
+def test_text_says_what_is_unknown() -> None:
+    shown = text(POOL.replace("m6g, g5g", '"${FAMILY}"').replace("al2@latest", '"${ALIAS}"'))
+    assert "=> at most" in shown
+    assert "Not known\n  web.yaml:14  a requirement on `karpenter.k8s.aws/instance-family`" in shown
+    assert "web.yaml:30  the alias is a placeholder" in shown
+    assert "(not judged: it holds a placeholder or is malformed)" in shown
+
+
+def test_text_without_class() -> None:
+    shown = text(POOL, with_class=False)
+    assert "EC2NodeClass: the class `web` is not among the files" in shown
+    assert "=> at most 21 of 1,363" in shown
+
+
+def test_text_when_requirements_leave_nothing() -> None:
+    shown = text(POOL.replace("[m5, m6g, g5g]", "[m5]").replace("NotIn", "In"))
+    # m5.metal
+    assert "=> 1 of 1,363" in shown
+    clash = POOL.replace("instance-size", "instance-cpu").replace("NotIn", "In").replace("[metal]", "['3']")
+    shown = text(clash, kubernetes="1.31")
+    assert "=> none of 1,363 instance types meets the requirements" in shown
+    assert "no type meets `karpenter.k8s.aws/instance-cpu In 3`" in shown
+    assert "24 would be left without `karpenter.k8s.aws/instance-cpu In 3`" in shown
+    assert "Cheapest" not in shown
+    assert "Images\n" not in shown
+
+
+def test_text_when_two_lines_clash() -> None:
+    two = POOL.replace("instance-size", "instance-category").replace("NotIn", "In").replace("[metal]", "[c]")
+    assert "`karpenter.k8s.aws/instance-family In m5, m6g, g5g` and" in text(two)
+
+
+def test_text_when_no_image_is_there() -> None:
+    shown = text(POOL, kubernetes="1.33")
+    assert "=> none can be launched: 21 meet the requirements, but have no image" in shown
+    assert shown.count("`al2` has no image on Kubernetes 1.33 and newer") == 1
+
+
+def test_text_names_what_will_break_later() -> None:
+    assert "later: `al2` has no image on Kubernetes 1.33 and newer" in text(POOL)
+    assert "Kubernetes version not given" in text(POOL)
+
+
+def test_text_when_min_values_cannot_be_met() -> None:
+    shown = text(POOL.replace("minValues: 2", "minValues: 9"))
+    assert "=> none is launched: 16 of 1,363 instance types would do, but minValues asks" in shown
+    assert "karpenter.sh/capacity-type: 9 wanted, only 2 there" in shown
+
+
+def test_text_tells_of_the_loose_match_of_older_releases() -> None:
+    assert "fixed in 1.4.0" in text(POOL, version=Version(1, 3, 8))
+    assert "fixed in 1.4.0" not in text(POOL, version=Version(1, 4, 0))
+
+
+def test_text_tells_which_types_are_tried_last() -> None:
+    bare = POOL[: POOL.index("      requirements:")] + POOL[POOL.index("---") :]
+    assert "(GPU, accelerator or bare metal) are tried only when nothing else" in text(bare)
+    # With minValues Karpenter sets nothing aside.
+    assert "tried only when" not in text(POOL.replace("NotIn", "In").replace("[metal]", "[metal, large]"))
+
+
+def test_text_orders_pools_by_weight_and_names_facts_once() -> None:
+    shown = text(POOL, POOL.replace("name: web\n", "name: api\n", 1).replace("weight: 10", "weight: 50"))
+    assert "Order of trial, by weight\n  api (50) > web (10)" in shown
+    assert shown.count("Prices: on demand in us-east-1") == 1
+
+
+@pytest.mark.parametrize("width", [72, 100, 140])
+def test_width_is_kept(width: int) -> None:
+    for version in (Version(1, 3, 0), NEWEST):
+        shown = explain_text(resolutions(POOL, version=version), width=width)
+        assert max(map(len, shown.splitlines())) <= width
+
+
+def test_nothing_to_explain() -> None:
+    assert explain_text([]) == ""
+    assert explain_json([]) == {"version": 1, "nodePools": []}
+
+
+def test_long_paths_stand_below_their_title() -> None:
+    path = f"{'deep/' * 17}web.yaml"
+    pool, node_class = objects(Source.from_text(path, POOL))
+    assert isinstance(pool, NodePool)
+    assert isinstance(node_class, EC2NodeClass)
+    shown = explain_text([resolve(pool, node_class, CATALOG, NEWEST)])
+    assert f"NodePool web  weight 10\n  {path}:4\n====" in shown
+    assert max(map(len, shown.splitlines())) <= 100

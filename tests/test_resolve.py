@@ -1,0 +1,531 @@
+"""What a NodePool can launch, with which image, and what removed the rest."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nodelint.catalog import Catalog
+from nodelint.manifest import EC2NodeClass, NodePool, objects
+from nodelint.requirement import Requirement, Requirements
+from nodelint.resolve import Resolution, resolve
+from nodelint.source import Source
+from nodelint.versions import NEWEST, RELEASES, KubernetesVersion, Version
+
+CATALOG = Catalog.bundled()
+K = "karpenter.k8s.aws/"
+ARCH, FAMILY, GPU = "kubernetes.io/arch", K + "instance-family", K + "instance-gpu-count"
+ACCELERATOR = K + "instance-accelerator-count"
+CAPACITY, ZONE = "karpenter.sh/capacity-type", "topology.kubernetes.io/zone"
+
+
+def line(key: str, operator: str, *values: str, least: int | None = None) -> dict[str, Any]:
+    found: dict[str, Any] = {"key": key, "operator": operator}
+    if values:
+        found["values"] = list(values)
+    if least is not None:
+        found["minValues"] = least
+    return found
+
+
+def run(
+    *lines: dict[str, Any],
+    alias: str = "al2023@latest",
+    spec: dict[str, Any] | None = None,
+    labels: dict[str, str] | None = None,
+    version: str = str(NEWEST),
+    kubernetes: str | None = None,
+    with_class: bool = True,
+    partial: bool = False,
+) -> Resolution:
+    """Resolve a pool of these requirement lines with a class of this alias (or of this spec)."""
+    pool = {
+        "apiVersion": "karpenter.sh/v1",
+        "kind": "NodePool",
+        "metadata": {"name": "web"},
+        "spec": {
+            "template": {
+                "metadata": {"labels": labels or {}},
+                "spec": {"requirements": list(lines), "nodeClassRef": {"name": "web"}},
+            }
+        },
+    }
+    node_class = {
+        "apiVersion": "karpenter.k8s.aws/v1",
+        "kind": "EC2NodeClass",
+        "metadata": {"name": "web"},
+        "spec": spec if spec is not None else {"amiSelectorTerms": [{"alias": alias}]},
+    }
+    text = f"{json.dumps(pool, indent=1)}\n---\n{json.dumps(node_class, indent=1)}\n"
+    source = Source.from_text("pool.yaml", text)
+    assert not source.problems
+    found, its_class = objects(source)
+    assert isinstance(found, NodePool)
+    assert isinstance(its_class, EC2NodeClass)
+    found.partial = partial
+    wanted = KubernetesVersion.parse(kubernetes) if kubernetes else None
+    return resolve(found, its_class if with_class else None, CATALOG, Version.parse(version), wanted)
+
+
+def names(resolution: Resolution, bits: int) -> list[str]:
+    return resolution.catalog.names_in(bits)
+
+
+def image(resolution: Resolution, name: str) -> tuple[str | None, tuple[str, ...]] | None:
+    index = resolution.image_of.get(name)
+    if index is None:
+        return None
+    found = resolution.images.images[index]
+    return found.arch, found.variants
+
+
+# Images of instance types, by release
+
+
+@pytest.mark.parametrize(
+    ("alias", "version", "name", "expected"),
+    [
+        ("al2@latest", "1.14.1", "m5.large", ("amd64", ("standard",))),
+        ("al2@latest", "1.14.1", "m6g.large", ("arm64", ("standard",))),
+        ("al2@latest", "1.14.1", "g5.xlarge", ("amd64", ("nvidia", "neuron"))),
+        ("al2@latest", "1.14.1", "inf2.xlarge", ("amd64", ("nvidia", "neuron"))),
+        ("al2@latest", "1.14.1", "g5g.xlarge", None),
+        ("al2023@latest", "1.3.8", "g5g.xlarge", None),
+        ("al2023@latest", "1.4.0", "g5g.xlarge", ("arm64", ("nvidia",))),
+        ("al2023@v20250301", "1.4.0", "g5g.xlarge", None),
+        ("al2023@latest", "1.14.1", "g4ad.xlarge", ("amd64", ("nvidia",))),
+        ("al2023@latest", "1.14.1", "g6f.large", ("amd64", ("nvidia",))),
+        ("al2023@latest", "1.14.1", "dl2q.24xlarge", ("amd64", ("neuron",))),
+        ("al2023@latest", "1.0.2", "g5.xlarge", ("amd64", ("neuron",))),
+        ("al2023@latest", "1.0.3", "g5.xlarge", ("amd64", ("nvidia",))),
+        ("al2023@latest", "1.10.2", "a1.large", ("arm64", ("standard",))),
+        ("al2023@latest", "1.11.0", "a1.large", None),
+        ("bottlerocket@latest", "1.0.14", "inf2.xlarge", ("amd64", ("nvidia", "neuron"))),
+        ("bottlerocket@latest", "1.1.0", "inf2.xlarge", None),
+        ("bottlerocket@latest", "1.2.1", "inf2.xlarge", None),
+        ("bottlerocket@latest", "1.2.2", "inf2.xlarge", ("amd64", ("standard", "neuron"))),
+        ("bottlerocket@latest", "1.14.1", "g5g.xlarge", ("arm64", ("nvidia",))),
+        ("bottlerocket@latest", "1.14.1", "a1.large", ("arm64", ("standard",))),
+        ("windows2022@latest", "1.14.1", "g5.xlarge", ("amd64", ("windows",))),
+        ("windows2022@latest", "1.14.1", "m6g.large", None),
+    ],
+)
+def test_image_of_a_type(alias: str, version: str, name: str, expected: tuple[str, tuple[str, ...]] | None) -> None:
+    assert image(run(alias=alias, version=version), name) == expected
+
+
+@pytest.mark.parametrize("alias", ["al2@latest", "al2023@latest", "bottlerocket@latest", "windows2022@latest"])
+def test_every_type_is_accounted_for_once_in_every_release(alias: str) -> None:
+    for release in RELEASES:
+        found = run(alias=alias, version=str(release))
+        parts = [*found.image_bits, *(gap.bits for gap in found.unlaunchable)]
+        parts += [bits for bits, _ in found.class_removed]
+        assert sum(part.bit_count() for part in parts) == len(CATALOG), release
+        union = 0
+        for part in parts:
+            union |= part
+        assert union == CATALOG.all
+        assert found.complete
+
+
+def test_gap_names_what_is_missing_and_where_it_is() -> None:
+    (gap,) = run(alias="al2@latest").unlaunchable
+    assert (gap.kind, gap.arch, gap.variant, gap.since) == ("variant", "arm64", "nvidia", None)
+    assert gap.aliases == ("al2023", "bottlerocket")
+    assert "`al2`" in gap.reason
+    (gap,) = run(alias="al2023@latest", version="1.3.0").unlaunchable
+    assert gap.since == Version(1, 4, 0)
+    (gap,) = run(alias="bottlerocket@latest", version="1.1.0").unlaunchable
+    assert (gap.arch, gap.variant, gap.since) == ("amd64", "neuron", Version(1, 2, 2))
+    (gap,) = run(alias="windows2022@latest").unlaunchable
+    assert (gap.kind, gap.arch, gap.aliases) == ("arch", "arm64", ())
+
+
+def test_class_without_image_of_an_architecture() -> None:
+    terms = [{"name": "amazon-eks-node-al2023-x86_64-standard-1.31-*"}]
+    found = run(spec={"amiFamily": "AL2023", "amiSelectorTerms": terms})
+    assert found.complete
+    assert found.arches_without_image == ("arm64",)
+    assert image(found, "g5.xlarge") == ("amd64", ("standard",))
+    assert found.launchable == CATALOG.values(ARCH)["amd64"]
+
+
+def test_kubernetes_without_images() -> None:
+    found = run(alias="al2@latest", kubernetes="1.33")
+    assert not found.launchable
+    assert found.candidates == CATALOG.all
+    assert [gap.kind for gap in found.unlaunchable] == ["none"]
+    assert "1.33" in found.unlaunchable[0].reason
+    assert run(alias="al2@latest", kubernetes="1.32").launchable
+    assert run(alias="al2@latest").launchable
+
+
+def test_custom_family_makes_windows_types_linux() -> None:
+    spec = {"amiFamily": "Custom", "amiSelectorTerms": [{"alias": "windows2022@latest"}]}
+    found = run(spec=spec)
+    assert not found.launchable
+    assert {gap.kind for gap in found.unlaunchable} == {"os", "arch"}
+
+
+def test_os_is_what_the_class_makes_it() -> None:
+    linux = line("kubernetes.io/os", "In", "linux")
+    windows = line("kubernetes.io/os", "In", "windows")
+    assert run(linux, alias="al2@latest").candidates == CATALOG.all
+    assert not run(windows, alias="al2@latest").candidates
+    assert not run(linux, alias="windows2022@latest").candidates
+    assert run(windows, alias="windows2022@latest").candidates == CATALOG.values(ARCH)["amd64"]
+    build = line("node.kubernetes.io/windows-build", "In", "10.0.20348")
+    assert run(build, alias="windows2022@latest").candidates == CATALOG.all
+    assert not run(build, alias="windows2019@latest").candidates
+
+
+# Requirements
+
+
+def test_funnel() -> None:
+    found = run(
+        line(FAMILY, "In", "m5", "m6g"),
+        line(ARCH, "In", "arm64"),
+        line(K + "instance-size", "NotIn", "metal"),
+        alias="bottlerocket@latest",
+    )
+    m5 = CATALOG.values(FAMILY)["m5"].bit_count()
+    m6g = CATALOG.values(FAMILY)["m6g"].bit_count()
+    assert [each.removed for each in found.lines] == [len(CATALOG) - m5 - m6g, m5, 1]
+    # Without the second line m5.metal would still be kept out.
+    assert [each.removed_alone for each in found.lines][1:] == [m5 - 1, 1]
+    assert found.candidates.bit_count() == m6g - 1
+    for each in found.lines:
+        assert found.left_without(each).bit_count() - found.candidates.bit_count() == each.removed_alone
+    assert found.families(found.candidates) == ("m6g",)
+
+
+def test_lines_of_one_key_are_folded() -> None:
+    once = run(line(FAMILY, "In", "m5"), line(FAMILY, "NotIn", "m5"))
+    # Nothing is left of the key, and every type has one.
+    assert not once.candidates
+    bounds = run(line(K + "instance-cpu", "Gt", "3"), line(K + "instance-cpu", "Lt", "5"))
+    assert set(CATALOG.distinct(K + "instance-cpu", bounds.candidates)) == {"4"}
+
+
+def test_contradicting_lines_leave_the_types_without_the_label() -> None:
+    found = run(line(GPU, "In", "1"), line(GPU, "In", "2"), alias="bottlerocket@latest")
+    assert found.candidates == CATALOG.all & ~CATALOG.having(GPU)
+    assert found.lines[1].removed < 0
+
+
+def test_labels_of_the_template_are_requirements() -> None:
+    found = run(labels={ARCH: "arm64", "team": "web"}, alias="bottlerocket@latest")
+    assert found.candidates == CATALOG.values(ARCH)["arm64"]
+    assert [(each.key, each.operator, each.values, each.is_label) for each in found.lines] == [
+        (ARCH, "In", ("arm64",), True),
+        ("team", "In", ("web",), True),
+    ]
+    assert found.lines[1].removed == 0
+
+
+def test_aliases_of_keys() -> None:
+    assert run(line("beta.kubernetes.io/arch", "In", "arm64")).candidates == (
+        run(line(ARCH, "In", "arm64")).candidates
+    )
+
+
+@pytest.mark.parametrize(
+    ("requirement", "left"),
+    [
+        (line(ZONE, "In", "us-east-1a"), True),
+        (line(ZONE, "NotIn", "us-east-1a"), True),
+        (line(ZONE, "DoesNotExist"), False),
+        (line(ZONE, "Gt", "1"), False),
+        (line(CAPACITY, "In", "spot"), True),
+        (line(CAPACITY, "In", "on_demand"), False),
+        (line(CAPACITY, "In", "reserved"), False),
+        (line(CAPACITY, "NotIn", "spot", "on-demand"), False),
+        (line(K + "capacity-reservation-id", "In", "cr-1"), False),
+        (line(K + "capacity-reservation-id", "DoesNotExist"), True),
+        (line(K + "instance-tenancy", "In", "dedicated"), True),
+        (line(K + "instance-tenancy", "In", "host"), False),
+        (line("team", "In", "web"), True),
+    ],
+)
+def test_what_offers_can_have(requirement: dict[str, Any], left: bool) -> None:
+    found = run(requirement)
+    assert bool(found.candidates) is left
+    assert found.complete
+
+
+def test_reserved_capacity_needs_a_class_that_selects_it() -> None:
+    terms = {"amiSelectorTerms": [{"alias": "al2023@latest"}]}
+    spec = {**terms, "capacityReservationSelectorTerms": [{"id": "cr-1"}]}
+    assert run(line(CAPACITY, "In", "reserved"), spec=spec).capacity_types == ("reserved",)
+    assert run(line(CAPACITY, "In", "reserved"), spec=spec).candidates
+    assert not run(line(CAPACITY, "In", "reserved"), spec=spec, version="1.2.8").candidates
+    assert run().capacity_types == ("on-demand", "spot")
+
+
+def test_labels_of_later_releases_are_ignored() -> None:
+    flex = line(K + "instance-capability-flex", "In", "true")
+    assert run(flex, version="1.6.8", alias="al2@latest").candidates == CATALOG.all
+    found = run(flex, version="1.7.0", alias="al2@latest")
+    assert 0 < found.candidates.bit_count() < 200
+    assert "1.7.0" in (run(flex, version="1.6.8").lines[0].note or "")
+
+
+KEYS = [ARCH, FAMILY, GPU, ACCELERATOR, K + "instance-cpu", K + "instance-size", K + "instance-hypervisor"]
+
+
+@st.composite
+def requirement_lines(draw: st.DrawFn) -> dict[str, Any]:
+    key = draw(st.sampled_from(KEYS))
+    operator = draw(st.sampled_from(["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"]))
+    if operator in ("Gt", "Lt"):
+        return line(key, operator, str(draw(st.integers(0, 40))))
+    if operator in ("Exists", "DoesNotExist"):
+        return line(key, operator)
+    values = sorted(CATALOG.values(key))
+    return line(key, operator, *draw(st.lists(st.sampled_from(values), min_size=1, max_size=5)))
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(requirement_lines(), max_size=5), st.sampled_from(["1.0.3", "1.8.0", "1.14.1"]))
+def test_candidates_are_those_that_the_algebra_keeps_type_by_type(lines: list[dict[str, Any]], version: str) -> None:
+    found = run(*lines, alias="bottlerocket@latest", version=version)
+    release = Version.parse(version)
+    wanted = Requirements(
+        Requirement.of(each["key"], each["operator"], each.get("values", ()), version=release) for each in lines
+    )
+    for name in found.catalog.names[::9]:
+        labels = found.catalog.labels(name)
+        mine = Requirements.from_labels(labels)
+        mine.add(*(Requirement.of(key, "DoesNotExist") for key in KEYS if key not in labels))
+        assert bool(found.candidates & found.catalog.bit(name)) == (mine.intersects(wanted) is None)
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(requirement_lines(), max_size=5))
+def test_effects_add_up(lines: list[dict[str, Any]]) -> None:
+    found = run(*lines, alias="bottlerocket@latest")
+    assert len(CATALOG) - sum(each.removed for each in found.lines) == found.candidates.bit_count()
+    for index, each in enumerate(found.lines):
+        rest = run(*lines[:index], *lines[index + 1 :], alias="bottlerocket@latest")
+        assert rest.candidates == each.without
+    assert not found.launchable & ~found.candidates
+
+
+# What leaves nothing
+
+
+def test_clash_names_both_lines() -> None:
+    found = run(line(FAMILY, "In", "m5"), line(K + "instance-cpu", "Gt", "3"), line(ARCH, "In", "arm64"))
+    assert found.clash is not None
+    assert [each.key for each in found.clash] == [FAMILY, ARCH]
+    assert run(line(FAMILY, "In", "m5")).clash is None
+
+
+def test_dead_line() -> None:
+    found = run(line(FAMILY, "In", "m5"), line(K + "instance-category", "In", "m5"))
+    assert [each.key for each in found.dead_lines] == [K + "instance-category"]
+    assert found.clash is None
+    assert found.lines[1].removed_alone == CATALOG.values(FAMILY)["m5"].bit_count()
+
+
+# minValues
+
+
+def test_min_values_pool_the_values_of_the_types_left() -> None:
+    found = run(line(K + "instance-cpu", "In", "4", "8", least=3))
+    (least,) = found.min_values
+    assert (least.wanted, least.have, least.met) == (3, 2, False)
+    assert least.line is found.lines[0]
+    (least,) = run(line(FAMILY, "Exists", least=5)).min_values
+    assert least.met
+
+
+def test_larger_min_values_of_one_key_counts() -> None:
+    found = run(line(FAMILY, "In", "m5", "c5", least=1), line(FAMILY, "Exists", least=3))
+    (least,) = found.min_values
+    assert (least.wanted, least.have, least.line) == (3, 2, found.lines[1])
+
+
+def test_min_values_of_offers() -> None:
+    def have(key: str) -> int | None:
+        return run(line(key, "Exists", least=2)).min_values[0].have
+
+    assert have(CAPACITY) == 2
+    assert have(ZONE) is None
+    assert have(K + "instance-tenancy") == 2
+    assert have("team") == 0
+    # The values are not narrowed to those that the pool lists.
+    assert run(line(CAPACITY, "In", "spot", least=2)).min_values[0].met
+
+
+# Classes that leave types out
+
+
+def test_connection_tracking_needs_nitro() -> None:
+    spec = {"amiSelectorTerms": [{"alias": "bottlerocket@latest"}], "connectionTracking": {}}
+    found = run(spec=spec)
+    assert found.candidates == CATALOG.values(K + "instance-hypervisor")["nitro"]
+    assert run(spec=spec, version="1.12.2").candidates == CATALOG.all
+
+
+def test_network_interfaces() -> None:
+    def left(*wanted: tuple[int, int, str]) -> Resolution:
+        keys = ("networkCardIndex", "deviceIndex", "interfaceType")
+        interfaces = [dict(zip(keys, each, strict=True)) for each in wanted]
+        terms = [{"alias": "bottlerocket@latest"}]
+        return run(spec={"amiSelectorTerms": terms, "networkInterfaces": interfaces})
+
+    one = left((0, 0, "interface"))
+    assert one.candidates == CATALOG.all
+    assert not one.complete
+    two_cards = left((0, 0, "interface"), (1, 0, "interface"))
+    for name in names(two_cards, two_cards.candidates):
+        network = CATALOG.network(name)
+        assert network is None or len(network.cards) > 1
+    assert "m5.large" not in names(two_cards, two_cards.candidates)
+    assert "p5.48xlarge" in names(two_cards, two_cards.candidates)
+    efa = left((0, 0, "interface"), (0, 1, "efa-only"))
+    assert "m5.large" not in names(efa, efa.candidates)
+    assert "p5.48xlarge" in names(efa, efa.candidates)
+
+
+def test_what_only_aws_knows_of_a_class_is_said() -> None:
+    terms = {"amiSelectorTerms": [{"alias": "bottlerocket@latest"}]}
+    nested = {**terms, "cpuOptions": {"nestedVirtualization": "enabled"}}
+    assert not run(spec=nested).complete
+    assert run(spec=nested, version="1.12.2").complete
+    assert run(spec={**terms, "cpuOptions": {"nestedVirtualization": "disabled"}}).complete
+    assert not run(spec={**terms, "placementGroupSelector": {"name": "a"}}).complete
+
+
+# What is unknown
+
+
+def test_placeholder_makes_an_upper_bound() -> None:
+    found = run(line(FAMILY, "In", "m5", "${FAMILY}"), line(ARCH, "In", "arm64"))
+    assert not found.complete
+    assert not found.lines_known
+    assert [node.get("key") is not None for node, _ in found.unknown] == [True]
+    assert found.candidates == run(line(ARCH, "In", "arm64")).candidates
+    assert [each.known for each in found.lines] == [False, True]
+    assert found.lines[0].removed == 0
+
+
+def test_known_part_of_not_in_still_excludes() -> None:
+    found = run(line(FAMILY, "NotIn", "m5", "${FAMILY}"))
+    assert not found.complete
+    assert not found.candidates & CATALOG.values(FAMILY)["m5"]
+
+
+def test_without_class_every_candidate_may_have_an_image() -> None:
+    found = run(line(ARCH, "In", "arm64"), with_class=False)
+    assert not found.complete
+    assert found.lines_known
+    assert found.launchable == found.candidates == CATALOG.values(ARCH)["arm64"]
+    assert not found.unlaunchable
+    assert "`web`" in found.unknown[0][1]
+
+
+def test_unknown_image_may_take_what_known_images_leave() -> None:
+    terms = [{"id": "ami-0123"}, {"name": "amazon-eks-arm64-node-1.29-*"}]
+    found = run(spec={"amiFamily": "AL2", "amiSelectorTerms": terms})
+    assert found.launchable == CATALOG.all
+    assert image(found, "m6g.large") == ("arm64", ("standard",))
+    assert image(found, "m5.large") == (None, ())
+    assert not found.unlaunchable
+    assert not found.complete
+
+
+def test_part_of_a_pool_is_incomplete() -> None:
+    assert not run(partial=True).complete
+
+
+def test_malformed_lines_do_not_raise() -> None:
+    found = run(
+        {"key": "a", "operator": "Like", "values": ["b"]},
+        {"operator": "In"},
+        {"key": ARCH, "operator": "Gt"},
+        {"key": ARCH, "operator": "In", "values": [5, None]},
+        {"key": None, "operator": 3, "values": {}},
+        alias="bottlerocket@latest",
+    )
+    assert found.candidates == CATALOG.all
+    assert not found.complete
+    assert not any(each.known for each in found.lines)
+
+
+# Before 1.4.0
+
+
+def test_loose_match_takes_images_whose_labels_the_pool_leaves_open() -> None:
+    found = run(alias="bottlerocket@latest", version="1.3.8")
+    assert found.loose == (0, 1, 2, 3)
+    assert found.ambiguous == found.launchable
+    assert found.loose_images("m5.large") == (0, 1, 2, 3)
+    assert run(alias="bottlerocket@latest", version="1.4.0").loose == ()
+    assert not run(alias="bottlerocket@latest", version="1.4.0").ambiguous
+
+
+def test_requirements_that_make_the_match_unique() -> None:
+    lines = [line(ARCH, "In", "amd64"), line(GPU, "DoesNotExist")]
+    found = run(*lines, alias="bottlerocket@latest", version="1.3.8")
+    assert len(found.loose) == 1
+    assert not found.ambiguous
+    # AL2023 has an image for Neuron besides.
+    found = run(*lines, alias="al2023@latest", version="1.3.8")
+    assert len(found.loose) == 2
+    assert found.requirements_for(found.image_of["m5.large"]) == [(ACCELERATOR, "DoesNotExist", ())]
+
+
+@pytest.mark.parametrize(
+    ("alias", "name"),
+    [
+        ("al2023@latest", "m5.large"),
+        ("al2023@latest", "g5.xlarge"),
+        ("al2023@latest", "inf2.xlarge"),
+        ("al2023@latest", "m6g.large"),
+        ("al2@latest", "m5.large"),
+        ("al2@latest", "g5.xlarge"),
+        ("bottlerocket@latest", "m6g.large"),
+        ("bottlerocket@latest", "inf2.xlarge"),
+        ("bottlerocket@latest", "g5g.xlarge"),
+    ],
+)
+def test_what_is_asked_for_besides_leaves_one_image(alias: str, name: str) -> None:
+    found = run(alias=alias, version="1.3.8")
+    asked = found.requirements_for(found.image_of[name])
+    assert asked
+    again = run(*(line(*each[:2], *each[2]) for each in asked), alias=alias, version="1.3.8")
+    assert again.loose == (found.image_of[name],)
+    assert image(again, name) == image(found, name)
+
+
+WEIRD: list[Any] = [None, 5, "x", True, [], {}, [5], ["x"], [{}], [None], {"a": 1}, "${X}", [["x"]]]
+
+
+@pytest.mark.parametrize("value", WEIRD, ids=repr)
+def test_fields_of_the_wrong_type_do_not_raise(value: Any) -> None:
+    alias = [{"alias": "al2023@latest"}]
+    for spec in (
+        value,
+        {"amiSelectorTerms": value},
+        {"amiSelectorTerms": [{"alias": value}]},
+        {"amiSelectorTerms": [{"id": value, "name": value, "tags": value, "ssmParameter": value}]},
+        {"amiFamily": value, "amiSelectorTerms": alias},
+        {"amiSelectorTerms": alias, "networkInterfaces": value},
+        {"amiSelectorTerms": alias, "networkInterfaces": [{"networkCardIndex": value, "deviceIndex": value}]},
+        {"amiSelectorTerms": alias, "connectionTracking": value, "cpuOptions": value},
+        {"amiSelectorTerms": alias, "capacityReservationSelectorTerms": value},
+        {"amiSelectorTerms": alias, "placementGroupSelector": value},
+    ):
+        found = run(line(CAPACITY, "In", "reserved"), line(ARCH, "Exists", least=1), spec=spec or {})
+        assert found.launchable & ~found.candidates == 0
+        assert found.min_values is not None
+        assert found.clash is None or not found.candidates
+    found = run({"key": value, "operator": value, "values": value, "minValues": value}, labels=value)
+    assert found.candidates | CATALOG.all == CATALOG.all
