@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Literal
+from types import MappingProxyType
+from typing import Literal, NamedTuple
 
 from nodelint.compose import Unreadable, compose
 from nodelint.source import Node, Source
@@ -30,8 +30,7 @@ class ConfigError(Exception):
     """A setting that cannot be used. The message names the file and, where it has one, the place."""
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(NamedTuple):
     """What a run was told. `karpenter_named` is False where the newest known release was assumed."""
 
     karpenter: Version = NEWEST
@@ -39,7 +38,7 @@ class Settings:
     kubernetes: KubernetesVersion | None = None
     select: frozenset[str] | None = None
     ignore: frozenset[str] = frozenset()
-    per_path: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    per_path: Mapping[str, frozenset[str]] = MappingProxyType({})
     exclude: tuple[str, ...] = ()
     fail_on: FailOn = "error"
     crds: str | None = None
@@ -102,8 +101,7 @@ def load(path: str | None, flags: Mapping[str, object]) -> Settings:
     )
 
 
-@dataclass(slots=True)
-class _Given:
+class _Given(NamedTuple):
     """What a file says, and where in it."""
 
     values: dict[str, object]
@@ -142,12 +140,15 @@ def _read(path: str) -> _Given:
 
 
 def _table(path: str) -> dict[str, object] | None:
-    import tomllib
-
     try:
         with open(path, "rb") as file:
-            table = tomllib.load(file).get("tool", {}).get("nodelint")
-    except tomllib.TOMLDecodeError as error:
+            data = file.read()
+        if b"nodelint" not in data:
+            return None  # most are the project's own, and the parser is slow to load
+        import tomllib
+
+        table = tomllib.loads(data.decode()).get("tool", {}).get("nodelint")
+    except ValueError as error:  # no TOML, or no UTF-8
         raise ConfigError(f"{path}: {error}") from error
     except OSError as error:
         raise ConfigError(f"{path}: {(error.strerror or str(error)).lower()}") from error

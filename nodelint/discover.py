@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
 from nodelint.source import Source
@@ -22,13 +21,13 @@ _MARK = b"karpenter"
 _LARGEST = 256 << 20
 
 
-@dataclass(slots=True)
 class Discovery:
     """What was found: sources that hold the word `karpenter`, and paths that could not be read, with why."""
 
-    sources: list[Source] = field(default_factory=list)
-    unreadable: list[tuple[str, str]] = field(default_factory=list)
-    files: int = 0
+    def __init__(self) -> None:
+        self.sources: list[Source] = []
+        self.unreadable: list[tuple[str, str]] = []
+        self.files = 0
 
 
 def discover(

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from types import MappingProxyType
+from typing import NamedTuple
 
 from nodelint.edits import apply
 from nodelint.finding import SEVERITIES, Edit, Finding, Safety, Severity, Span, span_of
@@ -21,8 +22,7 @@ from nodelint.versions import KubernetesVersion, Version
 _ROUNDS = 25
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(NamedTuple):
     """What the manifests are judged for; `schemas` stand for the API server, None for the bundled ones."""
 
     karpenter: Version
@@ -30,13 +30,12 @@ class Target:
     schemas: Schemas | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(NamedTuple):
     """Which rules report. `select` None means those that are on by default."""
 
     select: frozenset[str] | None = None
     ignore: frozenset[str] = frozenset()
-    per_path: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    per_path: Mapping[str, frozenset[str]] = MappingProxyType({})
 
     def has(self, rule: Rule) -> bool:
         """Whether the rule reports at all."""
@@ -48,8 +47,10 @@ class Selection:
         return any(rule in rules and fnmatchcase(path, glob) for glob, rules in self.per_path.items())
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+DEFAULTS = Selection()
+
+
+class Result(NamedTuple):
     """A finding with what the engine knows of it."""
 
     rule: Rule
@@ -74,8 +75,7 @@ class Result:
         return self.finding.span
 
 
-@dataclass(frozen=True, slots=True)
-class Skipped:
+class Skipped(NamedTuple):
     """A rule, or all of them where `rule` is None, that did not judge an object or a file."""
 
     rule: str | None
@@ -85,8 +85,7 @@ class Skipped:
     transient: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(NamedTuple):
     """What a run has to say. `objects` are those it was asked about, not those read for context.
 
     `faults` are rules that broke down over an object: our own mistakes, said aloud, the rest still told.
@@ -98,7 +97,7 @@ class Report:
     target: Target
     faults: tuple[str, ...] = ()
 
-    def count(self, severity: Severity) -> int:
+    def number_of(self, severity: Severity) -> int:
         return sum(r.severity == severity for r in self.results)
 
     def at_or_above(self, severity: Severity) -> bool:
@@ -110,7 +109,7 @@ def lint(
     sources: Sequence[Source],
     target: Target,
     rules: Mapping[str, Rule],
-    selection: Selection = Selection(),
+    selection: Selection = DEFAULTS,
     context_sources: Sequence[Source] = (),
 ) -> Report:
     """Judge the objects of `sources`; those of `context_sources` are only there to be referred to."""
@@ -215,8 +214,7 @@ def _about_suppressions(
     return results
 
 
-@dataclass(frozen=True, slots=True)
-class Fixed:
+class Fixed(NamedTuple):
     """What fixing made of the sources: `sources` hold the new texts, `report` what is left to say.
 
     `applied` are the results whose edits were written; `refused` those whose edits would have broken
@@ -233,7 +231,7 @@ def fix(
     sources: Sequence[Source],
     target: Target,
     rules: Mapping[str, Rule],
-    selection: Selection = Selection(),
+    selection: Selection = DEFAULTS,
     context_sources: Sequence[Source] = (),
     unsafe: bool = False,
     on_round: Callable[[int], None] | None = None,
@@ -307,9 +305,7 @@ def _rewritten(sources: Sequence[Source], results: Sequence[Result]) -> list[Sou
     for result in results:
         for edit in result.finding.edits:
             edits.setdefault(id(edit.source), []).append(edit)
-    return [
-        Source.from_text(s.path, apply(s.text, edits[id(s)])) if id(s) in edits else s for s in sources
-    ]
+    return [Source.from_text(s.path, apply(s.text, edits[id(s)])) if id(s) in edits else s for s in sources]
 
 
 def _broken(before: Sequence[Source], after: Sequence[Source], target: Target) -> str | None:
@@ -330,4 +326,3 @@ def _schema_faults(source: Source, target: Target) -> Counter[str]:
     found = [o for o in objects(source) if served(o, target.karpenter)]
     context = Context(found, target.karpenter, target.kubernetes, target.schemas)
     return Counter(problem.message for obj in found for problem in context.problems(obj))
-

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from nodelint.source import Node, Source
 
@@ -14,8 +13,7 @@ Safety = Literal["safe", "unsafe"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """A range of characters of one source: `start` inclusive, `end` exclusive, in code points."""
 
     source: Source
@@ -31,8 +29,7 @@ class Span:
         return self.start < other.end and other.start < self.end
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(NamedTuple):
     """Characters `start` to `end` of a source's text, and what is to stand there instead."""
 
     source: Source
@@ -45,8 +42,7 @@ class Edit:
         return Span(self.source, self.start, self.end)
 
 
-@dataclass(frozen=True, slots=True)
-class Also:
+class Also(NamedTuple):
     """Another place that plays a part in a finding, and what part."""
 
     at: Node | Span
@@ -57,8 +53,7 @@ class Also:
         return span_of(self.at)
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """One thing that is wrong.
 
     `at` is where a user has to look. `severity` and `safety` default to the rule's own; a rule sets
@@ -82,8 +77,7 @@ class Finding:
         return span_of(self.at)
 
 
-@dataclass(frozen=True, slots=True)
-class Skip:
+class Skip(NamedTuple):
     """A rule that could not judge: why, and whether trying again may help (`transient`)."""
 
     at: Node | Span

@@ -7,8 +7,8 @@ holds a placeholder reads as `UNKNOWN`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from nodelint.source import UNKNOWN, Document, Node, Source, Unknown
 
@@ -19,16 +19,14 @@ AWS_GROUP = "karpenter.k8s.aws"
 CLASS_KIND = "EC2NodeClass"
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(NamedTuple):
     """One text of a list, with its place. Numbers and booleans of YAML are no texts and have `text` None."""
 
     text: Text | None
     node: Node
 
 
-@dataclass(frozen=True, slots=True)
-class RequirementLine:
+class RequirementLine(NamedTuple):
     """An entry of `spec.template.spec.requirements`, as it is written."""
 
     node: Node
@@ -62,8 +60,7 @@ class RequirementLine:
         return self.node.get("values") or self.node
 
 
-@dataclass(frozen=True, slots=True)
-class Label:
+class Label(NamedTuple):
     """A key of a map of labels or tags with its value."""
 
     key_node: Node
@@ -72,8 +69,7 @@ class Label:
     value: Text | None
 
 
-@dataclass(frozen=True, slots=True)
-class Taint:
+class Taint(NamedTuple):
     """An entry of `taints` or `startupTaints`."""
 
     node: Node
@@ -82,8 +78,7 @@ class Taint:
     effect: Text | None
 
 
-@dataclass(frozen=True, slots=True)
-class SelectorTerm:
+class SelectorTerm(NamedTuple):
     """An entry of a list of selector terms (`amiSelectorTerms` and the like)."""
 
     node: Node
@@ -95,16 +90,14 @@ class SelectorTerm:
     tags: tuple[Label, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Alias:
+class Alias(NamedTuple):
     """`family@version` of an AMI selector term. A missing version is an empty text."""
 
     family: str
     version: str
 
 
-@dataclass(frozen=True, slots=True)
-class ClassRef:
+class ClassRef(NamedTuple):
     """`spec.template.spec.nodeClassRef` of a NodePool."""
 
     node: Node
@@ -113,7 +106,6 @@ class ClassRef:
     name: Text | None
 
 
-@dataclass(eq=False)
 class Object:
     """A Kubernetes object of one of Karpenter's kinds.
 
@@ -121,11 +113,15 @@ class Object:
     template in which whole lines are template code. What it lacks is never reported.
     """
 
-    node: Node
-    document: Document
-    api_version: str
-    kind: str
-    partial: bool = False
+    def __init__(self, node: Node, document: Document, api_version: str, kind: str, partial: bool = False) -> None:
+        self.node = node
+        self.document = document
+        self.api_version = api_version
+        self.kind = kind
+        self.partial = partial
+
+    def __repr__(self) -> str:
+        return f"<{self.api_version} {self.label}>"
 
     @property
     def source(self) -> Source:

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nodelint.finding import Findings, Safety, Severity
 from nodelint.manifest import EC2NodeClass, NodePool, Object
@@ -20,14 +19,13 @@ from nodelint.versions import KubernetesVersion, Version, releases_match
 
 if TYPE_CHECKING:
     from nodelint.catalog import Catalog
-    from nodelint.verdict import ControllerProblem
     from nodelint.resolve import Resolution
     from nodelint.schema import Problem, Schemas
     from nodelint.suppress import Suppression
+    from nodelint.verdict import ControllerProblem
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     """A rule as loaded: `check` is called with each object of type `on`.
 
     `releases` is the range of Karpenter releases that the rule is about; for others it says nothing.
@@ -94,7 +92,7 @@ def _load(path: Path) -> Rule:
     found = [value for value in vars(module).values() if isinstance(value, Rule)]
     if len(found) != 1 or not module.__doc__:
         raise ImportError(f"{path}: a rule file holds one function marked with @rule, and a docstring")
-    return replace(found[0], name=path.stem, page=module.__doc__)
+    return found[0]._replace(name=path.stem, page=module.__doc__)
 
 
 def bundled() -> Path:
@@ -221,8 +219,7 @@ def _nearness(a: str, b: str) -> tuple[bool, int]:
     return False, common
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
+class Example(NamedTuple):
     """A fenced manifest of a rule's page: `bad` or `good`, for the versions that its fence names."""
 
     good: bool

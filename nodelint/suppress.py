@@ -8,7 +8,6 @@ above the object's first line.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 
 from nodelint.finding import Finding, Span
 from nodelint.source import Document, Node, Source
@@ -16,18 +15,18 @@ from nodelint.source import Document, Node, Source
 _COMMENT = re.compile(r"(?:(?<=\s)|^)#[ \t]*nodelint:[ \t]*ignore\b[ \t]*(?:\[([^\]\n]*)\])?[^\n\r]*", re.MULTILINE)
 
 
-@dataclass(eq=False)
 class Suppression:
     """One comment: the rules it names, the characters it covers, and the rules it has silenced.
 
     `span` is the comment itself; `scope` is None where nothing begins that it could be about.
     """
 
-    span: Span
-    rules: tuple[str, ...]
-    scope: Span | None
-    own_line: bool
-    used: set[str] = field(default_factory=set)
+    def __init__(self, span: Span, rules: tuple[str, ...], scope: Span | None, own_line: bool) -> None:
+        self.span = span
+        self.rules = rules
+        self.scope = scope
+        self.own_line = own_line
+        self.used: set[str] = set()
 
     @property
     def source(self) -> Source:
@@ -53,9 +52,11 @@ def suppressions(source: Source) -> list[Suppression]:
         if document.root is not None:
             nodes = list(document.root.walk())
             scalars = [n for n in nodes if n.kind == "scalar" and not n.shared]
-            for match in _COMMENT.finditer(source.text, document.start, document.end):
-                if not any(n.start <= match.start() < n.end for n in scalars):
-                    found.append(_suppression(source, document, nodes, match))
+            found += [
+                _suppression(source, document, nodes, match)
+                for match in _COMMENT.finditer(source.text, document.start, document.end)
+                if not any(n.start <= match.start() < n.end for n in scalars)
+            ]
     return found
 
 

@@ -39,7 +39,12 @@ def order() -> list[str]:
     """The modules in the order of ARCHITECTURE.md, which is the order in which data flows."""
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
     table = text.split("## Modules, in the order in which they may import", 1)[1].split("\n## ", 1)[0]
-    return [name for line in table.splitlines() if line.startswith("| `") for name in re.findall(r"`([a-z_./]+)\.py`", line.split("|")[1])]
+    return [
+        name
+        for line in table.splitlines()
+        if line.startswith("| `")
+        for name in re.findall(r"`([a-z_./]+)\.py`", line.split("|")[1])
+    ]
 
 
 def name_of(path: Path) -> str:

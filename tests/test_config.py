@@ -76,8 +76,14 @@ def test_the_nearest_file_upwards_is_found_but_not_beyond_the_repository(tmp_pat
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("karpenter-versoin: '1.4'\n", "nodelint.yaml:1:1: unknown setting `karpenter-versoin`, did you mean"),
-        ("fail-on: error\nkarpenter-version: 1.10\n", "nodelint.yaml:2:1: write the version or path as a text"),
+        (
+            "karpenter-versoin: '1.4'\n",
+            "nodelint.yaml:1:1: unknown setting `karpenter-versoin`, did you mean",
+        ),
+        (
+            "fail-on: error\nkarpenter-version: 1.10\n",
+            "nodelint.yaml:2:1: write the version or path as a text",
+        ),
         ("karpenter-version: newest\n", "nodelint.yaml:1:1: "),
         ("karpenter-version: '0.37.0'\n", "nodelint.yaml:1:1: "),
         ("fail-on: info\n", "`info` is none of error, warning, never"),

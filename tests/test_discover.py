@@ -37,7 +37,10 @@ def test_a_folder_is_read_with_all_below_it(tree: Path) -> None:
 
 
 def test_a_file_that_is_named_is_read_whatever_it_is_called(tree: Path) -> None:
-    assert [s.path for s in discover(["a/notes.md", ".hidden"]).sources] == ["a/notes.md", ".hidden/pool.yaml"]
+    assert [s.path for s in discover(["a/notes.md", ".hidden"]).sources] == [
+        "a/notes.md",
+        ".hidden/pool.yaml",
+    ]
 
 
 def test_each_file_is_read_once(tree: Path) -> None:

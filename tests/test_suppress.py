@@ -61,7 +61,10 @@ def test_another_rule_is_not_silenced(check: Check) -> None:
 @pytest.mark.parametrize(
     ("comment", "message"),
     [
-        ("# nodelint: ignore[unknown-feild]", "there is no rule `unknown-feild`, did you mean `unknown-field`?"),
+        (
+            "# nodelint: ignore[unknown-feild]",
+            "there is no rule `unknown-feild`, did you mean `unknown-field`?",
+        ),
         ("# nodelint: ignore", "names no rule, so it silences nothing; write `# nodelint: ignore[rule] why`"),
         ("# nodelint: ignore[unknown-field]", "silences nothing: `unknown-field` has nothing to say here"),
     ],

@@ -36,24 +36,20 @@ def check_json(
         "summary": {
             "files": files,
             "objects": len(report.objects),
-            "errors": report.count("error"),
-            "warnings": report.count("warning"),
-            "infos": report.count("info"),
+            "errors": report.number_of("error"),
+            "warnings": report.number_of("warning"),
+            "infos": report.number_of("info"),
             "fixable": {
-                safety: sum(r.fixable and r.safety == safety for r in report.results)
-                for safety in ("safe", "unsafe")
+                safety: sum(r.fixable and r.safety == safety for r in report.results) for safety in ("safe", "unsafe")
             },
             "fixed": len(applied),
             "refused": [
-                {"rule": result.rule.name, "path": result.span.source.path, "reason": why}
-                for result, why in refused
+                {"rule": result.rule.name, "path": result.span.source.path, "reason": why} for result, why in refused
             ],
             "unreadable": [{"path": path, "reason": reason} for path, reason in unreadable],
             "karpenter": str(report.target.karpenter),
             "kubernetes": str(report.target.kubernetes) if report.target.kubernetes else None,
-            "facts": {"origin": facts.origin, "date": facts.date, "instanceTypes": facts.count}
-            if facts
-            else None,
+            "facts": {"origin": facts.origin, "date": facts.date, "instanceTypes": facts.types} if facts else None,
         },
     }
 
@@ -76,9 +72,7 @@ def _finding(result: Result) -> dict[str, Any]:
             for also in finding.also
         ],
         "hint": finding.hint,
-        "fix": {"safety": result.safety, "edits": [_edit(edit) for edit in finding.edits]}
-        if finding.edits
-        else None,
+        "fix": {"safety": result.safety, "edits": [_edit(edit) for edit in finding.edits]} if finding.edits else None,
     }
 
 

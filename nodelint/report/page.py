@@ -37,6 +37,4 @@ def markdown(rule: Rule, rules: dict[str, Rule]) -> str:
         said.append(f"Of bad example {number}:\n\n```text\n{texts}\n```")
     first, _, rest = page.partition("\n")
     messages = "\n\n".join(said)
-    return (
-        f"# {rule.name}\n\n{first}\n\n{header(rule)}\n{rest.rstrip()}\n\n## What nodelint says\n\n{messages}\n"
-    )
+    return f"# {rule.name}\n\n{first}\n\n{header(rule)}\n{rest.rstrip()}\n\n## What nodelint says\n\n{messages}\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from nodelint.edits import apply
 from nodelint.engine import Report, Result, Skipped
@@ -19,13 +19,12 @@ Style = Callable[..., str]
 _COLOURS = {"error": "red", "warning": "yellow", "info": "cyan"}
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """Where the instance types came from and when, for the summary; `count` of them."""
+class Facts(NamedTuple):
+    """Where the instance types came from and when, for the summary; `types` is their number."""
 
     origin: str
     date: str
-    count: int
+    types: int
 
 
 def plain(text: str, **_: object) -> str:
@@ -77,9 +76,9 @@ def summary_text(
     if not report.objects and not report.results:
         lines.append(f"Nothing to check: no NodePool or EC2NodeClass in {_count(files, 'file')}.")
         return "\n".join([*lines, *_skips(report.skipped)])
-    found = [_count(n, s) for s in ("error", "warning") if (n := report.count(s))]
-    if report.count("info"):
-        found.append(f"{report.count('info')} info")
+    found = [_count(n, s) for s in ("error", "warning") if (n := report.number_of(s))]
+    if report.number_of("info"):
+        found.append(f"{report.number_of('info')} info")
     target = f"Karpenter {report.target.karpenter}" + ("" if karpenter_named else " (newest known)")
     if report.target.kubernetes:
         target += f", Kubernetes {report.target.kubernetes}"
@@ -89,7 +88,7 @@ def summary_text(
         lines += _fixable(report.results)
     lines += _skips(report.skipped)
     if facts:
-        lines.append(f"Facts: {facts.count:,} instance types of {facts.date} ({facts.origin}).")
+        lines.append(f"Facts: {facts.types:,} instance types of {facts.date} ({facts.origin}).")
     return "\n".join(lines)
 
 
