@@ -94,7 +94,7 @@ spec:
 def timed(command: list[str]) -> float:
     """Seconds of wall clock of one run; raises when the command cannot do its work."""
     begin = time.perf_counter()
-    done = subprocess.run(command, capture_output=True, check=False, env=ENVIRONMENT)
+    done = subprocess.run(command, capture_output=True, check=False, env=ENVIRONMENT, cwd=tempfile.gettempdir())
     seconds = time.perf_counter() - begin
     if done.returncode not in (0, 1):
         raise SystemExit(f"{' '.join(command)} ended with {done.returncode}: {done.stderr.decode()}")

@@ -164,9 +164,8 @@ def explain(paths: Sequence[str], nodepool: str | None, form: str, **flags: Any)
 
         click.echo(json.dumps(report.explain_json(resolutions), indent=2))
     elif not pools:
-        others = len(held)
-        beside_it = f" ({others} other objects of Karpenter's)" if others else ""
-        click.echo(f"Nothing to explain: no NodePool in {found.files} files{beside_it}.")
+        files = f"{found.files:,} file{'' if found.files == 1 else 's'}"
+        click.echo(f"Nothing to explain: no NodePool in {files} that Karpenter {settings.karpenter} serves.")
     else:
         click.echo(report.explain_text(resolutions))
     _unreadable(found)

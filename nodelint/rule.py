@@ -6,10 +6,10 @@ marked with `@rule`, is a generator of findings. Rules import nodelint; nothing 
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nodelint.finding import Findings, Safety, Severity
@@ -70,35 +70,37 @@ def rule(
     return made
 
 
-def load(folder: Path) -> dict[str, Rule]:
+def load(folder: str) -> dict[str, Rule]:
     """The rules of a folder by name, in the order of their names.
 
     Raises ImportError when a file holds no rule, more than one, or no page.
     """
-    return {path.stem: _load(path) for path in sorted(folder.glob("*.py"))}
+    names = sorted(name.removesuffix(".py") for name in os.listdir(folder) if name.endswith(".py"))
+    return {name: _load(os.path.join(folder, f"{name}.py"), name) for name in names}
 
 
-def _load(path: Path) -> Rule:
+def _load(path: str, name: str) -> Rule:
     # Imported here: a run that finds nothing of Karpenter's loads no rule.
     from importlib.machinery import SourceFileLoader
     from types import ModuleType
 
-    module = ModuleType("nodelint_rule_" + path.stem.replace("-", "_"))
-    module.__file__ = str(path)
-    code = SourceFileLoader(module.__name__, str(path)).get_code(module.__name__)
+    module = ModuleType("nodelint_rule_" + name.replace("-", "_"))
+    module.__file__ = path
+    code = SourceFileLoader(module.__name__, path).get_code(module.__name__)
     if code is None:
         raise ImportError(f"{path}: could not be read")
     exec(code, module.__dict__)
     found = [value for value in vars(module).values() if isinstance(value, Rule)]
     if len(found) != 1 or not module.__doc__:
         raise ImportError(f"{path}: a rule file holds one function marked with @rule, and a docstring")
-    return found[0]._replace(name=path.stem, page=module.__doc__)
+    return found[0]._replace(name=name, page=module.__doc__)
 
 
-def bundled() -> Path:
+def bundled() -> str:
     """The folder of the rules that come with nodelint: beside the package in a checkout, inside it in a wheel."""
-    inside = Path(__file__).with_name("rules")
-    return inside if inside.is_dir() else Path(__file__).parent.parent / "rules"
+    package = os.path.dirname(os.path.abspath(__file__))
+    inside = os.path.join(package, "rules")
+    return inside if os.path.isdir(inside) else os.path.join(os.path.dirname(package), "rules")
 
 
 class Context:
@@ -212,7 +214,7 @@ def _nearness(a: str, b: str) -> tuple[bool, int]:
     if a == b:
         return True, 0
     common = 0
-    for x, y in zip(Path(a).parent.parts, Path(b).parent.parts, strict=False):
+    for x, y in zip(a.split("/")[:-1], b.split("/")[:-1], strict=False):
         if x != y:
             break
         common += 1

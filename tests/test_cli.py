@@ -215,3 +215,26 @@ def test_a_fault_of_ours_is_said_as_one(tmp_path: Path, nodelint: Run) -> None:
     assert done.returncode == 3
     assert "a fault of ours" in done.stderr
     assert "unknown-field" in done.stdout
+
+
+def test_explain_says_what_is_left_and_its_json_is_what_the_schema_says(nodelint: Run, tmp_path: Path) -> None:
+    for name in ("gpu.yaml", "general.yaml"):
+        put(tmp_path, (ROOT / "examples" / "good" / name).read_text(encoding="utf-8"), name)
+    text = nodelint("explain", "--nodepool", "gpu").stdout
+    assert "22 of 1,363 instance types can be launched" in text
+    assert "general" not in text
+    report = json.loads(nodelint("explain", "--format", "json").stdout)
+    schema = json.loads((ROOT / "schemas" / "explain.schema.json").read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator(schema).validate(report)
+    assert [pool["name"] for pool in report["nodePools"]] == ["general", "gpu"]
+    gpu = report["nodePools"][1]
+    assert len(gpu["instanceTypes"]) == 22
+    assert {gpu["images"][t["image"]]["arch"] for t in gpu["instanceTypes"]} == {"amd64", "arm64"}
+    assert [r["removed"] for r in gpu["requirements"]] == [1298, 43, 0]
+
+
+def test_explain_of_a_folder_without_pools_says_so(nodelint: Run, tmp_path: Path) -> None:
+    put(tmp_path, CLASS)
+    done = nodelint("explain")
+    assert done.returncode == 0
+    assert done.stdout.startswith("Nothing to explain: no NodePool in 1 file")

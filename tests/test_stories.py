@@ -24,7 +24,6 @@ CASES = [
     ("1-image-by-name.json", "1.6.0", {"image-arch-mismatch"}, None),
     ("2-gpu-pool-on-al2.yaml", "1.14.1", {"gpu-image-gap", "unsupported-alias"}, None),
     ("2-general-pool-on-al2023.yaml", "1.3.0", {"gpu-image-gap", "loose-image-match"}, None),
-    ("2-standard-image-for-gpus.yaml", "1.14.1", {"gpu-image-gap"}, None),
     ("3-image-by-prefix.yaml", "1.2.1", {"pending-image"}, "1.2.2"),
     ("3-image-by-prefix.yaml", "1.1.10", {"pending-image"}, "1.3.0"),
     ("3-image-by-tag.yaml", "1.0.0", {"pending-image"}, "1.14.1"),
@@ -64,6 +63,14 @@ def test_found_explained_fixed_and_clean_after(
     if free:
         clean = lint([source_of(name)], target_of(Example(False, "", free)), rules)
         assert not {r.rule.name for r in clean.results} & expected
+
+
+def test_a_standard_image_for_gpus_starts_without_a_driver_and_that_is_said(
+    rules: dict[str, Rule], snapshot: SnapshotAssertion
+) -> None:
+    report = lint([source_of("2-standard-image-for-gpus.yaml")], target_of(Example(False, "")), rules)
+    assert [(r.rule.name, r.severity) for r in report.results] == [("gpu-image-gap", "warning")]
+    assert "\n\n".join(map(finding_text, report.results)) == snapshot
 
 
 def test_an_id_that_no_fact_knows_is_skipped_aloud(rules: dict[str, Rule], snapshot: SnapshotAssertion) -> None:

@@ -1,0 +1,52 @@
+"""What the README shows is what the tool prints, and every command in it runs."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from .conftest import ROOT
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+SHOWN = re.findall(r"^```console\n\$ (nodelint[^\n]*)\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+NAMED = re.findall(r"^nodelint (?:check|explain|rule)[^#\n|>]*", README, re.MULTILINE)
+
+
+def run(command: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    _, *args = shlex.split(command)
+    return subprocess.run(
+        [sys.executable, "-m", "nodelint", *args],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+
+
+@pytest.mark.parametrize(("command", "output"), SHOWN, ids=[command for command, _ in SHOWN])
+def test_the_output_shown_is_the_real_one(command: str, output: str) -> None:
+    assert run(command).stdout.rstrip("\n") == output.rstrip("\n")
+
+
+@pytest.mark.parametrize("command", NAMED)
+def test_every_command_named_is_one_that_runs(command: str, tmp_path: Path) -> None:
+    for name in ("pool.yaml", "class.yaml"):
+        (tmp_path / name).write_text(
+            (ROOT / "examples" / "good" / "general.yaml").read_text(encoding="utf-8"), encoding="utf-8"
+        )
+    (tmp_path / "clusters").mkdir()
+    done = run(command.strip(), tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_two_set_up_commands_are_there() -> None:
+    assert ".venv/bin/nodelint check examples" in README
+    assert ".venv/bin/pytest" in README
+    assert len(SHOWN) >= 2
+    assert len(NAMED) >= 5
