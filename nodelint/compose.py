@@ -1,0 +1,418 @@
+"""From libyaml's events to nodes: tight spans, values, aliases, merges, and what is wrong in words.
+
+Nothing here calls itself: the depth of a file costs no stack.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from nodelint.nodes import UNKNOWN, Entry, Node, Scalar, Style
+from nodelint.placeholders import MASK, holds_placeholder, is_placeholder, unmask
+from nodelint.scalars import resolve
+
+if TYPE_CHECKING:
+    from nodelint.source import Source
+
+DEEPEST = 100
+"""Collections within collections, aliases followed; an API server stops at 10,000, no object needs ten."""
+MOST_COPIES = 100_000
+"""Nodes that the aliases of one document may stand for, all together."""
+
+_STYLES: dict[str | None, Style] = {
+    None: "plain",
+    "": "plain",
+    "'": "single",
+    '"': "double",
+    "|": "literal",
+    ">": "folded",
+}
+_CORE = "tag:yaml.org,2002:"
+# compiled when first needed: few files have an anchor, a tag or template code
+_PROPERTIES = r"(?:(?:&[\w-]+|!<[^>\s]*>|![^\s,\[\]{}]*)(?:\s|(?<=\s)#[^\n\r]*)*)+"
+_CODE_AHEAD = r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*[ \t]*(?:\{\{|\{%|%\{|<%)"
+_SURROGATES = r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})"
+_FORBIDDEN = "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufeff\ufffe\uffff]"
+
+
+class Unreadable(Exception):
+    """A document that cannot be read, why, and where (an offset into the source's text)."""
+
+    def __init__(self, offset: int, message: str) -> None:
+        super().__init__(message)
+        self.offset = offset
+        self.message = message
+
+
+class _Frame:
+    __slots__ = ("anchor", "key", "key_raw", "names", "node", "raw")
+
+    def __init__(self, node: Node, raw: int, anchor: str | None) -> None:
+        self.node = node
+        self.raw = raw
+        self.key: Node | None = None
+        self.key_raw = 0
+        self.names: set[str] = set()
+        self.anchor = anchor
+
+
+def compose(source: Source, text: str, base: int, masked: bool) -> list[Node | None]:
+    """The roots of the documents in `text`, which stands at `base` in the source's own text.
+
+    `masked` says that template code was set aside in it, so that values may be unknown for it.
+    Raises `Unreadable`.
+    """
+    import _ruamel_yaml as libyaml  # 9 ms, so only where there is something to parse
+
+    try:
+        return _Composer(source, text, base, masked).run(libyaml)
+    except (libyaml.YAMLError, UnicodeEncodeError) as error:
+        joined = re.sub(_SURROGATES, _join, text)
+        if joined != text:
+            return compose(source, joined, base, masked)
+        raise _worded(error, text, base) from None
+
+
+def _join(pair: re.Match[str]) -> str:
+    """What libyaml reads as JSON reads a surrogate pair, in as many characters: an escaped line break first."""
+    code = 0x10000 + ((int(pair[1], 16) - 0xD800) << 10) + int(pair[2], 16) - 0xDC00
+    return f"\\\n\\U{code:08x}"
+
+
+class _Composer:
+    def __init__(self, source: Source, text: str, base: int, masked: bool) -> None:
+        self.source = source
+        self.text = text
+        self.base = base
+        self.masked = masked
+        self.anchors: dict[str, Node | None] = {}
+        self.copies = 0
+
+    def run(self, yaml: Any) -> list[Node | None]:
+        base = self.base
+        scalar_event, alias_event = yaml.ScalarEvent, yaml.AliasEvent
+        mapping_start, sequence_start = yaml.MappingStartEvent, yaml.SequenceStartEvent
+        mapping_end, sequence_end = yaml.MappingEndEvent, yaml.SequenceEndEvent
+        document_start, stream_end = yaml.DocumentStartEvent, yaml.StreamEndEvent
+        next_event = yaml.CParser(self.text).get_event
+        roots: list[Node | None] = []
+        stack: list[_Frame] = []
+        frame: _Frame | None = None
+        while True:
+            event = next_event()
+            kind = type(event)
+            if kind is scalar_event:
+                node = self.scalar(event)
+                raw = event.start_mark.index + base
+                if event.anchor is not None:
+                    self.anchors[event.anchor] = node
+            elif kind is mapping_start or kind is sequence_start:
+                raw = event.start_mark.index + base
+                if len(stack) >= DEEPEST:
+                    raise Unreadable(raw, f"nested more than {DEEPEST} levels deep")
+                if frame is not None and frame.node.kind == "mapping" and frame.key is None:
+                    what = "mapping" if kind is mapping_start else "list"
+                    raise Unreadable(raw, f"a key has to be a text, and this one is a {what}")
+                start = raw if event.anchor is None and event.tag is None else self.after_properties(raw)
+                node = Node(
+                    self.source,
+                    start,
+                    event.end_mark.index + base,
+                    "mapping" if kind is mapping_start else "sequence",
+                    "flow" if event.flow_style else "block",
+                )
+                if event.tag is not None:
+                    node.tag = event.tag
+                if event.anchor is not None:
+                    self.anchors[event.anchor] = None
+                frame = _Frame(node, raw, event.anchor)
+                stack.append(frame)
+                continue
+            elif kind is mapping_end or kind is sequence_end:
+                assert frame is not None
+                node, raw = frame.node, frame.raw
+                self.close(frame, event.end_mark.index + base)
+                if frame.anchor is not None:
+                    self.anchors[frame.anchor] = node
+                stack.pop()
+                frame = stack[-1] if stack else None
+            elif kind is alias_event:
+                raw = event.start_mark.index + base
+                node = self.alias(event.anchor, raw, event.end_mark.index + base, len(stack))
+            elif kind is document_start:
+                self.anchors = {}
+                roots.append(None)
+                continue
+            elif kind is stream_end:
+                return roots
+            else:
+                continue
+            node.raw = raw
+            # the node is complete: hand it to what is around it
+            if frame is None:
+                roots[-1] = node
+                continue
+            parent = frame.node
+            node.parent = parent
+            if parent.kind == "sequence":
+                parent.items.append(node)
+            elif frame.key is None:
+                if node.kind != "scalar":
+                    raise Unreadable(raw, f"a key has to be a text, and this one is a {_name(node)}")
+                frame.key, frame.key_raw = node, raw
+                if not parent.entries and parent.style == "block" and not parent.merges:
+                    parent.start = raw
+            else:
+                self.entry(frame, frame.key, node)
+                frame.key = None
+
+    def entry(self, frame: _Frame, key: Node, value: Node) -> None:
+        value_of_key = key.value
+        if value_of_key == "<<" and key.style == "plain" and key.tag is None:
+            if not frame.node.merges:
+                frame.node.merges = []
+            frame.node.merges.append(Entry(key, value, "<<"))
+            return
+        if type(value_of_key) is str:
+            name: str | None = value_of_key
+        else:
+            name = key_name(value_of_key)
+        if name is not None:
+            if name in frame.names:
+                raise Unreadable(key.start, f"the key `{_short(name)}` is there twice")
+            frame.names.add(name)
+        frame.node.entries.append(Entry(key, value, name))
+
+    def close(self, frame: _Frame, end: int) -> None:
+        node = frame.node
+        if node.style == "flow":
+            node.end = end
+            if not node.entries and not node.items and self.code_ahead(node.start + 1):
+                node.kind, node.value = "scalar", UNKNOWN
+        elif node.kind == "sequence":
+            node.end = node.items[-1].end if node.items else node.start + 1
+            if node.items and node.items[-1].start == node.items[-1].end:
+                node.end = max(node.end, node.items[-1].start)
+        else:
+            node.end = max([entry.value.end for entry in (*node.entries[-1:], *node.merges[-1:])], default=node.start)
+        if node.merges:
+            self.merge(node)
+
+    def scalar(self, event: Any) -> Node:
+        start, end = event.start_mark.index + self.base, event.end_mark.index + self.base
+        style = _STYLES[event.style]
+        if event.anchor is not None or event.tag is not None:
+            start = min(self.after_properties(start), end)
+        text = event.value
+        if style == "literal" or style == "folded":
+            end = self.block_end(start, end)
+            node = Node(self.source, start, end, "scalar", style, self.block_value(text, start, end))
+            if event.tag is not None:
+                self.tagged(node, event.tag, text)
+            return node
+        node = Node(self.source, start, end, "scalar", style, text)
+        if holds_placeholder(text):
+            node.value = UNKNOWN
+            node.tag = event.tag
+        elif event.tag is not None:
+            self.tagged(node, event.tag, text)
+        elif style == "plain":
+            value = node.value = resolve(text)
+            if type(value) is float and not _finite(value):
+                raise Unreadable(start, f"`{text}` is no number in JSON, and Kubernetes takes no other")
+            if (
+                value is None
+                and self.masked
+                and start == end
+                and re.compile(_CODE_AHEAD).match(self.source.text, start)
+            ):
+                node.value = UNKNOWN
+        return node
+
+    def code_ahead(self, offset: int) -> bool:
+        """Whether what was set aside as template code comes next: it makes the value that is missing here."""
+        return self.masked and re.compile(_CODE_AHEAD).match(self.source.text, offset) is not None
+
+    def block_end(self, start: int, end: int) -> int:
+        text = self.source.text
+        while True:
+            while end > start and text[end - 1] in "\r\n":
+                end -= 1
+            line = max(text.rfind("\n", start, end), text.rfind("\r", start, end)) + 1
+            if line <= start or text[line:end].strip(" \t"):
+                break
+            end = line
+        return end if line > start else start + len(text[start:end].rstrip(" \t"))
+
+    def block_value(self, text: str, start: int, end: int) -> Scalar:
+        line = text.strip()
+        if "\n" not in line and is_placeholder(line):
+            return UNKNOWN
+        if not self.masked:
+            return text
+        original = self.source.text[start:end]
+        if "{{" in original or "{%" in original or "%{" in original or "<%" in original:
+            return UNKNOWN
+        return unmask(text, original) if MASK in text else text
+
+    def tagged(self, node: Node, tag: str, text: str) -> None:
+        node.tag = tag
+        if tag == "!" or tag == _CORE + "str" or tag == _CORE + "timestamp":
+            node.value = text
+            return
+        if not tag.startswith(_CORE):
+            node.value = UNKNOWN  # `!Sub`, `!Ref`, `!vault`: somebody else fills it in
+            return
+        name = tag.removeprefix(_CORE)
+        value = resolve(text)
+        if name == "int" and type(value) is int:
+            node.value = value
+        elif name == "float" and isinstance(value, int | float) and _finite(value):
+            node.value = float(value)
+        elif (name == "bool" and type(value) is bool) or (name == "null" and value is None):
+            node.value = value
+        elif name == "binary":
+            import base64
+
+            try:
+                node.value = base64.b64decode(text).decode("utf-8", "replace")
+            except ValueError:
+                raise Unreadable(node.start, "the text tagged `!!binary` is no base64") from None
+        else:
+            raise Unreadable(node.start, f"`{_short(text)}` is no value for the tag `!!{name}`")
+
+    def after_properties(self, raw: int) -> int:
+        match = re.compile(_PROPERTIES).match(self.text, raw - self.base)
+        return raw if match is None else match.end() + self.base
+
+    def alias(self, name: str, start: int, end: int, depth: int) -> Node:
+        if name not in self.anchors:
+            raise Unreadable(start, f"`*{name}` has no anchor `&{name}` above it")
+        target = self.anchors[name]
+        if target is None:
+            raise Unreadable(start, f"`*{name}` stands inside what it refers to")
+        target.aliased = True
+        node = self.copy(target, depth, start)
+        node.start, node.end = start, end
+        node.alias, node.shared = True, False
+        return node
+
+    def copy(self, target: Node, depth: int, at: int) -> Node:
+        """The node and all below it once more, to hang in another place."""
+        top = _again(target)
+        pending = [(target, top, depth)]
+        while pending:
+            old, new, level = pending.pop()
+            self.copies += 1
+            if self.copies > MOST_COPIES:
+                raise Unreadable(at, f"the aliases here stand for more than {MOST_COPIES:,} values")
+            if old.kind == "scalar":
+                continue
+            if level >= DEEPEST:
+                raise Unreadable(at, f"nested more than {DEEPEST} levels deep")
+            for item in old.items:
+                other = _again(item)
+                other.parent = new
+                new.items.append(other)
+                pending.append((item, other, level + 1))
+            for entry in old.entries:
+                key, value = _again(entry.key), _again(entry.value)
+                key.parent = value.parent = new
+                new.entries.append(Entry(key, value, entry.name, entry.merged))
+                self.copies += 1
+                pending.append((entry.value, value, level + 1))
+        return top
+
+    def merge(self, node: Node) -> None:
+        names = {entry.name for entry in node.entries}
+        for merge in node.merges:
+            value = merge.value
+            if value.value is UNKNOWN:
+                continue
+            parts = value.items if value.kind == "sequence" else [value]
+            for part in parts:
+                if part.kind != "mapping":
+                    raise Unreadable(value.start, "`<<` needs a mapping, or a list of mappings")
+                for entry in part.entries:
+                    if entry.name is not None and entry.name in names:
+                        continue
+                    names.add(entry.name)
+                    key = _again(entry.key)
+                    copy = self.copy(entry.value, 0, value.start)
+                    key.parent = copy.parent = node
+                    node.entries.append(Entry(key, copy, entry.name, True))
+
+
+def _again(node: Node) -> Node:
+    other = Node(node.source, node.start, node.end, node.kind, node.style, node.value)
+    other.raw, other.tag = node.raw, node.tag
+    other.shared = True
+    return other
+
+
+def key_name(value: Scalar) -> str | None:
+    """A key as it stands in JSON; None for a placeholder."""
+    if isinstance(value, str):
+        return value
+    if value is UNKNOWN:
+        return None
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+def _finite(value: float) -> bool:
+    return value - value == 0
+
+
+def _name(node: Node) -> str:
+    return {"mapping": "mapping", "sequence": "list"}.get(node.kind, node.kind)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 40 else text[:39] + "…"
+
+
+_WORDS: dict[str, str] = {
+    "mapping values are not allowed in this context": "a `:` cannot follow here; quote the text",
+    "did not find expected key": "expected a key here; look at the indentation and the quotes above",
+    "did not find expected '-' indicator": "expected `- ` as in the items above; look at the indent",
+    "did not find expected <document start>": "expected `---` or the end here",
+    "did not find expected node content": "expected a value here",
+    "did not find expected alphabetic or numeric character": "expected a name after `*` or `&`",
+    "block sequence entries are not allowed in this context": "a list has to begin on a line of its own",
+    "block mapping entries are not allowed in this context": "a key cannot stand here",
+    "mapping keys are not allowed in this context": "a key cannot stand here",
+    "found unknown escape character": "a backslash cannot escape this character",
+    "found a tab character that violates indentation": "a tab cannot indent YAML; use spaces",
+    "found a tab character where an indentation space is expected": "a tab cannot indent YAML; use spaces",
+    "found undefined tag handle": "the tag that begins here is not declared",
+}
+
+
+def _worded(error: Any, text: str, base: int) -> Unreadable:
+    forbidden = re.search(_FORBIDDEN, text)
+    if forbidden is not None:
+        code = ord(forbidden.group())
+        return Unreadable(base + forbidden.start(), f"the character U+{code:04X} is not allowed in YAML")
+    problem = str(getattr(error, "problem", None) or getattr(error, "reason", None) or "")
+    context = str(getattr(error, "context", None) or "")
+    mark, context_mark = getattr(error, "problem_mark", None), getattr(error, "context_mark", None)
+    at = mark.index if mark is not None else 0
+    begun = context_mark.index if context_mark is not None else at
+    if "quoted scalar" in context and ("end of stream" in problem or "document indicator" in problem):
+        return Unreadable(base + begun, "could not find the end of the quoted text that starts here")
+    if problem == "could not find expected ':'":
+        return Unreadable(base + begun, "expected a `:` after the key that starts here")
+    if problem.startswith("did not find expected ',' or"):
+        what, close = ("mapping", "}") if "}" in problem else ("list", "]")
+        return Unreadable(base + at, f"expected `,` or `{close}` here, in a {what} that began above")
+    if problem == "found character that cannot start any token":
+        character = text[at : at + 1]
+        if character == "\t":
+            return Unreadable(base + at, "a tab cannot indent YAML; use spaces")
+        return Unreadable(base + at, f"`{character}` cannot begin a value; put it in quotes")
+    return Unreadable(base + at, _WORDS.get(problem) or f"no YAML: {problem or context or 'cannot be read'}"[:100])

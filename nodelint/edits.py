@@ -1,0 +1,377 @@
+"""From a node to edits in the file's own style: its indent, quotes, flow or block, line breaks.
+
+Nothing here dumps YAML: an edit replaces a range of characters, and all others stay. Every function
+raises `NotEditable` where the place is written elsewhere (behind an alias), changes another place too
+(an anchor in use), or lies within template code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from nodelint.finding import Edit
+from nodelint.members import (
+    NotEditable,
+    after_key,
+    as_text,
+    behind_colon,
+    behind_mark,
+    document_of,
+    edit_of,
+    entry_of,
+    guard,
+    in_block,
+    insert_member,
+    is_broken,
+    is_json,
+    key_column,
+    last_line_end,
+    later_indent,
+    manner_of,
+    members_of,
+    model_for,
+    opens_block,
+    remove_from_block,
+    remove_from_flow,
+    root_of,
+    text_model,
+)
+from nodelint.nodes import Node
+from nodelint.source import Document, Source
+from nodelint.writing import (
+    Plain,
+    Writer,
+    column,
+    dash_gap,
+    leading,
+    line_end,
+    line_start,
+    scalar,
+)
+
+_TEXT_TAGS = (None, "!", "tag:yaml.org,2002:str")
+
+
+def apply(text: str, edits: Iterable[Edit]) -> str:
+    """The text with the edits made. Raises ValueError where two of them overlap or one lies outside."""
+    out: list[str] = []
+    at = 0
+    for edit in sorted(edits, key=lambda e: (e.start, e.end)):
+        if edit.start < at or edit.end < edit.start or edit.end > len(text):
+            raise ValueError(f"the edit of {edit.start} to {edit.end} overlaps another or lies outside the text")
+        out += [text[at : edit.start], edit.text]
+        at = edit.end
+    return "".join([*out, text[at:]])
+
+
+def set_value(node: Node, value: str | int | float | bool) -> list[Edit]:
+    """Another scalar in a node's place; its quotes stay where the new value allows it."""
+    if node.kind != "scalar" or node.alias:
+        return replace(node, value)
+    guard(node)
+    manner = manner_of(root_of(node))
+    in_flow = node.parent is not None and node.parent.style == "flow"
+    style = node.style if node.style in ("plain", "single", "double") else manner.strings
+    if manner.json:
+        style = "double"
+    written = scalar(value, style, in_flow, manner.quotes)
+    keeps_tag = isinstance(value, str) and node.tag in _TEXT_TAGS
+    start = node.start if node.tag is None or keeps_tag else node.raw
+    if node.start == node.end and start == node.start:
+        return [edit_of(node, start, start, behind_mark(node, written))]
+    if node.source.text[start : node.end] == written:
+        return []
+    return [edit_of(node, start, node.end, written)]
+
+
+def set_key(node_of_key: Node, new: str) -> list[Edit]:
+    """Another name for a mapping's key."""
+    return set_value(node_of_key, new)
+
+
+def replace(node: Node, value: Plain) -> list[Edit]:
+    """Another value in a node's place, in the style that stands there; comments inside the old one go."""
+    guard(node, structure=node.kind != "scalar")
+    manner = manner_of(root_of(node))
+    writer = Writer(manner, node.start)
+    text, newline = node.source.text, node.source.newline
+    parent = node.parent
+    model = None if node.alias else node
+    in_block = parent is None or parent.style == "block"
+    was_block = node.style == "block" and not node.alias
+    entry = entry_of(node)
+    if entry is not None and entry.key is node:
+        raise NotEditable("a key can only be renamed")
+    if not in_block or (parent is None and node.style == "flow"):
+        written = writer.broken(value, leading(node), model) if is_broken(node) else writer.flow(value, model)
+        return [edit_of(node, node.raw, node.end, behind_mark(node, written) if node.raw == node.end else written)]
+    if was_block:
+        indent, start = column(node), node.start
+        own_line = line_start(text, start)
+        if entry is not None and node.kind == "sequence" and isinstance(value, Mapping):
+            # a list may stand right below its key, a mapping has to be further in
+            indent = max(indent, key_column(entry) + manner.step)
+        lines = writer.block(value, indent, model)
+        if len(lines) > 1 or opens_block(lines[0], value):
+            if indent != column(node):
+                start, lines[0] = own_line, " " * indent + lines[0]
+            return [edit_of(node, start, node.end, newline.join(lines))]
+        colon = behind_colon(entry) if entry is not None else None
+        if colon is None or "\n" not in text[colon : node.start] or node.raw != node.start:
+            return [edit_of(node, node.raw, node.end, lines[0])]
+        first = line_end(text, colon)
+        return [edit_of(node, colon, colon, " " + lines[0]), edit_of(node, first, line_end(text, node.end), "")]
+    if entry is None:
+        lines = writer.block(value, column(node), model)
+        opens = False
+    else:
+        lines = writer.entry(entry.name or "", value, key_column(entry), model_for(model, value))
+        opens = len(lines) > 1 and lines[0].endswith(":")
+        lines[0] = (
+            "" if opens else lines[0].partition(": ")[2] if entry.name is None else after_key(lines[0], writer, entry)
+        )
+    start = node.raw
+    if entry is not None and opens:
+        colon = behind_colon(entry)
+        if colon is None:
+            raise NotEditable("the key is written in a form that is not edited")
+        start = colon
+    first_line = lines[0] if node.raw != node.end or opens else behind_mark(node, lines[0])
+    rest = "".join(newline + line for line in lines[1:])
+    end = line_end(text, node.end)
+    if not rest or not text[node.end : end].strip():
+        return [edit_of(node, start, node.end if not rest else end, first_line + rest)]
+    return [edit_of(node, start, node.end, first_line), edit_of(node, end, end, rest)]
+
+
+def add_item(sequence: Node, item: Plain) -> list[Edit]:
+    """One more item at a list's end, written as the items before it are."""
+    return insert_items(sequence, len(sequence.items), [item])
+
+
+def insert_item(sequence: Node, index: int, item: Plain) -> list[Edit]:
+    """One more item before the one of that index."""
+    return insert_items(sequence, index, [item])
+
+
+def insert_items(sequence: Node, index: int, items: Sequence[Plain]) -> list[Edit]:
+    """Several items, in this order, before the one of that index."""
+    if sequence.kind != "sequence":
+        raise NotEditable("there is no list here")
+    if not items:
+        return []
+    guard(sequence, structure=True)
+    writer = Writer(manner_of(root_of(sequence)), sequence.end)
+    models = sequence.items[:index] or sequence.items
+    model = text_model(models, items) or (models[-1] if models else None)
+    if not sequence.items and in_block(sequence):
+        return replace(sequence, items)
+
+    def block(indent: int) -> list[str]:
+        gap = dash_gap(sequence)
+        lines: list[str] = []
+        for item in items:
+            written = writer.block(item, indent + 1 + len(gap), model)
+            lines += [later_indent(indent, bool(lines)) + "-" + gap + written[0], *written[1:]]
+        return lines
+
+    def flow(indent: str | None) -> list[str]:
+        return [writer.flow(i, model) if indent is None else writer.broken(i, indent, model) for i in items]
+
+    return insert_member(sequence, index, block, flow, writer)
+
+
+def add_key(mapping: Node, key: str, value: Plain, after: str | None = None) -> list[Edit]:
+    """One more key of a mapping, behind the key `after`, else at the end."""
+    return add_keys(mapping, {key: value}, after)
+
+
+def add_keys(mapping: Node, values: Mapping[str, Plain], after: str | None = None, first: bool = False) -> list[Edit]:
+    """Several more keys of a mapping in their order: behind the key `after`, or `first`, else at the end."""
+    if mapping.kind != "mapping":
+        raise NotEditable("there is no mapping here")
+    guard(mapping, structure=True)
+    for key in values:
+        if any(entry.name == key and not entry.merged for entry in mapping.entries):
+            raise NotEditable(f"the key `{key}` is there already")
+    members = members_of(mapping)
+    if not members and in_block(mapping):
+        return replace(mapping, dict(values))
+    index = 0 if first else len(members)
+    previous = mapping.entry(after) if after is not None else None
+    if previous is not None:
+        index = next((i + 1 for i, (start, _) in enumerate(members) if start is previous.key), index)
+    writer = Writer(manner_of(root_of(mapping)), mapping.end)
+    models = {key: writer.manner.like(key, mapping.end) for key in values}
+
+    def block(indent: int) -> list[str]:
+        lines: list[str] = []
+        for key, value in values.items():
+            written = writer.entry(key, value, indent, models[key])
+            lines += [later_indent(indent, bool(lines)) + written[0], *written[1:]]
+        return lines
+
+    def flow(indent: str | None) -> list[str]:
+        tight = indent is None and writer.manner.json and writer.manner.compact
+        parts = []
+        for key, value in values.items():
+            model = models[key]
+            written = writer.flow(value, model) if indent is None else writer.broken(value, indent, model)
+            parts.append(writer.key(key, True) + (":" if tight else ": ") + written)
+        return parts
+
+    return insert_member(mapping, index, block, flow, writer)
+
+
+def remove(node: Node) -> list[Edit]:
+    """Take out an item of a list, or a key with its value (either node names it).
+
+    The whole lines go, with the comment behind them and the comments directly above. A list or
+    mapping that loses its last member becomes `[]` or `{}`.
+    """
+    parent = node.parent
+    if parent is None:
+        raise NotEditable("this is a whole document")
+    if node.shared:
+        guard(node)
+    guard(parent, structure=True)
+    guard(node, whole=True)
+    members = members_of(parent)
+    index = next((i for i, (first, last) in enumerate(members) if node is first or node is last), None)
+    if index is None:
+        raise NotEditable("it comes from a merge")
+    if any(part.aliased for part in members[index]):
+        raise NotEditable("an alias elsewhere refers to it")
+    if len(members) == 1:
+        if parent.style == "flow":
+            return [edit_of(parent, parent.start + 1, parent.end - 1, "")]
+        return replace(parent, [] if parent.kind == "sequence" else {})
+    if parent.style == "flow":
+        return remove_from_flow(parent, members, index)
+    return remove_from_block(parent, members, index)
+
+
+def set_values(sequence: Node, texts: Sequence[str]) -> list[Edit]:
+    """Make a list of texts hold exactly these. Items that stay keep their quotes and comments."""
+    if sequence.kind != "sequence":
+        raise NotEditable("there is no list here")
+    guard(sequence, structure=True)
+    source, steps = sequence.source, _steps(sequence)
+    now = [as_text(item) for item in sequence.items]
+    if now == list(texts):
+        return []
+    if not texts:
+        if sequence.style == "flow":
+            return [edit_of(sequence, sequence.start + 1, sequence.end - 1, "")]
+        return replace(sequence, [])
+    from difflib import SequenceMatcher
+
+    node = sequence
+    text = source.text
+    # from the back, so that the indices in front stay what they are
+    for kind, a, b, c, d in reversed(SequenceMatcher(None, now, list(texts), autojunk=False).get_opcodes()):
+        if kind == "equal":
+            continue
+        shared = min(b - a, d - c)
+        if shared:
+            edits = [e for i in range(shared) for e in set_value(node.items[a + i], texts[c + i])]
+            text, node = _redo(node, steps, edits)
+        if d - c > shared:
+            text, node = _redo(node, steps, insert_items(node, a + shared, texts[c + shared : d]))
+        for index in reversed(range(a + shared, b)):
+            text, node = _redo(node, steps, remove(node.items[index]))
+    return _difference(source, text)
+
+
+def add_document(document: Document, text: str) -> list[Edit]:
+    """A new YAML document right behind this one. The text may begin with its own `---`."""
+    if document.root is None:
+        raise NotEditable("the document is not read")
+    source = document.root.source
+    if document.root.style == "flow" and len(source.documents) == 1 and is_json(source):
+        raise NotEditable("a JSON file holds one object")
+    newline = source.newline
+    body = re.sub(r"\A(?:---[ \t]*\r?\n)?(?:[ \t]*\r?\n)*", "", text).rstrip("\r\n")
+    lines = ["---", *re.split(r"\r?\n", body)]
+    end = document.end
+    if end >= len(source.text):
+        last = source.text.endswith("\n")
+        written = newline.join(lines)
+        return [Edit(source, end, end, written + newline if last else newline + written)]
+    return [Edit(source, end, end, "".join(line + newline for line in lines))]
+
+
+def add_object(node: Node, text: str) -> list[Edit]:
+    """Another object right behind this one: a new document, or in a `List` a new item. `text` is its YAML."""
+    if node.parent is None:
+        return add_document(document_of(node), text)
+    sequence = node.parent
+    if sequence.kind != "sequence":
+        raise NotEditable("there is no list here")
+    guard(sequence, structure=True)
+    writer = Writer(manner_of(root_of(node)), node.end)
+    lines = re.split(r"\r?\n", text.removeprefix("---").strip("\r\n"))
+    index = next(i for i, item in enumerate(sequence.items) if item is node) + 1
+
+    def block(indent: int) -> list[str]:
+        gap = dash_gap(sequence)
+        pad = " " * (indent + 1 + len(gap))
+        return ["-" + gap + lines[0], *(pad + line if line.strip() else line for line in lines[1:])]
+
+    def flow(indent: str | None) -> list[str]:
+        return [(sequence.source.newline + (indent or "")).join(lines)]
+
+    return insert_member(sequence, index, block, flow, writer)
+
+
+def copy_document(node: Node) -> str:
+    """The exact text of an object, from its first key to its last value, as it would stand on its own."""
+    text = node.source.text
+    end = node.end if node.style == "flow" else last_line_end(text, node)
+    if node.parent is None:
+        return text[line_start(text, node.start) : end]
+    width = len(leading(node)) if node.style == "flow" else column(node)
+    first, *rest = text[node.start : end].split("\n")
+    return "\n".join([first, *(line[width:] if not line[:width].strip() else line for line in rest)])
+
+
+# -- several edits in a row
+
+
+def _steps(node: Node) -> list[int]:
+    """The way from the root to a node, by the order of what is written."""
+    steps: list[int] = []
+    while node.parent is not None:
+        members = members_of(node.parent)
+        steps.append(next(i for i, (_, last) in enumerate(members) if last is node))
+        node = node.parent
+    return [*reversed(steps)]
+
+
+def _redo(node: Node, steps: Sequence[int], edits: list[Edit]) -> tuple[str, Node]:
+    """The text after edits, read anew, and the node that stands where this one stood."""
+    index = document_of(node).index
+    text = apply(node.source.text, edits)
+    source = Source.from_text(node.source.path, text)
+    root = source.documents[index].root if index < len(source.documents) else None
+    for step in steps:
+        root = members_of(root)[step][1] if root is not None else None
+    if root is None:
+        raise NotEditable("the edited text could not be read again")
+    return text, root
+
+
+def _difference(source: Source, text: str) -> list[Edit]:
+    """One edit that makes a source's text into another."""
+    old = source.text
+    start = 0
+    shortest = min(len(old), len(text))
+    while start < shortest and old[start] == text[start]:
+        start += 1
+    end = 0
+    while end < shortest - start and old[len(old) - 1 - end] == text[len(text) - 1 - end]:
+        end += 1
+    if start == len(old) == len(text):
+        return []
+    return [Edit(source, start, len(old) - end, text[start : len(text) - end])]

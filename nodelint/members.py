@@ -1,0 +1,329 @@
+"""Where the members of lists and mappings stand, and the edits by which members come and go."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+
+from nodelint.finding import Edit
+from nodelint.nodes import Entry, Node
+from nodelint.source import Document, Source
+from nodelint.writing import Manner, Plain, Writer, children, column, leading, line_end, line_start
+
+_CODE = ("{{", "{%", "%{", "<%")
+
+
+class NotEditable(Exception):
+    """There is no edit that would do this here and nothing else; the reason is in words."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+# -- places
+
+
+def edit_of(node: Node, start: int, end: int, text: str) -> Edit:
+    return Edit(node.source, start, end, text)
+
+
+def root_of(node: Node) -> Node:
+    while node.parent is not None:
+        node = node.parent
+    return node
+
+
+@lru_cache(maxsize=4)
+def manner_of(root: Node) -> Manner:
+    return Manner(root)
+
+
+def document_of(node: Node) -> Document:
+    root = root_of(node)
+    return next(document for document in node.source.documents if document.root is root)
+
+
+def members_of(node: Node) -> list[tuple[Node, Node]]:
+    return sorted(children(node), key=lambda pair: pair[0].raw)
+
+
+def entry_of(node: Node) -> Entry | None:
+    if node.parent is None:
+        return None
+    for entry in (*node.parent.entries, *node.parent.merges):
+        if entry.value is node or entry.key is node:
+            return entry
+    return None
+
+
+def key_column(entry: Entry) -> int:
+    text = entry.key.source.text
+    return entry.key.raw - line_start(text, entry.key.raw)
+
+
+def behind_colon(entry: Entry) -> int | None:
+    """Behind the `:` of a key."""
+    text = entry.key.source.text
+    match = re.compile(r"[ \t]*:").match(text, entry.key.end)
+    return None if match is None else match.end()
+
+
+def after_key(line: str, writer: Writer, entry: Entry) -> str:
+    return line.removeprefix(writer.key(entry.name or "", False) + ": ")
+
+
+def model_for(model: Node | None, value: Plain) -> Node | None:
+    """A model of the same kind as the value; another tells nothing."""
+    if model is None:
+        return None
+    if isinstance(value, Mapping):
+        return model if model.kind == "mapping" else None
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return model if model.kind == "sequence" else None
+    return model
+
+
+def opens_block(line: str, value: Plain) -> bool:
+    """Whether one line is a block collection of one member, and so cannot follow a key on its line."""
+    return isinstance(value, Mapping | list | tuple) and bool(value) and line[0] not in "[{"
+
+
+def in_block(node: Node) -> bool:
+    return node.parent is None or node.parent.style == "block"
+
+
+def is_broken(node: Node) -> bool:
+    first = next(children(node), None)
+    if first is None:
+        return False
+    return "\n" in node.source.text[node.start : first[0].raw]
+
+
+def later_indent(indent: int, later: bool) -> str:
+    return " " * indent if later else ""
+
+
+def behind_mark(node: Node, written: str) -> str:
+    """What to write behind the `:` or `-` of a value without characters."""
+    text = node.source.text
+    before = text[node.start - 1 : node.start]
+    after = text[node.start : node.start + 1]
+    if before in (":", "-", ",", "[", "{", "?") or before.isspace():
+        lead = "" if before.isspace() else " "
+        return lead + written + (" " if after == "#" else "")
+    return ": " + written
+
+
+def as_text(item: Node) -> str:
+    value = item.value
+    return value if item.kind == "scalar" and isinstance(value, str) else "\0" + item.text
+
+
+def text_model(models: Sequence[Node], items: Sequence[Plain]) -> Node | None:
+    if not all(isinstance(item, str) for item in items):
+        return None
+    for model in reversed(models):
+        if model.kind == "scalar" and isinstance(model.value, str) and model.style in ("plain", "single", "double"):
+            return model
+    return None
+
+
+def last_line_end(text: str, node: Node) -> int:
+    """The end of the line that a block node ends on, with the blank lines that belong to a `|+` scalar."""
+    last = node
+    while last.kind != "scalar" and not last.alias and last.style == "block":
+        last = members_of(last)[-1][1]
+    end = line_end(text, node.end)
+    if last.style in ("literal", "folded") and "+" in last.text.split("\n", 1)[0]:
+        blank = re.compile(r"(?:\r?\n[ \t]*(?=\r?\n))*").match(text, end)
+        if blank is not None:
+            end = blank.end()
+    return end
+
+
+def is_json(source: Source) -> bool:
+    return source.text.lstrip("\ufeff \t\r\n").startswith(("{", "["))
+
+
+def guard(node: Node, structure: bool = False, whole: bool = False) -> None:
+    """Raise where an edit would do more than it should; `structure` for members that come or go."""
+    if node.shared:
+        raise NotEditable("it is written elsewhere, behind an alias or a merge")
+    if node.alias and structure and not whole:
+        structure = False  # replaced whole or refused by what calls
+    at: Node | None = node
+    while at is not None:
+        if at.aliased:
+            raise NotEditable("an alias elsewhere refers to it")
+        at = at.parent
+    if not structure:
+        return
+    document = document_of(node)
+    if not document.templated:
+        return
+    text = node.source.text
+    entry = entry_of(node)
+    begin = entry.key.end if entry is not None else node.parent.start if node.parent is not None else document.start
+    following = re.compile(r"[^\n]*\n?(?:[ \t]*\r?\n)*[^\n]*").match(text, node.end)
+    region = text[begin : following.end() if following is not None else node.end]
+    if any(_is_code_line(line) for line in region.split("\n")):
+        raise NotEditable("template code stands in between")
+
+
+def _is_code_line(line: str) -> bool:
+    return line.lstrip().startswith(_CODE)
+
+
+# -- members that come
+
+
+def insert_member(
+    node: Node,
+    index: int,
+    block: Callable[[int], list[str]],
+    flow: Callable[[str | None], list[str]],
+    writer: Writer,
+) -> list[Edit]:
+    if node.alias:
+        raise NotEditable("it is written elsewhere, behind an alias")
+    members = members_of(node)
+    text, newline = node.source.text, node.source.newline
+    if node.style == "block":
+        indent = column(node)
+        lines = newline.join(block(indent))
+        if index <= 0:
+            return [edit_of(node, node.start, node.start, lines + newline + " " * indent)]
+        at = last_line_end(text, members[min(index, len(members)) - 1][1])
+        return [edit_of(node, at, at, newline + " " * indent + lines)]
+    if not members:
+        return _fill(node, flow, writer)
+    return _insert_flow(node, members, index, flow, writer)
+
+
+def _fill(node: Node, flow: Callable[[str | None], list[str]], writer: Writer) -> list[Edit]:
+    """The first members of an empty flow collection."""
+    text, newline = node.source.text, node.source.newline
+    inner = text[node.start + 1 : node.end - 1]
+    comma = "," if writer.manner.compact else ", "
+    if inner.strip():
+        return [edit_of(node, node.end - 1, node.end - 1, comma.join(flow(None)))]
+    if is_broken(writer.manner.root):
+        outer = leading(node)
+        indent = outer + writer.unit()
+        written = f",{newline}{indent}".join(flow(indent))
+        return [edit_of(node, node.start + 1, node.end - 1, newline + indent + written + newline + outer)]
+    pad = " " if inner == " " else ""
+    return [edit_of(node, node.start + 1, node.end - 1, pad + comma.join(flow(None)) + pad)]
+
+
+def _insert_flow(
+    node: Node,
+    members: list[tuple[Node, Node]],
+    index: int,
+    flow: Callable[[str | None], list[str]],
+    writer: Writer,
+) -> list[Edit]:
+    text, newline = node.source.text, node.source.newline
+    neighbour = members[max(0, min(index, len(members)) - 1)]
+    begins_line = not text[line_start(text, neighbour[0].raw) : neighbour[0].raw].strip()
+    if begins_line:
+        indent = leading(neighbour[0])
+        separator = "," + newline + indent
+        written = separator.join(flow(indent))
+    else:
+        separator = _separator(node, members, writer)
+        written = separator.join(flow(None))
+    if index <= 0:
+        first = members[0][0].raw
+        return [edit_of(node, first, first, written + separator)]
+    end = neighbour[1].end
+    rest = re.compile(r"([ \t]*,)?[ \t]*(#[^\r\n]*)?").match(text, end)
+    assert rest is not None
+    if not begins_line or rest.group(2) is None:
+        return [edit_of(node, end, end, separator + written)]
+    if rest.group(1) is not None:
+        return [edit_of(node, rest.end(), rest.end(), newline + leading(neighbour[0]) + written + ",")]
+    return [edit_of(node, end, end, ","), edit_of(node, rest.end(), rest.end(), separator[1:] + written)]
+
+
+def _separator(node: Node, members: list[tuple[Node, Node]], writer: Writer) -> str:
+    if len(members) > 1:
+        between = node.source.text[members[0][1].end : members[1][0].raw]
+        if re.fullmatch(r",[ ]*", between):
+            return between
+    return "," if writer.manner.compact else ", "
+
+
+# -- members that go
+
+
+def remove_from_flow(parent: Node, members: list[tuple[Node, Node]], index: int) -> list[Edit]:
+    text = parent.source.text
+    first, last = members[index]
+    start, end = first.raw, last.end
+    line = line_start(text, start)
+    tail = re.compile(r"[ \t]*,?[ \t]*(?:#[^\r\n]*)?(?=\r?\n)").match(text, end)
+    own_line = not text[line:start].strip() and tail is not None
+    if index + 1 < len(members):
+        following = members[index + 1][0].raw
+        if own_line and tail is not None and "," in text[end : tail.end()]:
+            return [edit_of(parent, line, text.index("\n", tail.end()) + 1, "")]
+        return [edit_of(parent, start, following, "")]
+    before = members[index - 1][1].end
+    if not own_line or tail is None:
+        return [edit_of(parent, before, end, "")]
+    edits = [edit_of(parent, line, text.index("\n", tail.end()) + 1, "")]
+    comma = re.compile(r"\s*,").match(text, before)
+    if comma is not None and "," not in text[end : tail.end()].split("#")[0]:
+        edits.insert(0, edit_of(parent, before, comma.end(), ""))
+    return edits
+
+
+def remove_from_block(parent: Node, members: list[tuple[Node, Node]], index: int) -> list[Edit]:
+    text = parent.source.text
+    first, last = members[index]
+    indent = column(parent)
+    begin = first.raw
+    if parent.kind == "sequence":
+        begin = parent.start
+        if index > 0:
+            dash = re.compile(rf"(?m)^\ufeff? {{{indent}}}-(?=\s|\Z)").search(text, members[index - 1][1].end)
+            if dash is None:
+                raise NotEditable("the item is written in a form that is not edited")
+            begin = dash.end() - 1
+    elif behind_colon(Entry(first, last, None)) is None:
+        raise NotEditable("the key is written in a form that is not edited")
+    top = line_start(text, begin)
+    bottom = last_line_end(text, last)
+    if text[top:begin].strip():
+        # `- key: value`: what follows moves up into its place
+        following = bottom
+        while following < len(text) and text[following].isspace():
+            following += 1
+        return [edit_of(parent, begin, following, "")]
+    floor = 0
+    if index > 0:
+        floor = members[index - 1][1].end
+    elif parent.parent is None:
+        floor = top  # above a document's first key stands what is said of the document
+    while top > floor:
+        above = line_start(text, max(top - 1, 0)) if top > 0 else 0
+        line = text[above:top]
+        if (
+            above < floor
+            or above == top
+            or len(line) - len(line.lstrip(" ")) != indent
+            or line.lstrip(" ")[:1] != "#"
+        ):
+            break
+        top = above
+    if bottom >= len(text):
+        # no line break at the end of the file: the one before goes, so that there is none again
+        return [edit_of(parent, len(text[:top].rstrip("\r\n")), len(text), "")]
+    bottom = text.index("\n", bottom) + 1
+    if top == 0 or not text[line_start(text, top - 1) : top].strip():
+        blank = re.compile(r"[ \t]*\r?\n").match(text, bottom)
+        bottom = bottom if blank is None else blank.end()  # not two blank lines in a row
+    return [edit_of(parent, top, bottom, "")]

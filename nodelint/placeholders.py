@@ -1,0 +1,102 @@
+"""What stands in a manifest for a value that is filled in later, and template code around it.
+
+Known forms: `${X}`, `${X:-y}`, `$(X)`, `$X` in capitals (envsubst, Flux), `{{ x }}` (Helm, Argo, Go),
+`{% x %}` (Jinja), `%{ x }` (Terraform), `<% x %>`, and `<x>` or `<<X>>` as documentation writes it.
+"""
+
+from __future__ import annotations
+
+import re
+
+# The patterns are texts: `re` compiles each when it is first needed, and most files need none.
+MASK = "\ue000"
+"""A private-use character that stands, as often as the expression is long, for a masked expression."""
+
+_VARIABLE_FORMS = r"\$\{[^{}\n]*\}|\$\([A-Za-z_][\w.]*\)|\$[A-Z_][A-Z0-9_]*(?!\w)"
+_INLINE = rf"{_VARIABLE_FORMS}|\$\{{|\{{\{{|<%|\{{%|%\{{|{MASK}"
+_ANGLE = r"<{1,2}[A-Za-z0-9][A-Za-z0-9_.:/-]*>{1,2}"
+_ANGLE_WHOLE = r"<{1,2}[A-Za-z0-9][^<>\n]*>{1,2}"
+_WHOLE = rf"(?:{_VARIABLE_FORMS}|\{{\{{[^\n]*\}}\}}|<%[^\n]*%>|{_ANGLE_WHOLE}|{MASK}+)"
+
+_CLOSES = {"{{": "}}", "{%": "%}", "<%": "%>", "%{": "}"}
+_OPENS = r"\{\{|\{%|<%|%\{"
+_VARIABLE = r"\$\{[^{}\n]*\}|<<[A-Za-z0-9_.-]+>>"
+
+
+def holds_placeholder(text: str) -> bool:
+    """Whether a part of a one-line value is yet to be filled in."""
+    if ("$" in text or "{" in text or "<%" in text or MASK in text) and re.search(_INLINE, text):
+        return True
+    return "<" in text and bool(re.search(_ANGLE, text) or re.fullmatch(_ANGLE_WHOLE, text))
+
+
+def is_placeholder(text: str) -> bool:
+    """Whether a text is a placeholder and nothing else."""
+    return re.fullmatch(_WHOLE, text) is not None
+
+
+def holds_code(text: str) -> bool:
+    """Whether there is template code that can make a file no YAML."""
+    return "{{" in text or "{%" in text or "%{" in text or "<%" in text or "${" in text
+
+
+def mask(text: str) -> tuple[str, list[int]]:
+    """A text of equal length that YAML can read, and where the lines start that were all template code.
+
+    Such lines become blank; an expression within a line becomes as many `MASK` characters.
+    """
+    lines: list[int] = []
+    out: list[str] = []
+    at = 0
+    for begin, end in _lines_of(text, _expressions(text)):
+        start = text.rfind("\n", 0, begin) + 1
+        start += text.startswith("\ufeff", start)
+        blank = not text[start:begin].strip(" \t")
+        if blank and re.compile(r"[ \t]*(?:#|\r?$)", re.M).match(text, end):
+            lines.append(start)
+            # line breaks and no spaces: a blank line that is wide sets the indent of a block scalar
+            out += [text[at:start], "\n" * (end - start)]
+        else:
+            out += [text[at:begin], MASK * (end - begin)]
+        at = end
+    out.append(text[at:])
+    return re.sub(_VARIABLE, _masked, "".join(out)), lines
+
+
+def _expressions(text: str) -> list[tuple[int, int]]:
+    """Where template expressions begin and end."""
+    found: list[tuple[int, int]] = []
+    unclosed: set[str] = set()
+    at = 0
+    opens = re.compile(_OPENS)
+    while (match := opens.search(text, at)) is not None:
+        kind, at = match.group(), match.end()
+        close = -1 if kind in unclosed else text.find(_CLOSES[kind], at)
+        if close < 0:
+            unclosed.add(kind)  # looked for once: a file of openers costs no more than its length
+            continue
+        at = close + len(_CLOSES[kind])
+        found.append((match.start(), at))
+    return found
+
+
+def _lines_of(text: str, expressions: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Expressions with nothing but blanks between them on a line, taken together."""
+    joined: list[tuple[int, int]] = []
+    for begin, end in expressions:
+        if joined and not text[joined[-1][1] : begin].strip(" \t"):
+            joined[-1] = (joined[-1][0], end)
+        else:
+            joined.append((begin, end))
+    return joined
+
+
+def unmask(value: str, original: str) -> str:
+    """A block scalar's value with the expressions of its original characters put back."""
+    for match in re.finditer(_VARIABLE, original):
+        value = value.replace(MASK * len(match.group()), match.group(), 1)
+    return value
+
+
+def _masked(match: re.Match[str]) -> str:
+    return MASK * (match.end() - match.start())

@@ -1,0 +1,237 @@
+"""The exact text of a file and the YAML values in it, each with the place where it is written.
+
+A source never changes: an edit makes a new text, and that is read anew.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from itertools import pairwise
+
+from nodelint.compose import Unreadable, compose
+from nodelint.nodes import UNKNOWN, Entry, Node, Position, Scalar, Unknown
+from nodelint.placeholders import holds_code, mask
+
+__all__ = [
+    "UNKNOWN",
+    "Document",
+    "Entry",
+    "Node",
+    "Position",
+    "Problem",
+    "Scalar",
+    "SetAside",
+    "Source",
+    "Unknown",
+]
+
+LARGEST_DOCUMENT = 5_000_000
+"""Characters of a document that is still read; etcd takes no object above 1.5 MB."""
+
+
+class Problem:
+    """A document that cannot be read: why, and where (an offset into the text)."""
+
+    __slots__ = ("message", "offset")
+
+    def __init__(self, offset: int, message: str) -> None:
+        self.offset = offset
+        self.message = message
+
+    def __repr__(self) -> str:
+        return f"Problem({self.offset}, {self.message!r})"
+
+
+class SetAside:
+    """A document that is left unread because it is a template: why, and where it begins."""
+
+    __slots__ = ("offset", "reason")
+
+    def __init__(self, offset: int, reason: str) -> None:
+        self.offset = offset
+        self.reason = reason
+
+    def __repr__(self) -> str:
+        return f"SetAside({self.offset}, {self.reason!r})"
+
+
+class Document:
+    """One document of a source: the characters `start` to `end`, its `---` line included.
+
+    `root` is None where the document is empty, cannot be read, or was passed over because the word
+    karpenter is not in it. `templated` says that whole lines of it were template code: what a reader
+    misses may be there after rendering.
+    """
+
+    __slots__ = ("end", "index", "root", "start", "templated")
+
+    def __init__(self, root: Node | None, start: int, end: int, index: int, templated: bool = False) -> None:
+        self.root = root
+        self.start = start
+        self.end = end
+        self.index = index
+        self.templated = templated
+
+
+class Source:
+    """A file's text, its documents, and what could not be read."""
+
+    __slots__ = ("_lines", "_masked", "documents", "newline", "path", "problems", "set_aside", "text")
+
+    path: str
+    text: str
+    newline: str
+    documents: list[Document]
+    problems: list[Problem]
+    set_aside: list[SetAside]
+
+    def __init__(self, path: str, text: str) -> None:
+        self.path = path
+        self.text = text
+        first = text.find("\n")
+        self.newline = "\r\n" if first > 0 and text[first - 1] == "\r" else "\n"
+        self.documents = []
+        self.problems = []
+        self.set_aside = []
+        self._lines: list[int] | None = None
+        self._masked: tuple[str, list[int]] | None = None
+
+    @classmethod
+    def from_text(cls, path: str, text: str) -> Source:
+        """Read a text. What is wrong with it is in `problems`; nothing is raised."""
+        source = cls(path, text)
+        if "karpenter" in text:
+            source._read()
+        elif text:
+            source.documents.append(Document(None, 0, len(text), 0))
+        return source
+
+    @classmethod
+    def from_bytes(cls, path: str, data: bytes) -> Source:
+        """Read a file's bytes, which have to be UTF-8. A byte order mark stays, as character 0."""
+        try:
+            return cls.from_text(path, data.decode())
+        except UnicodeDecodeError as error:
+            if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+                encoding = "utf-16-le" if data[0] == 0xFF else "utf-16-be"
+                source = cls(path, data.decode("latin-1"))
+                if "karpenter".encode(encoding) in data:
+                    source.problems.append(Problem(0, "the file is UTF-16; Kubernetes' tools read UTF-8"))
+                return source
+            source = cls(path, data.decode("utf-8", "replace"))
+            if b"karpenter" in data:
+                offset = len(data[: error.start].decode())
+                bad = data[error.start]
+                source.problems.append(Problem(offset, f"the byte 0x{bad:02x} is no UTF-8"))
+            return source
+
+    def position(self, offset: int) -> Position:
+        """Line and column of a character."""
+        lines = self._line_starts()
+        offset = max(0, min(offset, len(self.text)))
+        line = bisect_right(lines, offset)
+        start = lines[line - 1]
+        column = offset - start + 1
+        if line == 1 and offset > 0 and self.text.startswith("\ufeff"):
+            column -= 1  # no editor counts the byte order mark
+        return Position(line, column, offset)
+
+    def line(self, number: int) -> str:
+        """The text of a line, counted from 1, without its line break; empty where there is none."""
+        lines = self._line_starts()
+        if not 1 <= number <= len(lines):
+            return ""
+        end = lines[number] - 1 if number < len(lines) else len(self.text)
+        return self.text[lines[number - 1] : end].removesuffix("\r").removeprefix("\ufeff")
+
+    def _line_starts(self) -> list[int]:
+        if self._lines is None:
+            self._lines = [0, *(match.end() for match in re.finditer("\n", self.text))]
+        return self._lines
+
+    def _read(self) -> None:
+        start = 1 if self.text.startswith("\ufeff") else 0
+        for begin, end in _chunks(self.text, start):
+            if self.text.find("karpenter", begin, end) < 0:
+                self.documents.append(Document(None, begin, end, len(self.documents)))
+                continue
+            try:
+                self._read_chunk(begin, end)
+            except Unreadable as error:
+                self.documents.append(Document(None, begin, end, len(self.documents)))
+                self.problems.append(Problem(error.offset, error.message))
+
+    def _read_chunk(self, begin: int, end: int) -> None:
+        if end - begin > LARGEST_DOCUMENT:
+            raise Unreadable(begin, f"a document of more than {LARGEST_DOCUMENT // 1_000_000} MB is not read")
+        text = self.text[begin:end]
+        templated = False
+        try:
+            roots = compose(self, text, begin, masked=False)
+        except Unreadable as error:
+            if not holds_code(text):
+                raise
+            if self._masked is None:
+                self._masked = mask(self.text)
+            masked, lines = self._masked
+            try:
+                roots = compose(self, masked[begin:end], begin, masked=True)
+            except Unreadable as again:
+                if not self._template_to_blame(begin, end, error, again):
+                    raise error from None
+                self.documents.append(Document(None, begin, end, len(self.documents)))
+                reason = f"a template that is no YAML before it is rendered: {again.message}"
+                self.set_aside.append(SetAside(again.offset, reason))
+                return
+            templated = any(begin <= line < end for line in lines)
+        if len(roots) <= 1:
+            root = roots[0] if roots else None
+            self.documents.append(Document(root, begin, end, len(self.documents), templated))
+            return
+        # a line break that only YAML knows (a lone \r) hid a `---` from the split
+        for root in roots:
+            self.documents.append(Document(root, begin, end, len(self.documents), templated))
+
+    def _template_to_blame(self, begin: int, end: int, plainly: Unreadable, masked: Unreadable) -> bool:
+        assert self._masked is not None
+        if any(begin <= line < end for line in self._masked[1]):
+            return True
+        if not any(mark in self.text[begin:end] for mark in ("{{", "{%", "%{", "<%")):
+            return False
+        return (plainly.offset, plainly.message) != (masked.offset, masked.message)
+
+
+def _chunks(text: str, start: int) -> list[tuple[int, int]]:
+    """Where the documents of a text begin and end: at `---` lines and behind `...` lines."""
+    borders = [start]
+    marks = sorted([*_lines_with(text, "---", start), *_lines_with(text, "...", start)])
+    for mark in marks:
+        border = mark
+        if text[mark] == ".":
+            border = text.find("\n", mark) + 1 or len(text)
+        if border > borders[-1] and not _prologue(text, borders[-1], border):
+            borders.append(border)
+    borders.append(len(text))
+    return [(begin, end) for begin, end in pairwise(borders) if begin < end]
+
+
+def _lines_with(text: str, marker: str, start: int) -> list[int]:
+    """Where lines begin that hold a marker, and behind it nothing or what white space parts from it."""
+    found = [start] if text.startswith(marker, start) else []
+    at = text.find("\n" + marker, start)
+    while at >= 0:
+        found.append(at + 1)
+        at = text.find("\n" + marker, at + 1)
+    return [offset for offset in found if text[offset + 3 : offset + 4] in _AFTER_MARKER]
+
+
+_AFTER_MARKER = ("", " ", "\t", "\r", "\n")
+
+
+def _prologue(text: str, begin: int, end: int) -> bool:
+    """Whether there is nothing but comments and directives, which belong to the document that follows."""
+    return all(
+        not line or line.isspace() or line.lstrip().startswith("#") or line.startswith("%")
+        for line in text[begin:end].split("\n")
+    )

@@ -1,0 +1,198 @@
+"""Edits look like what stands around them: text before, text after, byte for byte."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from nodelint.edits import (
+    NotEditable,
+    add_document,
+    add_item,
+    add_key,
+    add_object,
+    apply,
+    copy_document,
+    insert_item,
+    remove,
+    replace,
+    set_value,
+    set_values,
+)
+from nodelint.finding import Edit
+from nodelint.source import Node, Source
+
+POOL = """\
+# karpenter
+spec:
+  requirements: # first
+    # only flex
+    - key: instance-family   # fam
+      operator: In
+      values: ["c7i-flex", "*"] # v
+    - key: "capacity-type"
+      operator: In
+      values:
+        - spot   # cheap
+        - on-demand
+  limits: {cpu: 100}
+"""
+
+Do = Callable[[Node], list[Edit]]
+
+
+def edited(text: str, do: Do) -> str:
+    """The text after edits; the same edits under CRLF and behind a byte order mark have to agree."""
+    results = []
+    for disguise in (text, text.replace("\n", "\r\n"), "\ufeff" + text):
+        source = Source.from_text("x.yaml", disguise)
+        root = source.documents[0].root
+        assert root is not None
+        results.append(apply(source.text, do(root)))
+    plain, crlf, marked = results
+    assert crlf == plain.replace("\n", "\r\n")
+    assert marked == "\ufeff" + plain
+    return plain
+
+
+def at(*path: str | int) -> Callable[[Node], Node]:
+    def find(root: Node) -> Node:
+        node = root.at(*path)
+        assert node is not None
+        return node
+
+    return find
+
+
+ARCH = {"key": "arch", "operator": "In", "values": ["amd64"]}
+LINES = at("spec", "requirements")
+
+
+def swap(old: str, new: str) -> str:
+    assert POOL.count(old) == 1
+    return POOL.replace(old, new)
+
+
+@pytest.mark.parametrize(
+    ("do", "after"),
+    [
+        (
+            lambda r: add_item(LINES(r), ARCH),
+            swap(
+                "  limits",
+                '    - key: "arch"\n      operator: In\n      values:\n        - amd64\n  limits',
+            ),
+        ),
+        (
+            lambda r: insert_item(LINES(r), 1, ARCH),
+            swap(
+                '    - key: "capacity',
+                '    - key: arch\n      operator: In\n      values: ["amd64"]\n    - key: "capacity',
+            ),
+        ),
+        (lambda r: set_values(at("spec", "requirements", 0, "values")(r), ["a", "c7i-flex"]),
+         swap('["c7i-flex", "*"]', '["a", "c7i-flex"]')),
+        (lambda r: set_values(at("spec", "requirements", 1, "values")(r), ["5", "spot", "x"]),
+         swap("    - spot   # cheap\n        - on-demand",
+              '    - "5"\n        - spot   # cheap\n        - x')),
+        (lambda r: set_values(at("spec", "requirements", 1, "values")(r), []),
+         swap("values:\n        - spot   # cheap\n        - on-demand", "values: []")),
+        (lambda r: remove(at("spec", "requirements", 0)(r)),
+         swap("    # only flex\n    - key: instance-family   # fam\n      operator: In\n"
+              '      values: ["c7i-flex", "*"] # v\n', "")),
+        (lambda r: remove(at("spec", "requirements", 0, "key")(r)),
+         swap("- key: instance-family   # fam\n      operator", "- operator")),
+        (lambda r: remove(at("spec", "limits", "cpu")(r)), swap("{cpu: 100}", "{}")),
+        (lambda r: add_key(at("spec")(r), "weight", 10, after="requirements"),
+         swap("  limits", "  weight: 10\n  limits")),
+        (lambda r: add_key(at("spec", "limits")(r), "memory", "1Gi"), swap("100}", "100, memory: 1Gi}")),
+        (lambda r: add_key(r, "metadata", {"labels": {"a": "true"}}),
+         POOL + 'metadata:\n  labels:\n    a: "true"\n'),
+        (lambda r: replace(at("spec", "limits", "cpu")(r), ["a"]), swap("cpu: 100", "cpu: [a]")),
+        (lambda r: replace(at("spec", "limits")(r), "none"), swap("{cpu: 100}", "none")),
+        (lambda r: set_value(at("spec", "limits", "cpu")(r), "100"), swap("100", '"100"')),
+        (lambda r: set_value(at("spec", "requirements", 1, "key")(r), "it's"), swap("capacity-type", "it's")),
+    ],
+)  # fmt: skip
+def test_edits_follow_the_style_around_them(do: Do, after: str) -> None:
+    assert edited(POOL, do) == after
+
+
+JSON = """\
+{
+  "karpenter": [
+    {"key": "a", "values": ["x", "y"]},
+    {
+      "key": "b",
+      "values": [
+        "p"
+      ]
+    }
+  ],
+  "empty": []
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("do", "old", "new"),
+    [
+        (lambda r: add_item(at("karpenter", 0, "values")(r), "z"), '"y"]', '"y", "z"]'),
+        (lambda r: add_item(at("karpenter", 1, "values")(r), "q"), '"p"\n', '"p",\n        "q"\n'),
+        (lambda r: add_item(at("empty")(r), "q"), "[]", '[\n    "q"\n  ]'),
+        (lambda r: remove(at("karpenter", 0)(r)), '    {"key": "a", "values": ["x", "y"]},\n', ""),
+        (lambda r: remove(at("karpenter", 1, "values")(r)),
+         '"b",\n      "values": [\n        "p"\n      ]\n', '"b"\n'),
+        (lambda r: add_key(at("karpenter", 0)(r), "n", True), '"y"]}', '"y"], "n": true}'),
+    ],
+)  # fmt: skip
+def test_json_stays_json(do: Do, old: str, new: str) -> None:
+    assert edited(JSON, do) == JSON.replace(old, new)
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("karpenter: &x [a]\nb: *x\n", ("karpenter",)),
+        ("karpenter: &x [a]\nb: *x\n", ("b",)),
+        ("karpenter: &x {a: [b]}\nc:\n  <<: *x\n", ("c", "a")),
+        ("karpenter: {{ x }}\na:\n  {{- range y }}\n  - b\n  {{- end }}\n", ("a",)),
+    ],
+)
+def test_what_is_written_elsewhere_is_left_alone(text: str, path: tuple[str, ...]) -> None:
+    root = Source.from_text("x", text).documents[0].root
+    assert root is not None
+    with pytest.raises(NotEditable):
+        add_item(at(*path)(root), "z")
+
+
+def test_an_alias_may_be_replaced_whole() -> None:
+    text = "karpenter: &x [a]\nb: *x # c\n"
+    assert edited(text, lambda r: set_value(at("b")(r), "z")) == text.replace("*x", "z")
+
+
+def test_a_document_is_added_behind_its_own() -> None:
+    text = "---\na: karpenter # x\n---\nb: karpenter\n"
+
+    def do(root: Node) -> list[Edit]:
+        return add_document(root.source.documents[0], copy_document(root))
+
+    assert edited(text, do) == "---\na: karpenter # x\n" + text
+    assert edited("# x\na: karpenter", do) == "# x\na: karpenter\n---\na: karpenter"
+
+
+def test_an_object_in_a_list_gets_a_sibling() -> None:
+    text = "kind: List # karpenter\nitems:\n  - kind: A # a\n    spec:\n      x: 1\n"
+
+    def do(root: Node) -> list[Edit]:
+        item = at("items", 0)(root)
+        return add_object(item, copy_document(item).replace("A", "B"))
+
+    assert edited(text, do) == text + "  - kind: B # a\n    spec:\n      x: 1\n"
+
+
+def test_a_json_file_takes_no_second_document() -> None:
+    source = Source.from_text("x.json", JSON)
+    with pytest.raises(NotEditable):
+        add_document(source.documents[0], "a: 1")

@@ -1,0 +1,272 @@
+"""Sources: values as kubectl reads them, spans, documents, templates, and what cannot be read."""
+
+from __future__ import annotations
+
+import pytest
+
+from nodelint.source import UNKNOWN, Node, Source
+
+
+def root(text: str, mark: str = "# karpenter\n") -> Node:
+    source = Source.from_text("x.yaml", mark + text)
+    assert not source.problems
+    assert not source.set_aside
+    found = source.documents[0].root
+    assert found is not None
+    return found
+
+
+def problem(text: str) -> tuple[str, str]:
+    """The one problem's message, and the rest of the text from its place on."""
+    source = Source.from_text("x.yaml", text)
+    (found,) = source.problems
+    assert found.message[0].islower() or not found.message[0].isalpha()
+    assert not found.message.endswith(".")
+    assert len(found.message) <= 100
+    return found.message, source.text[found.offset :]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("yes", True), ("On", True), ("n", False), ("oN", "oN"), ("~", None), ("", None), ("NULL", None),
+        ("0o17", 15), ("017", 15), ("089", 89.0), ("0x1F", 31), ("0b101", 5), ("-0b101", -5), ("1_000", 1000),
+        ("+5", 5), ("1e3", 1000.0), (".5", 0.5), ("5.", 5.0), ("._", "._"), ("0x_", "0x_"), ("1e400", "1e400"),
+        ("2020-01-01", "2020-01-01"), ("1:30", "1:30"), ("18446744073709551616", 18446744073709551616.0),
+        ("'5'", "5"), ('"yes"', "yes"), ("!!str 5", "5"), ("! 5", "5"), ('!!int "5"', 5), ("!!float 5", 5.0),
+        ("!!binary aGk=", "hi"), ("!Sub x", UNKNOWN), ("a b", "a b"), ('"\\ud83d\\ude00"', "😀"),
+    ],
+)  # fmt: skip
+def test_scalars_are_those_of_kubectl(text: str, value: object) -> None:
+    found = root(f"a: {text}").get("a")
+    assert found is not None
+    assert (found.value, type(found.value)) == (value, type(value))
+
+
+def test_plain_is_what_json_would_carry() -> None:
+    assert root("on: 1.0\n5: [~, 1.5]\nnull: {a: x}").plain() == {"true": 1, "5": [None, 1.5], "null": {"a": "x"}}
+
+
+@pytest.mark.parametrize(
+    ("text", "span"),
+    [
+        ("a: &x !!str  b # c", "b"),
+        ("a: 'it''s' # c", "'it''s'"),
+        ("a: |\n  x\n  y\n\n\nb: 1", "|\n  x\n  y"),
+        ("a: >-  # c\n  x\n# d\nb: 1", ">-  # c\n  x"),
+        ("a: |+\n  x\n\n", "|+\n  x"),
+        ("a: &x\n  # c\n  b: 1 # d\n  # e\nc: 2", "b: 1"),
+        ("a:\n- x # c\n-  y\n# d\nb: 1", "- x # c\n-  y"),
+        ("a: [x, # c\n  y]  # d", "[x, # c\n  y]"),
+        ("a: # c\nb: 1", ""),
+        ("a: é\U0001f600", "é\U0001f600"),
+    ],
+)
+@pytest.mark.parametrize("disguise", ["", "crlf", "bom"])
+def test_spans_are_tight(text: str, span: str, disguise: str) -> None:
+    mark = "# karpenter\n"
+    if disguise == "crlf":
+        text, span, mark = (t.replace("\n", "\r\n") for t in (text, span, mark))
+    node = root(text, "\ufeff" + mark if disguise == "bom" else mark).get("a")
+    assert node is not None
+    assert node.text == span
+
+
+def test_an_empty_value_stands_behind_its_mark() -> None:
+    top = root("a: # c\nb:\n  -\n  - x")
+    assert [top.source.text[: n.start][-2:] for n in (top.at("a"), top.at("b", 0)) if n] == ["a:", " -"]
+
+
+def test_a_key_with_a_placeholder_has_no_name() -> None:
+    top = root('"x/${A}": 1\n"x/${B}": 2')
+    assert [entry.name for entry in top.entries] == [None, None]
+    assert top.plain() == {"x/${A}": 1, "x/${B}": 2}
+
+
+def test_paths_name_what_they_lead_to() -> None:
+    top = root("spec:\n  - labels: {x/y: 1}")
+    node = top.at("spec", 0, "labels", "x/y")
+    assert node is not None
+    assert node.path == 'spec[0].labels["x/y"]'
+    assert top.path == ""
+    assert [n.path for n in top.walk() if n.kind == "scalar"][-1] == node.path
+    assert top.at("spec", 1) is None
+    assert top.at("spec", 0, "labels", "x/y", "z") is None
+
+
+def test_an_alias_is_written_where_it_stands() -> None:
+    top = root("a: &x {k: [1]}\nb: *x")
+    alias, inner = top.get("b"), top.at("b", "k", 0)
+    assert alias is not None
+    assert inner is not None
+    assert (alias.text, alias.alias, alias.shared) == ("*x", True, False)
+    assert (inner.text, inner.shared, inner.path) == ("1", True, "b.k[0]")
+    assert top.at("a").aliased  # type: ignore[union-attr]
+    assert top.plain() == {"a": {"k": [1]}, "b": {"k": [1]}}
+
+
+def test_merged_keys_give_way_to_those_written() -> None:
+    top = root("a: &a {x: 1, w: 2}\nb: &b {x: 3, z: 4}\nc:\n  w: 0\n  <<: [*a, *b]")
+    c = top.get("c")
+    assert c is not None
+    assert c.plain() == {"w": 0, "x": 1, "z": 4}
+    assert [(e.name, e.merged, e.value.shared) for e in c.entries] == [
+        ("w", False, False),
+        ("x", True, True),
+        ("z", True, True),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["${X}", "a-${X:-y}-b", "$(X)", "$CLUSTER_NAME", "'{{ x }}'", "{{ .Values.x }}", "pre-{{ x }}", "<cluster>",
+     "<<CLUSTER>>", "<cluster>-node", "<your role>", "arn:aws:iam::<account-id>:role/x", "|\n  ${X}"],
+)  # fmt: skip
+def test_placeholders_are_unknown(text: str) -> None:
+    value = root(f"a: {text}").get("a")
+    assert value is not None
+    assert value.value is UNKNOWN
+
+
+@pytest.mark.parametrize("text", ["a < b and c > d", "'<'", "5 > 3", "cost: $5"[6:], "a$b", "^x$", "J <j@x.com>"])
+def test_what_only_looks_like_a_placeholder_is_text(text: str) -> None:
+    assert isinstance(root(f"a: {text}").get("a").value, str)  # type: ignore[union-attr]
+
+
+def test_placeholders_in_a_flow_list_are_unknown() -> None:
+    assert root("a: [${X}, {{ y }}, z]").plain() == {"a": [UNKNOWN, UNKNOWN, "z"]}
+
+
+def test_a_script_keeps_its_variables() -> None:
+    assert root("a: |\n  echo ${X}\n  <b>\n").plain() == {"a": "echo ${X}\n<b>\n"}
+
+
+HELM = """{{- if .Values.on }}
+apiVersion: karpenter.sh/v1
+metadata: {name: {{ .x }}}
+spec:
+  role: {{ .Values.role | default "a: b" }} # c
+  {{/* a comment
+       of two lines */}}
+  zones:
+    {{- range .z }}
+    - {{ . }}
+    {{- end }}
+  list:
+    {{- toYaml .r | nindent 4 }}
+  none: []
+  script: |
+    {{ .s }}
+    echo ${Y}
+{{- end }}
+"""
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_templates_are_read_around_their_code(newline: str) -> None:
+    source = Source.from_text("x.yaml", HELM.replace("\n", newline))
+    assert (source.problems, source.set_aside) == ([], [])
+    (document,) = source.documents
+    assert document.templated
+    assert document.root is not None
+    assert document.root.plain() == {
+        "apiVersion": "karpenter.sh/v1",
+        "metadata": {"name": UNKNOWN},
+        "spec": {
+            "role": UNKNOWN,
+            "zones": [UNKNOWN],
+            "list": UNKNOWN,
+            "none": [],
+            "script": UNKNOWN,
+        },
+    }
+    role = document.root.at("spec", "role")
+    assert role is not None
+    assert role.text == '{{ .Values.role | default "a: b" }}'
+
+
+def test_a_template_that_is_no_yaml_is_set_aside() -> None:
+    source = Source.from_text(
+        "x.yaml", "k: karpenter\n{{ if a }}\nb: 1\n{{ else }}\nb: 2\n{{ end }}\n---\nkarpenter: 1\n"
+    )
+    assert source.problems == []
+    assert "twice" in source.set_aside[0].reason
+    assert [d.root is None for d in source.documents] == [True, False]
+
+
+def test_variables_alone_excuse_no_fault() -> None:
+    assert problem("karpenter: ${X}\na: 'b")[1] == "'b"
+
+
+def test_documents_are_split_as_yaml_does() -> None:
+    text = "# head\n%YAML 1.1\n---\na: karpenter\n--- {b: karpenter}\n...\n"
+    text += "# karpenter\nc: |\n  ---\n  x\n---\nother: [\n"
+    source = Source.from_text("x.yaml", text)
+    assert source.problems == []
+    assert [d.root and d.root.plain() for d in source.documents] == [
+        {"a": "karpenter"}, {"b": "karpenter"}, {"c": "---\nx\n"}, None,
+    ]  # fmt: skip
+    assert "".join(text[d.start : d.end] for d in source.documents) == text
+    assert [d.index for d in source.documents] == [0, 1, 2, 3]
+
+
+def test_one_broken_document_leaves_the_others() -> None:
+    source = Source.from_text("x.yaml", "a: karpenter\n---\nb: [karpenter\n---\nc: karpenter\n")
+    assert [d.root is None for d in source.documents] == [False, True, False]
+    assert len(source.problems) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "place"),
+    [
+        ("a: karpenter\nb: 'x\nc: 1\n", "could not find the end of the quoted text that starts here", "'x"),
+        ("a: karpenter\nb: 1\na: 2\n", "the key `a` is there twice", "a: 2"),
+        ("on: karpenter\n'true': 2\n", "the key `true` is there twice", "'true'"),
+        ("a: karpenter\n\tb: 1\n", "a tab cannot indent YAML; use spaces", "\tb"),
+        ("a: karpenter\nb: @x\n", "`@` cannot begin a value; put it in quotes", "@x"),
+        ("a: karpenter: b\n", "a `:` cannot follow here; quote the text", ": b"),
+        ("a: karpenter\nb: *x\n", "`*x` has no anchor `&x` above it", "*x"),
+        ("a: &x [karpenter, *x]\n", "`*x` stands inside what it refers to", "*x"),
+        ("karpenter: 1\n? [a]\n: 1\n", "a key has to be a text, and this one is a list", "[a]"),
+        ("karpenter: 1\n<<: 5\n", "`<<` needs a mapping, or a list of mappings", "5"),
+        ("karpenter: .inf\n", "`.inf` is no number in JSON, and Kubernetes takes no other", ".inf"),
+        ("karpenter: !!int x\n", "`x` is no value for the tag `!!int`", "x"),
+        ("karpenter: a\0b\n", "the character U+0000 is not allowed in YAML", "\0b"),
+        ("karpenter: \ud800\n", "the character U+D800 is not allowed in YAML", "\ud800"),
+        ("karpenter: " + "[" * 101, "nested more than 100 levels deep", "["),
+    ],
+)
+def test_what_cannot_be_read_is_said_with_its_place(text: str, message: str, place: str) -> None:
+    found, rest = problem(text)
+    assert found == message
+    assert rest.startswith(place)
+
+
+def test_aliases_cannot_grow_without_end() -> None:
+    lines = [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]" for i in range(1, 12)]
+    assert "100,000" in problem("\n".join(["karpenter: 1", "a0: &a0 [x]", *lines]))[0]
+
+
+def test_a_document_of_more_than_five_megabytes_is_not_read() -> None:
+    assert "5 MB" in problem("karpenter: 1\n" + "# x\n" * 1_300_000)[0]
+
+
+def test_bytes_that_are_no_utf8() -> None:
+    source = Source.from_bytes("x", "é: karpenter\nb: ".encode() + b"\xff\n")
+    (found,) = source.problems
+    assert (found.message, source.position(found.offset)[:2]) == ("the byte 0xff is no UTF-8", (2, 4))
+    assert Source.from_bytes("x", b"\xff\x00 other").problems == []
+    assert "UTF-16" in Source.from_bytes("x", "karpenter".encode("utf-16")).problems[0].message
+
+
+@pytest.mark.parametrize("text", ["", "\n", "# karpenter\n", "---\n# karpenter", "karpenter", "...\n# karpenter"])
+def test_next_to_nothing_is_no_problem(text: str) -> None:
+    assert Source.from_text("x", text).problems == []
+
+
+def test_positions_count_characters() -> None:
+    source = Source.from_text("x", "\ufeffa: 1\r\né: 😀x\r\n")
+    assert source.position(1)[:2] == (1, 1)
+    assert source.position(source.text.index("x"))[:2] == (2, 5)
+    assert [source.line(n) for n in (0, 1, 2, 3, 4)] == ["", "a: 1", "é: 😀x", "", ""]
+    assert source.newline == "\r\n"
