@@ -12,7 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from nodelint.finding import Edit
 from nodelint.members import (
-    NotEditable,
+    NotEditable as NotEditable,
+)
+from nodelint.members import (
     after_key,
     as_text,
     behind_colon,

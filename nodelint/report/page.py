@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from nodelint.engine import Selection, Target, lint
+from nodelint.engine import DEFAULTS, Selection, Target, lint
 from nodelint.report.text import finding_text
 from nodelint.rule import Example, Rule, examples
 from nodelint.source import Source
+from nodelint.suppress import Suppression
 from nodelint.versions import NEWEST, KubernetesVersion
 from nodelint.versions import target as parse_target
 
@@ -26,13 +27,18 @@ def target_of(example: Example) -> Target:
     return Target(karpenter, kubernetes)
 
 
+def alone(rule: Rule) -> Selection:
+    """The rule by itself; one that is about suppressions needs the others to have spoken."""
+    return DEFAULTS if rule.on is Suppression else Selection(select=frozenset({rule.name}))
+
+
 def markdown(rule: Rule, rules: dict[str, Rule]) -> str:
     """The generated page: name, header, prose and examples, each bad one with what the tool says of it."""
     page = rule.page.strip()
     said = []
     for number, example in enumerate((e for e in examples(page) if not e.good), 1):
         source = Source.from_text("example.yaml", example.text)
-        report = lint([source], target_of(example), rules, Selection(select=frozenset({rule.name})))
+        report = lint([source], target_of(example), rules, alone(rule))
         texts = "\n\n".join(finding_text(result) for result in report.results)
         said.append(f"Of bad example {number}:\n\n```text\n{texts}\n```")
     first, _, rest = page.partition("\n")

@@ -1,0 +1,164 @@
+"""Cron schedules as the controller's parser reads them.
+
+Karpenter 1.0.0 to 1.14.1 hands `TZ=UTC ` and a budget's schedule to the standard parser of robfig/cron
+v3.0.1: five fields, or one of seven descriptors. Its days of the week run from 0 to 6; 7 is no Sunday.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+DESCRIPTORS = ("@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly")
+
+_MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+_DAYS = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
+_DAYS_IN_MONTH = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+
+
+class CronError(ValueError):
+    """Why the parser refuses a schedule. `suggestion` is the schedule that was meant, where that is plain."""
+
+    def __init__(self, reason: str, suggestion: str | None = None) -> None:
+        super().__init__(reason)
+        self.suggestion = suggestion
+
+
+class _Field(NamedTuple):
+    name: str
+    low: int
+    high: int
+    names: dict[str, int]
+
+
+_FIELDS = (
+    _Field("minute", 0, 59, {}),
+    _Field("hour", 0, 23, {}),
+    _Field("day of month", 1, 31, {}),
+    _Field("month", 1, 12, {name: number for number, name in enumerate(_MONTHS, 1)}),
+    _Field("day of week", 0, 6, {name: number for number, name in enumerate(_DAYS)}),
+)
+
+
+class Schedule(NamedTuple):
+    """What a schedule hits, field by field. `any_day` says that one of the two day fields holds a star."""
+
+    minutes: frozenset[int]
+    hours: frozenset[int]
+    days: frozenset[int]
+    months: frozenset[int]
+    weekdays: frozenset[int]
+    any_day: bool
+
+    @property
+    def comes_round(self) -> bool:
+        """Whether there is a moment it hits; the parser looks five years ahead, enough for 29 February."""
+        if not (self.minutes and self.hours and self.months):
+            return False
+        dated = any(day <= _DAYS_IN_MONTH[month - 1] for month in self.months for day in self.days)
+        # With a star in either of the two day fields both must match; without one, either will do.
+        return dated and bool(self.weekdays) if self.any_day else dated or bool(self.weekdays)
+
+
+def parse(text: str) -> Schedule | str:
+    """Read a schedule: its fields, or the descriptor it is. CronError where the controller's parser fails."""
+    spec = text.strip()
+    if spec.startswith("@"):
+        if spec in DESCRIPTORS or re.fullmatch(r"@every ([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+", spec):
+            return spec
+        near = next((known for known in DESCRIPTORS if spec.lower().startswith(known)), None)
+        raise CronError("no such descriptor", near)
+    fields = spec.split()
+    if spec.startswith(("TZ=", "CRON_TZ=")):
+        raise CronError("budgets run on UTC and take no time zone")
+    if len(fields) != len(_FIELDS):
+        raise CronError(f"it takes 5 fields, not {len(fields)}")
+    hits: list[frozenset[int]] = []
+    stars: list[bool] = []
+    for number, (field, written) in enumerate(zip(_FIELDS, fields, strict=True)):
+        try:
+            values, star = _field(written, field)
+        except CronError as error:
+            if error.suggestion is not None:
+                mended = [*fields[:number], error.suggestion, *fields[number + 1 :]]
+                raise CronError(str(error), " ".join(mended)) from None
+            raise
+        hits.append(values)
+        stars.append(star)
+    minutes, hours, days, months, weekdays = hits
+    return Schedule(minutes, hours, days, months, weekdays, stars[2] or stars[4])
+
+
+def _field(written: str, field: _Field) -> tuple[frozenset[int], bool]:
+    values: set[int] = set()
+    star = False
+    parts = [part for part in written.split(",") if part]
+    for number, part in enumerate(parts):
+        try:
+            hit, starred = _range(part, field)
+        except CronError as error:
+            if error.suggestion is not None:
+                mended = ",".join([*parts[:number], error.suggestion, *parts[number + 1 :]])
+                raise CronError(str(error), mended) from None
+            raise
+        values.update(hit)
+        star = star or starred
+    return frozenset(values), star
+
+
+def _range(part: str, field: _Field) -> tuple[range, bool]:
+    body, *steps = part.split("/")
+    ends = body.split("-")
+    star = ends[0] in ("*", "?")
+    if star:  # whatever stands behind a hyphen is not looked at
+        low, high = field.low, field.high
+    else:
+        low = _number(ends[0], field)
+        if len(ends) > 2:
+            raise CronError(f"`{part}` has too many hyphens")
+        high = low if len(ends) == 1 else _number(ends[1], field)
+    step = 1
+    if len(steps) > 1:
+        raise CronError(f"`{part}` has too many slashes")
+    if steps:
+        step = _number(steps[0], field._replace(names={}))
+        if len(ends) == 1:
+            high = field.high
+        star = star and step <= 1
+    if low < field.low or high > field.high:
+        outside = low if low < field.low or low > field.high else high
+        raise CronError(f"{field.name} {outside} is not {field.low} to {field.high}", _sunday(part, field))
+    if low > high:
+        raise CronError(f"{field.name} `{part}` runs backwards", _sunday(part, field))
+    if step == 0:
+        raise CronError(f"`{part}` steps by nothing")
+    return range(low, high + 1, step), star
+
+
+def _sunday(part: str, field: _Field) -> str | None:
+    """What a day of the week that counts Sunday as 7 is called here."""
+    if field.name != "day of week":
+        return None
+    if part == "7":
+        return "0"
+    match = re.fullmatch(r"(\w+)-(7|sun)", part, re.IGNORECASE)
+    if match is None:
+        return None
+    low, numeric = match[1].lower(), match[2] == "7"
+    if low in ("1", "mon", "0") or (low == "sun" and numeric):
+        return "*"
+    last, first = ("6", "0") if numeric else ("SAT", "SUN")
+    return f"{match[1]}-{last},{first}" if low not in ("6", "sat") else f"{match[1]},{first}"
+
+
+def _number(text: str, field: _Field) -> int:
+    named = field.names.get(text.lower())
+    if named is not None:
+        return named
+    if not _INTEGER.fullmatch(text):
+        raise CronError(f"`{text[:20]}` is no {field.name}")
+    number = int(text)
+    if number < 0:
+        raise CronError(f"`{text}` is no {field.name}")
+    return number

@@ -1,0 +1,61 @@
+"""Small grammars of Kubernetes and Go that more than one check reads.
+
+What every requirement is held to is written without regular expressions, which take longer to compile than a
+check of one file has.
+"""
+
+from __future__ import annotations
+
+import re
+
+_DURATION = r"[-+]?(?:0|(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+)"
+_STEP = r"([0-9]*\.?[0-9]*)(ns|us|µs|μs|ms|s|m|h)"
+_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+_WITHOUT_JOINTS = str.maketrans("", "", "-_.")
+
+LONGEST = 2562047 * 3600.0
+"""The seconds that a duration of Go can hold, in whole hours: it counts nanoseconds in 63 bits."""
+
+
+def label_value_fault(text: str) -> str | None:
+    """Why a text is no label value, None where it is one (at most 63 letters, digits, `-`, `_`, `.`)."""
+    if len(text) > 63:
+        return f"is longer than 63 characters ({len(text)})"
+    return None if not text or _is_label(text) else "is no label value"
+
+
+def qualified_name_fault(text: str) -> str | None:
+    """Why a text is no qualified name (`name` or `prefix/name`), None where it is one."""
+    prefix, slash, name = text.rpartition("/")
+    if "/" in prefix:
+        return "has more than one slash"
+    if slash and not _is_subdomain(prefix):
+        return "has no DNS name before its slash"
+    if len(prefix) > 253:
+        return f"has more than 253 characters before its slash ({len(prefix)})"
+    if len(name) > 63:
+        return f"has a name longer than 63 characters ({len(name)})"
+    if not name:
+        return "has nothing behind its slash" if slash else "is empty"
+    return None if _is_label(name) else "is no label key"
+
+
+def seconds(text: str) -> float | None:
+    """A duration as Go's time.ParseDuration reads it, in seconds; None where it refuses the text."""
+    if not re.fullmatch(_DURATION, text):
+        return None
+    total = sum(float(number) * _SECONDS[unit] for number, unit in re.findall(_STEP, text))
+    return (-total if text.startswith("-") else total) if total <= LONGEST else None
+
+
+def _is_label(text: str) -> bool:
+    ends = text[0].isalnum() and text[-1].isalnum()
+    return ends and text.isascii() and text.translate(_WITHOUT_JOINTS).isalnum()
+
+
+def _is_subdomain(text: str) -> bool:
+    """Lower-case names of letters, digits and hyphens, joined by dots."""
+    return all(
+        part.isascii() and part.replace("-", "").isalnum() and part == part.lower() and part[0] != "-" != part[-1]
+        for part in text.split(".")
+    )

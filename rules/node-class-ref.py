@@ -1,0 +1,125 @@
+r"""A `nodeClassRef` that does not say which kind of class it means, in the way that v1 asks for.
+
+In v1 a NodePool names its class by `group`, `kind` and `name`. What v1beta1 had, `apiVersion`, is gone; a version
+in the group (`karpenter.k8s.aws/v1`) is refused; a kind of another provider points to nothing that this Karpenter
+watches. References to classes of EKS Auto Mode and of other clouds are left in peace when group and kind agree.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        apiVersion: karpenter.k8s.aws/v1beta1
+        kind: EC2NodeClass
+        name: default
+      requirements: []
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements: []
+```
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {name: default}
+      requirements: []
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements: []
+```
+"""
+
+from nodelint.edits import NotEditable, add_keys, remove, set_key, set_value
+from nodelint.finding import Edit, Finding, Findings
+from nodelint.manifest import AWS_GROUP, CLASS_KIND, ClassRef, NodePool
+from nodelint.rule import Context, rule
+from nodelint.source import Node
+
+
+@rule(on=NodePool, severity="error", fix="safe", gives_way_to=["removed-api"])
+def check(pool: NodePool, context: Context) -> Findings:
+    ref = pool.class_ref
+    if ref is None or pool.version != "v1":
+        return
+    said = _fault(pool, ref)
+    if said is not None:
+        at, message = said
+        spec = pool.node.at("spec", "template", "spec")
+        key = spec.key("nodeClassRef") if spec else None
+        yield Finding(at=at, message=message, edits=_mended(ref), covers=[ref.node, key or ref.node])
+
+
+def _fault(pool: NodePool, ref: ClassRef) -> tuple[Node, str] | None:
+    """The first thing that is wrong with the reference, and where; the fix mends all of them at once."""
+    old = ref.node.key("apiVersion")
+    if old is not None:
+        return old, "`apiVersion` is gone from nodeClassRef: v1 has `group`, without a version"
+    if ref.node.get("group") is None and not pool.partial:
+        return ref.node, f"nodeClassRef lacks `group`: `{AWS_GROUP}`"
+    if isinstance(ref.group, str) and ref.group.startswith(f"{AWS_GROUP}/"):
+        return ref.node.get("group") or ref.node, f"`{ref.group}` is no group: it holds a version"
+    if ref.node.get("kind") is None and not pool.partial:
+        return ref.node, f"nodeClassRef lacks `kind`: `{CLASS_KIND}`"
+    if ref.group == AWS_GROUP and isinstance(ref.kind, str) and ref.kind != CLASS_KIND:
+        return ref.node.get("kind") or ref.node, f"`{AWS_GROUP}` has no kind `{ref.kind}`, only `{CLASS_KIND}`"
+    if ref.kind == CLASS_KIND and isinstance(ref.group, str) and ref.group != AWS_GROUP:
+        return ref.node.get("group") or ref.node, f"`{CLASS_KIND}` is not of group `{ref.group}`"
+    return None
+
+
+def _mended(ref: ClassRef) -> list[Edit]:
+    """The edits that leave the right group and kind, in the order in which people write them."""
+    old, group, kind = ref.node.get("apiVersion"), ref.node.get("group"), ref.node.get("kind")
+    old_key = ref.node.key("apiVersion")
+    edits: list[Edit] = []
+    new: dict[str, str] = {}
+    try:
+        if group is not None:
+            if ref.group != AWS_GROUP:
+                edits += set_value(group, AWS_GROUP)
+            if old is not None:
+                edits += remove(old)
+        elif old is not None and old_key is not None:
+            edits += [*set_key(old_key, "group"), *set_value(old, AWS_GROUP)]
+        else:
+            new["group"] = AWS_GROUP
+        if kind is None:
+            new["kind"] = CLASS_KIND
+        elif ref.kind != CLASS_KIND:
+            edits += set_value(kind, CLASS_KIND)
+        if new:
+            known = "group" if ref.node.key("group") else None
+            edits += add_keys(ref.node, new, after=known, first=known is None)
+    except NotEditable:
+        return []
+    return edits

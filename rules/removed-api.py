@@ -1,0 +1,125 @@
+r"""An object of an API version that the target release does not serve, so `kubectl apply` refuses it.
+
+`v1beta1` is served up to Karpenter 1.0, which converts it; 1.1 and later know only `v1`. Provisioner and
+AWSNodeTemplate ended with 0.32. The fix writes the object as v1: fields move and are renamed, `kubelet` goes under
+the class that the pool points to, `group` and `kind` are added to the reference. Comments stay where they are.
+What v1 cannot say alike is named in the hint.
+
+```yaml bad
+apiVersion: karpenter.sh/v1beta1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        name: default # the only class
+      requirements:
+        - key: kubernetes.io/arch
+          operator: In
+          values: ["amd64"]
+  disruption:
+    consolidationPolicy: WhenEmpty
+    consolidateAfter: 30s
+    expireAfter: 168h # a week
+---
+apiVersion: karpenter.k8s.aws/v1beta1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  amiFamily: AL2023
+  role: KarpenterNodeRole-main
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  metadataOptions:
+    httpPutResponseHopLimit: 2
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        name: default # the only class
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+      requirements:
+        - key: kubernetes.io/arch
+          operator: In
+          values: ["amd64"]
+      expireAfter: 168h # a week
+  disruption:
+    consolidationPolicy: WhenEmpty
+    consolidateAfter: 30s
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  amiFamily: AL2023
+  amiSelectorTerms:
+    - alias: al2023@latest
+  role: KarpenterNodeRole-main
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  metadataOptions:
+    httpPutResponseHopLimit: 2
+```
+"""
+
+from nodelint.edits import NotEditable, set_value
+from nodelint.finding import Edit, Finding, Findings
+from nodelint.manifest import AWS_GROUP, CLASS_KIND, CORE_GROUP, Object, Retired
+from nodelint.rule import Context, rule, served
+
+_HOMES = {"NodePool": f"{CORE_GROUP}/v1", CLASS_KIND: f"{AWS_GROUP}/v1"}
+_SUCCESSORS = {"Provisioner": "NodePool", "AWSNodeTemplate": CLASS_KIND}
+
+
+@rule(on=Object, severity="error", fix="safe")
+def check(obj: Object, context: Context) -> Findings:
+    if served(obj, context.karpenter):
+        return
+    at = obj.node.get("apiVersion") or obj.node
+    if isinstance(obj, Retired):
+        message = f"`{obj.kind}` is gone since Karpenter 0.33: `{_SUCCESSORS[obj.kind]}` took its place"
+    elif obj.version == "v1beta1" and f"{obj.group}/v1" == _HOMES[obj.kind]:
+        message = f"`{obj.api_version}` is gone since Karpenter 1.1, and the target is {context.karpenter}"
+    else:
+        yield Finding(
+            at=at,
+            message=f"`{obj.api_version}` has no kind {obj.kind}: it is of `{_HOMES[obj.kind]}`",
+            edits=_moved(obj),
+        )
+        return
+    from nodelint.convert import convert  # a whole idea of its own, and rarely needed
+
+    conversion = convert(obj, context.objects)
+    hint = conversion.blocked or "; ".join(conversion.notes) or None
+    yield Finding(at=at, message=message, edits=conversion.edits, hint=hint)
+
+
+def _moved(obj: Object) -> list[Edit]:
+    """The right group, where the version says that the object is written as v1."""
+    node = obj.node.get("apiVersion")
+    if node is None or obj.version != "v1":
+        return []
+    try:
+        return set_value(node, _HOMES[obj.kind])
+    except NotEditable:
+        return []

@@ -1,0 +1,88 @@
+r"""A NodePool points to an EC2NodeClass that is not there, although other classes are.
+
+The pool stays `NodeClassReady: False` and launches nothing. nodelint looks through everything that it was asked to
+check and through the rest of the repository; where no EC2NodeClass is found at all, classes are kept elsewhere, and
+it says nothing.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: defualt}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+"""
+
+from nodelint.edits import NotEditable, set_value
+from nodelint.finding import Also, Finding, Findings
+from nodelint.manifest import EC2NodeClass, NodePool, Retired
+from nodelint.rule import Context, rule
+
+
+@rule(on=NodePool, severity="warning", fix="unsafe", gives_way_to=["removed-api"])
+def check(pool: NodePool, context: Context) -> Findings:
+    ref = pool.class_ref
+    if ref is None or not isinstance(ref.name, str) or not ref.name:
+        return
+    classes = [o for o in context.objects if isinstance(o, EC2NodeClass | Retired) and o.kind != "Provisioner"]
+    # A class whose name is a placeholder may be the one that is meant.
+    names = {c.name for c in classes if isinstance(c.name, str)}
+    if not classes or ref.name in names or any(not isinstance(c.name, str) for c in classes):
+        return
+    from difflib import get_close_matches
+
+    node = ref.node.get("name") or ref.node
+    near = get_close_matches(ref.name, sorted(names), 1, cutoff=0.8)
+    if not near:
+        others = ", ".join(f"`{name}`" for name in sorted(names)[:3])
+        yield Finding(at=node, message=f"there is no EC2NodeClass `{ref.name}`", hint=f"there is {others}")
+        return
+    try:
+        edits = set_value(node, near[0])
+    except NotEditable:
+        edits = []
+    meant = next(c for c in classes if c.name == near[0])
+    yield Finding(
+        at=node,
+        message=f"there is no EC2NodeClass `{ref.name}`, did you mean `{near[0]}`?",
+        edits=edits,
+        also=[Also(meant.name_node, f"`{near[0]}` stands here")],
+    )

@@ -1,0 +1,89 @@
+r"""A comment silences a rule that has nothing to say there, or one that does not exist.
+
+Left in place it would hide a mistake that somebody makes later. Comments for rules that did not run, because they
+are not selected, are left in peace.
+
+```yaml bad
+# nodelint: ignore[wildcard-value] kept until the catalogue knows the new family
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main # nodelint: ignore[unknown-field]
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+"""
+
+from nodelint.finding import Edit, Finding, Findings
+from nodelint.rule import Context, rule
+from nodelint.suppress import Suppression
+
+
+@rule(on=Suppression, severity="warning", fix="safe")
+def check(suppression: Suppression, context: Context) -> Findings:
+    if not suppression.rules:
+        yield Finding(
+            at=suppression.span,
+            message="names no rule, so it silences nothing; write `# nodelint: ignore[rule] why`",
+        )
+        return
+    for name in suppression.rules:
+        if name not in context.rule_names:
+            from difflib import get_close_matches
+
+            near = get_close_matches(name, context.rule_names, 1)
+            meant = f", did you mean `{near[0]}`?" if near else ""
+            yield Finding(at=suppression.span, message=f"there is no rule `{name}`{meant}")
+            return
+    idle = [name for name in suppression.rules if name not in suppression.used]
+    if len(idle) == len(suppression.rules):
+        yield Finding(
+            at=suppression.span,
+            message=f"silences nothing: `{', '.join(idle)}` has nothing to say here",
+            edits=[_removed(suppression)],
+        )
+    elif idle:
+        yield Finding(
+            at=suppression.span,
+            message=f"`{', '.join(idle)}` has nothing to say here",
+            edits=[_without(suppression, idle)],
+        )
+
+
+def _removed(suppression: Suppression) -> Edit:
+    """The comment goes with the white space before it, and with its line where that holds nothing else."""
+    source, span = suppression.source, suppression.span
+    start, end = span.start, span.end
+    if suppression.own_line:
+        start = source.text.rfind("\n", 0, start) + 1
+        if source.text.startswith("\ufeff") and start == 0:
+            start = 1
+        newline = source.text.find("\n", end)
+        end = len(source.text) if newline < 0 else newline + 1
+    else:
+        while source.text[start - 1] in " \t":
+            start -= 1
+    return Edit(source, start, end, "")
+
+
+def _without(suppression: Suppression, idle: list[str]) -> Edit:
+    source, span = suppression.source, suppression.span
+    opening = source.text.index("[", span.start)
+    closing = source.text.index("]", opening)
+    kept = ", ".join(name for name in suppression.rules if name not in idle)
+    return Edit(source, opening + 1, closing, kept)

@@ -1,0 +1,43 @@
+r"""The file is no YAML that kubectl could read, so none of its objects reaches the cluster.
+
+nodelint reads YAML as kubectl does: a key that stands twice in one mapping is an error, tabs do not indent,
+and a document is read whole or not at all. Other documents of the same file are still checked.
+
+A file that does not parse because it is a template (Helm, Terraform, Jinja) is set aside, not reported.
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  role: KarpenterNodeRole-main
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+"""
+
+from nodelint.finding import Finding, Findings, Span
+from nodelint.rule import Context, rule
+from nodelint.source import Source
+
+
+@rule(on=Source, severity="error")
+def check(source: Source, context: Context) -> Findings:
+    for problem in source.problems:
+        end = min(len(source.text), problem.offset + 1)
+        yield Finding(at=Span(source, problem.offset, end), message=problem.message)
