@@ -12,7 +12,7 @@ import re
 from nodelint.finding import Finding, Span
 from nodelint.source import Document, Node, Source
 
-_COMMENT = re.compile(r"(?:(?<=\s)|^)#[ \t]*nodelint:[ \t]*ignore\b[ \t]*(?:\[([^\]\n]*)\])?[^\n\r]*", re.MULTILINE)
+_COMMENT = re.compile(r"(?:(?<=[\s\ufeff])|^)#[ \t]*nodelint:[ \t]*ignore\b[ \t]*(?:\[([^\]\n]*)\])?[^\n\r]*", re.MULTILINE)
 
 
 class Suppression:
