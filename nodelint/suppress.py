@@ -81,8 +81,13 @@ def _next(source: Source, document: Document, nodes: list[Node], after: int) -> 
         end = len(text) if end < 0 else end
         line = text[at:end].strip()
         if line and not line.startswith("#"):
-            starts = [n for n in nodes if at <= n.start < end and not n.shared]
+            starts = [n for n in nodes if at <= n.start < end and not n.shared and not _under_a_key(n)]
             # An entry's key and value are nodes of their own, so the last end is the entry's end.
             return Span(source, at, max((n.end for n in starts), default=end))
         at = end + 1
     return None
+
+
+def _under_a_key(node: Node) -> bool:
+    """A block under a key begins where its first member does; the comment above that is the member's."""
+    return node.style == "block" and node.parent is not None and node.parent.kind == "mapping"
