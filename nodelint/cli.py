@@ -267,9 +267,12 @@ def _target(settings: Settings) -> Target:
     from nodelint.schema import Schemas
 
     try:
-        return Target(settings.karpenter, settings.kubernetes, Schemas.from_crds(settings.crds))
+        schemas = Schemas.from_crds(settings.crds)
     except (OSError, ValueError) as error:
         _stop(f"--crds {settings.crds}: {error}")
+    for rule in schemas.skipped:
+        click.echo(f"nodelint: --crds {settings.crds}: a validation rule is left out: {rule}", err=True)
+    return Target(settings.karpenter, settings.kubernetes, schemas)
 
 
 def _nothing(found: Discovery, form: str, settings: Settings) -> NoReturn:
@@ -347,8 +350,8 @@ def _print_diff(sources: Sequence[Source], fixed: Fixed) -> None:
         lines = unified_diff(
             old.text.splitlines(keepends=True),
             new.text.splitlines(keepends=True),
-            f"a/{old.path}",
-            f"b/{new.path}",
+            f"a/{old.path.lstrip('/')}",
+            f"b/{new.path.lstrip('/')}",
         )
         for line in lines:
             click.echo(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n", nl=False)

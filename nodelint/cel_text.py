@@ -1,0 +1,80 @@
+"""Texts as Go and RE2 read them: what Kubernetes' own functions for CEL are made of."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+
+def strict_int(text: str) -> int:
+    """A decimal integer of 64 bits as Go's ParseInt reads it; anything else is a ValueError."""
+    if not re.fullmatch(r"[+-]?[0-9]+", text) or not -(2**63) <= int(text) < 2**63:
+        raise ValueError(f"`{text}` is no integer")
+    return int(text)
+
+
+def find(text: str, pattern: str) -> str:
+    """The leftmost match of an RE2 pattern, empty where there is none."""
+    match = expression(pattern).search(text)
+    return match[0] if match else ""
+
+
+def split(text: str, separator: str) -> list[str]:
+    """The parts between separators; with an empty separator the characters."""
+    return text.split(separator) if separator else list(text)
+
+
+@cache
+def expression(pattern: str) -> re.Pattern[str]:
+    """A Python pattern that finds what the RE2 one finds. Raises ValueError for syntax only RE2 has.
+
+    RE2's classes are ASCII and its `$` is the very end. Python's search is leftmost-first, as RE2's is.
+    """
+    try:
+        return re.compile(_python(pattern), re.ASCII)
+    except re.error as error:
+        raise ValueError(f"the pattern `{pattern}` is not supported here: {error}") from None
+
+
+_CLASSES = {
+    "alnum": "0-9A-Za-z",
+    "alpha": "A-Za-z",
+    "digit": "0-9",
+    "lower": "a-z",
+    "upper": "A-Z",
+    "space": r"\t\n\v\f\r ",
+    "word": "0-9A-Za-z_",
+    "xdigit": "0-9A-Fa-f",
+}
+
+
+def _python(pattern: str) -> str:
+    out: list[str] = []
+    i, inside = 0, False
+    while i < len(pattern):
+        c = pattern[i]
+        if c == "\\" and i + 1 < len(pattern):
+            pair = pattern[i : i + 2]
+            out.append(r"\Z" if pair == r"\z" else pair)
+            i += 2
+            continue
+        if inside:
+            named = re.match(r"\[:(\w+):\]", pattern[i:])
+            if named and named[1] in _CLASSES:
+                out.append(_CLASSES[named[1]])
+                i += len(named[0])
+                continue
+            inside = c != "]"
+            c = r"\[" if c == "[" else c
+        elif c == "[":
+            inside = True
+            start = re.match(r"\[\^?\]?", pattern[i:])
+            assert start is not None  # the pattern's first part matches the bracket itself
+            out.append(start[0])
+            i += len(start[0])
+            continue
+        elif c == "$":
+            c = r"\Z"
+        out.append(c)
+        i += 1
+    return "".join(out)

@@ -1,0 +1,47 @@
+r"""A field, value or label key that the target release does not have yet, or has no more.
+
+The manifest is right for another Karpenter release. Applied to this one it is refused, or the field is dropped.
+The message names the release that has it; `--karpenter-version` says which release is meant.
+
+```yaml bad karpenter=1.4.0
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: static
+spec:
+  replicas: 3
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements: []
+```
+
+```yaml good karpenter=1.8.0
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: static
+spec:
+  replicas: 3
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements: []
+```
+"""
+
+from nodelint.finding import Finding, Findings
+from nodelint.manifest import Object
+from nodelint.rule import Context, rule, served
+
+
+@rule(
+    on=Object,
+    severity="error",
+    gives_way_to=["node-class-ref", "removed-api", "unsupported-alias", "unknown-label"],
+)
+def check(obj: Object, context: Context) -> Findings:
+    if served(obj, context.karpenter):
+        for problem in context.problems(obj):
+            if problem.layer == "release":
+                yield Finding(at=problem.node, message=problem.message)
