@@ -63,12 +63,12 @@ def discover(
 
 
 def context(asked: Iterable[Source], exclude: Sequence[str] = ()) -> list[Source]:
-    """The other manifests of the repository that the working folder stands in; none outside of one."""
-    root = repository(os.getcwd())
-    if root is None:
-        return []
+    """The other manifests of the repositories that the sources stand in; of none where they stand in none."""
+    asked = list(asked)
+    folders = {os.path.dirname(os.path.abspath(source.path)) for source in asked}
+    roots = sorted({root for folder in folders if (root := repository(folder)) is not None})
     have = {os.path.realpath(source.path) for source in asked}
-    found = discover([os.path.relpath(root)], exclude)
+    found = discover([os.path.relpath(root) for root in roots], exclude)
     return [source for source in found.sources if os.path.realpath(source.path) not in have]
 
 
@@ -100,8 +100,15 @@ def _files(path: str, exclude: Sequence[str], found: Discovery) -> Iterator[str]
         if entry.is_dir(follow_symlinks=False):
             if not entry.name.startswith(".") and entry.name not in _PASSED_OVER:
                 yield from _files(entry.path, exclude, found)
-        elif entry.name.endswith(ENDINGS) and entry.is_file():
+        elif entry.name.endswith(ENDINGS) and _is_file(entry):
             yield entry.path
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_file()
+    except OSError:  # a link that leads back to itself
+        return False
 
 
 def _excluded(path: str, exclude: Sequence[str]) -> bool:

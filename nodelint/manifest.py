@@ -38,8 +38,10 @@ class RequirementLine(NamedTuple):
     @property
     def known(self) -> bool:
         """Whether key, operator and every value can be judged: no placeholder, no wrong type."""
+        values = self.node.get("values")
         return (
-            isinstance(self.key, str)
+            (values is None or values.kind == "sequence")
+            and isinstance(self.key, str)
             and isinstance(self.operator, str)
             and all(isinstance(v.text, str) for v in self.values)
         )

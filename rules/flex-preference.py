@@ -1,0 +1,359 @@
+r"""A list whose order is meant as a preference: flex families named first, with others as a fallback.
+
+The values of a requirement are a set. Karpenter takes the cheapest instance type that fits (for spot, EC2 weighs
+price and capacity), wherever it stands in the list; and `"*"` is no fallback but an illegal value that keeps the
+pool from getting ready. A preference is written as two NodePools of different `weight`: the heavier one is tried
+first.
+
+The fix makes a second pool of the first, with the same taints, labels, limits and disruption: since Karpenter
+1.7.0 the label `karpenter.k8s.aws/instance-capability-flex` tells them apart, before that the names of the
+families. Limits count for each pool by itself. Where the pool works today the fix is unsafe: nodes that do not
+bear the label yet, or that belong to the other pool now, are replaced.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    metadata:
+      labels:
+        team: web
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        # cheap first, anything else after
+        - key: karpenter.k8s.aws/instance-family
+          operator: In
+          values: ["c7i-flex", "*"]
+        - key: kubernetes.io/arch
+          operator: In
+          values: ["amd64"]
+  limits:
+    cpu: 1000
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    metadata:
+      labels:
+        team: web
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        # cheap first, anything else after
+        - key: karpenter.k8s.aws/instance-capability-flex
+          operator: In
+          values: ["false"]
+        - key: kubernetes.io/arch
+          operator: In
+          values: ["amd64"]
+  limits:
+    cpu: 1000
+---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default-flex
+spec:
+  template:
+    metadata:
+      labels:
+        team: web
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        # cheap first, anything else after
+        - key: karpenter.k8s.aws/instance-family
+          operator: In
+          values: ["c7i-flex"]
+        - key: karpenter.k8s.aws/instance-capability-flex
+          operator: In
+          values: ["true"]
+        - key: kubernetes.io/arch
+          operator: In
+          values: ["amd64"]
+  limits:
+    cpu: 1000
+  weight: 10
+```
+
+```yaml bad karpenter=1.6.0
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: web
+spec:
+  weight: 20
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [c7i-flex, m7i-flex, c7i, m7i]}
+```
+
+```yaml good karpenter=1.6.0
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: web
+spec:
+  weight: 20
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [c7i, m7i]}
+---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: web-flex
+spec:
+  weight: 30
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [c7i-flex, m7i-flex]}
+```
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: web
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - key: node.kubernetes.io/instance-type
+          operator: In
+          values:
+            - c7i-flex.large # preferred
+            - c7i.large
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: web
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - key: node.kubernetes.io/instance-type
+          operator: In
+          values:
+            - c7i.large
+        - key: karpenter.k8s.aws/instance-capability-flex
+          operator: In
+          values:
+            - "false"
+---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: web-flex
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - key: node.kubernetes.io/instance-type
+          operator: In
+          values:
+            - c7i-flex.large # preferred
+        - key: karpenter.k8s.aws/instance-capability-flex
+          operator: In
+          values:
+            - "true"
+  weight: 10
+```
+"""
+
+from collections.abc import Callable, Collection
+
+from nodelint.catalog import INSTANCE_TYPE
+from nodelint.edits import NotEditable, add_key, add_object, apply, copy_document, insert_item, set_value, set_values
+from nodelint.finding import Also, Edit, Finding, Findings
+from nodelint.manifest import NodePool, RequirementLine, objects
+from nodelint.offers import knows_label
+from nodelint.requirement import normalize
+from nodelint.rule import Context, rule
+from nodelint.source import Source
+from nodelint.verdict import short
+from nodelint.vocabulary import EVERYTHING, FAMILY, FLEX, asked, flex_families, flex_types, is_pattern, standing_for
+
+_HEAVIEST = 100
+_STEP = 10
+_LONGEST_NAME = 63
+
+
+@rule(on=NodePool, severity="warning", fix="unsafe", gives_way_to=["removed-api"])
+def check(pool: NodePool, context: Context) -> Findings:
+    for index, line in enumerate(pool.requirements):
+        count = _flex_first(line, context)
+        if not count:
+            continue
+        stars = [value.node for value in line.values if value.text in EVERYTHING]
+        broken = any(is_pattern(text) for each in pool.requirements for text in each.texts)
+        first = short(line.texts[0], 24)
+        edits = _two_pools(pool, index, count, context)
+        yield Finding(
+            at=line.values[0].node,
+            message=f"the order of values is no preference: `{first}` is not tried before the others",
+            severity="error" if stars else None,
+            edits=edits,
+            safety="safe" if broken else "unsafe",
+            also=[Also(node, f"`{node.value}` is no fallback: it matches nothing") for node in stars],
+            hint=_hint(pool, bool(edits), bool(stars) and knows_label(FLEX, context.karpenter)),
+        )
+
+
+def _hint(pool: NodePool, fixed: bool, parted: bool) -> str:
+    if not fixed:
+        return "two NodePools of different weight express a preference"
+    told = ["two NodePools of different weight"]
+    if parted:
+        told.append("flex families that are not named here are in neither")
+    if pool.node.at("spec", "limits") is not None:
+        told.append("limits count for each by itself")
+    return "; ".join(told)
+
+
+def _flex_first(line: RequirementLine, context: Context) -> int:
+    """How many flex values the list begins with; none where others follow in no such order, or not at all."""
+    if line.operator != "In" or len(line.values) < 2 or not isinstance(line.key, str) or not line.known:
+        return 0
+    key = normalize(line.key)
+    if key == FAMILY:
+        flex = flex_families(context.catalog)
+    elif key == INSTANCE_TYPE:
+        flex = frozenset(context.catalog.names_in(flex_types(context.catalog)))
+    else:
+        return 0
+    are = [text in flex or _stands_for(text, flex, context.catalog.values(key)) for text in line.texts]
+    count = are.index(False) if False in are else 0
+    return count if not any(are[count:]) else 0
+
+
+def _stands_for(text: str, flex: Collection[str], known: Collection[str]) -> bool:
+    """Whether a pattern stands for flex values alone, as `*-flex` does."""
+    return is_pattern(text) and 0 < len(found := standing_for(text, known)) == sum(v in flex for v in found)
+
+
+def _two_pools(pool: NodePool, index: int, count: int, context: Context) -> list[Edit]:
+    """The pool made to hold the rest, and behind it a heavier copy for flex; nothing where that cannot be."""
+    line = pool.requirements[index]
+    weighed = pool.node.at("spec", "weight")
+    rest = line.texts[count:]
+    unfit = (
+        pool.partial
+        or not isinstance(pool.name, str)
+        or (weighed is not None and pool.weight is None)
+        or line.min_values is not None
+        or pool.node.at("spec", "replicas") is not None
+        or any(is_pattern(text) and text not in EVERYTHING for text in rest)
+        or any(each.key == FLEX for each in asked(pool))
+        or (pool.node.parent is not None and any(node.aliased for node in pool.node.walk()))
+    )
+    if unfit:
+        return []
+    weight = pool.weight or 0
+    try:
+        edits = _narrowed(pool, index, list(rest), "false", context)
+        if weight >= _HEAVIEST and weighed is not None:
+            edits += set_value(weighed, _HEAVIEST - _STEP)
+        copy = _copy(pool, index, line.texts[:count], min(weight + _STEP, _HEAVIEST), context)
+        return [*edits, *add_object(pool.node, copy)]
+    except NotEditable:
+        return []
+
+
+def _copy(pool: NodePool, index: int, flex: tuple[str, ...], weight: int, context: Context) -> str:
+    """The pool's own text as a pool for flex."""
+
+    def renamed(twin: NodePool) -> list[Edit]:
+        return set_value(twin.name_node, _free_name(pool, context))
+
+    def weighted(twin: NodePool) -> list[Edit]:
+        node = twin.node.at("spec", "weight")
+        spec = twin.node.get("spec")
+        if node is not None:
+            return set_value(node, weight)
+        return add_key(spec, "weight", weight) if spec is not None else []
+
+    def listed(twin: NodePool) -> list[Edit]:
+        return set_values(twin.requirements[index].values_node, flex)
+
+    def told_apart(twin: NodePool) -> list[Edit]:
+        return _with_label(twin, index, "true") if knows_label(FLEX, context.karpenter) else []
+
+    text = copy_document(pool.node)
+    for step in (renamed, weighted, listed, told_apart):
+        text = _done(text, step)
+    return text
+
+
+def _done(text: str, step: Callable[[NodePool], list[Edit]]) -> str:
+    """A pool's text after a step; the steps are taken one by one, for their edits may meet."""
+    twin = next((each for each in objects(Source.from_text("", text)) if isinstance(each, NodePool)), None)
+    if twin is None:
+        raise NotEditable("the copy of the pool could not be read")
+    return apply(text, step(twin))
+
+
+def _narrowed(pool: NodePool, index: int, rest: list[str], flex: str, context: Context) -> list[Edit]:
+    """The requirement of the pool that is to hold the rest."""
+    line = pool.requirements[index]
+    everything = any(text in EVERYTHING for text in rest)
+    key, operator = line.node.get("key"), line.node.get("operator")
+    if key is None or operator is None:
+        raise NotEditable("the requirement lacks a field")
+    if knows_label(FLEX, context.karpenter):
+        if everything:
+            return [*set_value(key, FLEX), *set_values(line.values_node, [flex])]
+        return [*set_values(line.values_node, rest), *_with_label(pool, index, flex)]
+    if everything:
+        named = [text for text in line.texts if text not in rest]
+        return [*set_value(operator, "NotIn"), *set_values(line.values_node, named)]
+    return set_values(line.values_node, rest)
+
+
+def _with_label(pool: NodePool, index: int, flex: str) -> list[Edit]:
+    where = pool.requirements_node
+    if where is None:
+        raise NotEditable("there is no list of requirements")
+    position = next(i for i, item in enumerate(where.items) if item is pool.requirements[index].node)
+    return insert_item(where, position + 1, {"key": FLEX, "operator": "In", "values": [flex]})
+
+
+def _free_name(pool: NodePool, context: Context) -> str:
+    """`<name>-flex`, or with a number where another pool of the run is called so."""
+    taken = {each.name for each in context.objects if isinstance(each, NodePool)}
+    number = 1
+    while True:
+        tail = "-flex" if number == 1 else f"-flex-{number}"
+        name = str(pool.name)[: _LONGEST_NAME - len(tail)] + tail
+        if name not in taken:
+            return name
+        number += 1

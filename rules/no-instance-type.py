@@ -1,0 +1,246 @@
+r"""Requirements that together leave no instance type: the NodePool never launches anything.
+
+Each requirement may be right by itself. The finding names the two that clash, or the smallest set of them that
+leaves nothing. Labels of `spec.template.metadata.labels` count as requirements. What a single wrong value or
+pattern causes is said by the rules about those.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: kubernetes.io/arch
+          operator: In
+          values: ["amd64"]
+        - key: karpenter.k8s.aws/instance-family
+          operator: In
+          values: ["c7g", "m7g"]
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: kubernetes.io/arch
+          operator: In
+          values: ["arm64"]
+        - key: karpenter.k8s.aws/instance-family
+          operator: In
+          values: ["c7g", "m7g"]
+```
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: large
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: node.kubernetes.io/instance-type, operator: In, values: [m5.xlarge]}
+        - {key: karpenter.k8s.aws/instance-cpu, operator: In, values: ["2"]}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: large
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: node.kubernetes.io/instance-type, operator: In, values: [m5.large]}
+        - {key: karpenter.k8s.aws/instance-cpu, operator: In, values: ["2"]}
+```
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: memory
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - key: karpenter.k8s.aws/instance-memory
+          operator: Lt
+          values: ["64"]
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: memory
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - key: karpenter.k8s.aws/instance-memory
+          operator: Lt
+          values: ["65536"]
+```
+"""
+
+from collections.abc import Sequence
+
+from nodelint.catalog import OS
+from nodelint.edits import NotEditable, set_value
+from nodelint.finding import Also, Edit, Finding, Findings, Skip
+from nodelint.manifest import Label, NodePool
+from nodelint.requirement import normalize
+from nodelint.resolve import LineEffect, Resolution
+from nodelint.rule import Context, rule
+from nodelint.source import Node
+from nodelint.verdict import short
+from nodelint.vocabulary import is_pattern, name_of, one_slip, unit_of
+
+
+@rule(
+    on=NodePool,
+    severity="error",
+    fix="unsafe",
+    gives_way_to=[
+        "wildcard-value",
+        "unknown-value",
+        "value-of-another-key",
+        "invalid-field",
+        "refused-combination",
+        "removed-api",
+    ],
+)
+def check(pool: NodePool, context: Context) -> Findings:
+    if not pool.requirements and not pool.template_labels:
+        return
+    resolution = context.resolution(pool)
+    if resolution.candidates:
+        return
+    if pool.partial:
+        yield Skip(pool.name_node, "the NodePool is a part: which requirements go together is known after rendering")
+        return
+    alive = resolution.catalog.all
+    for removed, _ in resolution.class_removed:
+        alive &= ~removed
+    lines = [line for line in resolution.lines if line.requirement is not None]
+    dead = [line for line in lines if not line.kept & alive]
+    for line in dead:
+        yield _alone(line, resolution)
+    if not dead:
+        core = _core(lines, resolution)
+        if core:
+            yield _together(core, resolution)
+
+
+def _alone(line: LineEffect, resolution: Resolution) -> Finding:
+    unit = unit_of(line.key)
+    runs = resolution.images.os
+    hint = line.note
+    if line.kept:
+        hint = "; ".join(reason for bits, reason in resolution.class_removed if bits & line.kept)
+    elif normalize(line.key) == OS and runs is not None:
+        hint = f"the images of the class run {runs}"
+    under = " under this class" if hint else ""
+    if hint is None and unit is not None:
+        hint = f"{name_of(line.key)} counts in {unit}"
+    return Finding(
+        at=_key(line),
+        message=f"no instance type meets `{_shown(line, 50)}`{under}",
+        covers=[line.at.node],
+        hint=hint,
+    )
+
+
+def _core(lines: list[LineEffect], resolution: Resolution) -> list[LineEffect]:
+    """The smallest set that leaves nothing: two lines where there are such, in the order written."""
+
+    def empty(kept: Sequence[LineEffect]) -> bool:
+        return not resolution.left_without(*(line for line in lines if line not in kept))
+
+    clash = resolution.clash
+    if clash is not None and empty(clash):
+        return list(clash)
+    core = list(lines)
+    for line in lines:
+        without = [each for each in core if each is not line]
+        if empty(without):
+            core = without
+    return core
+
+
+def _together(core: list[LineEffect], resolution: Resolution) -> Finding:
+    *others, last = core
+    if not others:
+        return _alone(last, resolution)
+    if len(others) == 1:
+        message = f"no instance type meets both `{_shown(others[0], 31)}` and `{_shown(last, 31)}`"
+    else:
+        message = f"no instance type meets `{_shown(last, 40)}` and {len(others)} others together"
+    slip = _slip(core, resolution)
+    count = last.without.bit_count()
+    hint = f"without this one there are {count:,}" if count else None
+    edits: list[Edit] = []
+    if slip is not None:
+        node, value = slip
+        hint = f"`{value}` in place of `{node.value}` would leave some"
+        try:
+            edits = set_value(node, value)
+        except NotEditable:
+            edits = []
+    return Finding(
+        at=_key(last),
+        message=message,
+        edits=edits,
+        also=[Also(_key(line), f"`{_shown(line, 60)}`") for line in others],
+        covers=[line.at.node for line in core if any(map(is_pattern, line.values))],
+        hint=hint,
+    )
+
+
+def _slip(core: list[LineEffect], resolution: Resolution) -> tuple[Node, str] | None:
+    """The one value that is a letter away from one with which types come back, and that one."""
+    found = []
+    for line in core:
+        if line.operator != "In" or not line.known:
+            continue
+        left = resolution.left_without(line)
+        at = line.at
+        nodes = [at.node] if isinstance(at, Label) else [value.node for value in at.values]
+        for node, text in zip(nodes, line.values, strict=True):
+            found += [
+                (node, value)
+                for value, bits in resolution.catalog.values(line.key).items()
+                if bits & left and one_slip(text, value)
+            ]
+    return found[0] if len(found) == 1 else None
+
+
+def _key(line: LineEffect) -> Node:
+    return line.at.key_node
+
+
+def _shown(line: LineEffect, most: int) -> str:
+    values = ", ".join(line.values)
+    return short(f"{name_of(line.key)} {line.operator} {values}".strip(), most)

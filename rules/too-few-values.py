@@ -1,0 +1,108 @@
+r"""A `minValues` that the instance types left can never meet, so that nothing is launched.
+
+Karpenter counts the distinct values of the key among all instance types that meet the pool's requirements. Where
+there are fewer than `minValues`, it launches nothing, unless the controller runs with the policy `BestEffort` for
+them (since 1.6.0). The API server only compares `minValues` with the length of the list.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: karpenter.k8s.aws/instance-family
+          operator: Exists
+          minValues: 5
+        - key: node.kubernetes.io/instance-type
+          operator: In
+          values: ["c7i.large", "m7i.large", "r7i.large"]
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: karpenter.k8s.aws/instance-family
+          operator: Exists
+          minValues: 3
+        - key: node.kubernetes.io/instance-type
+          operator: In
+          values: ["c7i.large", "m7i.large", "r7i.large"]
+```
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: arm
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [arm64]}
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [c7g, c7i], minValues: 2}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: arm
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [arm64]}
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [c7g, c7gd], minValues: 2}
+```
+"""
+
+from nodelint.finding import Finding, Findings, Skip
+from nodelint.manifest import NodePool, RequirementLine
+from nodelint.rule import Context, rule
+from nodelint.vocabulary import name_of
+
+
+@rule(
+    on=NodePool,
+    severity="error",
+    gives_way_to=["invalid-field", "refused-combination", "wildcard-value", "removed-api"],
+)
+def check(pool: NodePool, context: Context) -> Findings:
+    if not any(line.min_values for line in pool.requirements):
+        return
+    if pool.partial:
+        yield Skip(pool.name_node, "the NodePool is a part: which values are left is known after rendering")
+        return
+    resolution = context.resolution(pool)
+    if not resolution.candidates:
+        return
+    for asked in resolution.min_values:
+        line = asked.line.at
+        if asked.met or not isinstance(line, RequirementLine):
+            continue
+        count = "1 value" if asked.have == 1 else f"{asked.have} values"
+        yield Finding(
+            at=line.node.get("minValues") or line.node,
+            message=f"minValues `{asked.wanted}` of {name_of(asked.key)} is out of reach: {count} left",
+            covers=[value.node for each in pool.requirements for value in each.values],
+            hint="ask for fewer, or let the other requirements allow more instance types",
+        )

@@ -1,0 +1,133 @@
+r"""A key that is meant as one of Karpenter's labels and is none: no instance type has it.
+
+In the domain `karpenter.k8s.aws` the API server refuses it. Elsewhere it is taken silently as a label of your
+own: `node.kubernetes.io/instance-category In [m]` narrows nothing, it only puts that label on every node. Labels
+of EKS Auto Mode (`eks.amazonaws.com/instance-category`) mean nothing to a self-managed Karpenter either. Keys in
+a domain of your own are left in peace, and so are bare names, unless their values are those of a well-known
+label. In `spec.template.metadata.labels` such a key may be meant as it is: there it is a warning, and none where
+the pool asks for the well-known label too.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: node.kubernetes.io/instance-category
+          operator: In
+          values: ["c", "m", "r"]
+        - key: karpenter.k8s.aws/instance-famly # no t
+          operator: NotIn
+          values: ["t3"]
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: karpenter.k8s.aws/instance-category
+          operator: In
+          values: ["c", "m", "r"]
+        - key: karpenter.k8s.aws/instance-family # no t
+          operator: NotIn
+          values: ["t3"]
+```
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: "eks.amazonaws.com/instance-generation", operator: Gt, values: ["4"]}
+        - {key: "capacity-type", operator: In, values: ["spot"]}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: "karpenter.k8s.aws/instance-generation", operator: Gt, values: ["4"]}
+        - {key: "karpenter.sh/capacity-type", operator: In, values: ["spot"]}
+```
+"""
+
+from nodelint.edits import NotEditable, set_key, set_value
+from nodelint.finding import Also, Edit, Finding, Findings
+from nodelint.manifest import NodePool
+from nodelint.rule import Context, rule
+from nodelint.verdict import short
+from nodelint.vocabulary import Asked, asked, first_fitting, nearest_key
+
+
+@rule(on=NodePool, severity="error", fix="unsafe", gives_way_to=["removed-api"])
+def check(pool: NodePool, context: Context) -> Findings:
+    items = list(asked(pool))
+    for item in items:
+        near = nearest_key(item, context.catalog)
+        if near is None:
+            continue
+        other = next((each for each in items if each.key == near.key), None)
+        refused = _refused(pool, item, context)
+        if item.is_label and other is not None and not refused:
+            continue  # what is asked for is asked for elsewhere: this one is there to be seen on nodes
+        yield Finding(
+            at=item.key_node,
+            message=_message(item.written, near.key),
+            severity="warning" if item.is_label and not refused else None,
+            edits=_edits(item, near.key) if near.sure and other is None else [],
+            safety="safe" if refused else "unsafe",
+            also=[Also(other.key_node, f"a requirement on `{other.key}`")] if other is not None else (),
+            hint="the API server refuses this key"
+            if refused
+            else "it is taken for a label of your own, and narrows nothing",
+        )
+
+
+def _message(written: str, near: str) -> str:
+    return first_fitting(
+        f"`{written}` is no label of instance types, did you mean `{near}`?",
+        f"`{written}` is unknown, use `{near}`",
+        f"`{short(written, 36)}` is unknown, use `{near}`",
+    )
+
+
+def _edits(item: Asked, key: str) -> list[Edit]:
+    try:
+        return set_key(item.key_node, key) if item.is_label else set_value(item.key_node, key)
+    except NotEditable:
+        return []
+
+
+def _refused(pool: NodePool, item: Asked, context: Context) -> bool:
+    """Whether the API server refuses the pool for this key, so that no node of it runs today."""
+    return any(
+        problem.node.start <= item.key_node.start and item.key_node.end <= problem.node.end
+        for problem in context.problems(pool)
+    )

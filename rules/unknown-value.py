@@ -1,0 +1,205 @@
+r"""A value of a well-known label that no instance type, or no offer of one, has: it can never match.
+
+Karpenter compares values as text: `on_demand` is not `on-demand`, `x86_64` is not `amd64`. In a list beside
+values that exist, such a value does nothing (a warning: it may be room for the future, or a type that AWS has
+retired). A list of nothing but such values leaves the NodePool without instance types (an error). A `NotIn`
+of such a value excludes nothing.
+
+Families, sizes and types are those of the bundled catalogue, whose day the message names. Zones and regions
+are not known offline; only a slip in their form is told.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: karpenter.sh/capacity-type
+          operator: In
+          values: ["spot", "on_demand"]
+        - key: kubernetes.io/arch
+          operator: In
+          values: ["x86_64"] # as uname says
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: karpenter.sh/capacity-type
+          operator: In
+          values: ["spot", "on-demand"]
+        - key: kubernetes.io/arch
+          operator: In
+          values: ["amd64"] # as uname says
+```
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: flex
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [c7i.flex, 'm7i-flex']}
+        - {key: node.kubernetes.io/instance-type, operator: NotIn, values: [m7i-flex.lage]}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: flex
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [c7i-flex, 'm7i-flex']}
+        - {key: node.kubernetes.io/instance-type, operator: NotIn, values: [m7i-flex.large]}
+```
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: sizes
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: node.kubernetes.io/instance-type
+          operator: In
+          values:
+            - m5.huge
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: sizes
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: node.kubernetes.io/instance-type
+          operator: In
+          values:
+            - m5.24xlarge
+```
+"""
+
+from nodelint.catalog import INSTANCE_TYPE
+from nodelint.edits import NotEditable, remove, set_value
+from nodelint.finding import Edit, Finding, Findings
+from nodelint.manifest import NodePool, Value
+from nodelint.rule import Context, rule
+from nodelint.verdict import short
+from nodelint.vocabulary import (
+    FAMILY,
+    SIZE,
+    Asked,
+    asked,
+    can_have,
+    first_fitting,
+    name_of,
+    nearest_value,
+    since,
+    unit_of,
+)
+
+
+@rule(
+    on=NodePool,
+    severity="error",
+    fix="safe",
+    gives_way_to=["wildcard-value", "value-of-another-key", "invalid-field", "removed-api"],
+)
+def check(pool: NodePool, context: Context) -> Findings:
+    for item in asked(pool):
+        if item.operator not in ("In", "NotIn"):
+            continue
+        dead = [v for v in item.values if isinstance(v.text, str) and _dead(item.key, v.text, context)]
+        wholly = item.operator == "In" and item.known and len(dead) == len(item.values)
+        for value in dead:
+            yield _finding(item, value, wholly, context)
+
+
+def _dead(key: str, value: str, context: Context) -> bool:
+    if can_have(key, value, context.catalog) is False:
+        return True
+    # A name of a zone or region is unknowable, but one in capitals is none.
+    return nearest_value(key, value, context.catalog) not in (None, value)
+
+
+def _finding(item: Asked, value: Value, wholly: bool, context: Context) -> Finding:
+    text = value.text if isinstance(value.text, str) else ""
+    near = nearest_value(item.key, text, context.catalog)
+    first = since(item.key, text)
+    unit = unit_of(item.key)
+    hint = None
+    if first is not None:
+        hint = f"it came with Karpenter {first}"
+    elif unit is not None:
+        hint = f"{name_of(item.key)} counts in {unit}"
+    elif near is None and not wholly and not item.is_label:
+        hint = "it does nothing here and can be removed"
+    edits = _edits(item, value, near) if near is not None else []
+    return Finding(
+        at=value.node,
+        message=_message(item, short(text, 20), near, context),
+        severity="error" if wholly else "warning",
+        edits=edits,
+        safety="safe" if item.operator == "In" or not any(edit.text for edit in edits) else "unsafe",
+        hint=hint,
+    )
+
+
+def _message(item: Asked, text: str, near: str | None, context: Context) -> str:
+    """What no type has: with what was meant, else with the catalogue's day for names that AWS adds to."""
+    name = name_of(item.key)
+    meant = f", did you mean `{near}`?" if near is not None else ""
+    growing = item.key in (INSTANCE_TYPE, FAMILY, SIZE) and near is None
+    day = f" of {context.catalog.date}" if growing else ""
+    end = " to exclude" if item.operator == "NotIn" else ""
+    shown = f"`{text}`" if text else "an empty text"
+    said = f"no instance type{day} has {name} {shown}"
+    return first_fitting(f"{said}{end}{meant}", f"{said}{meant}", f"{said}{end}", f"no {name} is {shown}{meant}")
+
+
+def _edits(item: Asked, value: Value, near: str) -> list[Edit]:
+    """The near value in the place of the wrong one; where it is in the list already, the wrong one goes."""
+    try:
+        if near in item.texts:
+            return remove(value.node)
+        return set_value(value.node, near)
+    except NotEditable:
+        return []

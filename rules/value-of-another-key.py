@@ -1,0 +1,169 @@
+r"""Values that the requirement's key never has and another key does, such as families in `instance-category`.
+
+`instance-category` is the letter (`c`, `m`, `r`), `instance-family` the letter with its generation (`c7g`),
+`instance-type` the whole name (`c7g.large`), `instance-size` what stands behind its dot. A requirement that
+holds values of another key only leaves no instance type; under `NotIn` it excludes nothing.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: karpenter.k8s.aws/instance-category
+          operator: In
+          values: ["m5", "m6i", "m7i"]
+        - key: karpenter.sh/capacity-type
+          operator: In
+          values: ["spot"]
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: karpenter.k8s.aws/instance-family
+          operator: In
+          values: ["m5", "m6i", "m7i"]
+        - key: karpenter.sh/capacity-type
+          operator: In
+          values: ["spot"]
+```
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [spot, on-demand]}
+        - {key: node.kubernetes.io/instance-type, operator: NotIn, values: [nano, micro]}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.sh/capacity-type, operator: In, values: [spot, on-demand]}
+        - {key: karpenter.k8s.aws/instance-size, operator: NotIn, values: [nano, micro]}
+```
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: east
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - key: "topology.kubernetes.io/zone"
+          operator: In
+          values:
+          - "us-east-1"
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: east
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - key: "topology.kubernetes.io/region"
+          operator: In
+          values:
+          - "us-east-1"
+```
+"""
+
+from nodelint.edits import NotEditable, set_key, set_value
+from nodelint.finding import Also, Edit, Finding, Findings
+from nodelint.manifest import NodePool, Value
+from nodelint.rule import Context, rule
+from nodelint.verdict import short
+from nodelint.vocabulary import Asked, asked, first_fitting, home_of, name_of
+
+
+@rule(on=NodePool, severity="error", fix="safe", gives_way_to=["wildcard-value", "removed-api"])
+def check(pool: NodePool, context: Context) -> Findings:
+    items = list(asked(pool))
+    for item in items:
+        if item.operator in ("In", "NotIn"):
+            strays = [(v, home) for v in item.values if (home := _home(v, item.key, context))]
+            if strays:
+                yield _finding(item, strays, items)
+
+
+def _home(value: Value, key: str, context: Context) -> str | None:
+    return home_of(value.text, key, context.catalog) if isinstance(value.text, str) else None
+
+
+def _finding(item: Asked, strays: list[tuple[Value, str]], items: list[Asked]) -> Finding:
+    homes = {home for _, home in strays}
+    home = strays[0][1]
+    wholly = item.known and len(strays) == len(item.values) and len(homes) == 1
+    other = next((each for each in items if each.key == home), None)
+    edits: list[Edit] = []
+    hint = None
+    if not wholly:
+        hint = f"give `{home}` a requirement of its own, or take these values out"
+    elif other is not None:
+        hint = f"there is a requirement on `{home}` already: put the values there, or remove them here"
+    else:
+        edits = _moved(item, home)
+    return Finding(
+        at=strays[0][0].node,
+        message=_message(item, [str(value.text) for value, _ in strays], home, len(homes) == 1),
+        severity="error" if wholly and item.operator == "In" else "warning",
+        edits=edits,
+        safety="safe" if item.operator == "In" else "unsafe",
+        also=[Also(other.key_node, f"the requirement on `{name_of(home)}`")] if other is not None else (),
+        covers=[value.node for value, _ in strays],
+        hint=hint,
+    )
+
+
+def _message(item: Asked, texts: list[str], home: str, one: bool) -> str:
+    first = short(texts[0], 20)
+    more = f" and {len(texts) - 1} more" if len(texts) > 1 and one else ""
+    verb = "are values" if more else "is a value"
+    said = f"`{first}`{more} {verb} of {name_of(home)}"
+    return first_fitting(f"{said}, not of {name_of(item.key)}", said)
+
+
+def _moved(item: Asked, home: str) -> list[Edit]:
+    try:
+        return set_key(item.key_node, home) if item.is_label else set_value(item.key_node, home)
+    except NotEditable:
+        return []

@@ -1,0 +1,572 @@
+"""Keys and values of requirements: what the examples on the rules' pages leave out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pytest
+
+from nodelint.engine import Fixed, Report, Result, Selection, Target, fix
+from nodelint.manifest import NodePool, objects
+from nodelint.rule import Rule
+from nodelint.source import Source
+from nodelint.versions import NEWEST, target
+
+Check = Callable[..., Report]
+Fix = Callable[..., Fixed]
+
+RULES = [
+    "flex-preference",
+    "no-instance-type",
+    "too-few-values",
+    "unknown-label",
+    "unknown-value",
+    "value-of-another-key",
+    "wildcard-value",
+]
+FAMILY = "karpenter.k8s.aws/instance-family"
+CATEGORY = "karpenter.k8s.aws/instance-category"
+FLEX = "karpenter.k8s.aws/instance-capability-flex"
+TYPE = "node.kubernetes.io/instance-type"
+ARCH = "kubernetes.io/arch"
+CAPACITY = "karpenter.sh/capacity-type"
+ZONE = "topology.kubernetes.io/zone"
+
+
+def pool(*requirements: str, name: str = "default", spec: str = "", labels: str = "{}") -> str:
+    """A NodePool with requirements such as `key In [a, b]`; `spec` are further lines of its spec."""
+    lines = []
+    for each in requirements:
+        key, operator, *values = each.split(" ", 2)
+        field = f", values: {values[0]}" if values else ""
+        lines.append(f"        - {{key: {key}, operator: {operator}{field}}}\n")
+    return f"""apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: {name}
+spec:
+{spec}  template:
+    metadata: {{labels: {labels}}}
+    spec:
+      nodeClassRef: {{group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}}
+      requirements:
+{"".join(lines)}"""
+
+
+@pytest.fixture
+def repair(rules: dict[str, Rule]) -> Fix:
+    def run(*texts: str, select: str | None = None, karpenter: str | None = None, unsafe: bool = False) -> Fixed:
+        sources = [Source.from_text(f"{n}.yaml", text) for n, text in enumerate(texts)]
+        chosen = Selection(frozenset([select] if select else RULES))
+        return fix(sources, Target(target(karpenter) if karpenter else NEWEST), rules, chosen, unsafe=unsafe)
+
+    return run
+
+
+def said(report: Report) -> list[tuple[str, str]]:
+    return [(r.rule.name, r.severity) for r in report.results]
+
+
+def only(report: Report) -> Result:
+    assert len(report.results) == 1, [(r.rule.name, r.finding.message) for r in report.results]
+    return report.results[0]
+
+
+def requirements(text: str) -> list[list[tuple[str, str, list[str]]]]:
+    """Key, operator and values of each requirement of each NodePool of a text."""
+    return [
+        [(str(line.key), str(line.operator), list(line.texts)) for line in each.requirements]
+        for each in objects(Source.from_text("a.yaml", text))
+        if isinstance(each, NodePool)
+    ]
+
+
+# -- wildcard-value
+
+
+@pytest.mark.parametrize(
+    ("requirement", "meant"),
+    [
+        (f'{FAMILY} In ["*"]', (FAMILY, "Exists", [])),
+        (f'{ZONE} In ["*"]', (ZONE, "Exists", [])),
+        (f'{ZONE} In [us-east-1a, "*"]', (ZONE, "Exists", [])),
+        ('example.com/team In ["*"]', ("example.com/team", "Exists", [])),
+        (f'{FAMILY} Exists ["*"]', (FAMILY, "Exists", [])),
+        (f'{CAPACITY} In ["on-*"]', (CAPACITY, "In", ["on-demand"])),
+        (f'{CAPACITY} In [spot, "*"]', (CAPACITY, "In", ["on-demand", "reserved", "spot"])),
+        (f'{TYPE} In ["c7i.?xlarge"]', (TYPE, "In", ["c7i.2xlarge", "c7i.4xlarge", "c7i.8xlarge"])),
+        (f'{FAMILY} NotIn ["t?"]', (FAMILY, "NotIn", ["t1", "t2", "t3"])),
+        (f'{FAMILY} In ["t4*", m5]', (FAMILY, "In", ["t4g", "m5"])),
+        (f'{CATEGORY} In ["[ac]"]', (CATEGORY, "In", ["c"])),
+        ('karpenter.k8s.aws/instance-size In ["metal-*"]', None),
+    ],
+)
+def test_a_pattern_becomes_what_it_stands_for(
+    repair: Fix, requirement: str, meant: tuple[str, str, list[str]] | None
+) -> None:
+    beside = () if "t4" in requirement else (f"{ARCH} In [amd64]",)
+    done = repair(pool(requirement, *beside), select="wildcard-value")
+    line = requirements(done.sources[0].text)[0][0]
+    assert not done.report.results
+    if meant is not None:
+        assert line == meant
+    else:
+        assert "metal-24xl" in line[2]
+
+
+@pytest.mark.parametrize(
+    "requirement",
+    [
+        f'{FAMILY} NotIn ["*"]',
+        f'{FAMILY} In ["zz*"]',
+        f'{FAMILY} In [m5, "zz*"]',
+        f'{ZONE} In ["us-east-1*"]',
+        'example.com/team In ["web-*"]',
+        f'{FAMILY} In ["c7*", "${{MORE}}"]',
+    ],
+)
+def test_a_pattern_that_stands_for_nothing_known_has_no_fix(check: Check, requirement: str) -> None:
+    result = only(check(pool(requirement), select=["wildcard-value"]))
+    assert not result.fixable
+    assert result.severity == "error"
+
+
+def test_a_pattern_keeps_to_the_other_requirements_and_their_patterns(repair: Fix) -> None:
+    text = pool(f'{FAMILY} In ["c7*", "m7*"]', f'{TYPE} In ["*.metal-24xl"]', f"{ARCH} In [amd64]")
+    done = repair(text, select="wildcard-value")
+    family, kind, _ = requirements(done.sources[0].text)[0]
+    assert family[2] == ["c7i", "m7i"]
+    assert set(kind[2]) >= {"c7i.metal-24xl", "m7i.metal-24xl"}
+    assert not done.report.results
+
+
+def test_several_patterns_of_a_list_are_one_finding(check: Check) -> None:
+    result = only(check(pool(f'{FAMILY} In ["c7*", "m7*", r7i]')))
+    assert result.span.start < result.finding.also[0].span.start
+    assert "c7*" in result.finding.message
+
+
+def test_a_bound_is_left_to_the_schema(check: Check) -> None:
+    report = check(pool('karpenter.k8s.aws/instance-cpu Gt ["*"]'), select=["wildcard-value"])
+    assert not report.results
+
+
+def test_the_list_keeps_its_style(repair: Fix) -> None:
+    block = pool(f"{ARCH} In [amd64]").replace(
+        "        - {key",
+        f"        - key: {FAMILY}\n          operator: In\n          values:\n"
+        "            - 'c7i' # the usual\n            - 'm7*'\n        - {key",
+    )
+    for text in (block, block.replace("\n", "\r\n"), "\ufeff" + block):
+        done = repair(text).sources[0].text
+        assert done.replace("\r\n", "\n").removeprefix("\ufeff") == block.replace(
+            "            - 'm7*'\n",
+            "            - 'm7a'\n            - 'm7i'\n            - 'm7i-flex'\n",
+        )
+        assert done.count("\r") == (done.count("\n") if "\r" in text else 0)
+        assert done.startswith("\ufeff") == text.startswith("\ufeff")
+
+
+def test_json_is_fixed_in_its_own_form(repair: Fix) -> None:
+    obj = {
+        "apiVersion": "karpenter.sh/v1",
+        "kind": "NodePool",
+        "metadata": {"name": "a"},
+        "spec": {"template": {"spec": {"requirements": [{"key": FAMILY, "operator": "In", "values": ["*"]}]}}},
+    }
+    for indent in (None, 2, 4):
+        done = repair(json.dumps(obj, indent=indent)).sources[0].text
+        line = json.loads(done)["spec"]["template"]["spec"]["requirements"]
+        assert line == [{"key": FAMILY, "operator": "Exists"}]
+        assert done == json.dumps(json.loads(done), indent=indent)
+
+
+# -- flex-preference
+
+
+STORY = pool(
+    f'{FAMILY} In ["c7i-flex", "*"]',
+    f"{ARCH} In [amd64]",
+    labels="{team: web}",
+    spec="""  disruption:
+    consolidateAfter: 5m
+  limits: {cpu: 100}
+""",
+)
+
+
+def test_flex_and_everything_are_told_apart_by_the_label_from_1_7_0_on(repair: Fix) -> None:
+    done = repair(STORY, karpenter="1.7.0")
+    rest, flex = requirements(done.sources[0].text)
+    assert rest == [(FLEX, "In", ["false"]), (ARCH, "In", ["amd64"])]
+    assert flex == [(FAMILY, "In", ["c7i-flex"]), (FLEX, "In", ["true"]), (ARCH, "In", ["amd64"])]
+    assert not done.report.results
+
+
+def test_flex_and_everything_are_told_apart_by_name_before_1_7_0(repair: Fix) -> None:
+    done = repair(STORY, karpenter="1.6.8")
+    rest, flex = requirements(done.sources[0].text)
+    assert rest == [(FAMILY, "NotIn", ["c7i-flex"]), (ARCH, "In", ["amd64"])]
+    assert flex == [(FAMILY, "In", ["c7i-flex"]), (ARCH, "In", ["amd64"])]
+    assert not done.report.results
+
+
+def test_both_pools_are_alike_but_for_name_weight_and_requirements(repair: Fix) -> None:
+    first, second = (d.root.plain() for d in repair(STORY).sources[0].documents if d.root)  # type: ignore[misc]
+    assert (first["metadata"]["name"], second["metadata"]["name"]) == ("default", "default-flex")
+    assert second["spec"].pop("weight") == 10
+    for each in (first, second):
+        del each["metadata"]["name"], each["spec"]["template"]["spec"]["requirements"]
+    assert first == second
+
+
+@pytest.mark.parametrize(
+    ("weight", "rest", "flex"), [(None, None, 10), (1, 1, 11), (90, 90, 100), (95, 95, 100), (100, 90, 100)]
+)
+def test_the_flex_pool_is_the_heavier_one(repair: Fix, weight: int | None, rest: int | None, flex: int) -> None:
+    spec = f"  weight: {weight}\n" if weight else ""
+    done = repair(pool(f'{FAMILY} In ["c7i-flex", "*"]', spec=spec))
+    pools = [each for each in objects(done.sources[0]) if isinstance(each, NodePool)]
+    assert [each.weight for each in pools] == [rest, flex]
+
+
+def test_a_name_that_is_taken_is_not_taken_again(repair: Fix) -> None:
+    text = pool(f'{FAMILY} In ["c7i-flex", "*"]')
+    done = repair(text, pool(name="default-flex"))
+    names = [each.name for each in objects(done.sources[0])]
+    assert names == ["default", "default-flex-2"]
+
+
+def test_lists_without_a_star_are_a_warning_and_the_fix_is_unsafe(check: Check, repair: Fix) -> None:
+    text = pool(f"{FAMILY} In [c7i-flex, m7i-flex, c7i, m6i]")
+    result = only(check(text))
+    assert (result.rule.name, result.severity, result.safety) == ("flex-preference", "warning", "unsafe")
+    assert repair(text).sources[0].text == text
+    done = repair(text, unsafe=True)
+    rest, flex = requirements(done.sources[0].text)
+    assert rest == [(FAMILY, "In", ["c7i", "m6i"]), (FLEX, "In", ["false"])]
+    assert flex == [(FAMILY, "In", ["c7i-flex", "m7i-flex"]), (FLEX, "In", ["true"])]
+    assert not done.report.results
+
+
+@pytest.mark.parametrize("release", ["1.6.8", "1.7.0"])
+def test_flex_families_can_be_meant_by_a_pattern_too(repair: Fix, release: str) -> None:
+    done = repair(pool(f'{FAMILY} In ["c*-flex", "*"]'), karpenter=release)
+    rest, flex = requirements(done.sources[0].text)
+    assert flex[0] == (FAMILY, "In", ["c7i-flex", "c8i-flex"])
+    if release == "1.7.0":
+        assert rest == [(FLEX, "In", ["false"])]
+    else:
+        assert rest == [(FAMILY, "NotIn", ["c7i-flex", "c8i-flex"])]
+    assert not done.report.results
+
+
+def test_the_wildcard_can_be_written_out_instead(check: Check, repair: Fix) -> None:
+    assert said(check(STORY, select=RULES)) == [("flex-preference", "error"), ("wildcard-value", "error")]
+    done = repair(STORY, select="wildcard-value")
+    families = requirements(done.sources[0].text)[0][0][2]
+    assert {"c7i-flex", "m5", "c7a"} <= set(families)
+    assert "c7g" not in families
+    assert families[0] != "c7i-flex"
+    assert said(check(done.sources[0].text, select=RULES)) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pool(f"{FAMILY} In [c7i-flex, m7i-flex]"),
+        pool(f"{FAMILY} In [c7i, c7i-flex, m7i]"),
+        pool(f"{FAMILY} In [c7i-flex, c7i, m7i-flex]"),
+        pool(f"{FAMILY} NotIn [c7i-flex, c7i]"),
+        pool(f"{FAMILY} In [c7i, m7i]"),
+        pool(f'{FAMILY} In [c7i-flex, "${{MORE}}"]'),
+        pool("example.com/family In [c7i-flex, c7i]"),
+    ],
+)
+def test_an_order_that_means_nothing_is_no_preference(check: Check, text: str) -> None:
+    assert not check(text, select=["flex-preference"]).results
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pool(f"{FAMILY} In [c7i-flex, c7i]", spec="  replicas: 2\n"),
+        pool(f"{FAMILY} In [c7i-flex, c7i]", spec='  weight: "${WEIGHT}"\n'),
+        pool(f"{FAMILY} In [c7i-flex, c7i]", name='"${NAME}"'),
+        pool(f"{FAMILY} In [c7i-flex, c7i]", f"{FLEX} Exists"),
+        pool(f"{FAMILY} In [c7i-flex, c7i]", labels=f'{{{FLEX}: "true"}}'),
+        pool(f"{FAMILY} In [c7i-flex, c7i]").replace("c7i]}", "c7i], minValues: 2}"),
+        pool(f'{FAMILY} In [c7i-flex, "m7*"]'),
+    ],
+)
+def test_no_two_pools_where_they_cannot_be_made(check: Check, text: str) -> None:
+    result = only(check(text, select=["flex-preference"]))
+    assert not result.fixable
+    assert "two NodePools" in (result.finding.hint or "")
+
+
+def test_a_pool_in_a_list_gets_its_twin_there(repair: Fix) -> None:
+    indented = "".join(f"  {line}" for line in STORY.splitlines(keepends=True))
+    text = "apiVersion: v1\nkind: List\nitems:\n- " + indented.removeprefix("  ")
+    root = repair(text).sources[0].documents[0].root
+    assert root is not None
+    assert [item.at("metadata", "name").value for item in root.get("items").items] == [  # type: ignore[union-attr]
+        "default",
+        "default-flex",
+    ]
+
+
+def test_comments_and_line_breaks_of_both_pools_are_the_originals(repair: Fix) -> None:
+    text = STORY.replace("operator: In", "operator: In", 1).replace("kind: NodePool", "kind: NodePool # mine")
+    text = text.replace("\n", "\r\n")
+    done = repair(text).sources[0].text
+    assert done.count("kind: NodePool # mine\r\n") == 2
+    assert done.count("\n") == done.count("\r\n")
+    assert done.count("---\r\n") == 1
+    kept = [line for line in text.splitlines() if "c7i-flex" not in line]
+    assert [line for line in done.splitlines() if line in kept][: len(kept)] == kept
+
+
+# -- unknown-value and value-of-another-key
+
+
+def test_a_dead_value_is_a_warning_and_a_dead_line_an_error(check: Check) -> None:
+    assert said(check(pool(f"{FAMILY} In [c7i, c7id]"))) == [("unknown-value", "warning")]
+    assert said(check(pool(f"{FAMILY} In [c7id]"))) == [("unknown-value", "error")]
+    assert said(check(pool(f'{FAMILY} In [c7id, "${{X}}"]'))) == [("unknown-value", "warning")]
+    assert said(check(pool(f"{FAMILY} NotIn [c7id]"))) == [("unknown-value", "warning")]
+
+
+def test_the_day_of_the_catalogue_is_told(check: Check) -> None:
+    message = only(check(pool(f"{TYPE} In [m5.large, m99.large]"))).finding.message
+    assert message.startswith("no instance type of 20")
+    assert "`m99.large`" in message
+
+
+@pytest.mark.parametrize(
+    ("requirement", "meant"),
+    [
+        (f"{CAPACITY} In [on_demand]", [CAPACITY, "In", ["on-demand"]]),
+        (f"{CAPACITY} In [on_demand, on-demand]", [CAPACITY, "In", ["on-demand"]]),
+        (f"{CAPACITY} In [Spot, ondemand]", [CAPACITY, "In", ["spot", "on-demand"]]),
+        ("kubernetes.io/os In [Linux]", ["kubernetes.io/os", "In", ["linux"]]),
+        ("beta.kubernetes.io/arch In [x86_64]", ["beta.kubernetes.io/arch", "In", ["amd64"]]),
+        (f"{ZONE} In [us-east-1A]", [ZONE, "In", ["us-east-1a"]]),
+        (f"{CATEGORY} In [m5, c5]", [FAMILY, "In", ["m5", "c5"]]),
+        (f"{FAMILY} In [m5.large]", [TYPE, "In", ["m5.large"]]),
+        (f"{ZONE} In [use1-az1]", ["topology.k8s.aws/zone-id", "In", ["use1-az1"]]),
+    ],
+)
+def test_a_dead_line_is_mended_safely(repair: Fix, requirement: str, meant: list[object]) -> None:
+    done = repair(pool(requirement))
+    assert [list(line) for line in requirements(done.sources[0].text)[0]] == [meant]
+    assert not done.report.results
+
+
+def test_an_exclusion_that_begins_to_exclude_is_unsafe(check: Check, repair: Fix) -> None:
+    for text in (pool(f"{CAPACITY} NotIn [Spot]"), pool(f"{TYPE} NotIn [nano]")):
+        result = only(check(text))
+        assert (result.severity, result.safety, result.fixable) == ("warning", "unsafe", True)
+        assert repair(text).sources[0].text == text
+    twice = only(check(pool(f"{CAPACITY} NotIn [Spot, spot]")))
+    assert twice.safety == "safe"
+
+
+def test_values_of_another_key_stay_where_that_key_is_asked_already(check: Check) -> None:
+    result = only(check(pool(f"{CATEGORY} In [m5]", f"{FAMILY} In [c5, m5]")))
+    assert result.rule.name == "value-of-another-key"
+    assert result.severity == "error"
+    assert not result.fixable
+    assert FAMILY in (result.finding.hint or "")
+
+
+def test_some_values_of_another_key_are_a_warning(check: Check) -> None:
+    result = only(check(pool(f"{CATEGORY} In [c, m5]")))
+    assert (result.rule.name, result.severity, result.fixable) == ("value-of-another-key", "warning", False)
+
+
+def test_labels_of_the_template_count(check: Check, repair: Fix) -> None:
+    text = pool(labels=f"{{{ARCH}: x86_64}}")
+    result = only(check(text, select=RULES))
+    assert (result.rule.name, result.severity) == ("unknown-value", "error")
+    assert repair(text).sources[0].text == text.replace("x86_64", "amd64")
+
+
+def test_a_value_of_another_release_names_it(check: Check) -> None:
+    text = pool(f"{CAPACITY} In [reserved, spot]")
+    assert not check(text, karpenter="1.3.0").results
+    result = only(check(text, karpenter="1.2.2"))
+    assert "1.3.0" in (result.finding.hint or "")
+
+
+def test_memory_in_gibibytes_is_told(check: Check) -> None:
+    result = only(check(pool('karpenter.k8s.aws/instance-memory In ["16"]')))
+    assert "`16384`" in result.finding.message
+    assert "MiB" in (result.finding.hint or "")
+
+
+# -- unknown-label
+
+
+def test_a_key_that_is_refused_is_mended_safely(check: Check, repair: Fix) -> None:
+    text = pool("karpenter.k8s.aws/instance-famly In [m5]")
+    result = only(check(text))
+    assert (result.rule.name, result.severity, result.safety) == ("unknown-label", "error", "safe")
+    assert requirements(repair(text).sources[0].text) == [[(FAMILY, "In", ["m5"])]]
+
+
+def test_a_key_that_is_taken_for_ones_own_is_mended_on_demand(check: Check, repair: Fix) -> None:
+    text = pool("node.kubernetes.io/instance-category In [m]")
+    assert only(check(text)).safety == "unsafe"
+    assert repair(text).sources[0].text == text
+    assert requirements(repair(text, unsafe=True).sources[0].text) == [[(CATEGORY, "In", ["m"])]]
+    # refused until 1.8, which held all of kubernetes.io but node.kubernetes.io to its own labels
+    refused = pool("kubernetes.io/instance-type In [m5.large]")
+    assert only(check(refused, karpenter="1.8.0")).safety == "safe"
+    assert only(check(refused, karpenter="1.9.0")).safety == "unsafe"
+
+
+def test_a_label_beside_the_requirement_it_resembles_is_meant(check: Check) -> None:
+    labels = "{node.kubernetes.io/instance-category: m}"
+    assert not check(pool(f"{CATEGORY} In [m]", labels=labels)).results
+    assert said(check(pool(labels=labels), select=RULES)) == [("unknown-label", "warning")]
+
+
+def test_the_key_is_not_written_twice(check: Check) -> None:
+    result = only(check(pool("instance-family In [m5]", f"{FAMILY} In [m5, c5]")))
+    assert result.rule.name == "unknown-label"
+    assert not result.fixable
+    assert result.finding.also
+
+
+# -- no-instance-type
+
+
+def test_the_two_that_clash_are_named(check: Check) -> None:
+    text = pool(f"{CAPACITY} In [spot]", f"{ARCH} In [amd64]", f"{FAMILY} In [m7g]")
+    result = only(check(text))
+    assert result.rule.name == "no-instance-type"
+    assert text[result.span.start : result.span.end] == FAMILY
+    (also,) = result.finding.also
+    assert text[also.span.start : also.span.end] == ARCH
+
+
+def test_the_smallest_set_is_named_where_no_two_clash(check: Check) -> None:
+    text = pool(
+        f"{CATEGORY} In [c, m]",
+        "karpenter.k8s.aws/instance-generation In ['7', '8']",
+        f"{ARCH} In [amd64]",
+        f"{FAMILY} In [m6i, c7g]",
+        "kubernetes.io/os In [linux]",
+    )
+    result = only(check(text))
+    assert len(result.finding.also) == 2
+    assert "2 others" in result.finding.message
+
+
+def test_a_bound_that_nothing_meets_is_named(check: Check) -> None:
+    result = only(check(pool('karpenter.k8s.aws/instance-cpu Gt ["5000"]')))
+    assert "`instance-cpu Gt 5000`" in result.finding.message
+
+
+def test_labels_clash_with_requirements(check: Check) -> None:
+    result = only(check(pool(f"{FAMILY} In [m7g]", labels=f"{{{ARCH}: amd64}}")))
+    assert result.rule.name == "no-instance-type"
+
+
+def test_a_cause_that_another_rule_explains_is_said_once(check: Check) -> None:
+    for text, rule in (
+        (pool(f"{FAMILY} In [c7id]"), "unknown-value"),
+        (pool(f"{CATEGORY} In [m5]"), "value-of-another-key"),
+        (pool(f'{FAMILY} In ["c7*"]'), "wildcard-value"),
+        (pool(f'{FAMILY} In [c7g, "m7*"]', f"{ARCH} In [amd64]"), "wildcard-value"),
+    ):
+        assert only(check(text)).rule.name == rule
+
+
+def test_a_clash_is_told_beside_a_dead_value(check: Check) -> None:
+    report = check(pool(f"{ARCH} In [amd64]", f"{FAMILY} In [c7g, c7id]"))
+    assert said(report) == [("no-instance-type", "error"), ("unknown-value", "warning")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pool(),
+        pool(f"{FAMILY} Exists", "example.com/team In [web]", f"{ZONE} In [us-east-1a]"),
+        pool(f"{ARCH} In [amd64]", f'{FAMILY} In ["${{FAMILY}}"]'),
+        pool(f"{ARCH} In [amd64]", f'{ARCH} In ["${{ARCH}}"]'),
+        pool(f"{CATEGORY} In [c, m, r]", "karpenter.k8s.aws/instance-generation Gt ['2']"),
+        pool(f"{ARCH} In [amd64, arm64]", f"{CAPACITY} In [spot, on-demand]", "kubernetes.io/os In [linux]"),
+        pool('"${KEY}" In [x]', "team Exists", "example.com/instance-family In [blue]"),
+    ],
+)
+def test_sound_pools_are_left_in_peace(check: Check, text: str) -> None:
+    assert not check(text, select=RULES).results
+
+
+def test_a_placeholder_for_the_whole_list_is_unknown(check: Check) -> None:
+    for key in (ZONE, FAMILY):
+        text = pool(f"{ARCH} In [amd64]", f"{key} In ${{VALUES}}")
+        assert not check(text, select=RULES).results
+
+
+def test_a_template_with_two_ways_is_not_judged_as_one(check: Check) -> None:
+    lines = pool(f"{ARCH} In [amd64]", f"{ARCH} In [arm64]", f"{FAMILY} In [m7g]").splitlines(keepends=True)
+    at = next(i for i, line in enumerate(lines) if ARCH in line)
+    code = ["{{- if .arm }}\n", lines[at], "{{- else }}\n", lines[at + 1], "{{- end }}\n"]
+    report = check("".join([*lines[:at], *code, *lines[at + 2 :]]), select=RULES)
+    assert not report.results
+    assert {skip.rule for skip in report.skipped} == {"no-instance-type"}
+
+
+# -- too-few-values
+
+
+def test_min_values_are_held_against_the_types_left(check: Check) -> None:
+    def text(least: int) -> str:
+        return pool(f"{FAMILY} In [c7g, c7i, m7i]", f"{ARCH} In [amd64]").replace(
+            "m7i]}", f"m7i], minValues: {least}}}"
+        )
+
+    assert not check(text(2)).results
+    result = only(check(text(3)))
+    assert result.rule.name == "too-few-values"
+    assert "`3`" in result.finding.message
+
+
+def test_min_values_of_zones_are_not_judged(check: Check) -> None:
+    text = pool(f"{ZONE} Exists").replace("Exists}", "Exists, minValues: 3}")
+    assert not check(text).results
+
+
+def test_min_values_beyond_the_list_are_said_once(check: Check) -> None:
+    text = pool(f"{FAMILY} In [c7i, m7i]").replace("m7i]}", "m7i], minValues: 3}")
+    assert [r.rule.name for r in check(text).results] != ["too-few-values"]
+    assert len(check(text).results) == 1
+
+
+# -- the command
+
+
+def test_the_fix_is_written_and_the_file_is_clean_after(
+    nodelint: Callable[..., CompletedProcess[str]], tmp_path: Path
+) -> None:
+    file = tmp_path / "pool.yaml"
+    file.write_text(STORY)
+    diff = nodelint("check", "--fix", "--diff", "pool.yaml").stdout
+    assert file.read_text() == STORY
+    taken = [line for line in diff.splitlines() if line.startswith("-") and not line.startswith("---")]
+    assert len(taken) <= 1
+    before = nodelint("check", "pool.yaml")
+    assert before.returncode == 1
+    assert "flex-preference" in before.stdout
+    assert "wildcard-value" in before.stdout
+    assert nodelint("check", "--fix", "pool.yaml").returncode == 0
+    assert "name: default-flex" in file.read_text()
+    again = file.read_text()
+    assert nodelint("check", "--fix", "pool.yaml").returncode == 0
+    assert file.read_text() == again
