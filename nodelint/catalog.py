@@ -58,9 +58,7 @@ class Catalog:
 
     __slots__ = ("_columns", "_index", "_names", "_snapshot", "_values", "_version", "_windows_build")
 
-    def __init__(
-        self, snapshot: Snapshot, version: Version = NEWEST, windows_build: str | None = None
-    ) -> None:
+    def __init__(self, snapshot: Snapshot, version: Version = NEWEST, windows_build: str | None = None) -> None:
         self._snapshot = snapshot
         self._version = version
         self._windows_build = windows_build

@@ -10,6 +10,7 @@ import gc
 import os
 import sys
 from collections.abc import Callable, Sequence
+from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
@@ -102,8 +103,13 @@ def check(paths: Sequence[str], fixing: bool, unsafe_fixes: bool, diff: bool, fo
     """
     settings = _settings(flags)
     found = _discover(paths or (".",), settings)
+    writing = (fixing or unsafe_fixes) and not diff
+    # Standard output then carries what standard input brought, fixed.
+    to_stderr = writing and "-" in paths
     if not found.sources:
-        _finish(_nothing(found, form, settings), found, settings, None)
+        if to_stderr:
+            _write(found, None)
+        _nothing(found, form, settings, to_stderr)
     from nodelint import engine, rule
     from nodelint.manifest import objects
 
@@ -120,12 +126,14 @@ def check(paths: Sequence[str], fixing: bool, unsafe_fixes: bool, diff: bool, fo
             _print_diff(found.sources, fixed)
             _finish(report, found, settings, None)
         applied, refused, report = fixed.applied, fixed.refused, fixed.report
-        _write(found, fixed)
+        left = _write(found, fixed)
+        if left:
+            applied = [r for r in applied if r.span.source.path not in left]
+            sources = [o if o.path in left else n for o, n in zip(found.sources, fixed.sources, strict=True)]
+            report = engine.lint(sources, target, rules, selection, beside)
     else:
         report = engine.lint(found.sources, target, rules, selection, beside)
-    # Standard output then carries the fixed manifest.
-    to_stderr = bool(applied or fixing or unsafe_fixes) and "-" in paths
-    _finish(report, found, settings, form, applied, refused, fixing or unsafe_fixes, to_stderr)
+    _finish(report, found, settings, form, applied, refused, writing, to_stderr)
 
 
 @cli.command()
@@ -160,9 +168,7 @@ def explain(paths: Sequence[str], nodepool: str | None, form: str, **flags: Any)
 
     resolutions = [context.resolution(pool) for pool in pools]
     if form == "json":
-        import json
-
-        click.echo(json.dumps(report.explain_json(resolutions), indent=2))
+        _echo_json(report.explain_json(resolutions))
     elif not pools:
         files = f"{found.files:,} file{'' if found.files == 1 else 's'}"
         click.echo(f"Nothing to explain: no NodePool in {files} that Karpenter {settings.karpenter} serves.")
@@ -205,6 +211,11 @@ def _settings(flags: dict[str, Any]) -> Settings:
         if path is None:
             path = config.find(os.getcwd())
             path = path and os.path.relpath(path)
+    except FileNotFoundError:
+        _stop("the working folder is no longer there")
+    except config.ConfigError as error:
+        _stop(str(error))
+    try:
         return config.load(path, {key.replace("_", "-"): value for key, value in flags.items()})
     except config.ConfigError as error:
         _stop(str(error))
@@ -213,7 +224,7 @@ def _settings(flags: dict[str, Any]) -> Settings:
 def _discover(paths: Sequence[str], settings: Settings) -> Discovery:
     from nodelint.discover import discover
 
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():
         return discover(paths, settings.exclude)
 
     def tell(count: int) -> None:
@@ -271,24 +282,22 @@ def _target(settings: Settings) -> Target:
     except (OSError, ValueError) as error:
         _stop(f"--crds {settings.crds}: {error}")
     for rule in schemas.skipped:
-        click.echo(f"nodelint: --crds {settings.crds}: a validation rule is left out: {rule}", err=True)
+        _say(f"--crds {settings.crds}: a validation rule is left out: {rule}")
     return Target(settings.karpenter, settings.kubernetes, schemas)
 
 
-def _nothing(found: Discovery, form: str, settings: Settings) -> NoReturn:
+def _nothing(found: Discovery, form: str, settings: Settings, to_stderr: bool) -> NoReturn:
     """End a run that met nothing of Karpenter's, without loading what judges it."""
     _unreadable(found)
     if form == "json":
-        import json
-
         from nodelint.engine import Report, Target
         from nodelint.report.json import check_json
 
         report = Report((), (), (), Target(settings.karpenter, settings.kubernetes))
-        click.echo(json.dumps(check_json(report, found.files, None, found.unreadable), indent=2))
+        _echo_json(check_json(report, found.files, None, found.unreadable), to_stderr)
     else:
         files = f"{found.files:,} file{'' if found.files == 1 else 's'}"
-        click.echo(f"Nothing to check: no NodePool or EC2NodeClass in {files}.")
+        click.echo(f"Nothing to check: no NodePool or EC2NodeClass in {files}.", err=to_stderr)
     sys.exit(UNUSABLE if found.unreadable else CLEAN)
 
 
@@ -305,12 +314,10 @@ def _finish(
     """Print a report in a format (None: not at all) and end with the exit code that it asks for."""
     facts = _facts(report, settings)
     if form == "json":
-        import json
-
         from nodelint.report.json import check_json
 
         result = check_json(report, found.files, facts, found.unreadable, applied, refused)
-        click.echo(json.dumps(result, indent=2, ensure_ascii=False), err=to_stderr)
+        _echo_json(result, to_stderr)
     elif form == "text":
         from nodelint.report.text import finding_text, summary_text
 
@@ -322,7 +329,7 @@ def _finish(
         )
     _unreadable(found)
     for fault in report.faults:
-        click.echo(f"nodelint: a fault of ours, please report it: {fault}", err=True)
+        _say(f"a fault of ours, please report it: {fault}")
     if report.faults:
         sys.exit(FAULT)
     if found.unreadable:
@@ -348,8 +355,8 @@ def _print_diff(sources: Sequence[Source], fixed: Fixed) -> None:
         if old.text == new.text:
             continue
         lines = unified_diff(
-            old.text.splitlines(keepends=True),
-            new.text.splitlines(keepends=True),
+            _lines(old.text),
+            _lines(new.text),
             f"a/{old.path.lstrip('/')}",
             f"b/{new.path.lstrip('/')}",
         )
@@ -359,15 +366,30 @@ def _print_diff(sources: Sequence[Source], fixed: Fixed) -> None:
     click.echo(f"Would fix {count} finding{'' if count == 1 else 's'}.", err=True)
 
 
-def _write(found: Discovery, fixed: Fixed) -> None:
-    for old, new in zip(list(found.sources), fixed.sources, strict=True):
+def _lines(text: str) -> list[str]:
+    """The lines with their breaks, as git and patch count them: splitlines() breaks at six more characters."""
+    from io import StringIO
+
+    return list(StringIO(text, newline="\n"))
+
+
+def _write(found: Discovery, fixed: Fixed | None) -> set[str]:
+    """Write what has changed; the paths that could not be written, whose files are as they were."""
+    stdin, left = found.stdin, set()
+    for old, new in zip(list(found.sources), fixed.sources if fixed else (), strict=True):
+        if old.text == new.text:
+            continue
         if new.path == "-":
-            click.echo(new.text, nl=False)
-        elif old.text != new.text:
-            try:
-                _replace(new.path, new.text.encode())
-            except OSError as error:
-                found.unreadable.append((new.path, f"not written: {(error.strerror or str(error)).lower()}"))
+            stdin = new.text.encode()
+            continue
+        try:
+            _replace(new.path, new.text.encode())
+        except OSError as error:
+            left.add(new.path)
+            found.unreadable.append((new.path, f"not written: {(error.strerror or str(error)).lower()}"))
+    if stdin is not None:
+        click.echo(stdin, nl=False)
+    return left
 
 
 def _replace(path: str, data: bytes) -> None:
@@ -392,7 +414,25 @@ def _replace(path: str, data: bytes) -> None:
 
 def _unreadable(found: Discovery) -> None:
     for path, reason in found.unreadable:
-        click.echo(f"nodelint: {path}: {reason}", err=True)
+        _say(f"{path}: {reason}")
+
+
+def _say(message: str) -> None:
+    """A line on standard error; a file's name can neither break it nor steer the terminal."""
+    from nodelint.report.text import printable
+
+    click.echo(f"nodelint: {printable(message)}", err=True)
+
+
+def _echo_json(value: object, err: bool = False) -> None:
+    import json
+
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    try:
+        text.encode((sys.stderr if err else sys.stdout).encoding)
+    except (AttributeError, UnicodeEncodeError):  # a path that is no UTF-8, or a terminal that is none
+        text = json.dumps(value, indent=2)
+    click.echo(text, err=err)
 
 
 def _near(name: str, known: Sequence[str] | dict[str, Any]) -> str:
@@ -403,7 +443,7 @@ def _near(name: str, known: Sequence[str] | dict[str, Any]) -> str:
 
 
 def _stop(message: str) -> NoReturn:
-    click.echo(f"nodelint: {message}", err=True)
+    _say(message)
     sys.exit(UNUSABLE)
 
 
@@ -411,8 +451,13 @@ def main() -> None:
     """The console script: run the command; a fault of our own ends with code 3 and says how to report it."""
     # A run ends in a moment and leaves few cycles: looking for them would cost more than it frees.
     gc.set_threshold(100_000, 20, 20)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # None where it is closed
+            stream.reconfigure(errors="backslashreplace")  # for file names that are no UTF-8
     try:
         cli(prog_name="nodelint")
+    except OSError as error:  # a full disk below standard output, say: no mistake of ours
+        _stop(str(error))
     except Exception as error:
         if os.environ.get("NODELINT_DEBUG"):
             raise

@@ -147,12 +147,17 @@ def _table(path: str) -> dict[str, object] | None:
             return None  # most are the project's own, and the parser is slow to load
         import tomllib
 
-        table = tomllib.loads(data.decode()).get("tool", {}).get("nodelint")
+        tools = tomllib.loads(data.decode()).get("tool")
     except ValueError as error:  # no TOML, or no UTF-8
         raise ConfigError(f"{path}: {error}") from error
+    except RecursionError as error:
+        raise ConfigError(f"{path}: nested too deeply") from error
     except OSError as error:
         raise ConfigError(f"{path}: {(error.strerror or str(error)).lower()}") from error
-    return table if isinstance(table, dict) else None
+    table = tools.get("nodelint") if isinstance(tools, dict) else None
+    if table is not None and not isinstance(table, dict):
+        raise ConfigError(f"{path}: `tool.nodelint` has to be a table")
+    return table
 
 
 def _text(value: object, where: str) -> str:

@@ -9,9 +9,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import PurePath
-from typing import Any
+from typing import Any, NamedTuple
 
 from nodelint.edits import NotEditable
 from nodelint.finding import Edit
@@ -34,16 +33,15 @@ _PROVISIONER_MOVES: tuple[tuple[str, Path], ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Conversion:
+class Conversion(NamedTuple):
     """The edits that make an object v1, what its owner should know of them, and why there are none.
 
     The edits may reach into other sources, where kubelet settings move to a class there. `blocked`
     names the decision that only the owner can take; then there are no edits.
     """
 
-    edits: list[Edit] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    edits: Sequence[Edit] = ()
+    notes: Sequence[str] = ()
     blocked: str | None = None
 
 

@@ -18,22 +18,26 @@ _PASSED_OVER = frozenset({"node_modules", "__pycache__", "venv", "site-packages"
 _MARK = b"karpenter"
 
 # Bytes. A guard against reading a device or a dump whole, not a limit that a repository meets.
-_LARGEST = 256 << 20
+_LARGEST = 64 << 20
 
 
 class Discovery:
-    """What was found: sources that hold the word `karpenter`, and paths that could not be read, with why."""
+    """What was found: sources that hold the word `karpenter`, and paths that could not be read, with why.
+
+    `stdin` is what standard input brought, where it was asked for.
+    """
 
     def __init__(self) -> None:
         self.sources: list[Source] = []
         self.unreadable: list[tuple[str, str]] = []
         self.files = 0
+        self.stdin: bytes | None = None
 
 
 def discover(
     paths: Sequence[str],
     exclude: Sequence[str] = (),
-    stdin: Callable[[], bytes] = lambda: sys.stdin.buffer.read(),
+    stdin: Callable[[], bytes] | None = None,
     on_file: Callable[[int], None] | None = None,
 ) -> Discovery:
     """Read files, folders (with all that is below them) and `-` for standard input, each file once.
@@ -46,10 +50,17 @@ def discover(
     for path in paths:
         if path == "-":
             found.files += 1
-            _add(found, "-", stdin())
+            try:
+                found.stdin = (stdin or _stdin)()
+            except OSError as error:
+                found.unreadable.append((path, _why(error)))
+                continue
+            _add(found, "-", found.stdin)
             continue
         for file in _files(path, exclude, found):
             real = os.path.normpath(file)
+            if real == "-":
+                real = os.path.join(".", real)  # a file of that name, and not standard input
             if real in seen:
                 continue
             seen.add(real)
@@ -100,15 +111,12 @@ def _files(path: str, exclude: Sequence[str], found: Discovery) -> Iterator[str]
         if entry.is_dir(follow_symlinks=False):
             if not entry.name.startswith(".") and entry.name not in _PASSED_OVER:
                 yield from _files(entry.path, exclude, found)
-        elif entry.name.endswith(ENDINGS) and _is_file(entry):
-            yield entry.path
-
-
-def _is_file(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_file()
-    except OSError:  # a link that leads back to itself
-        return False
+        elif entry.name.endswith(ENDINGS):
+            try:
+                if entry.is_file():
+                    yield entry.path
+            except OSError as error:  # a link that leads back to itself
+                found.unreadable.append((entry.path, _why(error)))
 
 
 def _excluded(path: str, exclude: Sequence[str]) -> bool:
@@ -129,13 +137,23 @@ def _read(path: str, found: Discovery) -> bytes | None:
                 size += len(chunk)
         finally:
             os.close(handle)
-    except OSError as error:
+    except (OSError, ValueError) as error:
         found.unreadable.append((path, _why(error)))
         return None
-    if size > _LARGEST:
+    data = b"".join(chunks)
+    if size > _LARGEST and _MARK in data:
         found.unreadable.append((path, f"larger than {_LARGEST >> 20} MiB, which no manifest is"))
         return None
-    return b"".join(chunks)
+    return data
+
+
+def _stdin() -> bytes:
+    if sys.stdin is None:
+        raise OSError("standard input is closed")
+    data = sys.stdin.buffer.read(_LARGEST + 1)
+    if len(data) > _LARGEST:
+        raise OSError(f"more than {_LARGEST >> 20} MiB, which no manifest is")
+    return data
 
 
 def _add(found: Discovery, path: str, data: bytes) -> None:
@@ -144,5 +162,6 @@ def _add(found: Discovery, path: str, data: bytes) -> None:
         found.sources.append(Source.from_bytes(path, data))
 
 
-def _why(error: OSError) -> str:
-    return (error.strerror or str(error)).lower()
+def _why(error: OSError | ValueError) -> str:
+    why = getattr(error, "strerror", None) or str(error)
+    return why[:1].lower() + why[1:]

@@ -151,6 +151,12 @@ def family_title(family: str) -> str:
     return title
 
 
+def ami_family_of(family: str) -> str:
+    """The amiFamily that goes with an alias family: `AL2023` for `al2023`."""
+    field: str = _facts()["families"][family]["amiFamily"]
+    return field
+
+
 def family_example(family: str) -> str:
     """An alias of the family in a form that its releases take, such as `al2023@v20250403`."""
     example: str = _facts()["families"][family]["example"]
@@ -170,6 +176,15 @@ def alias_images(family: str, version: Version, alias_version: str = "latest") -
         if releases_match(image.get("releases", ""), version)
         and not (re.fullmatch(r"v\d{8}", alias_version) and alias_version < image.get("published", ""))
     ]
+
+
+def first_published(family: str, arch: str, variant: str) -> str | None:
+    """The alias version from which an image for an architecture and variant is published; None for all versions."""
+    for image in _facts()["families"][family]["images"]:
+        if image["arch"] == arch and variant in image["variants"] and "published" in image:
+            version: str = image["published"]
+            return version
+    return None
 
 
 def aliases_with(

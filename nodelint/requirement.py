@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from nodelint.versions import DATA, Version
 
@@ -62,8 +61,7 @@ def normalize(key: str) -> str:
     return str(aliases.get(key, key))
 
 
-@dataclass(frozen=True, slots=True)
-class Requirement:
+class Requirement(NamedTuple):
     """What is asked of one label.
 
     `complement` tells how `values` is meant: the values allowed, or (complement) the values excluded.
@@ -158,9 +156,7 @@ class Requirement:
 
     def has(self, value: str) -> bool:
         """Whether a label of this value meets the requirement."""
-        return (value in self.values) != self.complement and _within(
-            value, self.greater_equal, self.less_equal
-        )
+        return (value in self.values) != self.complement and _within(value, self.greater_equal, self.less_equal)
 
     def intersect(self, other: Requirement) -> Requirement:
         """What both allow together. The key is this one's; bounds of a finite result are forgotten."""
@@ -298,6 +294,7 @@ def well_known(version: Version | None = None) -> frozenset[str]:
     return frozenset(key for key, fact in _facts()["well_known"].items() if _serves(fact, version))
 
 
+@cache
 def well_known_since(key: str) -> Version | None:
     """The release that brought a well-known label; None for a key that is none."""
     fact = _facts()["well_known"].get(key)
@@ -307,9 +304,7 @@ def well_known_since(key: str) -> Version | None:
 def _serves(fact: Mapping[str, Any], version: Version | None) -> bool:
     if version is None:
         return "until" not in fact
-    return Version.parse(fact["since"]) <= version and (
-        "until" not in fact or version < Version.parse(fact["until"])
-    )
+    return Version.parse(fact["since"]) <= version and ("until" not in fact or version < Version.parse(fact["until"]))
 
 
 @cache

@@ -230,11 +230,11 @@ class Example(NamedTuple):
     kubernetes: str | None = None
 
 
-_FENCE = re.compile(r"^```ya?ml +(bad|good)([^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_FENCE = r"(?ms)^```ya?ml +(bad|good)([^\n]*)\n(.*?)^```"
 
 
 def examples(page: str) -> Iterator[Example]:
     """The examples of a page in their order: fences such as "yaml bad karpenter=1.2.1 kubernetes=1.33"."""
-    for kind, options, body in _FENCE.findall(page):
+    for kind, options, body in re.findall(_FENCE, page):
         words = dict(word.split("=", 1) for word in options.split())
         yield Example(kind == "good", body, words.get("karpenter"), words.get("kubernetes"))

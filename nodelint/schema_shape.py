@@ -7,9 +7,9 @@ of a CustomResourceDefinition alike. Nothing is read before it is asked for.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from nodelint.versions import Version
@@ -236,12 +236,14 @@ def places(root: Shape, skip: str) -> dict[str, list[str]]:
     return found
 
 
-def folder() -> Path:
+def folder() -> str:
     """The folder of the bundled schemas: inside the package in a wheel, beside it in a checkout."""
-    inside = Path(__file__).with_name("schemas")
-    return inside if inside.is_dir() else Path(__file__).parent.parent / "schemas"
+    package = os.path.dirname(os.path.abspath(__file__))
+    inside = os.path.join(package, "schemas")
+    return inside if os.path.isdir(inside) else os.path.join(os.path.dirname(package), "schemas")
 
 
 def load(name: str) -> Any:
     """A bundled schema by its name, such as `nodepool-v1`."""
-    return json.loads((folder() / f"{name}.schema.json").read_bytes())
+    with open(os.path.join(folder(), f"{name}.schema.json"), "rb") as file:
+        return json.loads(file.read())

@@ -395,15 +395,36 @@ def _filled(shape: Shape, value: Any) -> Any:
     return value
 
 
-_KEYWORDS = re.compile(
-    "true|false|null|in|as|break|const|continue|else|for|function|if|import|let|loop|package|namespace"
-    "|return|var|void|while"
+_KEYWORDS = frozenset(
+    [
+        "true",
+        "false",
+        "null",
+        "in",
+        "as",
+        "break",
+        "const",
+        "continue",
+        "else",
+        "for",
+        "function",
+        "if",
+        "import",
+        "let",
+        "loop",
+        "package",
+        "namespace",
+        "return",
+        "var",
+        "void",
+        "while",
+    ]
 )
 
 
 def _escaped(name: str) -> str:
     """A field's name as CEL rules write it: what is no identifier is escaped, as Kubernetes documents it."""
-    keyword = _KEYWORDS.fullmatch(name) is not None
+    keyword = name in _KEYWORDS
     if name.isidentifier() and "__" not in name and not keyword:
         return name
     if keyword:

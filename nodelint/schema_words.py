@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from nodelint.source import Node, Unknown
 from nodelint.versions import Version
@@ -13,8 +12,7 @@ from nodelint.versions import Version
 Layer = Literal["structure", "validation", "unknown", "release"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Problem:
+class Problem(NamedTuple):
     """One thing for which the API server refuses an object.
 
     `layer`: `unknown` is a field that no release has at this place, `release` something that the target
@@ -207,13 +205,13 @@ def off_pattern(value: str, path: str, pattern: str, words: str | None) -> str:
     return full if len(full) <= LONGEST else f"{shown(value, 40)} is not valid for `{last(path)}`"
 
 
-_DATE_TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
+_DATE_TIME = r"(?a)(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(\.\d+)?([Zz]|[+-]\d\d:\d\d)"
 _DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 def is_date_time(value: str) -> bool:
     """Whether a text is a date and time as RFC 3339 writes it."""
-    match = _DATE_TIME.fullmatch(value)
+    match = re.fullmatch(_DATE_TIME, value)
     if match is None:
         return False
     year, month, day, hour, minute, second = (int(match[i]) for i in range(1, 7))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
 from nodelint.versions import Version
@@ -57,8 +56,7 @@ Row = tuple[str, list[str | None], list[str | None], list[Any] | None, list[floa
 """An instance type: name, label values, resource quantities, network limits, prices (USD per hour)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(NamedTuple):
     """The content of a snapshot file.
 
     `labels`, `resources` and `regions` name what stands in the columns of the rows. Rows are sorted by
@@ -84,9 +82,7 @@ class Snapshot:
         if not isinstance(data, dict) or "nodelint-snapshot" not in data:
             raise SnapshotError("not a snapshot: no key `nodelint-snapshot`")
         if data["nodelint-snapshot"] != FORMAT:
-            raise SnapshotError(
-                f"snapshot of format `{data['nodelint-snapshot']}`; this release reads {FORMAT}"
-            )
+            raise SnapshotError(f"snapshot of format `{data['nodelint-snapshot']}`; this release reads {FORMAT}")
         try:
             return cls._read(data)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -100,9 +96,7 @@ class Snapshot:
         shape = (len(labels), len(resources), len(regions))
         last = ""
         for name, values, quantities, network, prices in rows:
-            if (len(values), len(quantities), len(prices)) != shape or (
-                network is not None and len(network) != 5
-            ):
+            if (len(values), len(quantities), len(prices)) != shape or (network is not None and len(network) != 5):
                 raise ValueError(f"columns of `{name}` do not match the header")
             if name <= last:
                 raise ValueError(f"`{name}` is out of order")
@@ -114,9 +108,7 @@ class Snapshot:
             labels=labels,
             resources=resources,
             regions=regions,
-            changes=tuple(
-                Change(Version.parse(c["before"]), c["label"], c["values"]) for c in types["changes"]
-            ),
+            changes=tuple(Change(Version.parse(c["before"]), c["label"], c["values"]) for c in types["changes"]),
             rows=rows,
         )
 

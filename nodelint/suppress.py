@@ -12,7 +12,8 @@ import re
 from nodelint.finding import Finding, Span
 from nodelint.source import Document, Node, Source
 
-_COMMENT = re.compile(r"(?:(?<=[\s\ufeff])|^)#[ \t]*nodelint:[ \t]*ignore\b[ \t]*(?:\[([^\]\n]*)\])?[^\n\r]*", re.MULTILINE)
+# Compiled when it is first used: few files hold such a comment.
+_COMMENT = r"(?m)(?:(?<=[\s\ufeff])|^)#[ \t]*nodelint:[ \t]*ignore\b[ \t]*(?:\[([^\]\n]*)\])?[^\n\r]*"
 
 
 class Suppression:
@@ -48,13 +49,14 @@ def suppressions(source: Source) -> list[Suppression]:
     if "nodelint:" not in source.text:
         return []
     found = []
+    comment = re.compile(_COMMENT)
     for document in source.documents:
         if document.root is not None:
             nodes = list(document.root.walk())
             scalars = [n for n in nodes if n.kind == "scalar" and not n.shared]
             found += [
                 _suppression(source, document, nodes, match)
-                for match in _COMMENT.finditer(source.text, document.start, document.end)
+                for match in comment.finditer(source.text, document.start, document.end)
                 if not any(n.start <= match.start() < n.end for n in scalars)
             ]
     return found

@@ -1,0 +1,369 @@
+r"""GPU or accelerator types are left in a pool, and the alias of its class has no image for them.
+
+An alias stands for several images, one for each architecture and kind of accelerator, and not all combinations exist:
+
+- `al2` has no image for arm64 with a GPU (g5g), in any release
+- `al2023` has one from Karpenter 1.4.0 and image version v20250403 on
+- `bottlerocket` has none for Neuron (inf, trn) in Karpenter 1.1.0 to 1.2.1
+
+Types without an image are never launched, and where nothing else is left the launch fails. If the pool is not meant
+for them they are kept out; no node of theirs can be running, so that is safe. If it is (it names them, or asks for
+GPUs by label or taint), the class needs an alias that has the image.
+
+An image chosen by name is used for every type of its architecture: a standard image then boots on a GPU type and has
+no driver for it. That is said too, of arm64 images and of pools that are meant for GPUs.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: arm
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: al2
+      requirements:
+      - key: karpenter.k8s.aws/instance-generation
+        operator: Gt
+        values:
+        - "4"
+      - key: kubernetes.io/arch
+        operator: In
+        values:
+        - arm64
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: al2
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+  - alias: al2@v20240807
+  subnetSelectorTerms:
+  - tags:
+      karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+  - tags:
+      karpenter.sh/discovery: main
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: arm
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: al2
+      requirements:
+      - key: karpenter.k8s.aws/instance-generation
+        operator: Gt
+        values:
+        - "4"
+      - key: kubernetes.io/arch
+        operator: In
+        values:
+        - arm64
+      - key: karpenter.k8s.aws/instance-family
+        operator: NotIn
+        values:
+        - g5g
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: al2
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+  - alias: al2@v20240807
+  subnetSelectorTerms:
+  - tags:
+      karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+  - tags:
+      karpenter.sh/discovery: main
+```
+
+A pool that is meant for them:
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: gpu}
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: "al2@latest"}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: gpu}
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: gpu}
+      taints: [{key: nvidia.com/gpu, effect: NoSchedule}]
+      requirements:
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [g4dn, g5g]}
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: gpu}
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: "al2023@latest"}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: gpu}
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: gpu}
+      taints: [{key: nvidia.com/gpu, effect: NoSchedule}]
+      requirements:
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [g4dn, g5g]}
+```
+
+Neuron on Bottlerocket, in a release that has no image for it:
+
+```yaml bad karpenter=1.2.1
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - key: kubernetes.io/arch
+          operator: In
+          values: [amd64]
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: bottlerocket@v1.36.0}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+
+```yaml good karpenter=1.2.1
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - key: kubernetes.io/arch
+          operator: In
+          values: [amd64]
+        - key: karpenter.k8s.aws/instance-accelerator-count
+          operator: DoesNotExist
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: bottlerocket@v1.36.0}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+"""
+
+import re
+from collections.abc import Sequence
+
+from nodelint.edits import NotEditable
+from nodelint.finding import Also, Edit, Finding, Findings, Skip
+from nodelint.images import ImageSet, first_published
+from nodelint.manifest import Label, NodePool
+from nodelint.remedies import doubts, keep_out, move_alias, nearest_alias, place, require, seen, served_by
+from nodelint.requirement import normalize
+from nodelint.resolution import ACCELERATOR_COUNT, FAMILY, GPU_COUNT, LineEffect, Resolution, Unlaunchable
+from nodelint.rule import Context, rule
+from nodelint.source import Node
+
+TYPE = "node.kubernetes.io/instance-type"
+COUNTS = {"nvidia": GPU_COUNT, "neuron": ACCELERATOR_COUNT}
+WORDS = {"nvidia": "GPUs", "neuron": "accelerators"}
+# Taints that keep other pods off such nodes: nvidia.com/gpu, aws.amazon.com/neuron, or one's own of that name.
+TAINTS = {"nvidia": r"gpu|nvidia", "neuron": r"neuron|inferentia|trainium|accelerator"}
+
+
+@rule(on=NodePool, severity="error", fix="unsafe", gives_way_to=["wildcard-value"])
+def check(pool: NodePool, context: Context) -> Findings:
+    resolution = context.resolution(pool)
+    for gap in resolution.unlaunchable:
+        if gap.kind == "variant" and gap.variant in COUNTS:
+            unsure = doubts(resolution)
+            if unsure:
+                at, reason = unsure[0]
+                yield Skip(at, f"whether {gap.arch} types with {WORDS[gap.variant]} are left: {reason}")
+            else:
+                yield _gap(pool, context, gap, gap.variant)
+    yield from _without_driver(pool, resolution)
+
+
+def _gap(pool: NodePool, context: Context, gap: Unlaunchable, variant: str) -> Finding:
+    resolution = context.resolution(pool)
+    images = resolution.images
+    family = images.alias.family if images.alias else "alias"
+    types = _types(resolution, gap.bits)
+    message = f"`{family}` has no image for {gap.arch} {WORDS[variant]}: {types} cannot launch"
+    also = (
+        [Also(images.alias_node, "the class takes its images from this alias")]
+        if images.alias_node is not None
+        else []
+    )
+    meant = _meant(pool, resolution, gap.bits, variant)
+    ways = _ways_out(resolution, gap)
+    if meant is None:
+        return Finding(
+            at=place(pool),
+            message=message,
+            severity="warning",
+            edits=_kept_out(pool, resolution, gap.bits, variant),
+            safety="safe",
+            also=also,
+            hint=f"if the pool is meant for them: {' or '.join(ways)}" if ways else None,
+        )
+    edits: list[Edit] = []
+    try:
+        node_class = resolution.node_class
+        if node_class is not None and gap.aliases:
+            runs = gap.bits
+            for other in context.pools(node_class):
+                runs |= context.resolution(other).launchable
+            alias = _alias_for(resolution, gap.aliases, runs)
+            edits = move_alias(node_class, images, alias, _version(images, gap, alias))
+    except NotEditable as error:
+        ways.append(f"no fix: {error.reason}")
+    if edits:
+        ways[0] = "or keep them out of the pool"
+    return Finding(at=meant, message=message, edits=edits, also=also, hint=", ".join(ways) or None)
+
+
+def _alias_for(resolution: Resolution, aliases: Sequence[str], runs: int) -> str:
+    """The alias that has an image for these types too, and for all that the class's pools can launch today."""
+    enough = [family for family in aliases if not runs & ~served_by(family, resolution.catalog, resolution.version)]
+    if not enough:
+        raise NotEditable("no alias has the images for all types of the class's pools")
+    return nearest_alias(enough)
+
+
+def _version(images: ImageSet, gap: Unlaunchable, family: str) -> str:
+    """`latest`; for a class that pins an older version of the same family, the first one that has the image."""
+    pinned = images.alias is not None and images.alias.family == family
+    return (first_published(family, gap.arch or "", gap.variant or "") if pinned else None) or "latest"
+
+
+def _meant(pool: NodePool, resolution: Resolution, bits: int, variant: str) -> Node | None:
+    """What says that the pool is meant for these types: a value or label that names them, a taint, all types left."""
+    names = {*resolution.catalog.names_in(bits), *resolution.families(bits)}
+    word = COUNTS[variant].removesuffix("count")
+    for line in resolution.lines:
+        if not line.known or line.requirement is None or line.requirement.absent_allowed:
+            continue
+        if normalize(line.key) in (FAMILY, TYPE) and line.operator == "In":
+            node = _value(line, names)
+            if node is not None:
+                return node
+        if line.key.startswith(word):
+            return seen(line.at.key_node)
+    for taint in pool.taints:
+        if isinstance(taint.key, str) and re.search(TAINTS[variant], taint.key, re.IGNORECASE):
+            return taint.node.get("key")
+    return place(pool) if bits == resolution.candidates else None
+
+
+def _value(line: LineEffect, names: set[str]) -> Node | None:
+    if isinstance(line.at, Label):
+        return line.node if line.at.value in names else None
+    return next((seen(value.node) for value in line.at.values if value.text in names), None)
+
+
+def _kept_out(pool: NodePool, resolution: Resolution, bits: int, variant: str) -> list[Edit]:
+    """The requirement that takes these types away and no other that is left."""
+    count = COUNTS[variant]
+    families = resolution.families(bits)
+    of_families = 0
+    for family in families:
+        of_families |= resolution.catalog.values(FAMILY)[family]
+    exact = of_families & resolution.candidates == bits
+    try:
+        if exact and len(families) <= 2:
+            return keep_out(pool, FAMILY, families)
+        if resolution.catalog.having(count) & resolution.candidates == bits:
+            return require(pool, [(count, "DoesNotExist", ())])
+        if exact:
+            return keep_out(pool, FAMILY, families)
+        return keep_out(pool, TYPE, resolution.catalog.names_in(bits))
+    except NotEditable:
+        return []
+
+
+def _ways_out(resolution: Resolution, gap: Unlaunchable) -> list[str]:
+    """The alias that has the image, and the release in which this one has it."""
+    family = nearest_alias(gap.aliases) if gap.aliases else ""
+    ways = [f"`{family}@{_version(resolution.images, gap, family)}` has the image"] if family else []
+    if gap.since is not None and gap.since > resolution.version and resolution.images.alias:
+        ways.append(f"Karpenter {gap.since} has it for `{resolution.images.alias.family}`")
+    return ways
+
+
+def _types(resolution: Resolution, bits: int) -> str:
+    """`g5g`, or `inf1`, `inf2` and how many families more."""
+    families = resolution.families(bits)
+    shown = ", ".join(f"`{family}`" for family in families[:3])
+    return shown if len(families) <= 3 else f"{shown} and {len(families) - 3} more"
+
+
+def _without_driver(pool: NodePool, resolution: Resolution) -> Findings:
+    """A standard image that is chosen by name or parameter is taken for GPU types too.
+
+    It is said of pools that are meant for GPUs, and of arm64: that g5g has one is easily overlooked.
+    """
+    images = resolution.images
+    if not images.complete or images.alias is not None or doubts(resolution):
+        return
+    for image, bits in zip(images.images, resolution.image_bits, strict=True):
+        without = bits & resolution.catalog.having(GPU_COUNT)
+        same = [other for other in images.images if other.arch == image.arch]
+        if not without or image.family is None or any(other.variants != ("standard",) for other in same):
+            continue
+        meant = _meant(pool, resolution, without, "nvidia")
+        if meant is None and image.arch != "arm64":
+            continue
+        yield Finding(
+            at=meant or place(pool),
+            message=f"{_types(resolution, without)}: the standard {image.arch} image has no GPU driver",
+            severity="warning",
+            edits=_kept_out(pool, resolution, without, "nvidia") if meant is None else [],
+            safety="unsafe",
+            also=[Also(image.at, f"a standard image: `{image.label[:60]}`")],
+            hint="choose the image for GPUs by name too, or an alias; or have the GPU operator bring a driver",
+        )

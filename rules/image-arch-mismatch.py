@@ -1,0 +1,252 @@
+r"""A pool lets Karpenter choose instance types of an architecture for which its class has no image.
+
+Karpenter does not look at images when it picks instance types. A pool that says nothing about architecture allows
+amd64 and arm64 (Graviton is often the cheaper one); where the class finds an amd64 image only, the launch of an arm64
+type fails with "no instance types satisfy requirements of ami", and pods stay Pending. That is so in every release,
+1.14.1 included.
+
+Aliases have images of both architectures, Windows aliases amd64 only. An image that is chosen by a name or SSM
+parameter of AWS's own scheme tells its architecture. One chosen by id, by tags or by a name of your own does not:
+then nodelint says that it cannot know, and `kubernetes.io/arch` in the pool is the way to say it.
+
+The fix narrows the pool to what the class can serve. It is safe: no node of the other architecture can be running.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: hardened
+      requirements:
+        - key: karpenter.k8s.aws/instance-category
+          operator: In
+          values: ["c", "m", "r"]
+        - key: karpenter.sh/capacity-type
+          operator: In
+          values: ["spot"]
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: hardened
+spec:
+  amiFamily: AL2023
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - name: amazon-eks-node-al2023-x86_64-standard-1.31-v20250403
+      owner: amazon
+  subnetSelectorTerms:
+    - tags: {karpenter.sh/discovery: main}
+  securityGroupSelectorTerms:
+    - tags: {karpenter.sh/discovery: main}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: hardened
+      requirements:
+        - key: karpenter.k8s.aws/instance-category
+          operator: In
+          values: ["c", "m", "r"]
+        - key: karpenter.sh/capacity-type
+          operator: In
+          values: ["spot"]
+        - key: kubernetes.io/arch
+          operator: In
+          values: ["amd64"]
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: hardened
+spec:
+  amiFamily: AL2023
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - name: amazon-eks-node-al2023-x86_64-standard-1.31-v20250403
+      owner: amazon
+  subnetSelectorTerms:
+    - tags: {karpenter.sh/discovery: main}
+  securityGroupSelectorTerms:
+    - tags: {karpenter.sh/discovery: main}
+```
+
+An architecture that the pool lists is taken out of the list. Here the class is a Windows one.
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: windows
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: windows2022@latest}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: windows
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: windows}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64, arm64]} # both are cheap
+        - {key: karpenter.k8s.aws/instance-generation, operator: Gt, values: ['4']}
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: windows
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: windows2022@latest}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: windows
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: windows}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]} # both are cheap
+        - {key: karpenter.k8s.aws/instance-generation, operator: Gt, values: ['4']}
+```
+"""
+
+from collections.abc import Sequence
+
+from nodelint.edits import NotEditable, set_values
+from nodelint.finding import Also, Edit, Finding, Findings, Safety, Skip
+from nodelint.images import ARCH
+from nodelint.manifest import NodePool, RequirementLine
+from nodelint.remedies import doubts, nearest_alias, place, require, seen, take_out
+from nodelint.requirement import normalize
+from nodelint.resolution import Resolution, Unlaunchable
+from nodelint.rule import Context, rule
+
+
+@rule(on=NodePool, severity="error", fix="safe", gives_way_to=["wildcard-value", "value-of-another-key"])
+def check(pool: NodePool, context: Context) -> Findings:
+    if pool.class_ref is None:
+        return
+    resolution = context.resolution(pool)
+    gaps = [gap for gap in resolution.unlaunchable if gap.kind == "arch"]
+    if not gaps:
+        yield from _unknown(resolution)
+    if any(gap.kind == "os" for gap in resolution.unlaunchable):
+        yield _of_another_system(pool, resolution)
+    for gap in gaps:
+        unsure = doubts(resolution)
+        if unsure:
+            at, reason = unsure[0]
+            yield Skip(at, f"whether types of {gap.arch}, for which the class has no image, are left: {reason}")
+        else:
+            yield _finding(pool, resolution, gap)
+
+
+def _unknown(resolution: Resolution) -> Findings:
+    """An unknown image may be of any architecture; that matters where the pool leaves several."""
+    served = {image.arch for image in resolution.images.known}
+    if len(resolution.arches) > 1 and not served >= resolution.arches.keys():
+        for node, reason in resolution.images.unknown[:1]:
+            way = f"say it by `{ARCH}` in the NodePool" if resolution.node_class else "its images are not known"
+            yield Skip(node, f"{reason}: {way}")
+
+
+def _of_another_system(pool: NodePool, resolution: Resolution) -> Finding:
+    """Windows images in a class whose instance types count as Linux: none of them ever fits."""
+    field = resolution.node_class.node.at("spec", "amiFamily") if resolution.node_class else None
+    return Finding(
+        at=place(pool),
+        message="no instance type can launch: the class has Windows images, and its types count as Linux",
+        also=[Also(field, f"amiFamily `{resolution.images.ami_family}` makes them Linux")] if field else [],
+        hint="leave amiFamily out: the alias tells it",
+    )
+
+
+def _finding(pool: NodePool, resolution: Resolution, gap: Unlaunchable) -> Finding:
+    arch = gap.arch or ""
+    count, total = gap.bits.bit_count(), resolution.candidates.bit_count()
+    whole = count == total
+    if whole:
+        message = f"the class has no `{arch}` image, and every instance type left ({total:,}) is {arch}"
+    else:
+        message = f"the class has no `{arch}` image: {count:,} of {total:,} instance types left cannot launch"
+    lines = [line for line in pool.requirements if isinstance(line.key, str) and normalize(line.key) == ARCH]
+    listing = next((line for line in lines if line.operator == "In" and arch in line.texts), None)
+    named = None
+    if listing is not None:
+        named = seen(next(value.node for value in listing.values if value.text == arch))
+    serving = sorted({image.arch for image in resolution.images.known if image.arch is not None})
+    safety: Safety = "unsafe" if whole else "safe"
+    try:
+        if whole:
+            edits = _moved(resolution, listing, lines, serving)
+        elif listing is not None:
+            edits = take_out(listing, [arch])
+        else:
+            edits = require(pool, [(ARCH, "In", tuple(serving))])
+    except NotEditable:
+        edits = []
+    return Finding(
+        at=named or place(pool),
+        message=message,
+        edits=edits,
+        safety=safety,
+        also=_terms(resolution),
+        hint=f"or let the class find an {arch} image too{_offer(gap)}",
+    )
+
+
+def _moved(
+    resolution: Resolution,
+    listing: RequirementLine | None,
+    lines: Sequence[RequirementLine],
+    serving: Sequence[str],
+) -> list[Edit]:
+    """The architecture line set to what the class serves, if that leaves instance types."""
+    if listing is None or len(lines) > 1 or (listing.min_values or 1) > len(serving):
+        return []
+    effect = next(line for line in resolution.lines if line.at is listing)
+    of_class = 0
+    for arch in serving:
+        of_class |= resolution.catalog.values(ARCH).get(arch, 0)
+    return set_values(listing.values_node, serving) if effect.without & of_class else []
+
+
+def _terms(resolution: Resolution) -> list[Also]:
+    """What the class finds, each term once."""
+    found: dict[int, Also] = {}
+    for image in resolution.images.known:
+        arches = sorted({i.arch or "" for i in resolution.images.known if i.at is image.at})
+        label = image.label if len(image.label) <= 60 else f"{image.label[:59]}…"
+        found.setdefault(id(image.at), Also(image.at, f"`{label}` is {' and '.join(arches)} only"))
+    return list(found.values())[:3]
+
+
+def _offer(gap: Unlaunchable) -> str:
+    return f", as the alias `{nearest_alias(gap.aliases)}` does" if gap.aliases else ""

@@ -1,0 +1,248 @@
+r"""Before Karpenter 1.4.0 a node can be taken for another image of its alias, and its real memory is never learnt.
+
+An alias such as `bottlerocket@v1.36.0` stands for several images: with and without GPU support, for both
+architectures. When a node has joined, Karpenter 1.1 to 1.3 wants to remember how much memory its type really has with
+its image. It looks for the image by the requirements that the node was asked for with, and takes the first one that
+they do not rule out: where the pool says nothing about GPUs, that can be the GPU image. The node's own image is then
+counted as outdated, nothing is remembered, and Karpenter goes on launching nodes that are too small for the pod that
+waits for one. (1.0 remembers nothing at all; there the rule only tells what is to come.)
+
+1.4.0 looks by the node's own labels. Until then the requirements that the fix adds make the match unique. It is safe
+where they take no instance type away; else running nodes of those types would be replaced, and it is unsafe. A pool
+that names both architectures, or types of both, keeps them: there, only a pool for each of them (or 1.4.0) makes the
+match unique. A pool that has a requirement about GPUs, or asks for accelerators, is taken to know what it does.
+
+```yaml bad karpenter=1.3.3
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: bottlerocket
+      requirements:
+        - key: kubernetes.io/arch
+          operator: In
+          values: [amd64]
+        - key: karpenter.k8s.aws/instance-category
+          operator: In
+          values: [c, m, r]
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: bottlerocket
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: bottlerocket@1.32.0-cacc4ce9
+  subnetSelectorTerms:
+    - tags: {karpenter.sh/discovery: main}
+  securityGroupSelectorTerms:
+    - tags: {karpenter.sh/discovery: main}
+```
+
+```yaml good karpenter=1.3.3
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: bottlerocket
+      requirements:
+        - key: kubernetes.io/arch
+          operator: In
+          values: [amd64]
+        - key: karpenter.k8s.aws/instance-category
+          operator: In
+          values: [c, m, r]
+        - key: karpenter.k8s.aws/instance-gpu-count
+          operator: DoesNotExist
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: bottlerocket
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: bottlerocket@1.32.0-cacc4ce9
+  subnetSelectorTerms:
+    - tags: {karpenter.sh/discovery: main}
+  securityGroupSelectorTerms:
+    - tags: {karpenter.sh/discovery: main}
+```
+
+```yaml bad karpenter=1.2.3
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: default}
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+      - {key: karpenter.k8s.aws/instance-family, operator: In, values: [m7i, c7i]}
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: default}
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+
+```yaml good karpenter=1.2.3
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: default}
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+      - {key: karpenter.k8s.aws/instance-family, operator: In, values: [m7i, c7i]}
+      - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+      - {key: karpenter.k8s.aws/instance-gpu-count, operator: DoesNotExist}
+      - {key: karpenter.k8s.aws/instance-accelerator-count, operator: DoesNotExist}
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: default}
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+"""
+
+from nodelint.edits import NotEditable
+from nodelint.finding import Also, Finding, Findings, Skip
+from nodelint.images import ARCH, Image
+from nodelint.manifest import NodePool
+from nodelint.remedies import Wanted, doubts, place, require
+from nodelint.requirement import Requirement, normalize
+from nodelint.resolution import ACCELERATOR_COUNT, FAMILY, GPU_COUNT, LineEffect, Resolution
+from nodelint.rule import Context, rule
+from nodelint.versions import behaves, fixed_for
+
+DEFECT = "loose-image-match"
+GPU, ACCELERATOR = "karpenter.k8s.aws/instance-gpu-", "karpenter.k8s.aws/instance-accelerator-"
+GENERATION = "karpenter.k8s.aws/instance-generation"
+TYPE = "node.kubernetes.io/instance-type"
+
+
+@rule(
+    on=NodePool,
+    severity="warning",
+    fix="unsafe",
+    releases="<1.4.0",
+    gives_way_to=["wildcard-value"],
+)
+def check(pool: NodePool, context: Context) -> Findings:
+    resolution = context.resolution(pool)
+    images, bits = resolution.images, resolution.image_bits
+    taken = [index for index, part in enumerate(bits) if part & resolution.ambiguous]
+    if images.alias is None or images.alias_node is None or not taken or _says(resolution):
+        return
+    unsure = doubts(resolution, (ARCH, GPU_COUNT, ACCELERATOR_COUNT))
+    if unsure:
+        at, reason = unsure[0]
+        yield Skip(at, f"whether nodes match one image of `{images.alias.family}` only: {reason}")
+        return
+    main = max(taken, key=lambda index: bits[index].bit_count())
+    matching = [images.images[index] for index in (main, *(i for i in resolution.loose if i != main))]
+    name = _example(resolution, bits[main])
+    release = fixed_for(DEFECT, context.karpenter)
+    learns = behaves("learns-node-capacity", context.karpenter)
+    wanted, otherwise = _unique(resolution, main)
+    try:
+        edits = require(pool, wanted) if wanted else []
+    except NotEditable:
+        edits = []
+    runs = resolution.launchable
+    sure = _left(resolution, runs, wanted) == runs
+    yield Finding(
+        at=place(pool),
+        message=f"until Karpenter {release} `{name}` matches {len(matching)} images: {_listed(matching)}",
+        severity=None if learns else "info",
+        edits=edits,
+        safety="safe" if sure else "unsafe",
+        also=[Also(images.alias_node, "one alias, several images")],
+        hint=_hint(learns, str(release), otherwise),
+    )
+
+
+def _says(resolution: Resolution) -> bool:
+    """Whether the pool says if it wants GPUs: by a requirement about them, or by asking for accelerators."""
+    return any(
+        line.key.startswith(GPU)
+        or (line.key.startswith(ACCELERATOR) and line.requirement and not line.requirement.absent_allowed)
+        for line in resolution.lines
+    )
+
+
+def _listed(images: list[Image]) -> str:
+    """`amd64, amd64 nvidia`: the image without a word behind its architecture is the standard one."""
+    words = []
+    for image in images:
+        variant = "" if image.variants[0] == "standard" else f" {image.variants[0]}"
+        words.append(f"{image.arch}{variant}")
+    return ", ".join(words)
+
+
+def _example(resolution: Resolution, bits: int) -> str:
+    """A type of the set that a reader will know: of the newest generation, the one of the lowest price."""
+    catalog = resolution.catalog
+
+    def rank(name: str) -> tuple[int, float, str]:
+        return -int(catalog.label(name, GENERATION) or 0), catalog.price(name) or float("inf"), name
+
+    return min(catalog.names_in(bits), key=rank)
+
+
+def _unique(resolution: Resolution, main: int) -> tuple[list[Wanted], str]:
+    """The requirements after which the nodes of an image match it alone, and what to do where they are not enough.
+
+    Nothing that a line of the pool names is shut out: not one of several architectures, no family, no type.
+    """
+    wanted = resolution.requirements_for(main) or []
+    lost = [each for each in wanted if any(_shuts_out(resolution, each, line) for line in resolution.lines)]
+    if any(key != ARCH for key, _, _ in lost):
+        return [], "a pool of their own for types with a GPU"
+    return [each for each in wanted if each not in lost], "one pool for each architecture" if lost else ""
+
+
+def _shuts_out(resolution: Resolution, wanted: Wanted, line: LineEffect) -> bool:
+    """Whether a requirement takes away an architecture, a family or a type that a line of the pool names."""
+    key = normalize(line.key)
+    if line.operator != "In" or key not in (ARCH, FAMILY, TYPE) or (key == ARCH and wanted[0] != ARCH):
+        return False
+    bits = line.kept & resolution.candidates
+    return bool(bits & ~_left(resolution, bits, [wanted]))
+
+
+def _left(resolution: Resolution, bits: int, wanted: list[Wanted]) -> int:
+    """What requirements leave of a set of types."""
+    for key, operator, values in wanted:
+        bits &= resolution.catalog.select(Requirement.of(key, operator, values))
+    return bits
+
+
+def _hint(learns: bool, release: str, otherwise: str) -> str:
+    split = f", or {otherwise}" if otherwise else ""
+    if learns:
+        return f"real node memory is never learnt, so nodes come out too small; Karpenter {release} mends it{split}"
+    return f"it matters from Karpenter 1.1.0 on, which learns the real memory of nodes; {release} mends it{split}"

@@ -1,0 +1,186 @@
+r"""An image alias, or the version behind its `@`, that the target Kubernetes or Karpenter does not have.
+
+The class then finds no image and launches nothing. What there is:
+
+- `al2` up to Kubernetes 1.32: EKS publishes no Amazon Linux 2 images for 1.33 and newer. From Karpenter 1.6.0 the
+  class says so in its status, before it merely stays without images
+- `al2023` and `al2` with a version such as `v20250403`, or `latest`
+- `bottlerocket` with a version such as `v1.46.0`, or `latest`
+- `windows2019` and `windows2022` with `latest` alone; `windows2025` from Karpenter 1.9.0 and Kubernetes 1.35 on
+
+Without `--kubernetes-version`, what depends on it is a warning.
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: "al2023@lates" # follow EKS
+  subnetSelectorTerms:
+    - tags: {karpenter.sh/discovery: main}
+  securityGroupSelectorTerms:
+    - tags: {karpenter.sh/discovery: main}
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: "al2023@latest" # follow EKS
+  subnetSelectorTerms:
+    - tags: {karpenter.sh/discovery: main}
+  securityGroupSelectorTerms:
+    - tags: {karpenter.sh/discovery: main}
+```
+
+```yaml bad kubernetes=1.33
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  amiFamily: AL2
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2@v20240807}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+
+```yaml good kubernetes=1.33
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  amiFamily: AL2023
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@latest}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: default}
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: 'AL2023@20250403'}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: default}
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: 'al2023@v20250403'}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+"""
+
+import re
+
+from nodelint.edits import NotEditable
+from nodelint.finding import Edit, Finding, Findings, Safety
+from nodelint.images import ImageProblem, ImageSet, alias_version_valid, families, family_title, images_of
+from nodelint.manifest import Alias, EC2NodeClass
+from nodelint.remedies import move_alias, set_alias
+from nodelint.rule import Context, rule
+from nodelint.source import Node
+from nodelint.verdict import short
+from nodelint.versions import KubernetesVersion, Version
+
+# The end of Amazon Linux 2 is the one border that a running cluster meets; its successor takes its place.
+SUCCESSOR = {"al2": "al2023"}
+
+
+@rule(on=EC2NodeClass, severity="error", fix="safe")
+def check(node_class: EC2NodeClass, context: Context) -> Findings:
+    images = images_of(node_class, context.karpenter, context.kubernetes)
+    if images.alias is None or images.alias_node is None:
+        return
+    for problem in images.problems:
+        if problem.kind == "missing" or problem.at is not images.alias_node:
+            continue
+        covers: list[Node] = [images.alias_node]
+        field = node_class.node.at("spec", "amiFamily")
+        if field is not None and problem.kind == "family":
+            covers.append(field)
+        safety: Safety = "safe" if problem.active else "unsafe"
+        yield Finding(
+            at=problem.at,
+            message=problem.message if images.alias.version else _no_version(images.alias),
+            severity=None if problem.active else "warning",
+            edits=_mended(node_class, images, images.alias, problem, context),
+            safety=safety,
+            covers=covers,
+            hint=_hint(problem, images.alias, context.karpenter, context.kubernetes),
+        )
+
+
+def _no_version(alias: Alias) -> str:
+    return f"the alias `{short(alias.family)}` lacks `@` and a version"
+
+
+def _mended(
+    node_class: EC2NodeClass, images: ImageSet, alias: Alias, problem: ImageProblem, context: Context
+) -> list[Edit]:
+    """The edit to the alias that was meant, or that takes this one's place; none where that is a guess."""
+    try:
+        if problem.kind == "kubernetes" and alias.family in SUCCESSOR:
+            return move_alias(node_class, images, SUCCESSOR[alias.family])
+        if problem.kind == "version":
+            return set_alias(images, alias.family, _version(alias))
+        if problem.kind == "family":
+            family = _family(alias.family, context)
+            if family is not None:
+                meant = Alias(family, alias.version)
+                return set_alias(images, family, _version(meant))
+    except NotEditable:
+        pass
+    return []
+
+
+def _family(written: str, context: Context) -> str | None:
+    """The alias family that a slip stands for: case, dashes, or a letter."""
+    known = families(context.karpenter)
+    plain = re.sub(r"[^a-z0-9]", "", written.lower())
+    from difflib import get_close_matches
+
+    near = get_close_matches(plain, known, 2, cutoff=0.85)
+    if plain in known:
+        return plain
+    return near[0] if len(near) == 1 else None
+
+
+def _version(alias: Alias) -> str:
+    """The version that was meant where a date or a number is written in another form, else `latest`."""
+    for form in (alias.version, f"v{alias.version}", alias.version.lower()):
+        if alias_version_valid(Alias(alias.family, form)):
+            return form
+    return "latest"
+
+
+def _hint(
+    problem: ImageProblem, alias: Alias, karpenter: Version, kubernetes: KubernetesVersion | None
+) -> str | None:
+    if problem.kind == "family":
+        return f"there is {', '.join(f'`{family}`' for family in families(karpenter, kubernetes))}"
+    if problem.kind == "release" and problem.since is not None:
+        return f"upgrade to Karpenter {problem.since}"
+    if problem.kind == "kubernetes" and alias.family in SUCCESSOR:
+        return f"go to {family_title(SUCCESSOR[alias.family])}; its userData is another (nodeadm)"
+    if problem.kind == "kubernetes":
+        return f"it needs Kubernetes {problem.kubernetes}"
+    return None
