@@ -55,21 +55,21 @@ def discover(
             except OSError as error:
                 found.unreadable.append((path, _why(error)))
                 continue
-            _add(found, "-", found.stdin)
+            if _concerns_karpenter(found.stdin):
+                found.sources.append(Source.from_bytes("-", found.stdin))
             continue
         for file in _files(path, exclude, found):
-            real = os.path.normpath(file)
-            if real == "-":
-                real = os.path.join(".", real)  # a file of that name, and not standard input
-            if real in seen:
+            if file in seen:
                 continue
-            seen.add(real)
+            seen.add(file)
             found.files += 1
             if on_file is not None:
                 on_file(found.files)
             data = _read(file, found)
-            if data is not None:
-                _add(found, real.replace(os.sep, "/"), data)
+            if data is not None and _concerns_karpenter(data):
+                # A file whose name is a dash is not standard input.
+                shown = file.replace(os.sep, "/") if file != "-" else "./-"
+                found.sources.append(Source.from_bytes(shown, data))
     return found
 
 
@@ -95,28 +95,34 @@ def repository(folder: str) -> str | None:
 
 
 def _files(path: str, exclude: Sequence[str], found: Discovery) -> Iterator[str]:
-    if not os.path.isdir(path):
-        if not _excluded(path, exclude):
-            yield path
-        return
+    """The files that a path stands for, each as a normal path."""
+    path = os.path.normpath(path)
+    if os.path.isdir(path):
+        yield from _below(path, "" if path == os.curdir else os.path.join(path, ""), exclude, found)
+    elif not _excluded(path, exclude):
+        yield path
+
+
+def _below(folder: str, prefix: str, exclude: Sequence[str], found: Discovery) -> Iterator[str]:
     try:
-        with os.scandir(path) as listing:
+        with os.scandir(folder) as listing:
             entries = sorted(listing, key=lambda e: e.name)
     except OSError as error:
-        found.unreadable.append((path, _why(error)))
+        found.unreadable.append((folder, _why(error)))
         return
     for entry in entries:
-        if _excluded(entry.path, exclude):
+        name = entry.name
+        path = prefix + name
+        if exclude and _excluded(path, exclude):
             continue
-        if entry.is_dir(follow_symlinks=False):
-            if not entry.name.startswith(".") and entry.name not in _PASSED_OVER:
-                yield from _files(entry.path, exclude, found)
-        elif entry.name.endswith(ENDINGS):
-            try:
-                if entry.is_file():
-                    yield entry.path
-            except OSError as error:  # a link that leads back to itself
-                found.unreadable.append((entry.path, _why(error)))
+        try:
+            if entry.is_dir(follow_symlinks=False):
+                if not name.startswith(".") and name not in _PASSED_OVER:
+                    yield from _below(path, path + os.sep, exclude, found)
+            elif name.endswith(ENDINGS) and entry.is_file():
+                yield path
+        except OSError as error:  # a link that leads back to itself
+            found.unreadable.append((path, _why(error)))
 
 
 def _excluded(path: str, exclude: Sequence[str]) -> bool:
@@ -156,10 +162,9 @@ def _stdin() -> bytes:
     return data
 
 
-def _add(found: Discovery, path: str, data: bytes) -> None:
+def _concerns_karpenter(data: bytes) -> bool:
     # A file in UTF-16 has the letters of the mark with zeros between them.
-    if _MARK in data or (b"\0" in data and _MARK in data.replace(b"\0", b"")):
-        found.sources.append(Source.from_bytes(path, data))
+    return _MARK in data or (b"\0" in data and _MARK in data.replace(b"\0", b""))
 
 
 def _why(error: OSError | ValueError) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
+from itertools import accumulate
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -152,7 +154,8 @@ def lint(
 
     told = [r for r in _first_causes(raw) if r.rule.name in reporting]
     comments = [s for source in sources for s in suppressions(source)]
-    kept = [r for r in told if not _silenced(r, comments)]
+    scopes = _Scopes(comments)
+    kept = [r for r in told if not _silenced(r, scopes)]
     ran = {r.name for r in running if r.name in reporting}
     kept += _about_suppressions(comments, [r for r in running if r.on is Suppression], context, ran)
     kept = [r for r in kept if not selection.ignored_at(r.rule.name, r.span.source.path)]
@@ -170,15 +173,19 @@ def _first_causes(raw: Sequence[Result]) -> list[Result]:
     kept = []
     for result in raw:
         better = (o for name in result.rule.gives_way_to for o in by_rule.get(name, ()))
-        places = [result.span, *map(span_of, result.finding.covers)]
-        if not any(o.object is result.object and _meet(places, o) for o in better):
+        if not any(o.object is result.object and _explains(o, result) for o in better):
             kept.append(result)
     return kept
 
 
-def _meet(places: Sequence[Span], other: Result) -> bool:
-    theirs = [other.span, *map(span_of, other.finding.covers)]
-    return any(a.touches(b) for a in places for b in theirs)
+def _explains(better: Result, result: Result) -> bool:
+    """Whether a place of the better finding holds the other one's, or meets what that one covers.
+
+    What is said of a whole mapping is not explained by a mistake somewhere inside it.
+    """
+    places = [better.span, *map(span_of, better.finding.covers)]
+    covered = [span_of(node) for node in result.finding.covers]
+    return any(place.holds(result.span) or any(place.touches(c) for c in covered) for place in places)
 
 
 def _unique(results: Iterable[Result]) -> Iterable[Result]:
@@ -191,9 +198,31 @@ def _unique(results: Iterable[Result]) -> Iterable[Result]:
             yield r
 
 
-def _silenced(result: Result, comments: Sequence[Suppression]) -> bool:
+class _Scopes:
+    """The comments of each source in the order of what they cover, so that few are asked about a place."""
+
+    def __init__(self, comments: Sequence[Suppression]) -> None:
+        self._by_source: dict[int, list[tuple[Span, Suppression]]] = {}
+        for comment in comments:
+            if comment.scope is not None:
+                self._by_source.setdefault(id(comment.source), []).append((comment.scope, comment))
+        self._furthest: dict[int, list[int]] = {}
+        for source, scopes in self._by_source.items():
+            scopes.sort(key=lambda pair: pair[0].start)
+            self._furthest[source] = list(accumulate((max(s.end, s.start + 1) for s, _ in scopes), max))
+
+    def about(self, place: Span) -> Iterator[Suppression]:
+        """The comments whose scope may hold the place, the nearest first."""
+        scopes = self._by_source.get(id(place.source), [])
+        at = bisect_right(scopes, place.start, key=lambda pair: pair[0].start) - 1
+        while at >= 0 and self._furthest[id(place.source)][at] > place.start:
+            yield scopes[at][1]
+            at -= 1
+
+
+def _silenced(result: Result, scopes: _Scopes) -> bool:
     hit = False
-    for comment in comments:
+    for comment in scopes.about(result.span):
         if comment.silences(result.rule.name, result.finding):
             comment.used.add(result.rule.name)
             hit = True

@@ -20,6 +20,10 @@ class Span(NamedTuple):
     start: int
     end: int
 
+    def holds(self, other: Span) -> bool:
+        """Whether the other lies within this one."""
+        return self.source is other.source and self.start <= other.start and other.end <= self.end
+
     def touches(self, other: Span) -> bool:
         """Whether both share a character, or one lies inside the other or at its border while empty."""
         if self.source is not other.source:
@@ -59,7 +63,7 @@ class Finding(NamedTuple):
     `at` is where a user has to look. `severity` and `safety` default to the rule's own; a rule sets
     them where one finding differs. `edits` are applied all or none; a finding without edits has no
     fix. `also` names the other places that play a part. `covers` lists further nodes that this
-    finding explains: rules that give way to this one stay silent about them. `hint` is the way out
+    finding is about: rules that give way to it are silent about them, and so is it about theirs. `hint` is the way out
     in words, for the user who cannot take the fix as it is (an upgrade, a choice).
     """
 

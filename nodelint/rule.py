@@ -29,8 +29,8 @@ class Rule(NamedTuple):
     """A rule as loaded: `check` is called with each object of type `on`.
 
     `releases` is the range of Karpenter releases that the rule is about; for others it says nothing.
-    `gives_way_to` names rules that explain the same cause better: where one of them has spoken about
-    a place, this one does not. `default` is False for a rule that runs only when it is selected.
+    `gives_way_to` names rules that explain the same cause better: where a place of theirs holds this
+    one's, or meets what this one `covers`, this one is silent. `default` is False for a rule that runs only when it is selected.
     """
 
     name: str

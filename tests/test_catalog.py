@@ -167,9 +167,7 @@ VALUES = [
 written = st.one_of(
     st.tuples(st.sampled_from(["In", "NotIn"]), st.lists(st.sampled_from(VALUES), max_size=3)),
     st.tuples(st.sampled_from(["Exists", "DoesNotExist"]), st.just([])),
-    st.tuples(
-        st.sampled_from(["Gt", "Lt", "Gte", "Lte"]), st.sampled_from(["0", "4", "16"]).map(lambda n: [n])
-    ),
+    st.tuples(st.sampled_from(["Gt", "Lt", "Gte", "Lte"]), st.sampled_from(["0", "4", "16"]).map(lambda n: [n])),
 )
 RELEASES_TRIED = st.sampled_from([Version(1, 0, 0), Version(1, 6, 0), Version(1, 8, 8), Version(1, 14, 1)])
 OF_EACH_KIND = [*CATALOG.names[::40], "c5.metal", "g5g.xlarge", "g6f.large", "inf2.xlarge", "trn2.48xlarge"]

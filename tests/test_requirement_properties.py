@@ -36,9 +36,7 @@ def admits(written: Written, value: str) -> bool:
     if value not in INTEGERS:
         return False
     number, bound = INTEGERS[value], int(values[0])
-    return {"Gt": number > bound, "Lt": number < bound, "Gte": number >= bound, "Lte": number <= bound}[
-        operator
-    ]
+    return {"Gt": number > bound, "Lt": number < bound, "Gte": number >= bound, "Lte": number <= bound}[operator]
 
 
 def model(written: list[Written]) -> set[str]:
@@ -89,9 +87,7 @@ def test_intersects_is_never_stricter_than_the_values(left: list[Written], right
 
 
 @given(lines, st.sampled_from(UNIVERSE))
-def test_a_type_with_a_label_fits_exactly_where_its_value_is_admitted(
-    written: list[Written], value: str
-) -> None:
+def test_a_type_with_a_label_fits_exactly_where_its_value_is_admitted(written: list[Written], value: str) -> None:
     instance_type = Requirements.from_labels({"k": value})
     assert (instance_type.intersects(Requirements([fold(written)])) is None) == (value in model(written))
 

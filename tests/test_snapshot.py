@@ -158,7 +158,5 @@ def test_the_tool_makes_the_bundled_file(tmp_path: Path) -> None:
     output = tmp_path / "catalog.json"
     tool = ROOT / "tools" / "make_catalog.py"
     arguments = ["--karpenter-checkout", checkout, "--output", str(output)]
-    subprocess.run(
-        [sys.executable, str(tool), *arguments], check=True, env={**os.environ, "PYTHONPATH": str(ROOT)}
-    )
+    subprocess.run([sys.executable, str(tool), *arguments], check=True, env={**os.environ, "PYTHONPATH": str(ROOT)})
     assert output.read_text(encoding="utf-8") == BUNDLED.read_text(encoding="utf-8")

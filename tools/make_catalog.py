@@ -192,9 +192,7 @@ def make(checkout: Checkout, revision: str, docs: str, page: str) -> Snapshot:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--karpenter-checkout", type=Path, required=True, metavar="DIR")
     parser.add_argument("--release", default="v1.14.1", help="release tag whose tables are read")
     parser.add_argument("--docs", default="1d927085d", help="revision that holds the page of instance types")

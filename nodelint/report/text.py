@@ -157,9 +157,9 @@ def _fix(edits: Sequence[Edit], home: Source, style: Style) -> Iterator[str]:
     by_source: dict[int, list[Edit]] = {}
     for edit in edits:
         by_source.setdefault(id(edit.source), []).append(edit)
-    for group in by_source.values():
+    for group in sorted(by_source.values(), key=lambda g: g[0].source is not home):
         source = group[0].source
-        if source is not home:
+        if len(by_source) > 1 or source is not home:
             yield f"    in {printable(source.path)}:"
         changed = list(_changed_lines(source, group))
         for number, sign, line in changed[:_LINES]:
@@ -173,15 +173,15 @@ def _changed_lines(source: Source, edits: Sequence[Edit]) -> Iterator[tuple[int,
     """The lines that go (-) and those that come (+), with their numbers in the old and the new text."""
     from difflib import SequenceMatcher
 
-    old = source.text.splitlines()
-    new = apply(source.text, list(edits)).splitlines()
-    # Only what lies between the first and the last edit can differ.
-    first = source.position(min(e.start for e in edits)).line - 1
-    first = max(0, min(first, len(old), len(new)) - 1)
-    tail = 0
-    while tail < min(len(old), len(new)) - first and old[-1 - tail] == new[-1 - tail]:
-        tail += 1
-    old_part, new_part = old[first : len(old) - tail], new[first : len(new) - tail]
+    # Only what lies between the first and the last edit can differ: their lines and one on either side.
+    start = source.text.rfind("\n", 0, max(0, source.text.rfind("\n", 0, min(e.start for e in edits)))) + 1
+    end = max(e.end for e in edits)
+    for _ in range(2):
+        end = source.text.find("\n", end) + 1 or len(source.text)
+    first = source.position(start).line - 1
+    part = source.text[start:end]
+    moved = [Edit(source, e.start - start, e.end - start, e.text) for e in edits]
+    old_part, new_part = part.removesuffix("\n").split("\n"), apply(part, moved).removesuffix("\n").split("\n")
     matcher = SequenceMatcher(None, old_part, new_part, autojunk=False)
     for tag, i1, i2, j1, j2 in matcher.get_opcodes():
         if tag != "equal":

@@ -1,0 +1,111 @@
+"""The pipeline's own promises: one cause, one finding, and fixes that never break a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from nodelint.edits import set_value
+from nodelint.engine import Report, Selection, Target, fix, lint
+from nodelint.finding import Edit, Finding, Findings
+from nodelint.manifest import EC2NodeClass
+from nodelint.rule import Context, Rule, rule
+from nodelint.source import Source
+from nodelint.versions import NEWEST
+
+CLASS = """\
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2@latest}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+"""
+
+
+def test_a_mistake_inside_a_mapping_does_not_hide_one_of_the_whole(check: Callable[..., Report]) -> None:
+    """Both rules look at spec; one of them gives way to the other where both speak of one place."""
+    report = check(CLASS.replace("  role:", "  instanceProfile: nodes\n  role:"), kubernetes="1.33")
+    assert {r.rule.name for r in report.results} == {"refused-combination", "unsupported-alias"}
+
+
+def test_ignoring_the_better_explanation_does_not_bring_the_worse_one(check: Callable[..., Report]) -> None:
+    pool = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: a}
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: a}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: ["c7*"]}
+"""
+    assert [r.rule.name for r in check(pool).results] == ["wildcard-value"]
+    assert check(pool, select=["controller-check"]).results == ()
+
+
+def _one(check_: Callable[[EC2NodeClass, Context], Findings], name: str) -> dict[str, Rule]:
+    made = rule(on=EC2NodeClass, severity="error", fix="safe")(check_)
+    return {name: made._replace(name=name, page="A page.")}
+
+
+def _role(node_class: EC2NodeClass) -> Finding:
+    node = node_class.node.at("spec", "role")
+    assert node is not None
+    return Finding(at=node, message="`role` is to be changed", edits=set_value(node, node.text + "x"))
+
+
+def test_a_fix_that_would_break_the_file_is_left_out_and_named() -> None:
+    def breaks(node_class: EC2NodeClass, context: Context) -> Findings:
+        found = _role(node_class)
+        (edit,) = found.edits
+        yield found._replace(edits=[Edit(edit.source, edit.start, edit.end, "[")])
+
+    source = Source.from_text("a.yaml", CLASS)
+    done = fix([source], Target(NEWEST), _one(breaks, "breaks"))
+    assert done.sources[0].text == CLASS
+    assert done.applied == ()
+    assert [(r.rule.name, why) for r, why in done.refused] == [("breaks", "the file would no longer parse")]
+
+
+def test_a_fix_that_the_api_server_would_refuse_is_left_out() -> None:
+    def empties(node_class: EC2NodeClass, context: Context) -> Findings:
+        node = node_class.node.at("spec", "amiSelectorTerms")
+        assert node is not None
+        yield Finding(at=node, message="`terms` are to go", edits=[Edit(node.source, node.start, node.end, "[]")])
+
+    source = Source.from_text("a.yaml", CLASS)
+    done = fix([source], Target(NEWEST), _one(empties, "empties"))
+    assert done.sources[0].text == CLASS
+    assert "the API server would refuse the file" in done.refused[0][1]
+
+
+def test_a_fix_that_never_settles_ends() -> None:
+    def grows(node_class: EC2NodeClass, context: Context) -> Findings:
+        yield _role(node_class)
+
+    done = fix([Source.from_text("a.yaml", CLASS)], Target(NEWEST), _one(grows, "grows"))
+    assert done.sources[0].documents[0].root is not None
+    assert len(done.report.results) == 1
+
+
+def test_unsafe_fixes_wait_until_they_are_asked_for() -> None:
+    def careful(node_class: EC2NodeClass, context: Context) -> Findings:
+        if node_class.node.at("spec", "role").value == "KarpenterNodeRole-main":  # type: ignore[union-attr]
+            yield _role(node_class)._replace(safety="unsafe")
+
+    rules = _one(careful, "careful")
+    source = Source.from_text("a.yaml", CLASS)
+    assert fix([source], Target(NEWEST), rules).sources[0].text == CLASS
+    assert "role: KarpenterNodeRole-mainx" in fix([source], Target(NEWEST), rules, unsafe=True).sources[0].text
+
+
+def test_objects_read_for_context_are_not_reported_on_nor_changed(rules: dict[str, Rule]) -> None:
+    beside = Source.from_text("b.yaml", CLASS.replace("role:", "rolle:"))
+    source = Source.from_text("a.yaml", "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\n")
+    report = lint([source], Target(NEWEST), rules, Selection(), [beside])
+    assert {r.span.source.path for r in report.results} == {"a.yaml"}
+    assert [o.kind for o in report.objects] == ["NodePool"]
