@@ -29,6 +29,8 @@ _STYLES: dict[str | None, Style] = {
     ">": "folded",
 }
 _CORE = "tag:yaml.org,2002:"
+_MERGES = (None, _CORE + "merge")
+"""How a merge key is tagged: some tools that write YAML spell the tag out, `!!merge <<`."""
 # compiled when first needed: few files have an anchor, a tag or template code
 _PROPERTIES = r"(?:(?:&[\w-]+|!<[^>\s]*>|![^\s,\[\]{}]*)(?:\s|(?<=\s)#[^\n\r]*)*)+"
 _CODE_AHEAD = r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*[ \t]*(?:\{\{|\{%|%\{|<%)"
@@ -169,7 +171,7 @@ class _Composer:
 
     def entry(self, frame: _Frame, key: Node, value: Node) -> None:
         value_of_key = key.value
-        if value_of_key == "<<" and key.style == "plain" and key.tag is None:
+        if value_of_key == "<<" and key.style == "plain" and key.tag in _MERGES:
             if not frame.node.merges:
                 frame.node.merges = []
             frame.node.merges.append(Entry(key, value, "<<"))
@@ -272,6 +274,8 @@ class _Composer:
             node.value = float(value)
         elif (name == "bool" and type(value) is bool) or (name == "null" and value is None):
             node.value = value
+        elif name == "merge" and text == "<<":
+            node.value = text
         elif name == "binary":
             import base64
 

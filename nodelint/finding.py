@@ -63,8 +63,8 @@ class Finding(NamedTuple):
     `at` is where a user has to look. `severity` and `safety` default to the rule's own; a rule sets
     them where one finding differs. `edits` are applied all or none; a finding without edits has no
     fix. `also` names the other places that play a part. `covers` lists further nodes that this
-    finding is about: rules that give way to it are silent about them, and so is it about theirs. `hint` is the way out
-    in words, for the user who cannot take the fix as it is (an upgrade, a choice).
+    finding is about: rules that give way to it are silent about them, and so is it about theirs.
+    `hint` is the way out in words, for the user who cannot take the fix as it is (an upgrade, a choice).
     """
 
     at: Node | Span

@@ -61,7 +61,8 @@ class Image(NamedTuple):
     @property
     def label(self) -> str:
         """What the class calls it: alias, id, name pattern or parameter."""
-        return self.alias or self.id or self.name or self.parameter or "images chosen by tag"
+        asked = self.alias or self.id or self.name or self.parameter
+        return asked or ("images chosen by tag" if self.at.kind == "mapping" else "images that are not known")
 
 
 class ImageProblem(NamedTuple):

@@ -29,12 +29,14 @@ def resolve(
     catalog: Catalog,
     version: Version,
     kubernetes: KubernetesVersion | None = None,
+    no_class: str | None = None,
 ) -> Resolution:
     """Work out what a NodePool can launch in a release. Never raises for what a manifest holds.
 
     Without a class, or with one that is known in part, the images are unknown and every type may have one.
+    `no_class` says why there is none, where that is more than that it is not among the files.
     """
-    images = images_of(node_class, version, kubernetes) if node_class is not None else _no_class(pool)
+    images = images_of(node_class, version, kubernetes) if node_class is not None else _no_class(pool, no_class)
     view = _view(catalog, version, images.build)
     unknown = [*_unknown_lines(pool), *images.unknown]
     class_removed = []
@@ -77,14 +79,14 @@ def _view(catalog: Catalog, version: Version, build: str | None) -> Catalog:
     return view.on_windows(build) if build is not None else view
 
 
-def _no_class(pool: NodePool) -> ImageSet:
+def _no_class(pool: NodePool, why: str | None) -> ImageSet:
     ref = pool.class_ref
-    if ref is None:
+    if ref is None or ref.name is None:
         at, reason = pool.name_node, "the NodePool names no class"
+    elif ref.name is UNKNOWN:
+        at, reason = ref.node.get("name") or ref.node, "the name of the class is a placeholder"
     else:
-        at = ref.node.get("name") or ref.node
-        named = f"`{ref.name}` " if isinstance(ref.name, str) else ""
-        reason = f"the class {named}is not among the files"
+        at, reason = ref.node.get("name") or ref.node, why or f"the class `{ref.name}` is not among the files"
     return ImageSet((Image(at, None),), ((at, reason),))
 
 
@@ -190,7 +192,7 @@ def _written(at: RequirementLine | Label) -> tuple[str, str, tuple[str, ...], in
         return key, "In", (at.value if isinstance(at.value, str) else "?",), None
     key = at.key if isinstance(at.key, str) else "?"
     operator = at.operator if isinstance(at.operator, str) else "?"
-    values = tuple(value.text if isinstance(value.text, str) else value.node.text for value in at.values)
+    values = tuple(value.text if isinstance(value.text, str) else value.node.text.strip("\"'") for value in at.values)
     return key, operator, values, at.min_values
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nodelint.finding import Findings, Safety, Severity
 from nodelint.manifest import EC2NodeClass, NodePool, Object
-from nodelint.source import Source
+from nodelint.source import Node, Source
 from nodelint.versions import KubernetesVersion, Version, releases_match
 
 if TYPE_CHECKING:
@@ -30,7 +30,8 @@ class Rule(NamedTuple):
 
     `releases` is the range of Karpenter releases that the rule is about; for others it says nothing.
     `gives_way_to` names rules that explain the same cause better: where a place of theirs holds this
-    one's, or meets what this one `covers`, this one is silent. `default` is False for a rule that runs only when it is selected.
+    one's, or meets what this one `covers`, this one is silent.
+    `default` is False for a rule that runs only when it is selected.
     """
 
     name: str
@@ -152,16 +153,39 @@ class Context:
 
         Where several files define a class of one name (an overlay for each environment), the nearest to
         the pool is meant: the same file, then the longest common path. None where two are equally near.
+        A placeholder names the class of its own file that bears the very same one.
         """
-        name = pool.class_ref.name if pool.class_ref else None
-        if not isinstance(name, str):
-            return None
-        same = [c for c in self.classes if c.name == name]
+        same = self._namesakes(pool)
         if len(same) < 2:
             return same[0] if same else None
         ranked = sorted(same, key=lambda c: _nearness(pool.source.path, c.source.path), reverse=True)
         first, second = (_nearness(pool.source.path, c.source.path) for c in ranked[:2])
         return ranked[0] if first > second else None
+
+    def _namesakes(self, pool: NodePool) -> list[EC2NodeClass]:
+        ref = pool.class_ref
+        if ref is None or ref.name is None:
+            return []
+        if isinstance(ref.name, str):
+            return [c for c in self.classes if c.name == ref.name]
+        written = _written(ref.node.get("name"))
+        return [
+            c
+            for c in self.classes
+            if c.source is pool.source and not isinstance(c.name, str) and _written(c.name_node) == written
+        ]
+
+    def _why_no_class(self, pool: NodePool) -> str | None:
+        """Why a class that a pool names cannot be told although the run holds one of that name."""
+        name = pool.class_ref.name if pool.class_ref else None
+        if not isinstance(name, str):
+            return None
+        same = [o for o in self.objects if isinstance(o, EC2NodeClass) and o.name == name]
+        if len(self._namesakes(pool)) > 1:
+            return f"several classes are named `{name}`, and none is nearer than the others"
+        if same:
+            return f"the class `{name}` is {same[0].version}, which Karpenter {self.karpenter} does not serve"
+        return None
 
     def pools(self, node_class: EC2NodeClass) -> list[NodePool]:
         """The NodePools of the run that point to a class."""
@@ -177,7 +201,9 @@ class Context:
         if found is None:
             from nodelint.resolve import resolve
 
-            found = resolve(pool, self.node_class(pool), self.catalog, self.karpenter, self.kubernetes)
+            node_class = self.node_class(pool)
+            why = self._why_no_class(pool) if node_class is None else None
+            found = resolve(pool, node_class, self.catalog, self.karpenter, self.kubernetes, why)
             self._resolutions[id(pool)] = found
         return found
 
@@ -208,6 +234,11 @@ def served(obj: Object, release: Version) -> bool:
     if obj.group != home:
         return False
     return obj.version == "v1" or (obj.version == "v1beta1" and release < Version(1, 1, 0))
+
+
+def _written(node: Node | None) -> str:
+    """A scalar as it is written, without its quotes."""
+    return node.text.strip("\"'") if node is not None else ""
 
 
 def _nearness(a: str, b: str) -> tuple[bool, int]:

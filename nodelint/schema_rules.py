@@ -211,6 +211,9 @@ def _problem(rule: Validation, program: cel.Program, job: Job, walk: Walk) -> Pr
         node, path, value = inner, f"{path}.{step}", None
     if not rule.field_path and node.kind != "scalar":
         node, path, value = _pinned(program, job)
+        if node is job.node and node.kind == "mapping":
+            # the whole of it: told at its key, for its span holds all that others have to say about parts
+            node = walk.head(node)
     if any(problem.node is node for problem in walk.structural):
         return None
     if rule.until is not None:
@@ -247,7 +250,7 @@ def _message(rule: Validation, value: Any, offender: Any) -> str:
 
 
 def _pinned(program: cel.Program, job: Job) -> tuple[Node, str, Any]:
-    """The one entry of a list or key of a map without which the rule holds; else the whole."""
+    """The entry of a list, key of a map or last field without which the rule holds; else the whole."""
     node, path, value = job.node, job.path, job.value
     if isinstance(value, list) and len(value) > 1:
         guilty = [i for i, one in enumerate(value) if not program.holds([one])]
@@ -263,4 +266,9 @@ def _pinned(program: cel.Program, job: Job) -> tuple[Node, str, Any]:
             key = node.key(name)
             if key is not None and not program.holds({name: one}):
                 return key, f'{path}["{name}"]', name
+    elif isinstance(value, dict):
+        for entry in reversed(node.entries):
+            name = entry.name
+            if name in value and program.holds({key: one for key, one in value.items() if key != name}):
+                return entry.key, path, None
     return node, path, None

@@ -98,7 +98,11 @@ class Walk:
         wanted = "int-or-string" if shape.int_or_string else shape.type
         if wanted and schema_words.kind(value) not in _FITS.get(wanted, (wanted,)):
             text, choices = schema_words.converted(value, wanted), shape.raw.get("enum")
-            more = {"suggestion": text if choices is None or text in choices else None}
+            pattern = shape.raw.get("pattern") if wanted == "string" and text is not None else None
+            fits = choices is None or text in choices
+            if pattern and not schema_rules.matches(str(text), pattern):
+                fits = False
+            more = {"suggestion": text if fits else None}
             self.say(node, path, schema_words.type_of(node, path, wanted), hard=True, **more)
             return value
         if self._of_another_release(node, value, shape, path):
@@ -266,7 +270,7 @@ class Walk:
                     at = f"{path}.{name}" if path else name
                     where = f" in {path}" if path else ""
                     self.say(
-                        self._head(node),
+                        self.head(node),
                         at,
                         f"required field `{name}` is missing{where}",
                         hard=True,
@@ -281,7 +285,7 @@ class Walk:
         if least is not None and count < least and not self.partial and not any_key:
             self.say(node, path, f"`{name}` has {count} keys, the least is {least}")
 
-    def _head(self, node: Node) -> Node:
+    def head(self, node: Node) -> Node:
         """Where a mapping is announced: its key, for an entry of a list the entry itself."""
         if node is self.root:
             return self.obj.name_node
@@ -320,6 +324,8 @@ class Walk:
                 belongs = self._elsewhere(name)
             if suggestion is not None:
                 message = f"unknown field `{name}`, did you mean `{suggestion}`?"
+                if not self._could_be(entry.value, _there(shape, suggestion)):
+                    suggestion = None  # a hint, and no more: its value would be refused there
             elif belongs is not None:
                 message = f"unknown field `{name}`: it belongs in {belongs or 'the top level'}"
             else:
@@ -327,6 +333,14 @@ class Walk:
         message = schema_words.fit(message)
         self.found.append(Problem("unknown", entry.key, at, message, suggestion=suggestion, belongs=belongs))
         return suggestion if suggestion not in there else None
+
+    def _could_be(self, node: Node, shape: Shape) -> bool:
+        """Whether a value is of a field's type, or plainly can be made to be."""
+        if node.kind != "scalar":
+            return shape.type in (None, "object" if node.kind == "mapping" else "array")
+        trial = Walk(self.obj, shape, self.release, loose=True)
+        trial.visit(node, shape, "")
+        return _is_null(node) or all(problem.suggestion is not None for problem in trial.found)
 
     def _elsewhere(self, name: str) -> str | None:
         """The one place of the schema where a field of this name stands."""

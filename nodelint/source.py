@@ -110,15 +110,16 @@ class Source:
     @classmethod
     def from_bytes(cls, path: str, data: bytes) -> Source:
         """Read a file's bytes, which have to be UTF-8. A byte order mark stays, as character 0."""
+        if b"\0" in data:
+            for encoding in ("utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"):
+                if "karpenter".encode(encoding) in data:
+                    source = cls(path, data.decode("latin-1"))
+                    name = encoding[:6].upper()
+                    source.problems.append(Problem(0, f"the file is {name}; Kubernetes' tools read UTF-8"))
+                    return source
         try:
             return cls.from_text(path, data.decode())
         except UnicodeDecodeError as error:
-            if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-                encoding = "utf-16-le" if data[0] == 0xFF else "utf-16-be"
-                source = cls(path, data.decode("latin-1"))
-                if "karpenter".encode(encoding) in data:
-                    source.problems.append(Problem(0, "the file is UTF-16; Kubernetes' tools read UTF-8"))
-                return source
             source = cls(path, data.decode("utf-8", "replace"))
             if b"karpenter" in data:
                 offset = len(data[: error.start].decode())
@@ -147,7 +148,9 @@ class Source:
 
     def _line_starts(self) -> list[int]:
         if self._lines is None:
-            self._lines = [0, *(match.end() for match in re.finditer("\n", self.text))]
+            # A lone \r ends a line for YAML and for editors.
+            breaks = r"\r\n?|\n" if "\r" in self.text else "\n"
+            self._lines = [0, *(match.end() for match in re.finditer(breaks, self.text))]
         return self._lines
 
     def _read(self) -> None:
@@ -160,12 +163,15 @@ class Source:
                 self._read_chunk(begin, end)
             except Unreadable as error:
                 self.documents.append(Document(None, begin, end, len(self.documents)))
-                self.problems.append(Problem(error.offset, error.message))
+                if self._means_ours(begin, end):
+                    self.problems.append(Problem(error.offset, error.message))
 
     def _read_chunk(self, begin: int, end: int) -> None:
         if end - begin > LARGEST_DOCUMENT:
             raise Unreadable(begin, f"a document of more than {LARGEST_DOCUMENT // 1_000_000} MB is not read")
         text = self.text[begin:end]
+        if text.startswith("\ufeff"):  # libyaml passes over it uncounted
+            raise Unreadable(begin, "the character U+FEFF is not allowed in YAML")
         templated = False
         try:
             roots = compose(self, text, begin, masked=False)
@@ -181,8 +187,9 @@ class Source:
                 if not self._template_to_blame(begin, end, error, again):
                     raise error from None
                 self.documents.append(Document(None, begin, end, len(self.documents)))
-                reason = f"a template that is no YAML before it is rendered: {again.message}"
-                self.set_aside.append(SetAside(again.offset, reason))
+                if self._means_ours(begin, end):
+                    reason = f"a template that is no YAML before it is rendered: {again.message}"
+                    self.set_aside.append(SetAside(again.offset, reason))
                 return
             templated = any(begin <= line < end for line in lines)
         if len(roots) <= 1:
@@ -193,6 +200,13 @@ class Source:
         for root in roots:
             self.documents.append(Document(root, begin, end, len(self.documents), templated))
 
+    def _means_ours(self, begin: int, end: int) -> bool:
+        """Whether a document that cannot be read would hold one of Karpenter's objects, if it could.
+
+        Others mention Karpenter in an affinity or a comment, and what they are made of is not our business.
+        """
+        return re.compile(_OURS).search(self.text, begin, end) is not None
+
     def _template_to_blame(self, begin: int, end: int, plainly: Unreadable, masked: Unreadable) -> bool:
         assert self._masked is not None
         if any(begin <= line < end for line in self._masked[1]):
@@ -200,6 +214,12 @@ class Source:
         if not any(mark in self.text[begin:end] for mark in ("{{", "{%", "%{", "<%")):
             return False
         return (plainly.offset, plainly.message) != (masked.offset, masked.message)
+
+
+_OURS = (
+    r"karpenter\.(?:sh|k8s\.aws)/v[0-9]"
+    r"|\bkind[\"']?[ \t]*:[ \t]*[\"']?(?:NodePool|EC2NodeClass|Provisioner|AWSNodeTemplate)\b"
+)
 
 
 def _chunks(text: str, start: int) -> list[tuple[int, int]]:

@@ -8,6 +8,7 @@ above the object's first line.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 
 from nodelint.finding import Finding, Span
 from nodelint.source import Document, Node, Source
@@ -48,21 +49,30 @@ def suppressions(source: Source) -> list[Suppression]:
     """The comments of a source in their order."""
     if "nodelint:" not in source.text:
         return []
-    found = []
+    found: list[Suppression] = []
     comment = re.compile(_COMMENT)
     for document in source.documents:
         if document.root is not None:
-            nodes = list(document.root.walk())
-            scalars = [n for n in nodes if n.kind == "scalar" and not n.shared]
-            found += [
-                _suppression(source, document, nodes, match)
-                for match in comment.finditer(source.text, document.start, document.end)
-                if not any(n.start <= match.start() < n.end for n in scalars)
-            ]
+            nodes = sorted((n for n in document.root.walk() if not n.shared), key=_start)
+            scalars = [n for n in nodes if n.kind == "scalar"]
+            nexts: dict[int, Span | None] = {}
+            here = []
+            # The last first: what a row of comments is about is then looked for once.
+            for match in reversed(list(comment.finditer(source.text, document.start, document.end))):
+                before = bisect_right(scalars, match.start(), key=_start) - 1
+                if before < 0 or match.start() >= scalars[before].end:
+                    here.append(_suppression(source, document, nodes, match, nexts))
+            found += reversed(here)
     return found
 
 
-def _suppression(source: Source, document: Document, nodes: list[Node], match: re.Match[str]) -> Suppression:
+def _start(node: Node) -> int:
+    return node.start
+
+
+def _suppression(
+    source: Source, document: Document, nodes: list[Node], match: re.Match[str], nexts: dict[int, Span | None]
+) -> Suppression:
     text = source.text
     line_start = text.rfind("\n", 0, match.start()) + 1
     own_line = not text[line_start : match.start()].strip(" \t\ufeff")
@@ -71,23 +81,31 @@ def _suppression(source: Source, document: Document, nodes: list[Node], match: r
     if not own_line:
         end = text.find("\n", match.end())
         return Suppression(span, rules, Span(source, line_start, match.end() if end < 0 else end), own_line)
-    return Suppression(span, rules, _next(source, document, nodes, match.end()), own_line)
+    return Suppression(span, rules, _next(source, document, nodes, match.end(), nexts), own_line)
 
 
-def _next(source: Source, document: Document, nodes: list[Node], after: int) -> Span | None:
+def _next(
+    source: Source, document: Document, nodes: list[Node], after: int, nexts: dict[int, Span | None]
+) -> Span | None:
     """The widest thing that begins on the first line after `after` that is neither blank nor a comment."""
     text = source.text
-    at = text.find("\n", after) + 1
+    first = at = text.find("\n", after) + 1
+    found = None
     while 0 < at < document.end:
+        if at in nexts:
+            found = nexts[at]
+            break
         end = text.find("\n", at)
         end = len(text) if end < 0 else end
         line = text[at:end].strip()
         if line and not line.startswith("#"):
-            starts = [n for n in nodes if at <= n.start < end and not n.shared and not _under_a_key(n)]
+            here = nodes[bisect_left(nodes, at, key=_start) : bisect_left(nodes, end, key=_start)]
             # An entry's key and value are nodes of their own, so the last end is the entry's end.
-            return Span(source, at, max((n.end for n in starts), default=end))
+            found = Span(source, at, max((n.end for n in here if not _under_a_key(n)), default=end))
+            break
         at = end + 1
-    return None
+    nexts[first] = found
+    return found
 
 
 def _under_a_key(node: Node) -> bool:

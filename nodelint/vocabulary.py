@@ -168,7 +168,7 @@ def home_of(value: str, key: str, catalog: Catalog) -> str | None:
 
 
 def nearest_value(key: str, value: str, catalog: Catalog) -> str | None:
-    """The value of a key that a slip was meant to be; None where nothing is near, or several are."""
+    """The value of a key that a slip was meant to be; None where it is one, nothing is near, or several are."""
     choices = known_values(key, catalog)
     synonym = _facts()["synonyms"].get(key, {}).get(value.lower())
     if synonym is not None:
@@ -177,6 +177,8 @@ def nearest_value(key: str, value: str, catalog: Catalog) -> str | None:
         form = _facts()["forms"].get(key)
         lower = value.lower()
         return lower if form is not None and lower != value and re.fullmatch(form, lower) else None
+    if value in choices:
+        return None
     if _NO_LETTER.fullmatch(value):
         return _in_its_unit(key, value, choices)
     squashed = _squash(value)

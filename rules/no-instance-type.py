@@ -200,7 +200,7 @@ def _together(core: list[LineEffect], resolution: Resolution) -> Finding:
         message = f"no instance type meets `{_shown(last, 40)}` and {len(others)} others together"
     slip = _slip(core, resolution)
     count = last.without.bit_count()
-    hint = f"without this one there are {count:,}" if count else None
+    hint = f"without this one there {'is' if count == 1 else 'are'} {count:,}" if count else None
     edits: list[Edit] = []
     if slip is not None:
         node, value = slip

@@ -238,3 +238,15 @@ def test_explain_of_a_folder_without_pools_says_so(nodelint: Run, tmp_path: Path
     done = nodelint("explain")
     assert done.returncode == 0
     assert done.stdout.startswith("Nothing to explain: no NodePool in 1 file")
+
+
+def test_a_patch_is_not_told_what_it_lacks(nodelint: Run, tmp_path: Path) -> None:
+    put(tmp_path, "patches: [{path: class.yaml}]\n", "kustomization.yaml")
+    part = "apiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nmetadata: {name: default}\nspec:\n"
+    put(tmp_path, part + "  detailedMonitoring: true\n")
+    assert nodelint("check").returncode == 0
+    put(tmp_path, part + "  detailedMonitorin: true\n")
+    done = nodelint("check", "--fix")
+    assert done.returncode == 0, done.stdout
+    assert "Fixed 1 finding." in done.stdout
+    assert (tmp_path / "class.yaml").read_text(encoding="utf-8") == part + "  detailedMonitoring: true\n"
