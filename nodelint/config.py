@@ -31,7 +31,10 @@ class ConfigError(Exception):
 
 
 class Settings(NamedTuple):
-    """What a run was told. `karpenter_named` is False where the newest known release was assumed."""
+    """What a run was told. `karpenter_named` is False where the newest known release was assumed.
+
+    Globs of a file are about paths from its folder, `root`; those of a flag about paths as they are printed.
+    """
 
     karpenter: Version = NEWEST
     karpenter_named: bool = False
@@ -43,6 +46,8 @@ class Settings(NamedTuple):
     fail_on: FailOn = "error"
     crds: str | None = None
     file: str | None = None
+    root: str = ""
+    exclude_root: str = ""
 
 
 def find(folder: str) -> str | None:
@@ -98,6 +103,8 @@ def load(path: str | None, flags: Mapping[str, object]) -> Settings:
         fail_on=_fail_on(*value("fail-on")),
         crds=None if crds is None else str(crds),
         file=path,
+        root=folder,
+        exclude_root=folder if not flags.get("exclude") else "",
     )
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from fnmatch import fnmatchcase
 
+from nodelint.globs import Globs
+from nodelint.kustomize import is_patch
 from nodelint.source import Source
 
 ENDINGS = (".yaml", ".yml", ".json")
@@ -36,7 +37,7 @@ class Discovery:
 
 def discover(
     paths: Sequence[str],
-    exclude: Sequence[str] = (),
+    exclude: Sequence[str] | Globs = (),
     stdin: Callable[[], bytes] | None = None,
     on_file: Callable[[int], None] | None = None,
 ) -> Discovery:
@@ -45,9 +46,13 @@ def discover(
     In folders only files that end in .yaml, .yml or .json are read; hidden folders and those of
     package managers are passed over. `exclude` are globs over the path as it is printed.
     """
+    exclude = exclude if isinstance(exclude, Globs) else Globs(exclude)
     found = Discovery()
     seen: set[str] = set()
     for path in paths:
+        if not path:
+            found.unreadable.append((path, "an empty path"))
+            continue
         if path == "-":
             found.files += 1
             try:
@@ -69,11 +74,13 @@ def discover(
             if data is not None and _concerns_karpenter(data):
                 # A file whose name is a dash is not standard input.
                 shown = file.replace(os.sep, "/") if file != "-" else "./-"
-                found.sources.append(Source.from_bytes(shown, data))
+                source = Source.from_bytes(shown, data)
+                source.part = is_patch(file)
+                found.sources.append(source)
     return found
 
 
-def context(asked: Iterable[Source], exclude: Sequence[str] = ()) -> list[Source]:
+def context(asked: Iterable[Source], exclude: Sequence[str] | Globs = ()) -> list[Source]:
     """The other manifests of the repositories that the sources stand in; of none where they stand in none."""
     asked = list(asked)
     folders = {os.path.dirname(os.path.abspath(source.path)) for source in asked}
@@ -94,42 +101,44 @@ def repository(folder: str) -> str | None:
         folder = parent
 
 
-def _files(path: str, exclude: Sequence[str], found: Discovery) -> Iterator[str]:
+def _files(path: str, exclude: Globs, found: Discovery) -> Iterator[str]:
     """The files that a path stands for, each as a normal path."""
     path = os.path.normpath(path)
     if os.path.isdir(path):
         yield from _below(path, "" if path == os.curdir else os.path.join(path, ""), exclude, found)
-    elif not _excluded(path, exclude):
+    elif not exclude.match(path):
         yield path
 
 
-def _below(folder: str, prefix: str, exclude: Sequence[str], found: Discovery) -> Iterator[str]:
+def _below(folder: str, prefix: str, exclude: Globs, found: Discovery) -> Iterator[str]:
+    open_folders = [(prefix, _listed(folder, found))]
+    while open_folders:
+        prefix, entries = open_folders[-1]
+        for entry in entries:
+            name = entry.name
+            path = prefix + name
+            if exclude and exclude.match(path):
+                continue
+            try:
+                if entry.is_dir(follow_symlinks=False):
+                    if not name.startswith(".") and name not in _PASSED_OVER:
+                        open_folders.append((path + os.sep, _listed(path, found)))
+                        break
+                elif name.endswith(ENDINGS) and entry.is_file():
+                    yield path
+            except OSError as error:  # a link that leads back to itself
+                found.unreadable.append((path, _why(error)))
+        else:
+            open_folders.pop()
+
+
+def _listed(folder: str, found: Discovery) -> Iterator[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as listing:
-            entries = sorted(listing, key=lambda e: e.name)
+            return iter(sorted(listing, key=lambda e: e.name))
     except OSError as error:
         found.unreadable.append((folder, _why(error)))
-        return
-    for entry in entries:
-        name = entry.name
-        path = prefix + name
-        if exclude and _excluded(path, exclude):
-            continue
-        try:
-            if entry.is_dir(follow_symlinks=False):
-                if not name.startswith(".") and name not in _PASSED_OVER:
-                    yield from _below(path, path + os.sep, exclude, found)
-            elif name.endswith(ENDINGS) and entry.is_file():
-                yield path
-        except OSError as error:  # a link that leads back to itself
-            found.unreadable.append((path, _why(error)))
-
-
-def _excluded(path: str, exclude: Sequence[str]) -> bool:
-    if not exclude:
-        return False
-    plain = os.path.normpath(path).replace(os.sep, "/")
-    return any(fnmatchcase(plain, glob) or fnmatchcase(plain, glob.rstrip("/") + "/*") for glob in exclude)
+        return iter(())
 
 
 def _read(path: str, found: Discovery) -> bytes | None:

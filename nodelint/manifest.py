@@ -262,12 +262,37 @@ def _objects(node: Node, document: Document) -> Iterator[Object]:
         for item in items.items:
             yield from _objects(item, document)
         return
+    # A kind in other capitals is none of Kubernetes', but it is plain which object is meant; the schema says so.
+    kind = next((known for known in _KINDS if known.lower() == kind.lower()), kind)
     cls = _KINDS.get(kind)
     group = api_version.rpartition("/")[0]
     if cls is not None and group in (CORE_GROUP, AWS_GROUP):
-        obj = cls(node, document, api_version, kind, partial=document.templated)
+        obj = cls(node, document, api_version, kind, partial=document.templated or _is_part(node, kind))
         if not (isinstance(obj, NodePool) and _of_another_provider(obj.class_ref)):
             yield obj
+
+
+_HEARTS = {
+    "NodePool": ("template",),
+    "EC2NodeClass": (
+        "role",
+        "instanceProfile",
+        "subnetSelectorTerms",
+        "securityGroupSelectorTerms",
+        "amiSelectorTerms",
+    ),
+}
+"""Fields of `spec` of which a whole object has at least one."""
+
+
+def _is_part(node: Node, kind: str) -> bool:
+    """Whether an object is a patch: it says so, its file is one, or its file may be and it has no heart."""
+    if node.source.part or node.get("$patch") is not None:
+        return True
+    if node.source.part is False or kind not in _HEARTS:
+        return False
+    spec = node.get("spec")
+    return spec is None or not any(spec.get(field) for field in _HEARTS[kind])
 
 
 def _of_another_provider(ref: ClassRef | None) -> bool:

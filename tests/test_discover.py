@@ -83,3 +83,41 @@ def test_context_is_the_rest_of_the_repository_that_a_file_stands_in(
     assert [s.path for s in context(asked)] == ["a/b/pool.yml", "a/pool.json"]
     monkeypatch.chdir(tree / "a")
     assert [s.path for s in context(discover(["pool.json"]).sources)] == ["../a/b/pool.yml", "../pool.yaml"]
+
+
+def test_a_file_that_a_kustomization_names_as_a_patch_holds_parts(tree: Path) -> None:
+    (tree / "a" / "kustomization.yaml").write_text(
+        "resources: [pool.json]\n"
+        "patches:\n"
+        "  - path: b/pool.yml # the limits\n    target: {kind: NodePool}\n"
+        "  - patch: |\n      kind: NodePool\n      metadata: {name: a}\n",
+        encoding="utf-8",
+    )
+    parts = {source.path: source.part for source in discover(["."]).sources}
+    assert parts == {"a/b/pool.yml": True, "a/pool.json": False, "pool.yaml": False}
+    assert discover(["a/b/pool.yml"]).sources[0].part, "a hook names single files"
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("patchesStrategicMerge:\n- ./b/pool.yml\n", True),
+        ("patchesStrategicMerge: ['b/pool.yml']\n", True),
+        ("patches:\n# - path: b/pool.yml\n- path: b/other.yml\n", None),
+        ("resources:\n- b/pool.yml\npatches:\n- path: c/pool.yml\n", False),
+    ],
+)
+def test_what_a_kustomization_says_of_a_file(tree: Path, text: str, part: bool | None) -> None:
+    folder = tree / "k"
+    (folder / "b").mkdir(parents=True)
+    (folder / "b" / "pool.yml").write_text(POOL, encoding="utf-8")
+    (folder / "kustomization.yml").write_text(text, encoding="utf-8")
+    assert discover(["k"]).sources[0].part is part
+
+
+def test_a_file_called_a_patch_may_be_one(tree: Path) -> None:
+    for name in ("nodepool-patch.yaml", "patches/limits.yaml", "dispatch.yaml"):
+        path = tree / "n" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(POOL, encoding="utf-8")
+    assert [s.part for s in discover(["n"]).sources] == [False, None, None]

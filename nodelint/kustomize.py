@@ -1,0 +1,86 @@
+"""Which files are patches of a Kustomization: parts of an object that lack what stands in its base.
+
+Kustomize takes no file from outside the folder of a kustomization, so that those beside and above a file
+are all that can name it.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+
+_NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+_PATCHES = ("patches", "patchesStrategicMerge")
+_WHOLES = ("resources", "bases", "components")
+
+# Folders. A guard against a file that stands in no repository.
+_HIGHEST = 12
+
+_Named = tuple[frozenset[str], frozenset[str]]
+
+
+def is_patch(path: str) -> bool | None:
+    """Whether a kustomization names the file as a patch, so that its objects are parts.
+
+    None where that cannot be told: a kustomization beside or above takes the file in another way than by
+    its name, or the file or its folder is called a patch. There the object has to tell.
+    """
+    folder = os.path.dirname(os.path.abspath(path))
+    file = os.path.join(folder, os.path.basename(path))
+    near = False
+    for patches, wholes in _above(folder):
+        if file in patches:
+            return True
+        if file in wholes:
+            return False
+        near = True
+    return None if near or _called_patch(path) else False
+
+
+def _called_patch(path: str) -> bool:
+    from re import search
+
+    folder, name = os.path.split(os.path.abspath(path))
+    return any(
+        search(r"(?:^|[-_.])patch(?:es)?(?:[-_.]|$)", part.lower()) for part in (name, os.path.basename(folder))
+    )
+
+
+@cache
+def _above(folder: str, highest: int = _HIGHEST) -> tuple[_Named, ...]:
+    """What the kustomizations of a folder and of those above it name, up to the top of the repository."""
+    named = _named(folder)
+    here = () if named is None else (named,)
+    parent = os.path.dirname(folder)
+    if not highest or parent == folder or os.path.exists(os.path.join(folder, ".git")):
+        return here
+    return (*here, *_above(parent, highest - 1))
+
+
+def _named(folder: str) -> _Named | None:
+    """The files that the kustomization of a folder names: as patches, and as whole objects."""
+    for name in _NAMES:
+        path = os.path.join(folder, name)
+        if os.path.isfile(path):
+            try:
+                with open(path, encoding="utf-8", errors="replace") as file:
+                    text = file.read(1 << 20)
+            except OSError:
+                return None
+            return _files(text, folder, _PATCHES), _files(text, folder, _WHOLES)
+    return None
+
+
+def _files(text: str, folder: str, fields: tuple[str, ...]) -> frozenset[str]:
+    """What looks like a file under some of the top fields, in block or flow style, comments left out."""
+    import re
+
+    found = []
+    field = ""
+    for line in text.split("\n"):
+        top = re.match(r"""["']?(\w+)["']?\s*:""", line)
+        field = top[1] if top else field
+        if field in fields:
+            bare = re.sub(r"(?:^|\s)#.*", "", line)
+            found += re.findall(r"""[^\s"'\[\]{},]+\.(?:ya?ml|json)(?![\w.])""", bare)
+    return frozenset(os.path.normpath(os.path.join(folder, each)) for each in found)
