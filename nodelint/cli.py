@@ -223,15 +223,18 @@ def _settings(flags: dict[str, Any]) -> Settings:
 
 def _discover(paths: Sequence[str], settings: Settings) -> Discovery:
     from nodelint.discover import discover
+    from nodelint.globs import Globs
+
+    exclude = Globs(settings.exclude, settings.exclude_root)
 
     if sys.stderr is None or not sys.stderr.isatty():
-        return discover(paths, settings.exclude)
+        return discover(paths, exclude)
 
     def tell(count: int) -> None:
         if count % 2000 == 0:
             click.echo(f"\rread {count:,} files …", nl=False, err=True)
 
-    found = discover(paths, settings.exclude, on_file=tell)
+    found = discover(paths, exclude, on_file=tell)
     if found.files >= 2000:
         click.echo("\r\033[K", nl=False, err=True)
     return found
@@ -246,8 +249,9 @@ def _context(held: Sequence[Any], sources: Sequence[Source], settings: Settings)
     if wanted <= classes:
         return []
     from nodelint.discover import context
+    from nodelint.globs import Globs
 
-    return context(sources, settings.exclude)
+    return context(sources, Globs(settings.exclude, settings.exclude_root))
 
 
 def _selection(settings: Settings, rules: dict[str, Rule]) -> Selection:
@@ -257,10 +261,13 @@ def _selection(settings: Settings, rules: dict[str, Rule]) -> Selection:
     for name in [*(settings.select or ()), *settings.ignore, *per_path]:
         if name not in rules and name != "all":
             _stop(f"there is no rule `{name}`{_near(name, rules)}; `nodelint rule` lists them")
-    select = settings.select
-    if select is not None and "all" in select:
-        select = frozenset(rules)
-    return Selection(select, settings.ignore, settings.per_path)
+
+    def named(names: frozenset[str]) -> frozenset[str]:
+        return frozenset(rules) if "all" in names else names
+
+    select = None if settings.select is None else named(settings.select)
+    by_glob = {glob: named(names) for glob, names in settings.per_path.items()}
+    return Selection(select, named(settings.ignore), by_glob, settings.root)
 
 
 def _target(settings: Settings) -> Target:
@@ -279,7 +286,9 @@ def _target(settings: Settings) -> Target:
 
     try:
         schemas = Schemas.from_crds(settings.crds)
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        _stop(f"--crds {settings.crds}: {(error.strerror or str(error)).lower()}")
+    except ValueError as error:
         _stop(f"--crds {settings.crds}: {error}")
     for rule in schemas.skipped:
         _say(f"--crds {settings.crds}: a validation rule is left out: {rule}")
@@ -455,7 +464,8 @@ def main() -> None:
         if isinstance(stream, TextIOWrapper):  # None where it is closed
             stream.reconfigure(errors="backslashreplace")  # for file names that are no UTF-8
     try:
-        cli(prog_name="nodelint")
+        # https://no-color.org: set to anything but nothing, it means no colour on a terminal either.
+        cli(prog_name="nodelint", color=False if os.environ.get("NO_COLOR") else None)
     except OSError as error:  # a full disk below standard output, say: no mistake of ours
         _stop(str(error))
     except Exception as error:

@@ -32,7 +32,7 @@ _CORE = "tag:yaml.org,2002:"
 _MERGES = (None, _CORE + "merge")
 """How a merge key is tagged: some tools that write YAML spell the tag out, `!!merge <<`."""
 # compiled when first needed: few files have an anchor, a tag or template code
-_PROPERTIES = r"(?:(?:&[\w-]+|!<[^>\s]*>|![^\s,\[\]{}]*)(?:\s|(?<=\s)#[^\n\r]*)*)+"
+_PROPERTIES = r"(?:(?:&[\w-]+|!<[^>\s]*>|![^\s,\[\]{}]*)(?:\s++|(?<=\s)#[^\n\r]*+)*+)+"
 _CODE_AHEAD = r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*[ \t]*(?:\{\{|\{%|%\{|<%)"
 _SURROGATES = r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})"
 _FORBIDDEN = "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufeff\ufffe\uffff]"

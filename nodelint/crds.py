@@ -63,7 +63,7 @@ def _served(definition: dict[str, Any]) -> Iterator[tuple[tuple[str, str], Raw]]
     spec = definition.get("spec")
     names = spec.get("names") if isinstance(spec, dict) else None
     kind = names.get("kind") if isinstance(names, dict) else None
-    if not isinstance(spec, dict) or [spec.get("group"), kind] not in _KINDS:
+    if not isinstance(spec, dict) or not isinstance(kind, str) or [spec.get("group"), kind] not in _KINDS:
         return
     versions = _of(list, spec.get("versions") or [], "spec.versions")
     for index, item in enumerate(versions):

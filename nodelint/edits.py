@@ -254,6 +254,10 @@ def remove(node: Node) -> list[Edit]:
     return remove_from_block(parent, members, index)
 
 
+_MOST_REMOVED = 100
+"""Each item that goes is a step of its own; a list that loses more is written anew, without its comments."""
+
+
 def set_values(sequence: Node, texts: Sequence[str]) -> list[Edit]:
     """Make a list of texts hold exactly these. Items that stay keep their quotes and comments."""
     if sequence.kind != "sequence":
@@ -267,6 +271,8 @@ def set_values(sequence: Node, texts: Sequence[str]) -> list[Edit]:
         if sequence.style == "flow":
             return [edit_of(sequence, sequence.start + 1, sequence.end - 1, "")]
         return replace(sequence, [])
+    if len(now) - len(texts) > _MOST_REMOVED:
+        return replace(sequence, list(texts))
     from difflib import SequenceMatcher
 
     node = sequence

@@ -6,13 +6,13 @@ import os
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from fnmatch import fnmatchcase
 from itertools import accumulate
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from nodelint.edits import apply
 from nodelint.finding import SEVERITIES, Edit, Finding, Safety, Severity, Span, span_of
+from nodelint.globs import Globs
 from nodelint.manifest import Object, objects
 from nodelint.rule import Context, Rule, served
 from nodelint.schema import Schemas
@@ -33,11 +33,12 @@ class Target(NamedTuple):
 
 
 class Selection(NamedTuple):
-    """Which rules report. `select` None means those that are on by default."""
+    """Which rules report. `select` None means those that are on by default; `per_path` globs start at `root`."""
 
     select: frozenset[str] | None = None
     ignore: frozenset[str] = frozenset()
     per_path: Mapping[str, frozenset[str]] = MappingProxyType({})
+    root: str = ""
 
     def has(self, rule: Rule) -> bool:
         """Whether the rule reports at all."""
@@ -46,7 +47,7 @@ class Selection(NamedTuple):
 
     def ignored_at(self, rule: str, path: str) -> bool:
         """Whether a per-path ignore names the rule for this path."""
-        return any(rule in rules and fnmatchcase(path, glob) for glob, rules in self.per_path.items())
+        return Globs((glob for glob, rules in self.per_path.items() if rule in rules), self.root).match(path)
 
 
 DEFAULTS = Selection()
@@ -150,11 +151,12 @@ def lint(
             for source in sources:
                 run(rule, source, None, source.path)
     for source in sources:
-        skipped += [Skipped(None, source.path, None, aside.reason, False) for aside in source.set_aside]
+        asides = [aside for aside in source.set_aside if source.concerns_karpenter(aside.offset)]
+        skipped += [Skipped(None, source.path, None, aside.reason, False) for aside in asides]
 
     told = [r for r in _first_causes(raw) if r.rule.name in reporting]
     comments = [s for source in sources for s in suppressions(source)]
-    scopes = _Scopes(comments)
+    scopes = _Index((comment.scope, comment) for comment in comments if comment.scope is not None)
     kept = [r for r in told if not _silenced(r, scopes)]
     ran = {r.name for r in running if r.name in reporting}
     kept += _about_suppressions(comments, [r for r in running if r.on is Suppression], context, ran)
@@ -167,25 +169,33 @@ def lint(
 
 def _first_causes(raw: Sequence[Result]) -> list[Result]:
     """One cause, one finding: drop what a rule says about a place that a rule it gives way to explains."""
-    by_rule: dict[str, list[Result]] = {}
+    better: dict[tuple[str, int], _Index] = {}
+    places: dict[tuple[str, int], list[Span]] = {}
     for result in raw:
-        by_rule.setdefault(result.rule.name, []).append(result)
+        of_rule = places.setdefault((result.rule.name, id(result.object)), [])
+        of_rule += [result.span, *map(span_of, result.finding.covers)]
     kept = []
     for result in raw:
-        better = (o for name in result.rule.gives_way_to for o in by_rule.get(name, ()))
-        if not any(o.object is result.object and _explains(o, result) for o in better):
+        for name in result.rule.gives_way_to:
+            key = (name, id(result.object))
+            if key in places and key not in better:
+                better[key] = _Index((span, span) for span in places[key])
+            if key in better and _explained(result, better[key]):
+                break
+        else:
             kept.append(result)
     return kept
 
 
-def _explains(better: Result, result: Result) -> bool:
-    """Whether a place of the better finding holds the other one's, or meets what that one covers.
+def _explained(result: Result, better: _Index) -> bool:
+    """Whether a place of the better findings holds this one's, or meets what this one covers.
 
     What is said of a whole mapping is not explained by a mistake somewhere inside it.
     """
-    places = [better.span, *map(span_of, better.finding.covers)]
-    covered = [span_of(node) for node in result.finding.covers]
-    return any(place.holds(result.span) or any(place.touches(c) for c in covered) for place in places)
+    if any(place.holds(result.span) for place in better.near(result.span)):
+        return True
+    covered = map(span_of, result.finding.covers)
+    return any(place.touches(span) for span in covered for place in better.near(span))
 
 
 def _unique(results: Iterable[Result]) -> Iterable[Result]:
@@ -198,31 +208,30 @@ def _unique(results: Iterable[Result]) -> Iterable[Result]:
             yield r
 
 
-class _Scopes:
-    """The comments of each source in the order of what they cover, so that few are asked about a place."""
+class _Index:
+    """Things by their places, so that few have to be asked about a place."""
 
-    def __init__(self, comments: Sequence[Suppression]) -> None:
-        self._by_source: dict[int, list[tuple[Span, Suppression]]] = {}
-        for comment in comments:
-            if comment.scope is not None:
-                self._by_source.setdefault(id(comment.source), []).append((comment.scope, comment))
+    def __init__(self, things: Iterable[tuple[Span, Any]]) -> None:
+        self._by_source: dict[int, list[tuple[Span, Any]]] = {}
+        for span, thing in things:
+            self._by_source.setdefault(id(span.source), []).append((span, thing))
         self._furthest: dict[int, list[int]] = {}
-        for source, scopes in self._by_source.items():
-            scopes.sort(key=lambda pair: pair[0].start)
-            self._furthest[source] = list(accumulate((max(s.end, s.start + 1) for s, _ in scopes), max))
+        for source, pairs in self._by_source.items():
+            pairs.sort(key=lambda pair: pair[0].start)
+            self._furthest[source] = list(accumulate((span.end for span, _ in pairs), max))
 
-    def about(self, place: Span) -> Iterator[Suppression]:
-        """The comments whose scope may hold the place, the nearest first."""
-        scopes = self._by_source.get(id(place.source), [])
-        at = bisect_right(scopes, place.start, key=lambda pair: pair[0].start) - 1
-        while at >= 0 and self._furthest[id(place.source)][at] > place.start:
-            yield scopes[at][1]
+    def near(self, place: Span) -> Iterator[Any]:
+        """What may share a character or a border with the place, the last first."""
+        pairs = self._by_source.get(id(place.source), [])
+        at = bisect_right(pairs, place.end, key=lambda pair: pair[0].start) - 1
+        while at >= 0 and self._furthest[id(place.source)][at] >= place.start:
+            yield pairs[at][1]
             at -= 1
 
 
-def _silenced(result: Result, scopes: _Scopes) -> bool:
+def _silenced(result: Result, scopes: _Index) -> bool:
     hit = False
-    for comment in scopes.about(result.span):
+    for comment in scopes.near(result.span):
         if comment.silences(result.rule.name, result.finding):
             comment.used.add(result.rule.name)
             hit = True
@@ -311,9 +320,12 @@ def _compatible(
     results: Sequence[Result],
     sources: Sequence[Source],
     unsafe: bool,
-    refused: Mapping[tuple[str, str, str], object],
+    refused: dict[tuple[str, str, str], tuple[Result, str]],
 ) -> list[Result]:
-    """The fixes of one round, in the order of place, leaving out what touches an accepted one."""
+    """The fixes of one round, in the order of place, leaving out what touches an accepted one.
+
+    A fix that reaches into a file that the user did not name joins the refused.
+    """
     chosen: list[Result] = []
     taken: list[Span] = []
     asked = {id(source) for source in sources}
@@ -321,8 +333,10 @@ def _compatible(
         spans = [edit.span for edit in result.finding.edits]
         if not spans or (result.safety == "unsafe" and not unsafe) or _mark(result) in refused:
             continue
-        if any(id(span.source) not in asked for span in spans):
-            continue  # it would change a file that the user did not name
+        beyond = next((span.source.path for span in spans if id(span.source) not in asked), None)
+        if beyond is not None:
+            refused[_mark(result)] = (result, f"it changes {beyond} too, which was not named")
+            continue
         if not any(mine.touches(other) for mine in spans for other in taken):
             chosen.append(result)
             taken += spans
@@ -334,7 +348,7 @@ def _rewritten(sources: Sequence[Source], results: Sequence[Result]) -> list[Sou
     for result in results:
         for edit in result.finding.edits:
             edits.setdefault(id(edit.source), []).append(edit)
-    return [Source.from_text(s.path, apply(s.text, edits[id(s)])) if id(s) in edits else s for s in sources]
+    return [s.with_text(apply(s.text, edits[id(s)])) if id(s) in edits else s for s in sources]
 
 
 def _broken(before: Sequence[Source], after: Sequence[Source], target: Target) -> str | None:

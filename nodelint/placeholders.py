@@ -18,6 +18,7 @@ _ANGLE = r"<{1,2}[A-Za-z0-9][A-Za-z0-9_.:/-]*>{1,2}"
 _ANGLE_WHOLE = r"<{1,2}[A-Za-z0-9][^<>\n]*>{1,2}"
 _WHOLE = rf"(?:{_VARIABLE_FORMS}|\{{\{{[^\n]*\}}\}}|<%[^\n]*%>|{_ANGLE_WHOLE}|{MASK}+)"
 
+_BLOCK = r"(?:\{\{|\{%|%\{|<%)[-~+=]?\s*(if|unless|with|range|for|define|block|end\w*)\b"
 _CLOSES = {"{{": "}}", "{%": "%}", "<%": "%>", "%{": "}"}
 _OPENS = r"\{\{|\{%|<%|%\{"
 _VARIABLE = r"\$\{[^{}\n]*\}|<<[A-Za-z0-9_.-]+>>"
@@ -89,6 +90,14 @@ def _lines_of(text: str, expressions: list[tuple[int, int]]) -> list[tuple[int, 
         else:
             joined.append((begin, end))
     return joined
+
+
+def depth(text: str, start: int, end: int) -> int:
+    """How many conditions and loops of a template are open at `end`, of those that begin behind `start`."""
+    open_ = 0
+    for match in re.compile(_BLOCK).finditer(text, start, end):
+        open_ += -1 if match[1].startswith("end") else 1
+    return max(open_, 0)
 
 
 def unmask(value: str, original: str) -> str:

@@ -75,9 +75,13 @@ class Document:
 
 
 class Source:
-    """A file's text, its documents, and what could not be read."""
+    """A file's text, its documents, and what could not be read.
 
-    __slots__ = ("_lines", "_masked", "documents", "newline", "path", "problems", "set_aside", "text")
+    `part` is told by whoever knows the file's surroundings: True where its objects are parts of others, such
+    as a Kustomize patch, None where they may be.
+    """
+
+    __slots__ = ("_lines", "_masked", "documents", "newline", "part", "path", "problems", "set_aside", "text")
 
     path: str
     text: str
@@ -94,6 +98,7 @@ class Source:
         self.documents = []
         self.problems = []
         self.set_aside = []
+        self.part: bool | None = False
         self._lines: list[int] | None = None
         self._masked: tuple[str, list[int]] | None = None
 
@@ -127,6 +132,12 @@ class Source:
                 source.problems.append(Problem(offset, f"the byte 0x{bad:02x} is no UTF-8"))
             return source
 
+    def with_text(self, text: str) -> Source:
+        """The same file with another text."""
+        source = Source.from_text(self.path, text)
+        source.part = self.part
+        return source
+
     def position(self, offset: int) -> Position:
         """Line and column of a character."""
         lines = self._line_starts()
@@ -146,6 +157,17 @@ class Source:
         end = lines[number] - 1 if number < len(lines) else len(self.text)
         return self.text[lines[number - 1] : end].removesuffix("\r").removeprefix("\ufeff")
 
+    def concerns_karpenter(self, offset: int) -> bool:
+        """Whether the document at a place holds objects of Karpenter's, or would if it could be read.
+
+        Many others mention Karpenter, in an affinity or a comment: what is wrong with those is for others to say.
+        """
+        pattern = re.compile(_OURS)
+        for document in self.documents:
+            if document.start <= offset <= document.end and pattern.search(self.text, document.start, document.end):
+                return True
+        return not self.documents and pattern.search(self.text.replace("\0", "")) is not None
+
     def _line_starts(self) -> list[int]:
         if self._lines is None:
             # A lone \r ends a line for YAML and for editors.
@@ -163,8 +185,7 @@ class Source:
                 self._read_chunk(begin, end)
             except Unreadable as error:
                 self.documents.append(Document(None, begin, end, len(self.documents)))
-                if self._means_ours(begin, end):
-                    self.problems.append(Problem(error.offset, error.message))
+                self.problems.append(Problem(error.offset, error.message))
 
     def _read_chunk(self, begin: int, end: int) -> None:
         if end - begin > LARGEST_DOCUMENT:
@@ -187,9 +208,8 @@ class Source:
                 if not self._template_to_blame(begin, end, error, again):
                     raise error from None
                 self.documents.append(Document(None, begin, end, len(self.documents)))
-                if self._means_ours(begin, end):
-                    reason = f"a template that is no YAML before it is rendered: {again.message}"
-                    self.set_aside.append(SetAside(again.offset, reason))
+                reason = f"a template that is no YAML before it is rendered: {again.message}"
+                self.set_aside.append(SetAside(again.offset, reason))
                 return
             templated = any(begin <= line < end for line in lines)
         if len(roots) <= 1:
@@ -199,13 +219,6 @@ class Source:
         # a line break that only YAML knows (a lone \r) hid a `---` from the split
         for root in roots:
             self.documents.append(Document(root, begin, end, len(self.documents), templated))
-
-    def _means_ours(self, begin: int, end: int) -> bool:
-        """Whether a document that cannot be read would hold one of Karpenter's objects, if it could.
-
-        Others mention Karpenter in an affinity or a comment, and what they are made of is not our business.
-        """
-        return re.compile(_OURS).search(self.text, begin, end) is not None
 
     def _template_to_blame(self, begin: int, end: int, plainly: Unreadable, masked: Unreadable) -> bool:
         assert self._masked is not None

@@ -100,12 +100,17 @@ def _next(
         line = text[at:end].strip()
         if line and not line.startswith("#"):
             here = nodes[bisect_left(nodes, at, key=_start) : bisect_left(nodes, end, key=_start)]
-            # An entry's key and value are nodes of their own, so the last end is the entry's end.
-            found = Span(source, at, max((n.end for n in here if not _under_a_key(n)), default=end))
+            found = Span(source, at, max((_whole(n) for n in here if not _under_a_key(n)), default=end))
             break
         at = end + 1
     nexts[first] = found
     return found
+
+
+def _whole(node: Node) -> int:
+    """Where a node ends, and with a field's name its value, which may be a block on the lines below."""
+    entries = node.parent.entries if node.parent is not None else ()
+    return max([node.end, *(entry.value.end for entry in entries if entry.key is node)])
 
 
 def _under_a_key(node: Node) -> bool:

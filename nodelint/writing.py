@@ -73,7 +73,7 @@ class Manner:
         self._by_key: dict[str, list[Node]] = {}
         quotes: dict[Style, int] = {"single": 0, "double": 0}
         texts: dict[Style, int] = {"plain": 0, "single": 0, "double": 0}
-        keys: set[int] = set()
+        keys: dict[int, Style] = {}
         lists = {"flow": 0, "block": 0}
         self.step = 0
         self.sequence_step = -1
@@ -86,7 +86,7 @@ class Manner:
                     if entry.merged:
                         continue
                     value = entry.value
-                    keys.add(id(entry.key))
+                    keys[id(entry.key)] = entry.key.style
                     if entry.name is not None:
                         self._by_key.setdefault(entry.name, []).append(value)
                     if node.style == "block" and value.style == "block" and not value.alias:
@@ -109,6 +109,8 @@ class Manner:
                 compact += after == ","
         self.compact = compact > spaced
         self.quotes: Style = "single" if quotes["single"] > quotes["double"] else "double"
+        styles = set(keys.values())
+        self.keys: Style = styles.pop() if len(styles) == 1 else "plain"
         self.strings: Style = "double" if self.json else max(texts, key=lambda style: texts[style])
         self.lists: Style = "block" if lists["block"] > lists["flow"] else "flow"
         self.step = self.step or 2
@@ -240,7 +242,7 @@ class Writer:
         return [header, *(pad + line if line else "" for line in body.split("\n"))]
 
     def key(self, key: str, flow: bool) -> str:
-        return scalar(key, "double" if self.manner.json else "plain", flow, self.manner.quotes)
+        return scalar(key, self.manner.keys, flow, self.manner.quotes)
 
     def style(self, value: Plain, model: Node | None) -> Style:
         if self.manner.json:

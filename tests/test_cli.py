@@ -6,6 +6,7 @@ import json
 import os
 import stat
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -250,3 +251,102 @@ def test_a_patch_is_not_told_what_it_lacks(nodelint: Run, tmp_path: Path) -> Non
     assert done.returncode == 0, done.stdout
     assert "Fixed 1 finding." in done.stdout
     assert (tmp_path / "class.yaml").read_text(encoding="utf-8") == part + "  detailedMonitoring: true\n"
+
+
+@pytest.mark.parametrize(
+    "glob", ["teams/a/*", "teams/a", "./teams/a/", "**/class.yaml", "**/a/*.yaml", "*/class.yaml"], ids=str
+)
+@pytest.mark.parametrize("setting", ["per-path-ignores: {'%s': unknown-field}", "exclude: ['%s']"])
+def test_globs_of_a_file_start_at_its_folder(nodelint: Run, tmp_path: Path, glob: str, setting: str) -> None:
+    folder = tmp_path / "teams" / "a"
+    folder.mkdir(parents=True)
+    put(folder, TYPO)
+    put(tmp_path, setting % glob + "\n", "nodelint.yaml")
+    assert nodelint("check").returncode == 0
+    assert nodelint("check", cwd=folder).returncode == 0
+    assert nodelint("check", str(folder / "class.yaml")).returncode == 0
+    put(tmp_path, setting % "a/*" + "\n", "nodelint.yaml")
+    assert nodelint("check", cwd=tmp_path / "teams").returncode == 1
+    assert nodelint("check", "--exclude", "a", cwd=tmp_path / "teams").returncode == 0
+
+
+def test_no_colour_where_it_is_not_wanted(tmp_path: Path) -> None:
+    pty = pytest.importorskip("pty")
+    put(tmp_path, TYPO)
+    for wanted, value in (("\x1b[31m", ""), ("", "1")):
+        outer, inner = pty.openpty()
+        env = {**os.environ, "NO_COLOR": value, "TERM": "xterm"}
+        command = [sys.executable, "-m", "nodelint", "check", "class.yaml"]
+        subprocess.run(command, cwd=tmp_path, stdout=inner, stderr=inner, env=env, check=False)
+        os.close(inner)
+        printed = os.read(outer, 65536).decode()
+        os.close(outer)
+        assert "unknown-field" in printed
+        assert ("\x1b[" in printed) == bool(wanted)
+
+
+def test_a_part_is_known_by_the_kustomization_that_names_it(nodelint: Run, tmp_path: Path) -> None:
+    for folder in ("base", "prod/patches", "stray"):
+        (tmp_path / folder).mkdir(parents=True)
+    put(tmp_path, "resources: [pool.yaml, class.yaml]\n", "base/kustomization.yaml")
+    put(tmp_path, CLASS, "base/class.yaml")
+    put(tmp_path, "resources: [../base]\npatches:\n- path: patches/limits.yaml\n", "prod/kustomization.yaml")
+    head = "apiVersion: karpenter.{}/v1\nkind: {}\nmetadata: {{name: default}}\nspec: {}\n"
+    put(tmp_path, head.format("sh", "NodePool", "{limits: {cpu: 100}}"), "prod/patches/limits.yaml")
+    put(tmp_path, head.format("k8s.aws", "EC2NodeClass", "{tags: {env: prod}}"), "prod/class.yaml")
+    done = nodelint("check")
+    assert done.returncode == 0, done.stdout
+    put(tmp_path, head.format("sh", "NodePool", "{limits: {cpu: 100}}"), "stray/limits.yaml")
+    done = nodelint("check")
+    assert [line for line in done.stdout.splitlines() if ": error " in line] == [
+        "stray/limits.yaml:4:1: error invalid-field required field `template` is missing in spec"
+    ]
+    text = head.format("sh", "NodePool", "{weight: 1}").replace("kind:", "$patch: delete\nkind:")
+    put(tmp_path, text, "stray/limits.yaml")
+    assert nodelint("check", "stray").returncode == 0
+
+
+def test_a_patch_of_a_class_does_not_stand_for_the_class(nodelint: Run, tmp_path: Path) -> None:
+    for folder in ("apps", "base", "prod"):
+        (tmp_path / folder).mkdir()
+    reference = "{group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}"
+    template = f"{{spec: {{requirements: [], nodeClassRef: {reference}}}}}"
+    pool = f"apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {{name: a}}\nspec: {{template: {template}}}\n"
+    put(tmp_path, pool, "apps/pool.yaml")
+    put(tmp_path, CLASS, "base/class.yaml")
+    put(tmp_path, "patches: [{path: class.yaml}]\n", "prod/kustomization.yaml")
+    put(tmp_path, CLASS.partition("spec:")[0] + "spec: {tags: {env: prod}}\n", "prod/class.yaml")
+    (told,) = json.loads(nodelint("explain", "--format", "json").stdout)["nodePools"]
+    assert told["images"][0]["alias"] == "al2023@v20250403"
+
+
+def test_a_fix_that_reaches_into_a_file_that_was_not_named_says_so(nodelint: Run, tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    old = CLASS.replace("aws/v1", "aws/v1beta1").replace("  amiSelectorTerms: [{alias: al2023@v20250403}]\n", "")
+    put(tmp_path, old.replace("  role", "  amiFamily: AL2023\n  role"))
+    pool = (
+        "apiVersion: karpenter.sh/v1beta1\nkind: NodePool\nmetadata: {name: a}\nspec:\n  template:\n    spec:\n"
+        "      nodeClassRef: {name: default}\n      requirements: []\n      kubelet: {maxPods: 20}\n"
+    )
+    put(tmp_path, pool, "pool.yaml")
+    done = nodelint("check", "--fix", "pool.yaml")
+    assert "was left out: it changes class.yaml too, which was not named." in done.stdout
+    assert (tmp_path / "pool.yaml").read_text(encoding="utf-8") == pool
+    assert nodelint("check", "--fix", "pool.yaml", "class.yaml").stdout.startswith("Fixed 2 findings.\n")
+    assert "  kubelet: {maxPods: 20}\n" in (tmp_path / "class.yaml").read_text(encoding="utf-8")
+
+
+def test_of_a_long_line_that_is_shown_which_a_fix_changes(nodelint: Run, tmp_path: Path) -> None:
+    tags = ", ".join(f"tag{n}: value" for n in range(40))
+    put(tmp_path, CLASS.replace("detailedMonitoring: true", f"tags: {{{tags}, last: 1}}"))
+    lines = nodelint("check").stdout.splitlines()
+    assert any(line.startswith("   10 -") and line.endswith("last: 1}") for line in lines)
+    assert any(line.startswith("   10 +") and line.endswith('last: "1"}') for line in lines)
+
+
+def test_all_stands_for_every_rule_wherever_rules_are_named(nodelint: Run, tmp_path: Path) -> None:
+    put(tmp_path, TYPO)
+    assert nodelint("check", "--select", "all").returncode == 1
+    assert nodelint("check", "--ignore", "all").returncode == 0
+    put(tmp_path, "per-path-ignores: {class.yaml: all}\n", "nodelint.yaml")
+    assert nodelint("check").returncode == 0

@@ -47,3 +47,9 @@ def test_each_hook_runs_on_the_files_it_is_handed(hook: dict[str, object], tmp_p
 
 def test_the_hooks_are_the_two_that_the_papers_name() -> None:
     assert [hook["id"] for hook in HOOKS] == ["nodelint", "nodelint-fix"]
+
+
+@pytest.mark.parametrize("hook", HOOKS, ids=lambda h: h["id"])
+def test_a_hook_sees_all_files_at_once(hook: dict[str, object]) -> None:
+    """A pool and its class in two runs beside each other would not know of each other, and write the same files."""
+    assert hook["require_serial"] is True

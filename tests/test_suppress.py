@@ -104,3 +104,26 @@ spec:
 """
     report = check(text, select=["wildcard-value"])
     assert [r.span.source.position(r.span.start).line for r in report.results] == [15]
+
+
+@pytest.mark.parametrize("field", ["spec:", "  template:", "    spec:", "      requirements:"])
+def test_above_a_field_it_is_about_the_block_below_it_too(check: Check, field: str) -> None:
+    text = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: a}
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: a}
+      requirements:
+        - key: karpenter.k8s.aws/instance-family
+          operator: In
+          values: ["c7*"]
+  limits: {cpu: 1}
+"""
+    pad = field[: len(field) - len(field.lstrip())]
+    comment = f"{pad}# nodelint: ignore[wildcard-value] to be seen\n"
+    before, after = text.split(f"\n{field}\n")
+    silent = check(f"{before}\n{comment}{field}\n{after}", select=["wildcard-value", "unused-suppression"])
+    assert rules_of(silent) == []

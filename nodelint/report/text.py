@@ -162,8 +162,13 @@ def _fix(edits: Sequence[Edit], home: Source, style: Style) -> Iterator[str]:
         if len(by_source) > 1 or source is not home:
             yield f"    in {printable(source.path)}:"
         changed = list(_changed_lines(source, group))
+        first = source.position(min(edit.start for edit in group))
+        widest = max((len(line) for number, _, line in changed if number == first.line), default=0)
+        # Of a long line that is shown which changes, not its beginning.
+        far = widest > _WIDTH and first.column > _WIDTH * 2 // 3
         for number, sign, line in changed[:_LINES]:
-            text = f"{number:>5} {sign} {_flat(line)[:_WIDTH]}".rstrip()
+            cut = first.column - 1 - _WIDTH // 2 if far and number == first.line else 0
+            text = f"{number:>5} {sign} {_flat(line)[cut : cut + _WIDTH]}".rstrip()
             yield style(text, fg="red" if sign == "-" else "green")
         if len(changed) > _LINES:
             yield f"      … {len(changed) - _LINES} more lines, shown by --diff"
