@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from nodelint.edits import NotEditable
 from nodelint.finding import Edit
 from nodelint.manifest import EC2NodeClass, NodePool, Object, text
-from nodelint.migrate import Blocked, Migration, held, kubelet_of, node_class, node_pool, same
+from nodelint.migrate import Blocked, Migration, field, held, kubelet_of, node_class, node_pool, same
 from nodelint.nodes import Node
 from nodelint.retired import node_template, provisioner
 from nodelint.rewrite import Draft, Lines, Path, edits_between
@@ -61,32 +61,71 @@ def convert(obj: Object, world: Sequence[Object]) -> Conversion:
         return Conversion(blocked=error.reason)
 
 
-class _Member:
-    """An object of a group that is changed together, and the kubelet settings that come to it."""
+def settled(pool: Object, world: Sequence[Object], name: str) -> list[Edit]:
+    """The edits that move a field which a v1 NodePool has where v1beta1 had it: `expireAfter` or `kubelet`.
 
-    def __init__(self, obj: Object, kubelet: dict[str, Any] | None = None, origin: Object | None = None) -> None:
+    None where its new home is taken, shared with other pools, or not at hand.
+    """
+    value = held(pool.node)
+    spec = field(value, "spec")
+    inner = field(field(spec, "template"), "spec")
+    members = [_Member(pool, value=value)]
+    if name == "kubelet":
+        known = [pool, *(other for other in world if not _is(other, pool))]
+        cls, settings = _class_of(pool, known), kubelet_of(pool.kind, value)
+        if cls is None or settings is None or _kubelet_of_class(cls) is not None or len(_pools_of(cls, known)) > 1:
+            return []
+        del inner["kubelet"]
+        members.append(_Member(cls, settings, pool))
+    else:
+        disruption = field(spec, "disruption")
+        if not inner or name in inner or name not in disruption:
+            return []
+        inner[name] = disruption.pop(name)
+        if not disruption:
+            del spec["disruption"]
+    try:
+        return list(_together(pool, members).edits)
+    except (Blocked, NotEditable):
+        return []
+
+
+class _Member:
+    """An object of a group that is changed together, and the kubelet settings that come to it.
+
+    `value` is what it is to say, where that is known already.
+    """
+
+    def __init__(
+        self,
+        obj: Object,
+        kubelet: dict[str, Any] | None = None,
+        origin: Object | None = None,
+        value: dict[str, Any] | None = None,
+    ) -> None:
         self.obj = obj
         self.kubelet = kubelet
         self.origin = origin
+        self.value = value
 
 
 def _converted(obj: Object, world: list[Object]) -> Conversion:
     if _is_class(obj):
         pools = [p for p in _pools_of(obj, world) if _kubelet(p)]
         if not pools:
-            return _together([_Member(obj)])
+            return _together(obj, [_Member(obj)])
         try:
-            return _together(_shared(pools[0], obj, world))
+            return _together(obj, _shared(pools[0], obj, world))
         except (Blocked, NotEditable):
             # That is said of the pools, which stay as they are; the class loses nothing without them.
-            return _together([_Member(obj)])
+            return _together(obj, [_Member(obj)])
     if not _kubelet(obj):
-        return _together([_Member(obj)])
+        return _together(obj, [_Member(obj)])
     cls = _class_of(obj, world)
     if cls is None:
         name = _reference_name(obj)
         raise Blocked(f"its kubelet settings go to the class {name or 'it names'}, which is not at hand")
-    return _together(_shared(obj, cls, world))
+    return _together(obj, _shared(obj, cls, world))
 
 
 def _shared(pool: Object, cls: Object, world: list[Object]) -> list[_Member]:
@@ -109,7 +148,7 @@ def _shared(pool: Object, cls: Object, world: list[Object]) -> list[_Member]:
     return members
 
 
-def _together(members: list[_Member]) -> Conversion:
+def _together(asked: Object, members: list[_Member]) -> Conversion:
     drafts: dict[tuple[int, int], tuple[Object, str]] = {}
     notes: list[str] = []
     for member in members:
@@ -124,7 +163,8 @@ def _together(members: list[_Member]) -> Conversion:
         _carry(member, draft, migration.value)
         draft.reach(migration.value)
         drafts[key] = (member.obj, draft.text)
-        notes += [note for note in migration.notes if note not in notes]
+        if member.obj is asked:
+            notes += [note for note in migration.notes if note not in notes]
     edits: list[Edit] = []
     before = after = ""
     for obj, new in drafts.values():
@@ -138,7 +178,7 @@ def _together(members: list[_Member]) -> Conversion:
 
 def _migration(member: _Member) -> Migration:
     obj = member.obj
-    value = held(obj.node)
+    value = held(obj.node) if member.value is None else member.value
     if not _old(obj):
         migration = Migration(value)
     elif obj.kind == "Provisioner":
@@ -156,7 +196,8 @@ def _carry(member: _Member, draft: Draft, target: dict[str, Any]) -> None:
     """Move as text what only moves. Where the style does not allow it, `reach` writes it anew."""
     kind = member.obj.kind
     if not _old(member.obj):
-        pass
+        if "expireAfter" in field(field(field(target, "spec"), "template"), "spec"):
+            draft.move(("spec", "disruption", "expireAfter"), (*_TEMPLATE, "expireAfter"))
     elif kind == "NodePool":
         draft.move(("spec", "disruption", "expireAfter"), (*_TEMPLATE, "expireAfter"))
         reference = draft.node.at(*_TEMPLATE, "nodeClassRef")

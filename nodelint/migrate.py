@@ -104,18 +104,20 @@ def node_pool(value: Plain, partial: bool) -> Migration:
     if isinstance(disruption, dict):
         if "expireAfter" in disruption:
             inner["expireAfter"] = disruption.pop("expireAfter")
-            if "template" not in spec or "spec" not in template:
-                raise Blocked("expireAfter moves to spec.template.spec, which is not in this part")
+            template.setdefault("spec", inner)
+            spec.setdefault("template", template)
         if disruption:
-            _disruption(disruption, partial)
+            _disruption(disruption, partial, result)
         else:
             del spec["disruption"]
     template_metadata(template, result)
     return result
 
 
-def _disruption(disruption: Plain, partial: bool) -> None:
+def _disruption(disruption: Plain, partial: bool, result: Migration) -> None:
     policy = disruption.get("consolidationPolicy")
+    if isinstance(policy, Held):
+        result.notes.append("the consolidationPolicy WhenUnderutilized is WhenEmptyOrUnderutilized in v1")
     if policy == "WhenUnderutilized":
         disruption["consolidationPolicy"] = "WhenEmptyOrUnderutilized"
     if "consolidateAfter" not in disruption and not partial:

@@ -133,13 +133,16 @@ def _provisioner_requirements(old: Plain, result: Migration, partial: bool) -> l
     if any(isinstance(key, Held) for key in keys):
         raise Blocked("a requirement's key is a placeholder: the defaults of a Provisioner depend on it")
     kept = [line for line in written if line.get("key") != OLD_LABEL]
-    for names, defaults in _PROVISIONER_DEFAULTS:
-        if not any(name in keys for name in names):
-            kept.extend(copy.deepcopy(default) for default in defaults)
-            for default in defaults:
-                values = ", ".join(default["values"])
-                result.notes.append(f"{default['key']} {default['operator']} {values} was a Provisioner's default")
-    return kept
+    filled = [
+        default
+        for names, defaults in _PROVISIONER_DEFAULTS
+        if not any(name in keys for name in names)
+        for default in defaults
+    ]
+    if filled:
+        said = ", ".join(f"{d['key']} {d['operator']} [{', '.join(d['values'])}]" for d in filled)
+        result.notes.append(f"a Provisioner's defaults are written out: {said}")
+    return [*kept, *(copy.deepcopy(default) for default in filled)]
 
 
 def _provisioner_disruption(old: Plain, partial: bool) -> Plain:
@@ -187,7 +190,8 @@ def node_template(value: Plain, partial: bool) -> Migration:
     if selector:
         rename_field(spec, "amiSelector", "amiSelectorTerms", _terms(selector, "amiSelector"))
         if not partial and "amiFamily" not in spec:
-            spec["amiFamily"] = "AL2"
+            before = list(spec).index("amiSelectorTerms")
+            put_after(spec, "amiFamily", "AL2", list(spec)[max(before, 1) - 1])
         image_terms(spec, spec["amiSelectorTerms"], spec.get("amiFamily"), result)
     elif not partial or "amiFamily" in spec:
         spec.pop("amiSelector", None)

@@ -24,12 +24,23 @@ _STEPS = 400
 
 
 class Lines:
-    """Lines of a block mapping's entry, and the column that its key stands at."""
+    """Lines of a block mapping's entry, the column that its key stands at, and the step of what is below."""
 
-    def __init__(self, lines: list[str], indent: int, key: str) -> None:
+    def __init__(self, lines: list[str], indent: int, key: str, step: int) -> None:
         self.lines = lines
         self.indent = indent
         self.key = key
+        self.step = step
+
+    def stepped(self, step: int) -> list[str]:
+        """The lines with another indent below the key; as they are where their indents are no whole steps."""
+        depths = [_indent(line) - self.indent for line in self.lines]
+        if step == self.step or any(depth % self.step for depth in depths):
+            return self.lines
+        return [
+            " " * (self.indent + depth // self.step * step) + line.lstrip(" ") if line.strip() else line
+            for depth, line in zip(depths, self.lines, strict=True)
+        ]
 
 
 class Draft:
@@ -70,7 +81,7 @@ class Draft:
             return False
         first, last = self._extent(entry)
         lines = self._lines()
-        block = Lines(lines[first:last], _column(entry.key), source[-1])
+        block = Lines(lines[first:last], _column(entry.key), source[-1], self._step())
         return self._put(block, target, (first, last))
 
     def paste(self, block: Lines, target: Path) -> bool:
@@ -83,7 +94,7 @@ class Draft:
         if entry is None:
             return None
         first, last = self._extent(entry)
-        return Lines(self._lines()[first:last], _column(entry.key), path[-1])
+        return Lines(self._lines()[first:last], _column(entry.key), path[-1], self._step())
 
     def lift(self, path: Path) -> bool:
         """Put what an entry holds in the place of the entry."""
@@ -136,7 +147,7 @@ class Draft:
         step = self._step()
         wrappers = target[depth:-1]
         made = [" " * (indent + n * step) + name + ":" + self._newline for n, name in enumerate(wrappers)]
-        body = [line.rstrip("\r\n") + self._newline for line in block.lines]
+        body = [line.rstrip("\r\n") + self._newline for line in block.stepped(step)]
         place = next((n for n, line in enumerate(body) if not line.lstrip().startswith("#")), 0)
         body[place] = self._renamed(body[place], block.key, target[-1])
         made += _shift(body, indent + len(wrappers) * step - block.indent)
@@ -167,7 +178,7 @@ class Draft:
     def _entry(self, path: Path) -> Entry | None:
         parent = self.node.at(*path[:-1])
         entry = parent.entry(path[-1]) if parent is not None and _block(parent) else None
-        if entry is None or entry.merged or entry.key.style != "plain":
+        if entry is None or entry.merged or entry.key.text.strip("\"'") != entry.name:
             return None
         if entry.value.alias or entry.value.shared:
             return None

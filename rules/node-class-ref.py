@@ -63,7 +63,7 @@ from nodelint.edits import NotEditable, add_keys, remove, set_key, set_value
 from nodelint.finding import Edit, Finding, Findings
 from nodelint.manifest import AWS_GROUP, CLASS_KIND, ClassRef, NodePool
 from nodelint.rule import Context, rule
-from nodelint.source import Node
+from nodelint.source import UNKNOWN, Node
 
 
 @rule(on=NodePool, severity="error", fix="safe", gives_way_to=["removed-api"])
@@ -76,7 +76,15 @@ def check(pool: NodePool, context: Context) -> Findings:
         at, message = said
         spec = pool.node.at("spec", "template", "spec")
         key = spec.key("nodeClassRef") if spec else None
-        yield Finding(at=at, message=message, edits=_mended(ref), covers=[ref.node, key or ref.node])
+        # A NodeClass without a group may be EKS Auto Mode's, whose group only its owner can add.
+        auto = ref.kind == "NodeClass" and not isinstance(ref.group, str)
+        yield Finding(
+            at=at,
+            message=message,
+            edits=[] if auto else _mended(ref),
+            covers=[ref.node, key or ref.node],
+            hint="or `eks.amazonaws.com`, if it is a class of EKS Auto Mode" if auto else None,
+        )
 
 
 def _fault(pool: NodePool, ref: ClassRef) -> tuple[Node, str] | None:
@@ -84,17 +92,21 @@ def _fault(pool: NodePool, ref: ClassRef) -> tuple[Node, str] | None:
     old = ref.node.key("apiVersion")
     if old is not None:
         return old, "`apiVersion` is gone from nodeClassRef: v1 has `group`, without a version"
-    if ref.node.get("group") is None and not pool.partial:
+    if _empty(ref.node.get("group")) and not pool.partial:
         return ref.node, f"nodeClassRef lacks `group`: `{AWS_GROUP}`"
     if isinstance(ref.group, str) and ref.group.startswith(f"{AWS_GROUP}/"):
         return ref.node.get("group") or ref.node, f"`{ref.group}` is no group: it holds a version"
-    if ref.node.get("kind") is None and not pool.partial:
+    if _empty(ref.node.get("kind")) and not pool.partial:
         return ref.node, f"nodeClassRef lacks `kind`: `{CLASS_KIND}`"
     if ref.group == AWS_GROUP and isinstance(ref.kind, str) and ref.kind != CLASS_KIND:
         return ref.node.get("kind") or ref.node, f"`{AWS_GROUP}` has no kind `{ref.kind}`, only `{CLASS_KIND}`"
     if ref.kind == CLASS_KIND and isinstance(ref.group, str) and ref.group != AWS_GROUP:
         return ref.node.get("group") or ref.node, f"`{CLASS_KIND}` is not of group `{ref.group}`"
     return None
+
+
+def _empty(node: Node | None) -> bool:
+    return node is None or (node.kind == "scalar" and node.value in (None, ""))
 
 
 def _mended(ref: ClassRef) -> list[Edit]:
@@ -105,7 +117,7 @@ def _mended(ref: ClassRef) -> list[Edit]:
     new: dict[str, str] = {}
     try:
         if group is not None:
-            if ref.group != AWS_GROUP:
+            if ref.group not in (AWS_GROUP, UNKNOWN):
                 edits += set_value(group, AWS_GROUP)
             if old is not None:
                 edits += remove(old)
@@ -115,7 +127,7 @@ def _mended(ref: ClassRef) -> list[Edit]:
             new["group"] = AWS_GROUP
         if kind is None:
             new["kind"] = CLASS_KIND
-        elif ref.kind != CLASS_KIND:
+        elif ref.kind not in (CLASS_KIND, UNKNOWN):
             edits += set_value(kind, CLASS_KIND)
         if new:
             known = "group" if ref.node.key("group") else None

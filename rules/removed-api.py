@@ -105,6 +105,7 @@ def check(obj: Object, context: Context) -> Findings:
             at=at,
             message=f"`{obj.api_version}` has no kind {obj.kind}: it is of `{_HOMES[obj.kind]}`",
             edits=_moved(obj),
+            hint=None if obj.version in ("v1", "v1beta1") else "write it as v1: no release knew this kind so",
         )
         return
     from nodelint.convert import convert  # a whole idea of its own, and rarely needed
@@ -115,11 +116,11 @@ def check(obj: Object, context: Context) -> Findings:
 
 
 def _moved(obj: Object) -> list[Edit]:
-    """The right group, where the version says that the object is written as v1."""
+    """The right group, where the version says how the object is written; what is v1beta1 is converted next."""
     node = obj.node.get("apiVersion")
-    if node is None or obj.version != "v1":
+    if node is None or obj.version not in ("v1", "v1beta1"):
         return []
     try:
-        return set_value(node, _HOMES[obj.kind])
+        return set_value(node, f"{_HOMES[obj.kind].partition('/')[0]}/{obj.version}")
     except NotEditable:
         return []

@@ -1,7 +1,8 @@
 r"""A field that no release of Karpenter has, or that stands in the wrong place.
 
 `kubectl apply` validates strictly and refuses it; other clients drop it silently, and what it was to say never
-happens. nodelint names the field that was probably meant and writes it where only the spelling is off.
+happens. nodelint names the field that was probably meant and writes it where only the spelling is off. What v1
+moved, `expireAfter` and `kubelet` of a NodePool, goes to its new home.
 
 ```yaml bad
 apiVersion: karpenter.sh/v1
@@ -28,11 +29,43 @@ spec:
       nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
       requirements: []
 ```
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements: []
+  disruption:
+    consolidationPolicy: WhenEmpty
+    consolidateAfter: 30s
+    expireAfter: 720h # a month
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements: []
+      expireAfter: 720h # a month
+  disruption:
+    consolidationPolicy: WhenEmpty
+    consolidateAfter: 30s
+```
 """
 
 from nodelint.edits import NotEditable, set_key
-from nodelint.finding import Edit, Finding, Findings
-from nodelint.manifest import Object
+from nodelint.finding import Edit, Finding, Findings, Safety
+from nodelint.manifest import NodePool, Object
 from nodelint.rule import Context, rule, served
 from nodelint.schema import Problem
 
@@ -42,7 +75,23 @@ def check(obj: Object, context: Context) -> Findings:
     if served(obj, context.karpenter):
         for problem in context.problems(obj):
             if problem.layer == "unknown":
-                yield Finding(at=problem.node, message=problem.message, edits=_renamed(problem))
+                edits = _renamed(problem) or _settled(obj, problem, context)
+                # kubelet settings change the class, which may run: Karpenter then replaces its nodes
+                safety: Safety | None = "unsafe" if problem.node.value == "kubelet" else None
+                yield Finding(at=problem.node, message=problem.message, edits=edits, safety=safety)
+
+
+def _settled(obj: Object, problem: Problem, context: Context) -> list[Edit]:
+    """What a NodePool still has where v1beta1 had it goes to where v1 has it."""
+    old = {"expireAfter": ("spec", "disruption"), "kubelet": ("spec", "template", "spec")}
+    name = problem.node.value
+    if not isinstance(obj, NodePool) or not isinstance(name, str) or name not in old:
+        return []
+    if problem.node.parent is not obj.node.at(*old[name]):
+        return []
+    from nodelint.convert import settled  # rarely needed
+
+    return settled(obj, context.objects, name)
 
 
 def _renamed(problem: Problem) -> list[Edit]:

@@ -62,6 +62,8 @@ def check(pool: NodePool, context: Context) -> Findings:
     ref = pool.class_ref
     if ref is None or not isinstance(ref.name, str) or not ref.name:
         return
+    if context.node_class(pool) is not None:
+        return
     classes = [o for o in context.objects if isinstance(o, EC2NodeClass | Retired) and o.kind != "Provisioner"]
     # A class whose name is a placeholder may be the one that is meant.
     names = {c.name for c in classes if isinstance(c.name, str)}

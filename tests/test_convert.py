@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from nodelint.convert import Conversion, convert
+from nodelint.convert import Conversion, convert, settled
 from nodelint.edits import apply
 from nodelint.manifest import Object, objects
 from nodelint.schema import Schemas
@@ -214,12 +214,12 @@ spec:
   securityGroupSelectorTerms:
     - id: sg-1
     - id: sg-2
+  amiFamily: AL2
   amiSelectorTerms:
     - name: base-*
       owner: self
     - name: extra-*
       owner: self
-  amiFamily: AL2
   metadataOptions:
     httpPutResponseHopLimit: 2
 """
@@ -655,3 +655,48 @@ def paths(value: Any, before: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         list(value.items()) if isinstance(value, dict) else list(enumerate(value)) if isinstance(value, list) else []
     )
     return [p for step, part in steps for p in [(*before, step), *paths(part, (*before, step))]]
+
+
+def test_quoted_keys_move_with_their_comments() -> None:
+    new = one(re.sub(r"(?m)^( *(?:- )?)(\w+):", r'\1"\2":', POOL.replace("{team: web}", '{"team": web}')))
+    assert '      "expireAfter": 168h # a week\n' in new
+    assert not re.search(r"(?m)^ *(?:- )?\w+:", new), "keys that are added are quoted as the others are"
+    assert plain(new) == plain(POOL_V1)
+
+
+def test_kubelet_settings_take_the_indent_of_the_class() -> None:
+    flow = re.sub(r"(?s)requirements:\n.*?  limits", "requirements: []\n  limits", with_kubelet())
+    wide = re.sub(r"(?m)^( +)(?!- )", lambda m: m[1] * 2, flow).replace("      - nodes", "            - nodes")
+    narrow, _ = converted({"pool.yaml": flow, "class.yaml": CLASS})
+    new, _ = converted({"pool.yaml": wide, "class.yaml": CLASS})
+    assert new["class.yaml"] == narrow["class.yaml"]
+    assert plain(new["pool.yaml"]) == plain(narrow["pool.yaml"])
+
+
+def test_each_object_is_told_its_own_notes() -> None:
+    _, said = converted({"pool.yaml": with_kubelet(), "class.yaml": CLASS})
+    hop = [any("httpPutResponseHopLimit" in note for note in c.notes) for c in said]
+    assert hop[:2] == [False, True]
+
+
+def test_what_a_v1_pool_still_has_where_v1beta1_had_it() -> None:
+    pool = POOL_V1.replace("      requirements:\n", KUBELET + "      requirements:\n", 1)
+    sources, world = world_of({"pools/a.yaml": pool, "classes/b.yaml": CLASS_V1})
+    edits = settled(world[0], world, "kubelet")
+    texts = {path: apply(s.text, [edit for edit in edits if edit.source is s]) for path, s in sources.items()}
+    assert texts["pools/a.yaml"] == POOL_V1
+    assert texts["classes/b.yaml"] == CLASS_V1 + "".join(line[4:] + "\n" for line in KUBELET.splitlines())
+    _, shared = world_of({"a.yaml": pool, "b.yaml": CLASS_V1, "c.yaml": POOL_V1.replace("name: web #", "name: b #")})
+    assert settled(shared[0], shared, "kubelet") == [], "it would change what the other pool's nodes get"
+    _, alone = world_of({"a.yaml": pool})
+    assert settled(alone[0], alone, "kubelet") == []
+
+
+def test_expire_after_of_a_v1_pool_moves_with_its_comment() -> None:
+    late = POOL_V1.replace("      expireAfter: 168h # a week\n", "").replace(
+        "  disruption:\n", "  disruption:\n    # no longer\n    expireAfter: 168h # a week\n"
+    )
+    sources, world = world_of({"a.yaml": late})
+    new = apply(sources["a.yaml"].text, settled(world[0], world, "expireAfter"))
+    assert "      # no longer\n      expireAfter: 168h # a week\n" in new
+    assert plain(new) == plain(POOL_V1)

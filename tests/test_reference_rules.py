@@ -1,0 +1,75 @@
+"""The rules about what an object is and what it points to: removed-api, node-class-ref, unknown-node-class."""
+
+from __future__ import annotations
+
+import pytest
+
+from nodelint.engine import Selection, Target, fix
+from nodelint.rule import Rule
+from nodelint.source import Source
+from nodelint.versions import NEWEST, target
+
+POOL = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {{name: a}}
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        {}
+      requirements:
+        - {{key: kubernetes.io/arch, operator: In, values: [amd64]}}
+"""
+RIGHT = "group: karpenter.k8s.aws\n        kind: EC2NodeClass\n        name: a"
+
+
+def mended(text: str, rules: dict[str, Rule], karpenter: str = str(NEWEST)) -> tuple[str, list[str]]:
+    """The text after every fix, and the rules that spoke before it."""
+    chosen = Selection(frozenset({"removed-api", "node-class-ref", "unknown-node-class", "invalid-field"}))
+    done = fix([Source.from_text("a.yaml", text)], Target(target(karpenter)), rules, chosen, unsafe=True)
+    return done.sources[0].text, [r.rule.name for r in done.applied]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "group:\n        kind: EC2NodeClass\n        name: a",
+        "group: karpenter.k8s.aws\n        kind:\n        name: a",
+        "group: karpenter.k8s.aws\n        kind: AWSNodeTemplate\n        name: a",
+        "group: karpenter.k8s.aws/v1\n        kind: EC2NodeClass\n        name: a",
+        "group: karpenter.sh\n        kind: EC2NodeClass\n        name: a",
+        "apiVersion: karpenter.k8s.aws/v1beta1\n        kind: EC2NodeClass\n        name: a",
+        "group: karpenter.k8s.aws\n        apiVersion: v1\n        kind: EC2NodeClass\n        name: a",
+        "group: karpenter.k8s.aws\n        name: a",
+        "kind: EC2NodeClass\n        name: a",
+        "name: a",
+    ],
+)
+def test_a_reference_is_put_right_by_one_finding(written: str, rules: dict[str, Rule]) -> None:
+    assert mended(POOL.format(written), rules) == (POOL.format(RIGHT), ["node-class-ref"])
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "{group: eks.amazonaws.com, kind: NodeClass, name: default}",
+        "{group: karpenter.azure.com, kind: AKSNodeClass, name: default}",
+        '{group: "${GROUP}", kind: EC2NodeClass, name: default}',
+    ],
+)
+def test_other_providers_and_placeholders_are_left_in_peace(written: str, rules: dict[str, Rule]) -> None:
+    assert mended(POOL.format(written), rules) == (POOL.format(written), [])
+
+
+@pytest.mark.parametrize("group", ["karpenter.k8s.aws", "karpenter.sh"])
+def test_an_old_pool_in_the_wrong_group_ends_as_v1(group: str, rules: dict[str, Rule]) -> None:
+    old = POOL.format("name: a").replace("karpenter.sh/v1", f"{group}/v1beta1")
+    new, said = mended(old, rules)
+    assert new == POOL.format("name: a\n        group: karpenter.k8s.aws\n        kind: EC2NodeClass")
+    assert set(said) == {"removed-api"}
+
+
+def test_where_v1beta1_is_served_only_its_group_is_put_right(rules: dict[str, Rule]) -> None:
+    old = POOL.format("name: a").replace("karpenter.sh/v1", "karpenter.k8s.aws/v1beta1")
+    assert mended(old, rules, "1.0.5")[0] == POOL.format("name: a").replace("sh/v1", "sh/v1beta1")
