@@ -268,6 +268,11 @@ def _without_terms(
         for name, facts in _facts()["families"].items():
             if facts["amiFamily"] == family:
                 return _alias_set(Alias(name, "latest"), f"{name}@latest", at, version, kubernetes, family)
+        if family == "Ubuntu":
+            # The conversion marks the class as incompatible, and provisioning passes it over.
+            message = "Karpenter 1.0 finds no images for amiFamily `Ubuntu`: amiSelectorTerms has to name them"
+            found = ImageProblem("family", at, message)
+            return ImageSet((), problems=(found,), ami_family="AL2", alias=Alias("ubuntu", "latest"), alias_node=at)
     if family is UNKNOWN:
         return _unknown(at, "the AMI family is a placeholder", family)
     problem = ImageProblem("missing", at, "the class has no amiSelectorTerms, so it finds no image")

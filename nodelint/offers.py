@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from nodelint.catalog import Catalog
 from nodelint.images import OS, WINDOWS_BUILD, ImageSet, excluded_prefix
 from nodelint.manifest import EC2NodeClass
-from nodelint.requirement import Requirement, well_known_since
+from nodelint.requirement import Requirement, Requirements, normalize, well_known_since
 from nodelint.source import UNKNOWN, Node
 from nodelint.versions import Version, behaves
 
@@ -30,6 +30,8 @@ RESERVATION_KEYS = frozenset(
         "karpenter.k8s.aws/capacity-reservation-type",
     }
 )
+
+RESERVED = "which types have reservations is known to AWS only"
 
 Unknown = tuple[Node, str]
 
@@ -53,6 +55,17 @@ def may_reserve(node_class: EC2NodeClass | None, version: Version) -> bool:
 def capacity_types(node_class: EC2NodeClass | None, version: Version) -> tuple[str, ...]:
     """The capacity types that instance types can have under a class."""
     return ("on-demand", "spot", *(("reserved",) if may_reserve(node_class, version) else ()))
+
+
+def reserved_only(requirements: Requirements, key: str, node_class: EC2NodeClass | None, view: Catalog) -> bool:
+    """Whether what requirements ask of a key leaves reserved capacity alone, so that reservations pick the types."""
+    key = normalize(key)
+    wanted = requirements.get(key)
+    if not may_reserve(node_class, view.version):
+        return False
+    if key == CAPACITY_TYPE:
+        return [kind for kind in capacity_types(node_class, view.version) if wanted.has(kind)] == ["reserved"]
+    return key in RESERVATION_KEYS and knows_label(key, view.version) and not wanted.absent_allowed
 
 
 def select(requirement: Requirement, view: Catalog, node_class: EC2NodeClass | None, images: ImageSet) -> int:
@@ -86,7 +99,7 @@ def note(
         return "decided by the class's subnets"
     if key in RESERVATION_KEYS and knows_label(key, version):
         if may_reserve(node_class, version):
-            return "which types have reservations is known to AWS only"
+            return RESERVED
         return "the class selects no capacity reservation"
     if key == CAPACITY_TYPE and "reserved" in requirement.values and not may_reserve(node_class, version):
         return "`reserved`: the class selects no capacity reservation"

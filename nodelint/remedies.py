@@ -12,7 +12,7 @@ from nodelint.edits import NotEditable, add_key, insert_items, replace, set_valu
 from nodelint.finding import Edit
 from nodelint.images import ARCH, ImageSet, alias_images, ami_family_of, variant_requirements
 from nodelint.manifest import EC2NodeClass, NodePool, RequirementLine
-from nodelint.offers import Unknown
+from nodelint.offers import RESERVED, Unknown
 from nodelint.requirement import Requirement, normalize
 from nodelint.resolution import Resolution
 from nodelint.source import UNKNOWN, Node
@@ -110,9 +110,10 @@ def set_alias(images: ImageSet, family: str, version: str) -> list[Edit]:
     return set_value(images.alias_node, f"{family}@{version}")
 
 
-def nearest_alias(families: Sequence[str]) -> str:
-    """Of alias families that would do, the one to go to: AL2023 is nearest to what most classes are made for."""
-    return "al2023" if "al2023" in families else families[0]
+def nearest_alias(families: Sequence[str], ami_family: str | None = None) -> str:
+    """Of alias families that would do, the one to go to: the class's own, else AL2023, which most are made for."""
+    own = next((family for family in families if ami_family_of(family) == ami_family), None)
+    return own or ("al2023" if "al2023" in families else families[0])
 
 
 def served_by(family: str, catalog: Catalog, version: Version) -> int:
@@ -128,9 +129,13 @@ def served_by(family: str, catalog: Catalog, version: Version) -> int:
 def doubts(resolution: Resolution, keys: Collection[str] = ()) -> list[Unknown]:
     """What is unknown about a pool itself and can take instance types away; only about `keys` where given.
 
-    Placeholders among zones, capacity types and labels of one's own take none away.
+    Placeholders among zones, capacity types and labels of one's own take none away. Reservations and
+    nested virtualization, which few types can have, are such questions too.
     """
-    found = []
+    found: list[Unknown] = []
+    if not keys and resolution.node_class is not None:
+        nested = resolution.node_class.node.at("spec", "cpuOptions", "nestedVirtualization")
+        found += [(node, reason) for node, reason in resolution.unknown if node is nested or reason == RESERVED]
     lines = {id(line.node): line for line in resolution.lines}
     pool = resolution.pool
     for node, reason in resolution.unknown:

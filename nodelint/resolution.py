@@ -204,19 +204,27 @@ class Resolution:
             if wanted is None:
                 continue
             line = next(each for each in self.lines if normalize(each.key) == key and each.min_values == wanted)
-            found.append(MinValues(line, key, wanted, self._distinct(key)))
+            found.append(MinValues(line, key, wanted, self._distinct(key, self.candidates)))
         return tuple(found)
 
-    def _distinct(self, key: str) -> int | None:
+    def varied_enough(self, bits: int) -> bool:
+        """Whether fewer candidates would still meet every minValues that is met today."""
+        for least in self.min_values:
+            have = self._distinct(least.key, bits)
+            if least.met and have is not None and have < least.wanted:
+                return False
+        return True
+
+    def _distinct(self, key: str, bits: int) -> int | None:
         if key in PLACE_KEYS or (key in RESERVATION_KEYS and may_reserve(self.node_class, self.version)):
             return None
-        if not self.candidates:
+        if not bits:
             return 0
         if key == CAPACITY_TYPE:
             return len(capacity_types(self.node_class, self.version))
         if key == TENANCY and knows_label(key, self.version):
             return 2
-        return len(self.catalog.distinct(key, self.candidates))
+        return len(self.catalog.distinct(key, bits))
 
     def left_without(self, *lines: LineEffect) -> int:
         """The types that meet everything but these lines."""
@@ -233,6 +241,9 @@ class Resolution:
         for removed, _ in self.class_removed:
             bits &= ~removed
         return bits
+
+    def _meeting(self, wanted: tuple[str, str, tuple[str, ...]]) -> int:
+        return self.catalog.select(Requirement.of(*wanted))
 
     @cached_property
     def clash(self) -> tuple[LineEffect, LineEffect] | None:
@@ -290,7 +301,8 @@ class Resolution:
     def requirements_for(self, index: int) -> list[tuple[str, str, tuple[str, ...]]] | None:
         """What to ask for besides, so that nodes are taken for this image alone (key, operator, values).
 
-        Only what is needed, in the order architecture, GPU, accelerator. None where nothing achieves it.
+        Only what is needed, in the order architecture, GPU, accelerator. None where nothing achieves it
+        without shutting out types that take the image.
         """
         arch = self.images.images[index].arch
         variants = self.images.images[index].variants
@@ -298,12 +310,10 @@ class Resolution:
             return None
         offers: list[tuple[str, str, tuple[str, ...]]] = [(ARCH, "In", (arch,))]
         if "windows" not in variants:
-            special = None if "standard" in variants else variants[0]
             for key, variant in ((GPU_COUNT, "nvidia"), (ACCELERATOR_COUNT, "neuron")):
-                if variant == special:
-                    offers.append((key, "Exists", ()))
-                elif special is None or variant not in variants:
-                    offers.append((key, "DoesNotExist", ()))
+                special = variant in variants and "standard" not in variants
+                offers.append((key, "Exists" if special else "DoesNotExist", ()))
+        offers = [each for each in offers if not self.image_bits[index] & ~self._meeting(each)]
         for size in range(len(offers) + 1):
             for asked in combinations(offers, size):
                 requirements = self.requirements.copy()

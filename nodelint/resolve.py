@@ -8,19 +8,25 @@ first image whose requirements it meets.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import accumulate
+from typing import TypeVar
 
 from nodelint.catalog import Catalog
 from nodelint.images import ARCH, OS, WINDOWS_BUILD, Image, ImageSet, aliases_with, image_since, images_of
 from nodelint.manifest import EC2NodeClass, Label, NodePool, RequirementLine
-from nodelint.offers import Unknown, class_rules, note, select
+from nodelint.offers import RESERVED, Unknown, class_rules, note, reserved_only, select
 from nodelint.requirement import Requirement, Requirements, normalize
 from nodelint.resolution import ACCELERATOR_COUNT, GPU_COUNT, LineEffect, MinValues, Resolution, Unlaunchable
 from nodelint.source import UNKNOWN
 from nodelint.versions import KubernetesVersion, Version
 
+_T = TypeVar("_T")
+
 __all__ = ["LineEffect", "MinValues", "Resolution", "Unlaunchable", "resolve"]
+
+_MALFORMED = "a requirement is not of the form that Karpenter reads"
 
 
 def resolve(
@@ -53,6 +59,14 @@ def resolve(
     if images.os is None:
         on_os = (line for line in lines if line.known and normalize(line.key) in (OS, WINDOWS_BUILD))
         unknown += [(line.node, "the class's operating system is not known") for line in on_os]
+    unknown += [
+        (line.node, RESERVED) for line in lines if line.known and reserved_only(folded, line.key, node_class, view)
+    ]
+    unknown += [
+        (line.node, _MALFORMED)
+        for line in lines
+        if line.requirement is None and isinstance(line.at, RequirementLine) and line.at.known
+    ]
     image_bits = _match(images, view, candidates)
     left = candidates & ~_union(image_bits)
     return Resolution(
@@ -98,6 +112,10 @@ def _unknown_lines(pool: NodePool) -> Iterable[Unknown]:
         for node in (where, *where.items):
             if node.kind == "scalar" and node.value is UNKNOWN:
                 yield node, "a placeholder stands for requirements"
+            elif node.kind == "scalar" and node.value is None:
+                continue
+            elif node.kind != ("sequence" if node is where else "mapping"):
+                yield node, _MALFORMED
     for line in pool.requirements:
         if not line.known:
             yield line.node, _why_unknown(line)
@@ -110,7 +128,7 @@ def _why_unknown(line: RequirementLine) -> str:
     if line.key is UNKNOWN or line.operator is UNKNOWN or any(v.text is UNKNOWN for v in line.values):
         shown = f" on `{line.key}`" if isinstance(line.key, str) else ""
         return f"a requirement{shown} holds a placeholder"
-    return "a requirement is not of the form that Karpenter reads"
+    return _MALFORMED
 
 
 def _funnel(
@@ -132,24 +150,23 @@ def _funnel(
             kept_by[requirement] = select(requirement, view, node_class, images)
         return kept_by[requirement]
 
-    def left_by(requirements: Iterable[Requirement]) -> int:
-        left = alive
-        for requirement in requirements:
-            left &= kept(requirement)
-        return left
-
     folded = Requirements()
+    by_key: dict[str, int] = {}
     steps = [alive]
     for _, requirement in written:
+        left = alive
         if requirement is not None:
             folded.add(requirement)
-        steps.append(left_by(folded))
+            by_key[requirement.key] = kept(folded[requirement.key])
+        for bits in by_key.values():
+            left &= bits
+        steps.append(left)
     final = steps[-1]
+    without = _without(written, by_key, alive, kept)
 
     lines = []
     for index, (at, requirement) in enumerate(written):
         key, operator, values, min_values = _written(at)
-        rest = Requirements(r for i, (_, r) in enumerate(written) if i != index and r is not None)
         lines.append(
             LineEffect(
                 at=at,
@@ -161,12 +178,50 @@ def _funnel(
                 kept=view.all if requirement is None else kept(requirement),
                 before=steps[index],
                 after=steps[index + 1],
-                without=final if requirement is None else left_by(rest),
+                without=without.get(index, final),
                 final=final,
                 note=note(requirement, view, node_class, images, version),
             )
         )
     return folded, tuple(lines)
+
+
+def _without(
+    written: Sequence[tuple[object, Requirement | None]],
+    by_key: Mapping[str, int],
+    alive: int,
+    kept: Callable[[Requirement], int],
+) -> dict[int, int]:
+    """For each line that counts, the types that are left where it is taken out.
+
+    What comes before and after a line is folded once and shared, so that long lists take linear time.
+    """
+    lines_of: dict[str, list[int]] = {}
+    for index, (_, requirement) in enumerate(written):
+        if requirement is not None:
+            lines_of.setdefault(requirement.key, []).append(index)
+    others = _all_but_one([by_key[key] for key in lines_of], int.__and__)
+    without = {}
+    for indices, bits in zip(lines_of.values(), others, strict=True):
+        elsewhere = alive if bits is None else alive & bits
+        requirements = [requirement for i in indices if (requirement := written[i][1]) is not None]
+        rest = _all_but_one(requirements, lambda first, then: then.intersect(first))
+        for index, requirement in zip(indices, rest, strict=True):
+            without[index] = elsewhere if requirement is None else elsewhere & kept(requirement)
+    return without
+
+
+def _all_but_one(items: Sequence[_T], join: Callable[[_T, _T], _T]) -> list[_T | None]:
+    """For each item all others joined in their order; None where there is no other."""
+
+    def joined(first: _T | None, then: _T | None) -> _T | None:
+        if first is None or then is None:
+            return then if first is None else first
+        return join(first, then)
+
+    before: list[_T | None] = [*accumulate([None, *items], joined)]
+    after: list[_T | None] = [*accumulate([None, *reversed(items)], lambda then, first: joined(first, then))]
+    return [joined(before[i], after[len(items) - 1 - i]) for i in range(len(items))]
 
 
 def _read(at: RequirementLine | Label, version: Version) -> Requirement | None:

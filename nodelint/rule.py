@@ -124,6 +124,7 @@ class Context:
         self.rule_names = rule_names
         self._schemas = schemas
         self._resolutions: dict[int, Resolution] = {}
+        self._class_of: dict[int, EC2NodeClass | None] = {}
         self._problems: dict[int, list[Problem]] = {}
         self._controller: dict[int, list[ControllerProblem]] = {}
 
@@ -148,6 +149,14 @@ class Context:
         """Every EC2NodeClass of the run that the target release serves."""
         return [o for o in self.objects if isinstance(o, EC2NodeClass) and served(o, self.karpenter)]
 
+    @cached_property
+    def _classes_by_name(self) -> dict[str, list[EC2NodeClass]]:
+        found: dict[str, list[EC2NodeClass]] = {}
+        for node_class in self.classes:
+            if isinstance(node_class.name, str):
+                found.setdefault(node_class.name, []).append(node_class)
+        return found
+
     def node_class(self, pool: NodePool) -> EC2NodeClass | None:
         """The EC2NodeClass that a pool points to; None where it is not in the run or cannot be told.
 
@@ -155,7 +164,14 @@ class Context:
         the pool is meant: the same file, then the longest common path. None where two are equally near.
         A placeholder names the class of its own file that bears the very same one.
         """
+        if id(pool) not in self._class_of:
+            self._class_of[id(pool)] = self._nearest_class(pool)
+        return self._class_of[id(pool)]
+
+    def _nearest_class(self, pool: NodePool) -> EC2NodeClass | None:
         same = self._namesakes(pool)
+        same = [c for c in same if not c.partial] or same
+        same = [c for c in same if c.source.path == pool.source.path] or same
         if len(same) < 2:
             return same[0] if same else None
         ranked = sorted(same, key=lambda c: _nearness(pool.source.path, c.source.path), reverse=True)
@@ -167,7 +183,7 @@ class Context:
         if ref is None or ref.name is None:
             return []
         if isinstance(ref.name, str):
-            return [c for c in self.classes if c.name == ref.name]
+            return self._classes_by_name.get(ref.name, [])
         written = _written(ref.node.get("name"))
         return [
             c

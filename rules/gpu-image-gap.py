@@ -11,7 +11,7 @@ for them they are kept out; no node of theirs can be running, so that is safe. I
 GPUs by label or taint), the class needs an alias that has the image.
 
 An image chosen by name is used for every type of its architecture: a standard image then boots on a GPU type and has
-no driver for it. That is said too, of arm64 images and of pools that are meant for GPUs.
+no driver for it. That is said too, of arm64 images and of pools that are meant for GPUs or Neuron.
 
 ```yaml bad
 apiVersion: karpenter.sh/v1
@@ -307,7 +307,9 @@ def _value(line: LineEffect, names: set[str]) -> Node | None:
 
 
 def _kept_out(pool: NodePool, resolution: Resolution, bits: int, variant: str) -> list[Edit]:
-    """The requirement that takes these types away and no other that is left."""
+    """The requirement that takes these types away and no other that is left; none where minValues counts on them."""
+    if not resolution.varied_enough(resolution.candidates & ~bits):
+        return []
     count = COUNTS[variant]
     families = resolution.families(bits)
     of_families = 0
@@ -351,19 +353,25 @@ def _without_driver(pool: NodePool, resolution: Resolution) -> Findings:
     if not images.complete or images.alias is not None or doubts(resolution):
         return
     for image, bits in zip(images.images, resolution.image_bits, strict=True):
-        without = bits & resolution.catalog.having(GPU_COUNT)
         same = [other for other in images.images if other.arch == image.arch]
-        if not without or image.family is None or any(other.variants != ("standard",) for other in same):
+        if image.family is None or any(other.variants != ("standard",) for other in same):
             continue
-        meant = _meant(pool, resolution, without, "nvidia")
-        if meant is None and image.arch != "arm64":
-            continue
-        yield Finding(
-            at=meant or place(pool),
-            message=f"{_types(resolution, without)}: the standard {image.arch} image has no GPU driver",
-            severity="warning",
-            edits=_kept_out(pool, resolution, without, "nvidia") if meant is None else [],
-            safety="unsafe",
-            also=[Also(image.at, f"a standard image: `{image.label[:60]}`")],
-            hint="choose the image for GPUs by name too, or an alias; or have the GPU operator bring a driver",
-        )
+        for variant, count in COUNTS.items():
+            without = bits & resolution.catalog.having(count)
+            # The standard image of Bottlerocket is the one for Neuron.
+            if not without or (variant == "neuron" and image.family == "bottlerocket"):
+                continue
+            meant = _meant(pool, resolution, without, variant)
+            if meant is None and image.arch != "arm64":
+                continue
+            driver = "GPU" if variant == "nvidia" else "Neuron"
+            other = "; or have the GPU operator bring a driver" if variant == "nvidia" else ""
+            yield Finding(
+                at=meant or place(pool),
+                message=f"{_types(resolution, without)}: the standard {image.arch} image has no {driver} driver",
+                severity="warning",
+                edits=_kept_out(pool, resolution, without, variant) if meant is None else [],
+                safety="unsafe",
+                also=[Also(image.at, f"a standard image: `{image.label[:60]}`")],
+                hint=f"choose the image for {WORDS[variant]} by name too, or an alias{other}",
+            )

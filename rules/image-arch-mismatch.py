@@ -206,6 +206,8 @@ def _finding(pool: NodePool, resolution: Resolution, gap: Unlaunchable) -> Findi
     try:
         if whole:
             edits = _moved(resolution, listing, lines, serving)
+        elif not resolution.varied_enough(resolution.candidates & ~gap.bits):
+            raise NotEditable("minValues asks for more than would be left")
         elif listing is not None:
             edits = take_out(listing, [arch])
         else:
@@ -218,7 +220,7 @@ def _finding(pool: NodePool, resolution: Resolution, gap: Unlaunchable) -> Findi
         edits=edits,
         safety=safety,
         also=_terms(resolution),
-        hint=f"or let the class find an {arch} image too{_offer(gap)}",
+        hint=f"or let the class find an {arch} image too{_offer(resolution, gap)}",
     )
 
 
@@ -248,5 +250,7 @@ def _terms(resolution: Resolution) -> list[Also]:
     return list(found.values())[:3]
 
 
-def _offer(gap: Unlaunchable) -> str:
-    return f", as the alias `{nearest_alias(gap.aliases)}` does" if gap.aliases else ""
+def _offer(resolution: Resolution, gap: Unlaunchable) -> str:
+    if not gap.aliases:
+        return ""
+    return f", as the alias `{nearest_alias(gap.aliases, resolution.images.ami_family)}` does"

@@ -169,7 +169,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     learns = behaves("learns-node-capacity", context.karpenter)
     wanted, otherwise = _unique(resolution, main)
     try:
-        edits = require(pool, wanted) if wanted else []
+        edits = require(pool, wanted) if wanted and _varied(resolution, wanted) else []
     except NotEditable:
         edits = []
     runs = resolution.launchable
@@ -179,7 +179,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         message=f"until Karpenter {release} `{name}` matches {len(matching)} images: {_listed(matching)}",
         severity=None if learns else "info",
         edits=edits,
-        safety="safe" if sure else "unsafe",
+        safety="safe" if sure and learns else "unsafe",
         also=[Also(images.alias_node, "one alias, several images")],
         hint=_hint(learns, str(release), otherwise),
     )
@@ -218,7 +218,12 @@ def _unique(resolution: Resolution, main: int) -> tuple[list[Wanted], str]:
 
     Nothing that a line of the pool names is shut out: not one of several architectures, no family, no type.
     """
-    wanted = resolution.requirements_for(main) or []
+    wanted = resolution.requirements_for(main)
+    if wanted is None:
+        mixed = all(
+            resolution.catalog.having(key) & resolution.image_bits[main] for key in (GPU_COUNT, ACCELERATOR_COUNT)
+        )
+        return [], "a pool for GPUs and one for accelerators" if mixed else ""
     lost = [each for each in wanted if any(_shuts_out(resolution, each, line) for line in resolution.lines)]
     if any(key != ARCH for key, _, _ in lost):
         return [], "a pool of their own for types with a GPU"
@@ -232,6 +237,11 @@ def _shuts_out(resolution: Resolution, wanted: Wanted, line: LineEffect) -> bool
         return False
     bits = line.kept & resolution.candidates
     return bool(bits & ~_left(resolution, bits, [wanted]))
+
+
+def _varied(resolution: Resolution, wanted: list[Wanted]) -> bool:
+    """Whether what requirements leave still meets every minValues."""
+    return resolution.varied_enough(_left(resolution, resolution.candidates, wanted))
 
 
 def _left(resolution: Resolution, bits: int, wanted: list[Wanted]) -> int:

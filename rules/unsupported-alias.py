@@ -120,7 +120,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         safety: Safety = "safe" if problem.active else "unsafe"
         yield Finding(
             at=problem.at,
-            message=problem.message if images.alias.version else _no_version(images.alias),
+            message=_message(problem, images.alias),
             severity=None if problem.active else "warning",
             edits=_mended(node_class, images, images.alias, problem, context),
             safety=safety,
@@ -129,8 +129,10 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         )
 
 
-def _no_version(alias: Alias) -> str:
-    return f"the alias `{short(alias.family)}` lacks `@` and a version"
+def _message(problem: ImageProblem, alias: Alias) -> str:
+    if not alias.family:
+        return f"the alias `@{short(alias.version)}` lacks a family"
+    return problem.message if alias.version else f"the alias `{short(alias.family)}` lacks `@` and a version"
 
 
 def _mended(
@@ -154,19 +156,31 @@ def _mended(
 
 def _family(written: str, context: Context) -> str | None:
     """The alias family that a slip stands for: case, dashes, or a letter."""
-    known = families(context.karpenter)
-    plain = re.sub(r"[^a-z0-9]", "", written.lower())
     from difflib import get_close_matches
 
-    near = get_close_matches(plain, known, 2, cutoff=0.85)
+    known = {
+        _plain(name): family for family in families(context.karpenter) for name in (family, family_title(family))
+    }
+    plain = _plain(written)
     if plain in known:
-        return plain
-    return near[0] if len(near) == 1 else None
+        return known[plain]
+    # Another year is another system, no slip.
+    alike = get_close_matches(plain, known, 4, cutoff=0.85)
+    near = {known[name] for name in alike if re.sub(r"\D", "", name) == re.sub(r"\D", "", plain)}
+    return near.pop() if len(near) == 1 else None
+
+
+def _plain(name: str) -> str:
+    """Without case and separators: `amazonlinux2023` for `Amazon Linux 2023`."""
+    return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
 def _version(alias: Alias) -> str:
     """The version that was meant where a date or a number is written in another form, else `latest`."""
-    for form in (alias.version, f"v{alias.version}", alias.version.lower()):
+    written = alias.version.lower()
+    digits = re.sub(r"\D", "", written)
+    # A date with separators, a Bottlerocket release without its last number or with half of its commit.
+    for form in (written, f"v{written}", f"v{digits}", f"{written}.0", written.partition("-")[0]):
         if alias_version_valid(Alias(alias.family, form)):
             return form
     return "latest"

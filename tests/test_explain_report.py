@@ -193,6 +193,11 @@ def test_text_says_what_is_unknown() -> None:
     assert "(not judged: it holds a placeholder or is malformed)" in shown
 
 
+def test_json_shows_a_placeholder_as_it_is_written() -> None:
+    found = explain_json(resolutions(POOL.replace("m6g, g5g", '"${FAMILY}"')))["nodePools"][0]
+    assert found["requirements"][0]["values"] == ["m5", "${FAMILY}"]
+
+
 def test_text_without_class() -> None:
     shown = text(POOL, with_class=False)
     assert "EC2NodeClass: the class `web` is not among the files" in shown

@@ -286,6 +286,83 @@ class TestImageArchMismatch:
         assert not report.results
         assert report.skipped
 
+    @pytest.mark.parametrize(
+        "written",
+        [
+            "{}",
+            "arm64",
+            "[arm64]",
+            "[{key: kubernetes.io/arch, operator: in, values: [amd64]}]",
+            "[{key: kubernetes.io/arch, operator: In, values: amd64}]",
+            "[{key: kubernetes.io/arch, values: [amd64]}]",
+        ],
+    )
+    def test_a_malformed_requirement_may_have_meant_the_architecture(self, check: Check, written: str) -> None:
+        text = files(pool(), node_class(f"name: {AMD64}")).replace("requirements: []", f"requirements: {written}")
+        report = check(text, select=[self.rule])
+        assert not report.results
+        assert ["of the form" in skip.reason for skip in report.skipped] == [True]
+
+    @pytest.mark.parametrize(
+        ("requirement", "more", "words"),
+        [
+            (
+                line("karpenter.sh/capacity-type", "reserved"),
+                "  capacityReservationSelectorTerms: [{id: cr-0123456789abcdef0}]\n",
+                "reservations",
+            ),
+            (
+                line("karpenter.k8s.aws/instance-category", "c"),
+                "  cpuOptions: {nestedVirtualization: enabled}\n",
+                "nest",
+            ),
+        ],
+    )
+    def test_types_that_only_aws_can_pick(self, check: Check, requirement: str, more: str, words: str) -> None:
+        """Which types are left is decided by reservations, or by what the processors can do."""
+        report = check(files(pool(requirement), node_class(f"name: {AMD64}", more=more)), select=[self.rule])
+        assert not report.results
+        assert [words in skip.reason for skip in report.skipped] == [True]
+
+    def test_reservations_beside_other_capacity_decide_nothing(self, check: Check) -> None:
+        more = "  capacityReservationSelectorTerms: [{id: cr-0123456789abcdef0}]\n"
+        text = files(
+            pool(line("karpenter.sh/capacity-type", "reserved", "spot")), node_class(f"name: {AMD64}", more=more)
+        )
+        assert len(self.said(check, text)) == 1
+
+    def test_no_fix_takes_away_what_min_values_counts_on(self, check: Check) -> None:
+        families = "{key: karpenter.k8s.aws/instance-family, operator: In, values: [m7i, m7g], minValues: 2}"
+        result = only(check(files(pool(families), node_class(f"name: {AMD64}")), select=[self.rule]))
+        assert not result.fixable
+
+    def test_the_alias_that_is_named_is_of_the_family_of_the_class(self, check: Check) -> None:
+        text = files(
+            pool(), node_class("name: bottlerocket-aws-k8s-1.31-x86_64-*", more="  amiFamily: Bottlerocket\n")
+        )
+        finding = only(check(text, select=[self.rule])).finding
+        assert finding.hint and "`bottlerocket`" in finding.hint
+
+    def test_a_placeholder_names_the_class_that_bears_the_same_one(self, check: Check) -> None:
+        """As in charts, where the pool and its class take their name from one value."""
+        text = files(pool(of="'{{ .Values.name }}'"), node_class(f"name: {AMD64}", name='"{{ .Values.name }}"'))
+        assert len(self.said(check, text)) == 1
+        report = check(text.replace("name: '{{ .Values.name }}'", "name: '{{ .Values.other }}'"), select=[self.rule])
+        assert not report.results
+        assert "name of the class is a placeholder" in report.skipped[0].reason
+
+    @pytest.mark.parametrize(
+        ("classes", "words"),
+        [
+            ((node_class(f"name: {AMD64}"), alias("al2023@latest")), "several classes are named `default`"),
+            ((node_class(f"name: {AMD64}", version="v1beta1"),), "Karpenter 1.14.1 does not serve"),
+        ],
+    )
+    def test_why_the_class_of_a_pool_is_open(self, check: Check, classes: tuple[str, ...], words: str) -> None:
+        report = check(pool(), *classes, select=[self.rule])
+        assert not report.results
+        assert [words in skip.reason for skip in report.skipped] == [True]
+
     def test_a_list_behind_a_yaml_alias(self, check: Check, fixed: Fixed) -> None:
         """The place is the alias, and the list that it stands for stays as it is for others."""
         text = files(pool("{key: kubernetes.io/arch, operator: In, values: *both}"), node_class(f"name: {AMD64}"))
@@ -487,6 +564,12 @@ class TestGpuImageGap:
             "- {key: karpenter.k8s.aws/instance-family, operator: NotIn, values: [g5g]}"
         ]
 
+    def test_no_fix_takes_away_what_min_values_counts_on(self, check: Check) -> None:
+        families = "{key: karpenter.k8s.aws/instance-family, operator: Exists, minValues: 9}"
+        text = files(pool(line("karpenter.k8s.aws/instance-category", "g"), families), alias("al2@latest"))
+        assert not only(check(text, select=[self.rule])).fixable
+        assert only(check(text.replace("minValues: 9", "minValues: 8"), select=[self.rule])).fixable
+
     def test_it_joins_a_line_that_is_there(self, fixed: Fixed) -> None:
         text = files(
             pool(line("karpenter.k8s.aws/instance-family", "t2", "'t3'", operator="NotIn")), alias("al2@latest")
@@ -511,6 +594,16 @@ class TestGpuImageGap:
         assert (result.severity, result.safety) == ("warning", "unsafe")
         assert "`g5g`" in result.finding.message and "driver" in result.finding.message
         assert not check(fixed(text, self.rule), select=[self.rule]).results
+
+    def test_nor_has_it_one_for_neuron(self, check: Check) -> None:
+        neuron = pool(line("karpenter.k8s.aws/instance-family", "inf2"))
+        result = only(check(files(neuron, node_class(f"name: {AMD64}")), select=[self.rule]))
+        assert (result.severity, place(result.finding)) == ("warning", "inf2")
+        assert "Neuron driver" in result.finding.message
+        bottlerocket = node_class("name: bottlerocket-aws-k8s-1.31-x86_64-*", more="  amiFamily: Bottlerocket\n")
+        assert not check(files(neuron, bottlerocket), select=[self.rule]).results
+        anything = pool(line("kubernetes.io/arch", "amd64"))
+        assert not check(files(anything, node_class(f"name: {AMD64}")), select=[self.rule]).results
 
     def test_a_gpu_image_by_name_is_fine(self, check: Check) -> None:
         text = files(
@@ -631,6 +724,22 @@ class TestLooseImageMatch:
         assert "{key: karpenter.k8s.aws/instance-gpu-count, operator: Exists}" in new
         assert not check(new, karpenter="1.3.3", select=[self.rule]).results
 
+    def test_gpus_and_accelerators_on_the_one_image_of_al2(self, check: Check) -> None:
+        both = line("karpenter.k8s.aws/instance-category", "g", "inf")
+        text = files(pool(line("kubernetes.io/arch", "amd64"), both), alias("al2@latest"))
+        result = only(check(text, karpenter="1.3.3", select=[self.rule]))
+        assert not result.fixable
+        assert result.finding.hint and "a pool for GPUs and one for accelerators" in result.finding.hint
+
+    def test_a_pool_of_accelerators_on_the_one_image_of_al2(self, fixed: Fixed) -> None:
+        text = files(
+            pool(line("kubernetes.io/arch", "amd64"), line("karpenter.k8s.aws/instance-category", "inf")),
+            alias("al2@latest"),
+        )
+        assert added(text, fixed(text, self.rule, karpenter="1.3.3", unsafe=False)) == [
+            "- {key: karpenter.k8s.aws/instance-accelerator-count, operator: Exists}"
+        ]
+
     @pytest.mark.parametrize(
         "said",
         [
@@ -689,7 +798,13 @@ class TestUnsupportedAlias:
             ("al2023@2023.0.20230222", "al2023@latest"),
             ("al2023@20250403", "al2023@v20250403"),
             ("AL2023@v20250403", "al2023@v20250403"),
+            ("al2023@v2025-04-03", "al2023@v20250403"),
+            ("amazon-linux-2023@latest", "al2023@latest"),
             ("botlerocket@v1.46.0", "bottlerocket@v1.46.0"),
+            ("bottlerocket@v1.46", "bottlerocket@v1.46.0"),
+            ("bottlerocket@1.32.0-cacc4ce", "bottlerocket@1.32.0"),
+            ("windows2016@latest", None),
+            ("@latest", None),
             ("windows2022@v1", "windows2022@latest"),
             ("al2023", "al2023@latest"),
             ("al2023@latest@latest", "al2023@latest"),
@@ -731,6 +846,13 @@ class TestUnsupportedAlias:
         result = only(check(text, karpenter="1.0.8", kubernetes="1.33", select=[self.rule]))
         assert place(result.finding) == "AL2"
         assert fixed(text, self.rule, karpenter="1.0.8", kubernetes="1.33") == text.replace("AL2", "AL2023")
+
+    def test_ubuntu_without_images_named(self, check: Check) -> None:
+        text = node_class(version="v1beta1", more="  amiFamily: Ubuntu\n")
+        result = only(check(text, karpenter="1.0.8"))
+        assert (result.rule.name, result.fixable) == (self.rule, False)
+        named = node_class("name: ubuntu-eks/*", version="v1beta1", more="  amiFamily: Ubuntu\n")
+        assert not check(named, karpenter="1.0.8", select=[self.rule]).results
 
     @pytest.mark.parametrize("term", ["id: ami-0123456789abcdef0", "name: my-al2-*"])
     def test_images_of_ones_own_are_not_meant(self, check: Check, term: str) -> None:

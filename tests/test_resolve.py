@@ -267,6 +267,15 @@ def test_reserved_capacity_needs_a_class_that_selects_it() -> None:
     assert run().capacity_types == ("on-demand", "spot")
 
 
+def test_reserved_capacity_alone_makes_an_upper_bound() -> None:
+    terms = {"amiSelectorTerms": [{"alias": "al2023@latest"}]}
+    spec = {**terms, "capacityReservationSelectorTerms": [{"id": "cr-1"}]}
+    assert not run(line(CAPACITY, "In", "reserved"), spec=spec).complete
+    assert not run(line(K + "capacity-reservation-id", "Exists"), spec=spec).complete
+    assert run(line(CAPACITY, "In", "reserved", "spot"), spec=spec).complete
+    assert run(line(K + "capacity-reservation-id", "DoesNotExist"), spec=spec).complete
+
+
 def test_labels_of_later_releases_are_ignored() -> None:
     flex = line(K + "instance-capability-flex", "In", "true")
     assert run(flex, version="1.6.8", alias="al2@latest").candidates == CATALOG.all
@@ -490,7 +499,6 @@ def test_requirements_that_make_the_match_unique() -> None:
         ("al2023@latest", "inf2.xlarge"),
         ("al2023@latest", "m6g.large"),
         ("al2@latest", "m5.large"),
-        ("al2@latest", "g5.xlarge"),
         ("bottlerocket@latest", "m6g.large"),
         ("bottlerocket@latest", "inf2.xlarge"),
         ("bottlerocket@latest", "g5g.xlarge"),
@@ -503,6 +511,23 @@ def test_what_is_asked_for_besides_leaves_one_image(alias: str, name: str) -> No
     again = run(*(line(*each[:2], *each[2]) for each in asked), alias=alias, version="1.3.8")
     assert again.loose == (found.image_of[name],)
     assert image(again, name) == image(found, name)
+
+
+@pytest.mark.parametrize(
+    ("categories", "asked"),
+    [(["g"], [(GPU, "Exists", ())]), (["inf"], [(ACCELERATOR, "Exists", ())]), (["g", "inf"], None)],
+)
+def test_the_one_image_of_al2_for_gpus_and_accelerators(
+    categories: list[str], asked: list[tuple[str, str, tuple[str, ...]]] | None
+) -> None:
+    """What is asked for besides shuts out none of the types that take the image."""
+    found = run(
+        line(ARCH, "In", "amd64"),
+        line(K + "instance-category", "In", *categories),
+        alias="al2@latest",
+        version="1.3.8",
+    )
+    assert found.requirements_for(2) == asked
 
 
 WEIRD: list[Any] = [None, 5, "x", True, [], {}, [5], ["x"], [{}], [None], {"a": 1}, "${X}", [["x"]]]
