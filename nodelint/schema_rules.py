@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import count, repeat
+from itertools import combinations, count, repeat
 from typing import TYPE_CHECKING, Any
 
 from nodelint import cel, schema_words
+from nodelint.placeholders import depth
 from nodelint.schema_shape import Shape, Validation
 from nodelint.schema_words import Problem
 from nodelint.source import Node, Unknown
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 _held: dict[tuple[str, str], bool] = {}
 _CACHED = 50_000
 _MIXED = 400
+_BRANCHES = 6
 _BLANK = None
 """Stands for what is unknown: it is there, it equals nothing, and every function refuses it."""
 
@@ -96,7 +98,8 @@ def _excused(program: cel.Program, job: Job, walk: Walk) -> bool:
             return False
         value = _with(value, repeat(_BLANK))
     if walk.partial:
-        return any(_could_hold(program, more, True) for more in _completed(value, job.shape))
+        forms = (*_completed(value, job.shape), *_branches(value, job, walk))
+        return any(_could_hold(program, form, True) for form in forms)
     return False
 
 
@@ -181,6 +184,29 @@ def _completed(value: Any, shape: Shape, beside: frozenset[str] = frozenset()) -
         for blank in _blanks(shape.items, beside):
             yield [*value, blank]
             yield [*value, *[blank] * 50]
+
+
+def _branches(value: Any, job: Job, walk: Walk) -> Iterator[Any]:
+    """A value without some of what a template holds under a condition: not every branch is rendered."""
+    document, node = walk.obj.document, job.node
+    if not document.templated or not isinstance(value, (dict, list)):
+        return
+
+    def conditional(at: Node) -> bool:
+        return depth(node.source.text, document.start, at.start) > outside
+
+    outside = depth(node.source.text, document.start, (walk.head(node) if isinstance(value, dict) else node).start)
+    if isinstance(value, dict):
+        names: list[Any] = [e.name for e in node.entries if e.name in value and conditional(e.key)]
+    else:
+        names = [i for i, item in enumerate(node.items) if i < len(value) and conditional(item)]
+    names = names[:_BRANCHES]
+    for size in range(1, len(names) + 1):
+        for gone in combinations(names, size):
+            if isinstance(value, dict):
+                yield {key: one for key, one in value.items() if key not in gone}
+            else:
+                yield [one for i, one in enumerate(value) if i not in gone]
 
 
 def _blanks(shape: Shape | None, beside: frozenset[str]) -> Iterator[Any]:

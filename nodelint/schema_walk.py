@@ -52,11 +52,22 @@ class Walk:
     def run(self) -> list[Problem]:
         """Everything that an API server would have against the object."""
         self.visit(self.root, self.shape, "")
+        self._settle_moves()
         self.structural = list(self.found)
         if not self.hard:
             for job in self.jobs:
                 self.found.extend(schema_rules.broken(job, self))
         return self.found
+
+    def _settle_moves(self) -> None:
+        """A field in the wrong place is told there: that it is missing in the right one goes without saying."""
+        strays = {
+            f"{problem.belongs}.{schema_words.last(problem.path)}"
+            for problem in self.found
+            if problem.layer == "unknown" and problem.belongs
+        }
+        if strays:
+            self.found = [problem for problem in self.found if not problem.missing or problem.path not in strays]
 
     def say(self, node: Node, path: str, message: str, *, hard: bool = False, **more: Any) -> None:
         """Note a problem of structure. `hard`: the CEL rules make no sense on such an object."""
@@ -83,7 +94,8 @@ class Walk:
     def _typed(self, node: Node, shape: Shape, path: str, kind: str) -> bool:
         wanted = "int-or-string" if shape.int_or_string else shape.type
         if wanted and wanted != kind and not (wanted == "number" and kind == "integer"):
-            self.say(node, path, schema_words.type_of(node, path, wanted), hard=True)
+            at = self.head(node) if node.style == "block" else node
+            self.say(at, path, schema_words.type_of(node, path, wanted), hard=True)
             return False
         return True
 
@@ -97,7 +109,7 @@ class Walk:
         value = schema_words.whole(value)
         wanted = "int-or-string" if shape.int_or_string else shape.type
         if wanted and schema_words.kind(value) not in _FITS.get(wanted, (wanted,)):
-            text, choices = schema_words.converted(value, wanted), shape.raw.get("enum")
+            text, choices = schema_words.converted(node, value, wanted), shape.raw.get("enum")
             pattern = shape.raw.get("pattern") if wanted == "string" and text is not None else None
             fits = choices is None or text in choices
             if pattern and not schema_rules.matches(str(text), pattern):
@@ -264,9 +276,10 @@ class Walk:
 
     def _size(self, node: Node, shape: Shape, path: str, value: dict[str, Any], any_key: bool) -> None:
         if not self.partial and not any_key:
-            moved = " ".join(shape.moved.get(entry.name or "", "") for entry in node.entries)
+            told = " ".join(shape.moved.get(entry.name or "", "") for entry in node.entries)
+            moved = set(re.findall(r"\w+", told)) if told else set()
             for name in shape.required:
-                if _escaped(name) not in value and f"`{name}`" not in moved:
+                if _escaped(name) not in value and name not in moved:
                     at = f"{path}.{name}" if path else name
                     where = f" in {path}" if path else ""
                     self.say(

@@ -130,17 +130,23 @@ def nearest(value: object, choices: Iterable[object]) -> str | None:
     import difflib
 
     near = difflib.get_close_matches(plain, {t.lower(): t for t in texts}, 1, 0.8)
-    return next(t for t in texts if t.lower() == near[0]) if near else None
+    if near:
+        return next(t for t in texts if t.lower() == near[0])
+    swapped = [t for t in texts if len(plain) > 3 and sorted(t.lower()) == sorted(plain)]
+    return swapped[0] if len(swapped) == 1 else None
 
 
-def converted(value: object, wanted: str) -> str | None:
-    """A scalar of the wrong type as the text that would be of the right one; None where there is none."""
+def converted(node: Node, value: object, wanted: str) -> str | None:
+    """A scalar of the wrong type as the text that would be of the right one; None where there is none.
+
+    What was to be a text is that which stands there: `1.10` and `on` are not `1.1` and `true`.
+    """
     if wanted == "integer" and isinstance(value, str) and re.fullmatch(r"-?[0-9]{1,18}", value):
         return str(int(value))
     if wanted == "boolean" and isinstance(value, str) and value.lower() in ("true", "false"):
         return value.lower()
     if wanted == "string" and isinstance(value, (bool, int, float)):
-        return shown(value).strip("`")
+        return node.text if node.style == "plain" and not node.alias else shown(value).strip("`")
     return None
 
 

@@ -101,6 +101,7 @@ def check(obj: Object, context: Context) -> Findings:
             message=problem.message,
             severity=problem.severity,
             edits=_suggested(problem),
+            covers=problem.node.items if problem.node.kind == "sequence" else (),
             hint=problem.consequence,
         )
 

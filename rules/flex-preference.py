@@ -201,7 +201,17 @@ from nodelint.requirement import normalize
 from nodelint.rule import Context, rule
 from nodelint.source import Source
 from nodelint.verdict import short
-from nodelint.vocabulary import EVERYTHING, FAMILY, FLEX, asked, flex_families, flex_types, is_pattern, standing_for
+from nodelint.vocabulary import (
+    EVERYTHING,
+    FAMILY,
+    FLEX,
+    asked,
+    can_have,
+    flex_families,
+    flex_types,
+    is_pattern,
+    standing_for,
+)
 
 _HEAVIEST = 100
 _STEP = 10
@@ -273,6 +283,7 @@ def _two_pools(pool: NodePool, index: int, count: int, context: Context) -> list
         or line.min_values is not None
         or pool.node.at("spec", "replicas") is not None
         or any(is_pattern(text) and text not in EVERYTHING for text in rest)
+        or not any(text in EVERYTHING or can_have(normalize(str(line.key)), text, context.catalog) for text in rest)
         or any(each.key == FLEX for each in asked(pool))
         or (pool.node.parent is not None and any(node.aliased for node in pool.node.walk()))
     )

@@ -127,6 +127,7 @@ from nodelint.vocabulary import is_pattern, name_of, one_slip, unit_of
         "wildcard-value",
         "unknown-value",
         "value-of-another-key",
+        "unknown-field",
         "invalid-field",
         "refused-combination",
         "removed-api",
@@ -168,9 +169,14 @@ def _alone(line: LineEffect, resolution: Resolution) -> Finding:
     return Finding(
         at=_key(line),
         message=f"no instance type meets `{_shown(line, 50)}`{under}",
-        covers=[line.at.node],
+        covers=[line.at.node, *_values(line)],
         hint=hint,
     )
+
+
+def _values(line: LineEffect) -> list[Node]:
+    """The nodes of the values, which stand elsewhere where the list is an alias."""
+    return [] if isinstance(line.at, Label) else [value.node for value in line.at.values]
 
 
 def _core(lines: list[LineEffect], resolution: Resolution) -> list[LineEffect]:

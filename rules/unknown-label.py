@@ -83,7 +83,7 @@ from nodelint.finding import Also, Edit, Finding, Findings
 from nodelint.manifest import NodePool
 from nodelint.rule import Context, rule
 from nodelint.verdict import short
-from nodelint.vocabulary import Asked, asked, first_fitting, nearest_key
+from nodelint.vocabulary import Asked, asked, can_have, first_fitting, nearest_key
 
 
 @rule(on=NodePool, severity="error", fix="unsafe", gives_way_to=["removed-api"])
@@ -97,6 +97,8 @@ def check(pool: NodePool, context: Context) -> Findings:
         refused = _refused(pool, item, context)
         if item.is_label and other is not None and not refused:
             continue  # what is asked for is asked for elsewhere: this one is there to be seen on nodes
+        if item.is_label and not refused and not _a_value_of(item, near.key, context):
+            continue  # `instance-category: local-disks` is a word of one's own, not a slip in Karpenter's
         yield Finding(
             at=item.key_node,
             message=_message(item.written, near.key),
@@ -108,6 +110,11 @@ def check(pool: NodePool, context: Context) -> Findings:
             if refused
             else "it is taken for a label of your own, and narrows nothing",
         )
+
+
+def _a_value_of(item: Asked, key: str, context: Context) -> bool:
+    """Whether a label's value can be one of a well-known key's; a placeholder can."""
+    return all(can_have(key, value, context.catalog) is not False for value in item.texts)
 
 
 def _message(written: str, near: str) -> str:
@@ -127,6 +134,8 @@ def _edits(item: Asked, key: str) -> list[Edit]:
 
 def _refused(pool: NodePool, item: Asked, context: Context) -> bool:
     """Whether the API server refuses the pool for this key, so that no node of it runs today."""
+    if item.key.startswith(("karpenter.k8s.aws/", "karpenter.sh/")):
+        return True  # it admits none but those it knows, though it may name another fault first
     return any(
         problem.node.start <= item.key_node.start and item.key_node.end <= problem.node.end
         for problem in context.problems(pool)

@@ -181,6 +181,8 @@ def _fix(pool: NodePool, line: RequirementLine, context: Context) -> tuple[list[
         if everything and (len(line.texts) == 1 or known_values(key, context.catalog) is None):
             return [*set_value(operator, "Exists"), *remove(values)], None
         new = _written_out(pool, line, key, everything, context)
+        if new is None and known_values(key, context.catalog) is None:
+            return [], f"which values of {name_of(key)} there are is not known offline: name them"
         if new is None:
             return [], f"no value of {name_of(key)} that is allowed here looks like it"
         hint = "or leave the requirement out: its order is no preference" if everything else None

@@ -3,7 +3,8 @@ r"""The file is no YAML that kubectl could read, so none of its objects reaches 
 nodelint reads YAML as kubectl does: a key that stands twice in one mapping is an error, tabs do not indent,
 and a document is read whole or not at all. Other documents of the same file are still checked.
 
-A file that does not parse because it is a template (Helm, Terraform, Jinja) is set aside, not reported.
+A file that does not parse because it is a template (Helm, Terraform, Jinja) is set aside, not reported, and
+documents that mention Karpenter but hold none of its objects are left to others.
 
 ```yaml bad
 apiVersion: karpenter.k8s.aws/v1
@@ -39,5 +40,7 @@ from nodelint.source import Source
 @rule(on=Source, severity="error")
 def check(source: Source, context: Context) -> Findings:
     for problem in source.problems:
+        if not source.concerns_karpenter(problem.offset):
+            continue
         end = min(len(source.text), problem.offset + 1)
         yield Finding(at=Span(source, problem.offset, end), message=problem.message)

@@ -126,6 +126,41 @@ def test_a_misspelt_field_is_taken_for_the_one_meant():
     )
 
 
+@pytest.mark.parametrize("at", ["  ", "    "])
+def test_a_field_in_the_wrong_place_is_not_missing_in_the_right_one(at):
+    text = POOL.replace("      requirements: []\n", "").replace("    spec:\n", f"{at}requirements: []\n    spec:\n")
+    if at == "  ":
+        text = text.replace("  template:\n  requirements: []\n", "  requirements: []\n  template:\n")
+    assert one(problems(text)).belongs == "spec.template.spec"
+
+
+@pytest.mark.parametrize("written", ["Nodepool", "nodePool"])
+def test_a_kind_in_other_capitals_is_told_as_the_one_meant(written):
+    found = one(problems(POOL.replace("kind: NodePool", f"kind: {written}")))
+    assert (found.node.text, found.suggestion) == (written, "NodePool")
+
+
+def test_two_letters_changed_round_are_a_slip():
+    found = one(problems(CLASS.replace("role:", "roel:")))
+    assert (found.layer, found.suggestion) == ("unknown", "role")
+
+
+@pytest.mark.parametrize("field", ["subnetSelector", "securityGroupSelector", "amiSelector"])
+def test_what_an_old_field_became_is_not_missing_too(field):
+    assert one(problems(CLASS.replace(f"{field}Terms:", f"{field}:"))).layer == "unknown"
+
+
+@pytest.mark.parametrize("written", ["1.10", "on", "007", "true", "0x1F"])
+def test_a_text_without_quotes_is_meant_as_it_is_written(written):
+    labels = f"template:\n    metadata: {{labels: {{a: {written}}}}}\n"
+    assert one(problems(POOL.replace("template:\n", labels))).suggestion == written
+
+
+def test_a_block_of_the_wrong_type_is_shown_at_its_key():
+    found = one(pool("limits:\n  resources:\n    cpu: 100\n"))
+    assert found.node.text == "resources"
+
+
 def test_what_stands_under_a_misspelt_field_is_judged_too():
     found = problems(POOL.replace("requirements: []", "requirments: [{key: a, operator: Inn}]"))
     assert [p.layer for p in found] == ["unknown", "structure"]
@@ -400,6 +435,24 @@ def test_parts_are_not_told_of_what_they_lack():
         assert requirement(line, partial=True) == []
     assert ec2("subnetSelectorTerms: [{}, {}]\nkubelet: {evictionSoft: {a: 1%}}", partial=True) != []
     assert ec2("subnetSelectorTerms: [{}, {}]\nkubelet: {evictionSoft: {}}", partial=True) == []
+
+
+@pytest.mark.parametrize(
+    ("opens", "turns", "ends"),
+    [
+        ("{{- if .Values.role }}", "{{- else }}", "{{- end }}"),
+        ("%{ if role ~}", "%{ else ~}", "%{ endif ~}"),
+        ("{% if role %}", "{% else %}", "{% endif %}"),
+    ],
+)
+def test_branches_of_a_template_are_not_all_rendered(opens, turns, ends):
+    both = f"  {opens}\n  role: nodes\n  {turns}\n  instanceProfile: ${{x}}\n  {ends}\n"
+    assert problems(CLASS.replace("  role: nodes\n", both)) == []
+    plain = CLASS.replace("  role: nodes\n", f"  role: nodes\n  instanceProfile: x\n  {opens}\n  {ends}\n")
+    assert "exactly one" in one(problems(plain)).message, "what stands outside of the branches is always there"
+    doubled = CLASS.replace("  role: nodes\n", "  role: nodes\n  instanceProfile: x\n")
+    found = problems(f"{opens}\n{doubled}{ends}\n")
+    assert "exactly one" in one(found).message, "a condition around the whole is none between its fields"
 
 
 def test_directives_of_patches_are_no_fields():

@@ -570,3 +570,36 @@ def test_the_fix_is_written_and_the_file_is_clean_after(
     again = file.read_text()
     assert nodelint("check", "--fix", "pool.yaml").returncode == 0
     assert file.read_text() == again
+
+
+def test_a_number_that_exists_is_not_taken_for_one_in_another_unit(check: Check) -> None:
+    memory = "karpenter.k8s.aws/instance-memory"
+    assert said(check(pool(f'{memory} In ["16384", "32768"]'))) == []
+
+
+def test_one_cause_in_the_values_is_one_finding(check: Check) -> None:
+    assert said(check(pool(f'{FAMILY} Exists ["*"]'))) == [("wildcard-value", "error")]
+    assert said(check(pool(f"{CAPACITY} In [on_demand, on-demnd]"))) == [("unknown-value", "error")] * 2
+    misspelt = pool(f"{ARCH} In [amd64]").replace("values:", "value:")
+    assert said(check(misspelt)) == [("unknown-field", "error")]
+
+
+def test_a_key_in_a_domain_of_karpenters_is_refused_whatever_else_is_wrong(check: Check) -> None:
+    text = pool("karpenter.k8s.aws/instance-famly In [m5]", spec='  weight: "10"\n')
+    found = [r for r in check(text).results if r.rule.name == "unknown-label"]
+    assert [r.safety for r in found] == ["safe"]
+
+
+def test_globs_of_what_is_not_known_offline_are_not_said_to_match_nothing(check: Check) -> None:
+    result = only(check(pool(f'{ZONE} In ["us-east-1*"]'), select=["wildcard-value"]))
+    assert "not known offline" in str(result.finding.hint)
+
+
+def test_two_pools_are_not_offered_where_one_of_them_could_launch_nothing(check: Check) -> None:
+    result = only(check(pool(f"{FAMILY} In [c7i-flex, any]"), select=["flex-preference"]))
+    assert not result.finding.edits
+
+
+def test_a_pattern_in_a_list_that_is_an_alias_is_one_finding(check: Check) -> None:
+    text = pool(f'{CATEGORY} In &all ["*"]', f"{FAMILY} In *all")
+    assert said(check(text)) == [("wildcard-value", "error")]
