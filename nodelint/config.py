@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
-from nodelint.compose import Unreadable, compose
 from nodelint.source import Node, Source
+from nodelint.source.compose import Unreadable, compose
 from nodelint.versions import NEWEST, KubernetesVersion, Version, target
 
 FailOn = Literal["error", "warning", "never"]

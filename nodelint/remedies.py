@@ -12,9 +12,9 @@ from nodelint.edits import NotEditable, add_key, insert_items, replace, set_valu
 from nodelint.finding import Edit
 from nodelint.images import ARCH, ImageSet, alias_images, ami_family_of, variant_requirements
 from nodelint.manifest import EC2NodeClass, NodePool, RequirementLine
-from nodelint.offers import RESERVED, Unknown
 from nodelint.requirement import Requirement, normalize
-from nodelint.resolution import Resolution
+from nodelint.resolve.offers import RESERVED, Unknown
+from nodelint.resolve.resolution import Resolution
 from nodelint.source import UNKNOWN, Node
 from nodelint.versions import Version
 

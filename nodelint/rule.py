@@ -19,10 +19,10 @@ from nodelint.versions import KubernetesVersion, Version, releases_match
 
 if TYPE_CHECKING:
     from nodelint.catalog import Catalog
+    from nodelint.controller.verdict import ControllerProblem
     from nodelint.resolve import Resolution
     from nodelint.schema import Problem, Schemas
     from nodelint.suppress import Suppression
-    from nodelint.verdict import ControllerProblem
 
 
 class Rule(NamedTuple):

@@ -71,11 +71,11 @@ spec:
 ```
 """
 
+from nodelint.controller.verdict import ControllerProblem
 from nodelint.edits import NotEditable, set_value
 from nodelint.finding import Edit, Finding, Findings
 from nodelint.manifest import Object
 from nodelint.rule import Context, rule
-from nodelint.verdict import ControllerProblem
 
 
 @rule(

@@ -193,14 +193,14 @@ spec:
 from collections.abc import Callable, Collection
 
 from nodelint.catalog import INSTANCE_TYPE
+from nodelint.controller.verdict import short
 from nodelint.edits import NotEditable, add_key, add_object, apply, copy_document, insert_item, set_value, set_values
 from nodelint.finding import Also, Edit, Finding, Findings
 from nodelint.manifest import NodePool, RequirementLine, objects
-from nodelint.offers import knows_label
 from nodelint.requirement import normalize
+from nodelint.resolve.offers import knows_label
 from nodelint.rule import Context, rule
 from nodelint.source import Source
-from nodelint.verdict import short
 from nodelint.vocabulary import (
     EVERYTHING,
     FAMILY,

@@ -203,7 +203,7 @@ from nodelint.images import ImageSet, first_published
 from nodelint.manifest import Label, NodePool
 from nodelint.remedies import doubts, keep_out, move_alias, nearest_alias, place, require, seen, served_by
 from nodelint.requirement import normalize
-from nodelint.resolution import ACCELERATOR_COUNT, FAMILY, GPU_COUNT, LineEffect, Resolution, Unlaunchable
+from nodelint.resolve.resolution import ACCELERATOR_COUNT, FAMILY, GPU_COUNT, LineEffect, Resolution, Unlaunchable
 from nodelint.rule import Context, rule
 from nodelint.source import Node
 

@@ -145,7 +145,7 @@ from nodelint.images import ARCH
 from nodelint.manifest import NodePool, RequirementLine
 from nodelint.remedies import doubts, nearest_alias, place, require, seen, take_out
 from nodelint.requirement import normalize
-from nodelint.resolution import Resolution, Unlaunchable
+from nodelint.resolve.resolution import Resolution, Unlaunchable
 from nodelint.rule import Context, rule
 
 

@@ -35,8 +35,8 @@ from nodelint.edits import NotEditable, set_value
 from nodelint.finding import Edit, Finding, Findings
 from nodelint.manifest import Object
 from nodelint.rule import Context, rule, served
-from nodelint.scalars import resolve
 from nodelint.schema import Problem
+from nodelint.source.scalars import resolve
 
 
 @rule(

@@ -134,7 +134,7 @@ from nodelint.images import ARCH, Image
 from nodelint.manifest import NodePool
 from nodelint.remedies import Wanted, doubts, place, require
 from nodelint.requirement import Requirement, normalize
-from nodelint.resolution import ACCELERATOR_COUNT, FAMILY, GPU_COUNT, LineEffect, Resolution
+from nodelint.resolve.resolution import ACCELERATOR_COUNT, FAMILY, GPU_COUNT, LineEffect, Resolution
 from nodelint.rule import Context, rule
 from nodelint.versions import behaves, fixed_for
 

@@ -108,6 +108,7 @@ spec:
 from collections.abc import Sequence
 
 from nodelint.catalog import OS
+from nodelint.controller.verdict import short
 from nodelint.edits import NotEditable, set_value
 from nodelint.finding import Also, Edit, Finding, Findings, Skip
 from nodelint.manifest import Label, NodePool
@@ -115,7 +116,6 @@ from nodelint.requirement import normalize
 from nodelint.resolve import LineEffect, Resolution
 from nodelint.rule import Context, rule
 from nodelint.source import Node
-from nodelint.verdict import short
 from nodelint.vocabulary import is_pattern, name_of, one_slip, unit_of
 
 

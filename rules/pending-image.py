@@ -76,13 +76,13 @@ spec:
 
 import re
 
+from nodelint.controller.verdict import short
 from nodelint.edits import NotEditable, add_key
 from nodelint.finding import Edit, Finding, Findings
-from nodelint.image_names import name_matches
+from nodelint.images.names import name_matches
 from nodelint.manifest import EC2NodeClass, SelectorTerm
 from nodelint.rule import Context, rule
 from nodelint.source import UNKNOWN, Node
-from nodelint.verdict import short
 from nodelint.versions import fixed_for, has_defect
 
 DEFECT = "pending-images"

@@ -118,11 +118,11 @@ spec:
 """
 
 from nodelint.catalog import INSTANCE_TYPE
+from nodelint.controller.verdict import short
 from nodelint.edits import NotEditable, remove, set_value
 from nodelint.finding import Edit, Finding, Findings
 from nodelint.manifest import NodePool, Value
 from nodelint.rule import Context, rule
-from nodelint.verdict import short
 from nodelint.vocabulary import (
     FAMILY,
     SIZE,

@@ -64,12 +64,12 @@ spec:
 
 import re
 
+from nodelint.controller.verdict import short
 from nodelint.finding import Finding, Findings
 from nodelint.images import families, family_example, images_of
 from nodelint.manifest import EC2NodeClass
 from nodelint.rule import Context, rule
 from nodelint.source import UNKNOWN
-from nodelint.verdict import short
 
 
 @rule(on=EC2NodeClass, severity="info", gives_way_to=["unsupported-alias"], default=False)

@@ -91,6 +91,7 @@ spec:
 
 import re
 
+from nodelint.controller.verdict import short
 from nodelint.edits import NotEditable
 from nodelint.finding import Edit, Finding, Findings, Safety
 from nodelint.images import ImageProblem, ImageSet, alias_version_valid, families, family_title, images_of
@@ -98,7 +99,6 @@ from nodelint.manifest import Alias, EC2NodeClass
 from nodelint.remedies import move_alias, set_alias
 from nodelint.rule import Context, rule
 from nodelint.source import Node
-from nodelint.verdict import short
 from nodelint.versions import KubernetesVersion, Version
 
 # The end of Amazon Linux 2 is the one border that a running cluster meets; its successor takes its place.

@@ -107,11 +107,11 @@ spec:
 ```
 """
 
+from nodelint.controller.verdict import short
 from nodelint.edits import NotEditable, set_key, set_value
 from nodelint.finding import Also, Edit, Finding, Findings
 from nodelint.manifest import NodePool, Value
 from nodelint.rule import Context, rule
-from nodelint.verdict import short
 from nodelint.vocabulary import Asked, asked, first_fitting, home_of, name_of
 
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from nodelint import cel, cel_text
+from nodelint import cel
+from nodelint.cel import text as cel_text
 
 
 def run(expression, value=None):

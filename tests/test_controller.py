@@ -9,13 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodelint import cron
-from nodelint.controller import ControllerProblem, check
+from nodelint.controller import ControllerProblem, check, cron
+from nodelint.controller.syntax import label_value_fault, qualified_name_fault, seconds
 from nodelint.manifest import objects
 from nodelint.schema import Schemas
 from nodelint.schema import check as schema_check
 from nodelint.source import Source
-from nodelint.syntax import label_value_fault, qualified_name_fault, seconds
 from nodelint.versions import NEWEST, Version
 
 POOL = """

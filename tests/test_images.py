@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodelint.image_names import globs_meet, name_matches, parameter_matches
 from nodelint.images import (
     ImageSet,
     alias_images,
@@ -20,6 +19,7 @@ from nodelint.images import (
     images_of,
     provenance,
 )
+from nodelint.images.names import globs_meet, name_matches, parameter_matches
 from nodelint.manifest import EC2NodeClass, objects
 from nodelint.source import Source
 from nodelint.versions import NEWEST, RELEASES, KubernetesVersion, Version

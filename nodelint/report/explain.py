@@ -9,7 +9,7 @@ from typing import Any
 from nodelint.catalog import Catalog
 from nodelint.images import Image
 from nodelint.images import provenance as image_provenance
-from nodelint.resolution import FAMILY, LineEffect, Resolution
+from nodelint.resolve.resolution import FAMILY, LineEffect, Resolution
 from nodelint.source import Node
 from nodelint.versions import NEWEST
 

@@ -10,11 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from nodelint.finding import Edit
-from nodelint.members import (
+from nodelint.edits.members import (
     NotEditable as NotEditable,
 )
-from nodelint.members import (
+from nodelint.edits.members import (
     after_key,
     as_text,
     behind_colon,
@@ -39,9 +38,7 @@ from nodelint.members import (
     root_of,
     text_model,
 )
-from nodelint.nodes import Node
-from nodelint.source import Document, Source
-from nodelint.writing import (
+from nodelint.edits.writing import (
     Plain,
     Writer,
     column,
@@ -51,6 +48,9 @@ from nodelint.writing import (
     line_start,
     scalar,
 )
+from nodelint.finding import Edit
+from nodelint.source import Document, Source
+from nodelint.source.nodes import Node
 
 _TEXT_TAGS = (None, "!", "tag:yaml.org,2002:str")
 

@@ -13,7 +13,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
-from nodelint.cel_text import expression, find, strict_int
+from nodelint.cel.text import expression, find, strict_int
 
 _SUFFIXES = {
     "n": Fraction(1, 10**9),

@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
+from nodelint.convert.migrate import Blocked, Migration, field, held, kubelet_of, node_class, node_pool, same
+from nodelint.convert.retired import node_template, provisioner
+from nodelint.convert.rewrite import Draft, Lines, Path, edits_between
 from nodelint.edits import NotEditable
 from nodelint.finding import Edit
 from nodelint.manifest import EC2NodeClass, NodePool, Object, text
-from nodelint.migrate import Blocked, Migration, field, held, kubelet_of, node_class, node_pool, same
-from nodelint.nodes import Node
-from nodelint.retired import node_template, provisioner
-from nodelint.rewrite import Draft, Lines, Path, edits_between
+from nodelint.source.nodes import Node
 
 _TEMPLATE = ("spec", "template", "spec")
 

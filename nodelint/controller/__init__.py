@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from nodelint.launching import node_class
+from nodelint.controller.launching import node_class
+from nodelint.controller.syntax import label_value_fault, qualified_name_fault, seconds
+from nodelint.controller.verdict import ControllerProblem, short
 from nodelint.manifest import EC2NodeClass, Label, NodePool, Object, RequirementLine, Taint, text
 from nodelint.source import Node
-from nodelint.syntax import label_value_fault, qualified_name_fault, seconds
-from nodelint.verdict import ControllerProblem, short
 from nodelint.versions import Version
 
 __all__ = ["ControllerProblem", "check"]
@@ -243,7 +243,7 @@ def _useless_budget(node: Node, message: str) -> ControllerProblem:
 
 
 def _schedule(node: Node, written: str) -> Iterator[ControllerProblem]:
-    from nodelint import cron
+    from nodelint.controller import cron
 
     try:
         schedule = cron.parse(written)

@@ -12,10 +12,10 @@ from difflib import SequenceMatcher
 from typing import Any
 
 from nodelint import edits
+from nodelint.convert.migrate import Blocked, Held, held, same
 from nodelint.finding import Edit
-from nodelint.migrate import Blocked, Held, held, same
-from nodelint.nodes import Entry, Node
 from nodelint.source import Source
+from nodelint.source.nodes import Entry, Node
 
 Path = tuple[str, ...]
 

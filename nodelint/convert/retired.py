@@ -11,8 +11,7 @@ import itertools
 import re
 from typing import Any
 
-from nodelint.manifest import AWS_GROUP, CLASS_KIND, CORE_GROUP
-from nodelint.migrate import (
+from nodelint.convert.migrate import (
     OLD_LABEL,
     Blocked,
     Held,
@@ -28,6 +27,7 @@ from nodelint.migrate import (
     rename_field,
     template_metadata,
 )
+from nodelint.manifest import AWS_GROUP, CLASS_KIND, CORE_GROUP
 
 # What the admission webhook of a Provisioner filled in: the keys that made it hold off, and the requirement.
 _PROVISIONER_DEFAULTS: tuple[tuple[tuple[str, ...], tuple[Plain, ...]], ...] = (

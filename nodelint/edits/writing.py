@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from nodelint.nodes import Node, Style
-from nodelint.scalars import reads_as_text
+from nodelint.source.nodes import Node, Style
+from nodelint.source.scalars import reads_as_text
 
 Plain = str | int | float | bool | None | Sequence["Plain"] | Mapping[str, "Plain"]
 

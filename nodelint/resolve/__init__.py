@@ -16,9 +16,9 @@ from typing import TypeVar
 from nodelint.catalog import Catalog
 from nodelint.images import ARCH, OS, WINDOWS_BUILD, Image, ImageSet, aliases_with, image_since, images_of
 from nodelint.manifest import EC2NodeClass, Label, NodePool, RequirementLine
-from nodelint.offers import RESERVED, Unknown, class_rules, note, reserved_only, select
 from nodelint.requirement import Requirement, Requirements, normalize
-from nodelint.resolution import ACCELERATOR_COUNT, GPU_COUNT, LineEffect, MinValues, Resolution, Unlaunchable
+from nodelint.resolve.offers import RESERVED, Unknown, class_rules, note, reserved_only, select
+from nodelint.resolve.resolution import ACCELERATOR_COUNT, GPU_COUNT, LineEffect, MinValues, Resolution, Unlaunchable
 from nodelint.source import UNKNOWN
 from nodelint.versions import KubernetesVersion, Version
 

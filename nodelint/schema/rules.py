@@ -7,14 +7,15 @@ from collections.abc import Iterator
 from itertools import combinations, count, repeat
 from typing import TYPE_CHECKING, Any
 
-from nodelint import cel, schema_words
-from nodelint.placeholders import depth
-from nodelint.schema_shape import Shape, Validation
-from nodelint.schema_words import Problem
+from nodelint import cel
+from nodelint.schema import words as schema_words
+from nodelint.schema.shape import Shape, Validation
+from nodelint.schema.words import Problem
 from nodelint.source import Node, Unknown
+from nodelint.source.placeholders import depth
 
 if TYPE_CHECKING:
-    from nodelint.schema_walk import Job, Walk
+    from nodelint.schema.walk import Job, Walk
 
 _held: dict[tuple[str, str], bool] = {}
 _CACHED = 50_000

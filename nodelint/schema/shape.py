@@ -238,7 +238,7 @@ def places(root: Shape, skip: str) -> dict[str, list[str]]:
 
 def folder() -> str:
     """The folder of the bundled schemas: inside the package in a wheel, beside it in a checkout."""
-    package = os.path.dirname(os.path.abspath(__file__))
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     inside = os.path.join(package, "schemas")
     return inside if os.path.isdir(inside) else os.path.join(os.path.dirname(package), "schemas")
 

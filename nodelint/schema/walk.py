@@ -10,10 +10,11 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from nodelint import schema_rules, schema_words
 from nodelint.manifest import Object
-from nodelint.schema_shape import Shape, parsed
-from nodelint.schema_words import Problem
+from nodelint.schema import rules as schema_rules
+from nodelint.schema import words as schema_words
+from nodelint.schema.shape import Shape, parsed
+from nodelint.schema.words import Problem
 from nodelint.source import UNKNOWN, Entry, Node, Unknown
 from nodelint.versions import Version
 
@@ -358,7 +359,7 @@ class Walk:
     def _elsewhere(self, name: str) -> str | None:
         """The one place of the schema where a field of this name stands."""
         if self._places is None:
-            from nodelint.schema_shape import places
+            from nodelint.schema.shape import places
 
             self._places = places(self.shape, "metadata")
         found = self._places.get(name, [])

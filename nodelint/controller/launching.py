@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from nodelint.controller.syntax import seconds
+from nodelint.controller.verdict import ControllerProblem, short
 from nodelint.manifest import EC2NodeClass, SelectorTerm, text
 from nodelint.source import Node
-from nodelint.syntax import seconds
-from nodelint.verdict import ControllerProblem, short
 from nodelint.versions import Version
 
 _NOT_READY = "the API server takes the EC2NodeClass, but it never becomes ready"

@@ -10,7 +10,7 @@ import re
 from functools import cache, partial
 from typing import Any
 
-from nodelint.cel_text import find, split, strict_int
+from nodelint.cel.text import find, split, strict_int
 
 Value = Any
 """What an expression works on: plain dicts, lists and scalars, as JSON has them."""
@@ -138,6 +138,6 @@ def _narrow() -> tuple[Any, Any, dict[str, str]]:
 @cache
 def _wide() -> tuple[Any, Any, dict[str, str]]:
     """Everything that a rule of a foreign CRD may call."""
-    from nodelint.cel_functions import RENAMED, environment
+    from nodelint.cel.functions import RENAMED, environment
 
     return (*environment(), RENAMED)

@@ -10,7 +10,7 @@ import re
 from typing import Any
 
 from nodelint.manifest import AWS_GROUP, CLASS_KIND, CORE_GROUP
-from nodelint.nodes import UNKNOWN, Node
+from nodelint.source.nodes import UNKNOWN, Node
 
 Plain = dict[str, Any]
 

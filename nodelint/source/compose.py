@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from nodelint.nodes import UNKNOWN, Entry, Node, Scalar, Style
-from nodelint.placeholders import MASK, holds_placeholder, is_placeholder, unmask
-from nodelint.scalars import resolve
+from nodelint.source.nodes import UNKNOWN, Entry, Node, Scalar, Style
+from nodelint.source.placeholders import MASK, holds_placeholder, is_placeholder, unmask
+from nodelint.source.scalars import resolve
 
 if TYPE_CHECKING:
     from nodelint.source import Source

@@ -9,9 +9,9 @@ import re
 from bisect import bisect_right
 from itertools import pairwise
 
-from nodelint.compose import Unreadable, compose
-from nodelint.nodes import UNKNOWN, Entry, Node, Position, Scalar, Unknown
-from nodelint.placeholders import holds_code, mask
+from nodelint.source.compose import Unreadable, compose
+from nodelint.source.nodes import UNKNOWN, Entry, Node, Position, Scalar, Unknown
+from nodelint.source.placeholders import holds_code, mask
 
 __all__ = [
     "UNKNOWN",

@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
+from nodelint.edits.writing import Manner, Plain, Writer, children, column, leading, line_end, line_start
 from nodelint.finding import Edit
-from nodelint.nodes import Entry, Node
 from nodelint.source import Document, Source
-from nodelint.writing import Manner, Plain, Writer, children, column, leading, line_end, line_start
+from nodelint.source.nodes import Entry, Node
 
 _CODE = ("{{", "{%", "%{", "<%")
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any, Literal, NamedTuple
 
-from nodelint.image_names import name_matches, parameter_matches
+from nodelint.images.names import name_matches, parameter_matches
 from nodelint.manifest import Alias, EC2NodeClass, SelectorTerm, Text, parse_alias
 from nodelint.requirement import Requirement, Requirements
 from nodelint.source import UNKNOWN, Node

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from nodelint.cel import Unsupported, compile
-from nodelint.schema_shape import Raw, load
+from nodelint.schema.shape import Raw, load
 
 _KINDS = (["karpenter.sh", "NodePool"], ["karpenter.k8s.aws", "EC2NodeClass"])
 _ENDINGS = frozenset((".yaml", ".yml", ".json"))

@@ -13,7 +13,8 @@ from typing import NamedTuple
 from nodelint.catalog import Catalog
 from nodelint.images import ARCH, ImageSet
 from nodelint.manifest import EC2NodeClass, Label, NodePool, RequirementLine
-from nodelint.offers import (
+from nodelint.requirement import Requirement, Requirements, normalize, well_known
+from nodelint.resolve.offers import (
     CAPACITY_TYPE,
     PLACE_KEYS,
     RESERVATION_KEYS,
@@ -23,7 +24,6 @@ from nodelint.offers import (
     may_reserve,
     select,
 )
-from nodelint.requirement import Requirement, Requirements, normalize, well_known
 from nodelint.source import Node
 from nodelint.versions import KubernetesVersion, Version, has_defect
 

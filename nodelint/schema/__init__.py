@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from functools import cache
 
 from nodelint.manifest import Object, Retired
-from nodelint.schema_shape import Raw, Shape, load
-from nodelint.schema_words import Layer, Problem
+from nodelint.schema.shape import Raw, Shape, load
+from nodelint.schema.words import Layer, Problem
 from nodelint.versions import Version
 
 __all__ = ["Layer", "Problem", "Schemas", "check"]
@@ -44,7 +44,7 @@ class Schemas:
         Raises OSError where nothing can be read, and ValueError where there is no CRD of Karpenter's or
         a file is no YAML.
         """
-        from nodelint.crds import read
+        from nodelint.schema.crds import read
 
         roots, skipped = read(os.fspath(path))
         return cls(roots, foreign=True, skipped=skipped)
@@ -94,7 +94,7 @@ def check(obj: Object, version: Version, schemas: Schemas) -> list[Problem]:
     shape = schemas.shape(obj.kind, obj.version, version)
     if shape is None:
         return []
-    from nodelint.schema_walk import Walk
+    from nodelint.schema.walk import Walk
 
     return list(_told(Walk(obj, shape, version).run()))
 
