@@ -1,5 +1,61 @@
-"""`python -m nodelint`."""
+"""The program: `nodelint`, and `python -m nodelint`."""
 
-from nodelint.cli import main
+from __future__ import annotations
 
-main()
+import gc
+import os
+import sys
+from io import TextIOWrapper
+
+
+def main() -> None:
+    """Run the command and end the process with its exit code; a fault of our own ends with code 3."""
+    # A run ends in a moment and leaves few cycles: looking for them would cost more than it frees.
+    gc.set_threshold(100_000, 20, 20)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # None where it is closed
+            stream.reconfigure(errors="backslashreplace")  # for file names that are no UTF-8
+    _end(_run())
+
+
+def _run() -> int:
+    from nodelint.cli import FAULT, UNUSABLE, cli
+
+    try:
+        # https://no-color.org: set to anything but nothing, it means no colour on a terminal either.
+        cli(prog_name="nodelint", color=False if os.environ.get("NO_COLOR") else None)
+    except SystemExit as ended:
+        return ended.code if isinstance(ended.code, int) else 0
+    except OSError as error:  # a full disk below standard output, say: no mistake of ours
+        _say(str(error))
+        return UNUSABLE
+    except Exception as error:
+        if os.environ.get("NODELINT_DEBUG"):
+            raise
+        what = f"{type(error).__name__}: {error} (NODELINT_DEBUG=1 shows where)"
+        _say(f"a fault of ours, please report it: {what}")
+        return FAULT
+    return 0
+
+
+def _end(code: int) -> None:
+    """Leave at once: taking the interpreter and its libraries apart would be a sixth of a short run."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None:
+                stream.flush()
+        except OSError as error:
+            _say(str(error))
+            code = code or 2
+    os._exit(code)
+
+
+def _say(message: str) -> None:
+    try:
+        print(f"nodelint: {message}", file=sys.stderr, flush=True)
+    except (OSError, ValueError):
+        return  # there is nobody left to tell
+
+
+if __name__ == "__main__":
+    main()

@@ -6,11 +6,9 @@ should end before anything slow has been loaded.
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 from collections.abc import Callable, Sequence
-from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
@@ -358,32 +356,19 @@ def _facts(report: Report, settings: Settings) -> Facts | None:
 
 
 def _print_diff(sources: Sequence[Source], fixed: Fixed) -> None:
-    from difflib import unified_diff
+    from nodelint.report.diff import unified
 
     for old, new in zip(sources, fixed.sources, strict=True):
-        if old.text == new.text:
-            continue
-        lines = unified_diff(
-            _lines(old.text),
-            _lines(new.text),
-            f"a/{old.path.lstrip('/')}",
-            f"b/{new.path.lstrip('/')}",
-        )
-        for line in lines:
-            click.echo(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n", nl=False)
+        for line in unified(old, new):
+            click.echo(line, nl=False)
     count = len(fixed.applied)
     click.echo(f"Would fix {count} finding{'' if count == 1 else 's'}.", err=True)
 
 
-def _lines(text: str) -> list[str]:
-    """The lines with their breaks, as git and patch count them: splitlines() breaks at six more characters."""
-    from io import StringIO
-
-    return list(StringIO(text, newline="\n"))
-
-
 def _write(found: Discovery, fixed: Fixed | None) -> set[str]:
     """Write what has changed; the paths that could not be written, whose files are as they were."""
+    from nodelint.files import replace
+
     stdin, left = found.stdin, set()
     for old, new in zip(list(found.sources), fixed.sources if fixed else (), strict=True):
         if old.text == new.text:
@@ -392,33 +377,13 @@ def _write(found: Discovery, fixed: Fixed | None) -> set[str]:
             stdin = new.text.encode()
             continue
         try:
-            _replace(new.path, new.text.encode())
+            replace(new.path, new.text.encode())
         except OSError as error:
             left.add(new.path)
             found.unreadable.append((new.path, f"not written: {(error.strerror or str(error)).lower()}"))
     if stdin is not None:
         click.echo(stdin, nl=False)
     return left
-
-
-def _replace(path: str, data: bytes) -> None:
-    """Put a file's new content in place at once: whoever looks sees the old or the new one, never a part."""
-    import tempfile
-
-    real = os.path.realpath(path)
-    if not os.access(real, os.W_OK):
-        raise PermissionError(13, "permission denied")
-    handle, temporary = tempfile.mkstemp(dir=os.path.dirname(real), prefix=".nodelint-")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, os.stat(real).st_mode & 0o7777)
-        os.replace(temporary, real)
-    except BaseException:
-        os.unlink(temporary)
-        raise
 
 
 def _unreadable(found: Discovery) -> None:
@@ -454,26 +419,3 @@ def _near(name: str, known: Sequence[str] | dict[str, Any]) -> str:
 def _stop(message: str) -> NoReturn:
     _say(message)
     sys.exit(UNUSABLE)
-
-
-def main() -> None:
-    """The console script: run the command; a fault of our own ends with code 3 and says how to report it."""
-    # A run ends in a moment and leaves few cycles: looking for them would cost more than it frees.
-    gc.set_threshold(100_000, 20, 20)
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):  # None where it is closed
-            stream.reconfigure(errors="backslashreplace")  # for file names that are no UTF-8
-    try:
-        # https://no-color.org: set to anything but nothing, it means no colour on a terminal either.
-        cli(prog_name="nodelint", color=False if os.environ.get("NO_COLOR") else None)
-    except OSError as error:  # a full disk below standard output, say: no mistake of ours
-        _stop(str(error))
-    except Exception as error:
-        if os.environ.get("NODELINT_DEBUG"):
-            raise
-        click.echo(
-            f"nodelint: a fault of ours, please report it: {type(error).__name__}: {error}"
-            " (NODELINT_DEBUG=1 shows where)",
-            err=True,
-        )
-        sys.exit(FAULT)

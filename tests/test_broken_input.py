@@ -189,11 +189,10 @@ def test_memory_is_bounded(tmp_path: Path) -> None:
     (tmp_path / "other.json").write_bytes(b"x" * 50_000_000)
     (tmp_path / "typo.yaml").write_bytes(TYPO.encode())
     code = (
-        "import resource, sys\n"
-        "from nodelint.cli import main\n"
-        "sys.argv = ['nodelint', 'check']\n"
-        "try:\n    main()\n"
-        "finally:\n    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)\n"
+        "import resource, subprocess, sys\n"
+        "done = subprocess.run([sys.executable, '-m', 'nodelint', 'check'])\n"
+        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, file=sys.stderr)\n"
+        "sys.exit(done.returncode)\n"
     )
     start = time.monotonic()
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
@@ -345,7 +344,7 @@ def test_a_run_that_is_killed_while_it_writes_leaves_the_file_whole(tmp_path: Pa
         code = (
             "import os, sys\n"
             f"os.{step} = lambda *_: os._exit(9)\n"
-            "from nodelint.cli import main\n"
+            "from nodelint.__main__ import main\n"
             "sys.argv = ['nodelint', 'check', '--fix', 'typo.yaml']\nmain()\n"
         )
         done = subprocess.run([sys.executable, "-B", "-c", code], cwd=tmp_path, capture_output=True, check=False)

@@ -208,7 +208,7 @@ def test_a_fault_of_ours_is_said_as_one(tmp_path: Path, nodelint: Run) -> None:
         "    return rules\n"
         "r.load = broken\n"
         "sys.argv = ['nodelint', 'check']\n"
-        "from nodelint.cli import main\nmain()\n"
+        "from nodelint.__main__ import main\nmain()\n"
     )
     import sys
 

@@ -1,0 +1,21 @@
+"""What a fix would change, as a unified diff that git and patch apply."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from difflib import unified_diff
+from io import StringIO
+
+from nodelint.source import Source
+
+
+def unified(old: Source, new: Source) -> Iterator[str]:
+    """The lines of the diff, each with its break; none where the texts are the same."""
+    path = old.path.lstrip("/")
+    for line in unified_diff(_lines(old.text), _lines(new.text), f"a/{path}", f"b/{path}"):
+        yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+
+
+def _lines(text: str) -> list[str]:
+    # As git and patch count them: splitlines() breaks at six more characters.
+    return list(StringIO(text, newline="\n"))
