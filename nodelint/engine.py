@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate, product
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from nodelint.edits import apply
 from nodelint.finding import SEVERITIES, Edit, Finding, Safety, Severity, Span, span_of
 from nodelint.globs import Globs
-from nodelint.manifest import Object, objects
-from nodelint.rule import Context, Rule, served
+from nodelint.manifest import Object, objects, served
+from nodelint.rule import Context, Rule
 from nodelint.schema import Schemas
 from nodelint.source import Source
 from nodelint.suppress import Suppression, suppressions
@@ -168,16 +168,20 @@ def lint(
 
 
 def _first_causes(raw: Sequence[Result]) -> list[Result]:
-    """One cause, one finding: drop what a rule says about a place that a rule it gives way to explains."""
-    better: dict[tuple[str, int], _Index] = {}
-    places: dict[tuple[str, int], list[Span]] = {}
+    """One cause, one finding: drop what a rule says about a place that a rule it gives way to explains.
+
+    What is less grave explains nothing: a warning in the place of an error would let a run pass.
+    """
+    better: dict[tuple[str, int, Severity], _Index] = {}
+    places: dict[tuple[str, int, Severity], list[Span]] = {}
     for result in raw:
-        of_rule = places.setdefault((result.rule.name, id(result.object)), [])
+        of_rule = places.setdefault((result.rule.name, id(result.object), result.severity), [])
         of_rule += [result.span, *map(span_of, result.finding.covers)]
     kept = []
     for result in raw:
-        for name in result.rule.gives_way_to:
-            key = (name, id(result.object))
+        as_grave = SEVERITIES[: SEVERITIES.index(result.severity) + 1]
+        for name, severity in product(result.rule.gives_way_to, as_grave):
+            key = (name, id(result.object), severity)
             if key in places and key not in better:
                 better[key] = _Index((span, span) for span in places[key])
             if key in better and _explained(result, better[key]):
@@ -272,7 +276,6 @@ def fix(
     selection: Selection = DEFAULTS,
     context_sources: Sequence[Source] = (),
     unsafe: bool = False,
-    on_round: Callable[[int], None] | None = None,
 ) -> Fixed:
     """Apply fixes until nothing changes: safe ones, with `unsafe` the others too.
 
@@ -283,9 +286,7 @@ def fix(
     applied: list[Result] = []
     refused: dict[tuple[str, str, str], tuple[Result, str]] = {}
     report = lint(current, target, rules, selection, context_sources)
-    for number in range(_ROUNDS):
-        if on_round:
-            on_round(number)
+    for _ in range(_ROUNDS):
         chosen = _compatible(report.results, current, unsafe, refused)
         if not chosen:
             break

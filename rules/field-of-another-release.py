@@ -31,8 +31,9 @@ spec:
 """
 
 from nodelint.finding import Finding, Findings
-from nodelint.manifest import Object
-from nodelint.rule import Context, rule, served
+from nodelint.manifest import Object, served
+from nodelint.rule import Context, rule
+from nodelint.source import Node
 
 
 @rule(
@@ -44,4 +45,14 @@ def check(obj: Object, context: Context) -> Findings:
     if served(obj, context.karpenter):
         for problem in context.problems(obj):
             if problem.layer == "release":
-                yield Finding(at=problem.node, message=problem.message)
+                yield Finding(at=problem.node, message=problem.message, covers=_moot(problem.node))
+
+
+def _moot(node: Node) -> list[Node]:
+    """What nobody asks about with it: a field's or label's value, the rest of a requirement on a key."""
+    parent = node.parent
+    if parent is None or not isinstance(node.value, str):
+        return []
+    if parent.key(node.value) is node:
+        return [parent.get(node.value) or node]
+    return [parent] if parent.get("key") is node else []

@@ -102,6 +102,8 @@ def _fault(pool: NodePool, ref: ClassRef) -> tuple[Node, str] | None:
         return ref.node.get("kind") or ref.node, f"`{AWS_GROUP}` has no kind `{ref.kind}`, only `{CLASS_KIND}`"
     if ref.kind == CLASS_KIND and isinstance(ref.group, str) and ref.group != AWS_GROUP:
         return ref.node.get("group") or ref.node, f"`{CLASS_KIND}` is not of group `{ref.group}`"
+    if ref.name == "":
+        return ref.node.get("name") or ref.node, "nodeClassRef names no class: its `name` is empty"
     return None
 
 

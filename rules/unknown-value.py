@@ -3,7 +3,8 @@ r"""A value of a well-known label that no instance type, or no offer of one, has
 Karpenter compares values as text: `on_demand` is not `on-demand`, `x86_64` is not `amd64`. In a list beside
 values that exist, such a value does nothing (a warning: it may be room for the future, or a type that AWS has
 retired). A list of nothing but such values leaves the NodePool without instance types (an error). A `NotIn`
-of such a value excludes nothing.
+of such a value excludes nothing. A text that is no label value, such as `c7i flex`, is an error wherever it
+stands: the controller never marks the NodePool ready.
 
 Families, sizes and types are those of the bundled catalogue, whose day the message names. Zones and regions
 are not known offline; only a slip in their form is told.
@@ -117,31 +118,26 @@ spec:
 ```
 """
 
-from nodelint.catalog import INSTANCE_TYPE
-from nodelint.controller.verdict import short
+from nodelint.catalog import FAMILY, INSTANCE_TYPE, SIZE
+from nodelint.controller.syntax import label_value_fault
 from nodelint.edits import NotEditable, remove, set_value
-from nodelint.finding import Edit, Finding, Findings
+from nodelint.finding import Edit, Finding, Findings, first_fitting, short
 from nodelint.manifest import NodePool, Value
 from nodelint.rule import Context, rule
-from nodelint.vocabulary import (
-    FAMILY,
-    SIZE,
-    Asked,
-    asked,
-    can_have,
-    first_fitting,
-    name_of,
-    nearest_value,
-    since,
-    unit_of,
-)
+from nodelint.vocabulary import Asked, asked, can_have, name_of, nearest_value, since, unit_of
 
 
 @rule(
     on=NodePool,
     severity="error",
     fix="safe",
-    gives_way_to=["wildcard-value", "value-of-another-key", "invalid-field", "removed-api"],
+    gives_way_to=[
+        "wildcard-value",
+        "value-of-another-key",
+        "field-of-another-release",
+        "invalid-field",
+        "removed-api",
+    ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     for item in asked(pool):
@@ -165,8 +161,11 @@ def _finding(item: Asked, value: Value, wholly: bool, context: Context) -> Findi
     near = nearest_value(item.key, text, context.catalog)
     first = since(item.key, text)
     unit = unit_of(item.key)
+    refused = label_value_fault(text) is not None
     hint = None
-    if first is not None:
+    if refused and not wholly:
+        hint = "it is no label value, so that the NodePool never becomes ready"
+    elif first is not None:
         hint = f"it came with Karpenter {first}"
     elif unit is not None:
         hint = f"{name_of(item.key)} counts in {unit}"
@@ -176,7 +175,7 @@ def _finding(item: Asked, value: Value, wholly: bool, context: Context) -> Findi
     return Finding(
         at=value.node,
         message=_message(item, short(text, 20), near, context),
-        severity="error" if wholly else "warning",
+        severity="error" if wholly or refused else "warning",
         edits=edits,
         safety="safe" if item.operator == "In" or not any(edit.text for edit in edits) else "unsafe",
         hint=hint,

@@ -107,32 +107,37 @@ spec:
 ```
 """
 
-from nodelint.controller.verdict import short
-from nodelint.edits import NotEditable, set_key, set_value
-from nodelint.finding import Also, Edit, Finding, Findings
+from nodelint.edits import if_editable, set_value
+from nodelint.finding import Also, Edit, Finding, Findings, first_fitting, short
 from nodelint.manifest import NodePool, Value
 from nodelint.rule import Context, rule
-from nodelint.vocabulary import Asked, asked, first_fitting, home_of, name_of
+from nodelint.vocabulary import Asked, asked, can_have, home_of, name_of
 
 
-@rule(on=NodePool, severity="error", fix="safe", gives_way_to=["wildcard-value", "removed-api"])
+@rule(
+    on=NodePool,
+    severity="error",
+    fix="safe",
+    gives_way_to=["wildcard-value", "field-of-another-release", "removed-api"],
+)
 def check(pool: NodePool, context: Context) -> Findings:
     items = list(asked(pool))
     for item in items:
         if item.operator in ("In", "NotIn"):
             strays = [(v, home) for v in item.values if (home := _home(v, item.key, context))]
             if strays:
-                yield _finding(item, strays, items)
+                yield _finding(item, strays, items, context)
 
 
 def _home(value: Value, key: str, context: Context) -> str | None:
     return home_of(value.text, key, context.catalog) if isinstance(value.text, str) else None
 
 
-def _finding(item: Asked, strays: list[tuple[Value, str]], items: list[Asked]) -> Finding:
+def _finding(item: Asked, strays: list[tuple[Value, str]], items: list[Asked], context: Context) -> Finding:
     homes = {home for _, home in strays}
     home = strays[0][1]
     wholly = item.known and len(strays) == len(item.values) and len(homes) == 1
+    dead = item.known and all(can_have(item.key, text, context.catalog) is False for text in item.texts)
     other = next((each for each in items if each.key == home), None)
     edits: list[Edit] = []
     hint = None
@@ -141,11 +146,11 @@ def _finding(item: Asked, strays: list[tuple[Value, str]], items: list[Asked]) -
     elif other is not None:
         hint = f"there is a requirement on `{home}` already: put the values there, or remove them here"
     else:
-        edits = _moved(item, home)
+        edits = if_editable(set_value, item.key_node, home)
     return Finding(
         at=strays[0][0].node,
         message=_message(item, [str(value.text) for value, _ in strays], home, len(homes) == 1),
-        severity="error" if wholly and item.operator == "In" else "warning",
+        severity="error" if dead and item.operator == "In" else "warning",
         edits=edits,
         safety="safe" if item.operator == "In" else "unsafe",
         also=[Also(other.key_node, f"the requirement on `{name_of(home)}`")] if other is not None else (),
@@ -160,10 +165,3 @@ def _message(item: Asked, texts: list[str], home: str, one: bool) -> str:
     verb = "are values" if more else "is a value"
     said = f"`{first}`{more} {verb} of {name_of(home)}"
     return first_fitting(f"{said}, not of {name_of(item.key)}", said)
-
-
-def _moved(item: Asked, home: str) -> list[Edit]:
-    try:
-        return set_key(item.key_node, home) if item.is_label else set_value(item.key_node, home)
-    except NotEditable:
-        return []

@@ -166,6 +166,13 @@ def test_node_pool(part: str, written: str, expected: list[tuple[str, str]]) -> 
     assert brief(pool(**{part: written})) == expected
 
 
+@pytest.mark.parametrize("key", ["a/b/c", "a b", "example.com/", "a" * 64])
+def test_annotations_end_up_on_node_claims(key: str) -> None:
+    text = POOL.format(labels="", taints="", startup="", requirement="key: a, operator: Exists", template="", spec="")
+    text = text.replace("labels: {  }", f"annotations: {{'{key}': x, Example.com/B: z}}")
+    assert [(p.kind, p.node.text) for p in judge(text)] == [("annotation-key", f"'{key}'")]
+
+
 def test_a_taint_counts_as_twice_across_taints_and_startup_taints() -> None:
     taint = "{key: a, effect: NoSchedule}"
     assert brief(pool(taints=taint, startup=taint)) == [("taint-twice", taint)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nodelint.engine import Selection, Target, fix
+from nodelint.engine import Selection, Target, fix, lint
 from nodelint.rule import Rule
 from nodelint.source import Source
 from nodelint.versions import NEWEST, target
@@ -60,6 +60,14 @@ def test_a_reference_is_put_right_by_one_finding(written: str, rules: dict[str, 
 )
 def test_other_providers_and_placeholders_are_left_in_peace(written: str, rules: dict[str, Rule]) -> None:
     assert mended(POOL.format(written), rules) == (POOL.format(written), [])
+
+
+@pytest.mark.parametrize("karpenter", ["1.0.0", "1.1.0"])
+def test_a_class_without_a_name_is_one_finding(karpenter: str, rules: dict[str, Rule]) -> None:
+    text = POOL.format('{group: karpenter.k8s.aws, kind: EC2NodeClass, name: ""}')
+    report = lint([Source.from_text("a.yaml", text)], Target(target(karpenter)), rules)
+    (result,) = report.results
+    assert (result.rule.name, text[result.span.start : result.span.end]) == ("node-class-ref", '""')
 
 
 @pytest.mark.parametrize("group", ["karpenter.k8s.aws", "karpenter.sh"])

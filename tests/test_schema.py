@@ -161,6 +161,22 @@ def test_a_block_of_the_wrong_type_is_shown_at_its_key():
     assert found.node.text == "resources"
 
 
+@pytest.mark.parametrize(("soft", "grace"), [("memory.availabl", "memory.available"), ("pid.available", "pid.avail")])
+def test_a_misspelt_key_of_a_map_is_taken_for_the_one_meant(soft, grace):
+    problem = one(ec2(f"kubelet: {{evictionSoft: {{{soft}: 5%}}, evictionSoftGracePeriod: {{{grace}: 1m}}}}"))
+    assert problem.suggestion is not None
+    assert problem.node.text == min(soft, grace, key=len)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    ["subnetSelectorTerms: [{filter: x}]", "securityGroupSelectorTerms: [{id: sg-1}, {filter: {a: b}}]"],
+)
+def test_what_an_unknown_field_may_have_been_is_not_missing_too(lines):
+    problem = one(ec2(lines))
+    assert (problem.layer, problem.node.text) == ("unknown", "filter")
+
+
 def test_what_stands_under_a_misspelt_field_is_judged_too():
     found = problems(POOL.replace("requirements: []", "requirments: [{key: a, operator: Inn}]"))
     assert [p.layer for p in found] == ["unknown", "structure"]
@@ -229,6 +245,20 @@ def test_what_a_release_brought_is_refused_before_and_taken_after(text, since):
     assert one(found).layer == "release"
     assert f"needs Karpenter {since} or newer, the target is {before}" in found[0].message
     assert all(p.since != border for p in problems(text, since))
+
+
+@pytest.mark.parametrize(
+    ("lines", "release"),
+    [
+        ("networkInterfaces: [{deviceIndex: -1, interfaceType: efa, other: 1}]", "1.10.2"),
+        ("connectionTracking: {udpTimeout: '30'}", "1.12.2"),
+        ("capacityReservationSelectorTerms: []", "1.2.8"),
+    ],
+)
+def test_what_a_release_does_not_have_is_not_judged_inside(lines, release):
+    problem = one(ec2(lines, release=release))
+    assert (problem.layer, problem.node.text) == ("release", lines.split(":")[0])
+    assert ec2(lines)
 
 
 def test_a_long_label_leaves_room_for_its_release():

@@ -402,6 +402,14 @@ def test_a_value_of_another_release_names_it(check: Check) -> None:
     assert "1.3.0" in (result.finding.hint or "")
 
 
+@pytest.mark.parametrize("asked", ["In [dedicated]", "In [shared]", "NotIn [x]"])
+def test_values_of_a_key_of_another_release_are_moot(check: Check, asked: str) -> None:
+    text = pool(f"karpenter.k8s.aws/instance-tenancy {asked}")
+    assert only(check(text, karpenter="1.8.8")).rule.name == "field-of-another-release"
+    label = pool(f"{CATEGORY} In [c]", labels="{karpenter.k8s.aws/instance-tenancy: shared}")
+    assert only(check(label, karpenter="1.8.8")).rule.name == "field-of-another-release"
+
+
 def test_memory_in_gibibytes_is_told(check: Check) -> None:
     result = only(check(pool('karpenter.k8s.aws/instance-memory In ["16"]')))
     assert "`16384`" in result.finding.message
@@ -582,6 +590,23 @@ def test_one_cause_in_the_values_is_one_finding(check: Check) -> None:
     assert said(check(pool(f"{CAPACITY} In [on_demand, on-demnd]"))) == [("unknown-value", "error")] * 2
     misspelt = pool(f"{ARCH} In [amd64]").replace("values:", "value:")
     assert said(check(misspelt)) == [("unknown-field", "error")]
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ([f"{ARCH} NotIn [amd64, arm64, m5]"], {"no-instance-type": "error", "value-of-another-key": "warning"}),
+        ([f"{ARCH} NotIn [amd64, arm64, x86]"], {"no-instance-type": "error", "unknown-value": "warning"}),
+        ([f"{FAMILY} In [m5, c7i flex]"], {"unknown-value": "error"}),
+        ([f"{FAMILY} NotIn [m5, c7i flex]"], {"unknown-value": "error"}),
+        ([f"{FAMILY} In [m5, c7z]"], {"unknown-value": "warning"}),
+        ([f"{CATEGORY} In [m5, c5.large]"], {"value-of-another-key": "error"}),
+        ([f"{CAPACITY} In [m5, on_demand]"], {"unknown-value": "error", "value-of-another-key": "error"}),
+    ],
+    ids=str,
+)
+def test_a_warning_does_not_hide_an_error(check: Check, lines: list[str], told: dict[str, str]) -> None:
+    assert {r.rule.name: r.severity for r in check(pool(*lines), select=[*RULES, "controller-check"]).results} == told
 
 
 def test_a_key_in_a_domain_of_karpenters_is_refused_whatever_else_is_wrong(check: Check) -> None:

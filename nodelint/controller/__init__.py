@@ -12,10 +12,12 @@ from collections.abc import Iterator, Sequence
 
 from nodelint.controller.launching import node_class
 from nodelint.controller.syntax import label_value_fault, qualified_name_fault, seconds
-from nodelint.controller.verdict import ControllerProblem, short
-from nodelint.manifest import EC2NodeClass, Label, NodePool, Object, RequirementLine, Taint, text
+from nodelint.controller.verdict import ControllerProblem
+from nodelint.finding import short
+from nodelint.manifest import EC2NodeClass, Label, NodePool, Object, RequirementLine, Taint, served, text
+from nodelint.requirement import normalize
 from nodelint.source import Node
-from nodelint.versions import Version
+from nodelint.versions import Version, facts
 
 __all__ = ["ControllerProblem", "check"]
 
@@ -23,23 +25,9 @@ _NEVER_READY = "the API server takes the NodePool, but it never becomes ready an
 _UNREADABLE = "the API server takes the object, but the controller cannot read it, nor a list that holds it"
 _NO_DISRUPTION = "the controller disrupts no node of the pool on purpose, neither to consolidate nor for drift"
 _NO_CLAIM = "the API server refuses every NodeClaim made for it, for the name becomes a label"
+_NO_ANNOTATED_CLAIM = "the API server refuses every NodeClaim of the pool, which gets its annotations"
 
 _NODE_CLASS_LABEL = "karpenter.k8s.aws/ec2nodeclass"
-
-# Requirement keys are replaced by today's names before they are judged; template labels are not.
-_OLD_LABELS = {
-    "beta.kubernetes.io/arch": "kubernetes.io/arch",
-    "beta.kubernetes.io/os": "kubernetes.io/os",
-    "beta.kubernetes.io/instance-type": "node.kubernetes.io/instance-type",
-    "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
-    "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
-}
-
-# key, the release that began to look at its values, the values it knows
-_KNOWN_VALUES = (
-    ("karpenter.sh/capacity-type", Version(1, 5, 0), ("on-demand", "spot", "reserved")),
-    ("karpenter.k8s.aws/instance-tenancy", Version(1, 9, 0), ("default", "dedicated")),
-)
 
 _SCHEDULE_ADMITTED = r"^(@(annually|yearly|monthly|weekly|daily|midnight|hourly))|((.+)\s(.+)\s(.+)\s(.+)\s(.+))$"
 _UNANCHORED_DURATION = r"^(([0-9]+(s|m|h))+)|(Never)$"
@@ -53,7 +41,7 @@ def check(obj: Object, version: Version) -> list[ControllerProblem]:
 
     Objects of an apiVersion that the release does not serve, and retired kinds, are not judged.
     """
-    if obj.version != "v1" and not (obj.version == "v1beta1" and version < Version(1, 1, 0)):
+    if not served(obj, version):
         return []
     if isinstance(obj, NodePool):
         return list(_node_pool(obj, version))
@@ -66,6 +54,7 @@ def _node_pool(pool: NodePool, version: Version) -> Iterator[ControllerProblem]:
     yield from _name(pool, version)
     for label in pool.template_labels:
         yield from _template_label(label, version)
+    yield from _annotations(pool)
     yield from _taints((*pool.taints, *pool.startup_taints))
     for line in pool.requirements:
         yield from _requirement(line, version)
@@ -100,13 +89,25 @@ def _template_label(label: Label, version: Version) -> Iterator[ControllerProble
         yield _refused(
             label.key_node, f"the label `{key}` is Karpenter's own: nodeClassRef sets it", "restricted-label"
         )
-    elif key in _OLD_LABELS and version < Version(1, 9, 0):
+    # Of a requirement the key is normalised before it is judged, of a label it is not.
+    elif version < Version(1, 9, 0) and normalize(key) != key and key.partition("/")[0].endswith("kubernetes.io"):
         yield _refused(
             label.key_node,
             f"the label `{key}` is restricted under that name",
             "restricted-label",
-            _OLD_LABELS[key],
+            normalize(key),
         )
+
+
+def _annotations(pool: NodePool) -> Iterator[ControllerProblem]:
+    annotations = pool.node.at("spec", "template", "metadata", "annotations")
+    for entry in annotations.entries if annotations is not None else ():
+        key = text(entry.key)
+        # Of annotations the API server does not mind capitals in front of the slash.
+        fault = qualified_name_fault(key.lower()) if isinstance(key, str) else None
+        if isinstance(key, str) and fault is not None:
+            message = f"the annotation `{short(key, 30)}` {fault.replace('label', 'annotation')}"
+            yield ControllerProblem(entry.key, message, "annotation-key", "error", _NO_ANNOTATED_CLAIM)
 
 
 def _taints(taints: Sequence[Taint]) -> Iterator[ControllerProblem]:
@@ -169,25 +170,24 @@ def _requirement(line: RequirementLine, version: Version) -> Iterator[Controller
 def _known_values(line: RequirementLine, key: str, version: Version) -> Iterator[ControllerProblem]:
     if line.operator != "In" or not line.values or not line.known:
         return
-    for known_key, since, known in _KNOWN_VALUES:
-        if key != known_key or version < since:
-            continue
-        good = [value for value in line.texts if value in known]
-        name = key.rpartition("/")[2]
-        if not good:
-            wanted = line.texts[0].strip().lower().replace("_", "-").replace("ondemand", "on-demand")
-            meant = wanted if len(line.values) == 1 and wanted in known else None
-            where = line.values[0].node if len(line.values) == 1 else line.values_node
-            choice = ", ".join(known)
-            yield _refused(
-                where, f"`{short(line.texts[0], 25)}` is no {name}: there is {choice}", "known-values", meant
-            )
-        elif line.min_values is not None and len(good) < line.min_values:
-            yield _refused(
-                line.node.get("minValues") or line.node,
-                f"minValues {line.min_values} of {name} cannot be met: {len(good)} of the values are known",
-                "known-values",
-            )
+    fact = facts("labels")["known_values"].get(key)
+    if fact is None or version < Version.parse(fact["since"]):
+        return
+    known = fact["values"]
+    good = [value for value in line.texts if value in known]
+    name = key.rpartition("/")[2]
+    if not good:
+        wanted = line.texts[0].strip().lower().replace("_", "-").replace("ondemand", "on-demand")
+        meant = wanted if len(line.values) == 1 and wanted in known else None
+        where = line.values[0].node if len(line.values) == 1 else line.values_node
+        choice = ", ".join(known)
+        yield _refused(where, f"`{short(line.texts[0], 25)}` is no {name}: there is {choice}", "known-values", meant)
+    elif line.min_values is not None and len(good) < line.min_values:
+        yield _refused(
+            line.node.get("minValues") or line.node,
+            f"minValues {line.min_values} of {name} cannot be met: {len(good)} of the values are known",
+            "known-values",
+        )
 
 
 def _durations(pool: NodePool, version: Version) -> Iterator[ControllerProblem]:

@@ -11,12 +11,12 @@ import re
 from collections.abc import Iterator, Sequence
 
 from nodelint.controller.syntax import seconds
-from nodelint.controller.verdict import ControllerProblem, short
+from nodelint.controller.verdict import ControllerProblem
+from nodelint.finding import short
 from nodelint.manifest import EC2NodeClass, SelectorTerm, text
 from nodelint.source import Node
 from nodelint.versions import Version
 
-_NOT_READY = "the API server takes the EC2NodeClass, but it never becomes ready"
 _NO_LAUNCH = "EC2 refuses every launch with this class"
 _UNREADABLE = "the API server takes the object, but the controller cannot read it, nor a list that holds it"
 

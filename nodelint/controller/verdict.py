@@ -22,9 +22,3 @@ class ControllerProblem(NamedTuple):
     severity: Severity
     consequence: str
     suggestion: str | None = None
-
-
-def short(value: str, most: int = 40) -> str:
-    """A value cut so that a message that names it stays short, on one line."""
-    flat = " ".join(value.split())
-    return flat if len(flat) <= most else flat[: most - 1] + "…"

@@ -10,14 +10,12 @@ import os
 from collections.abc import Iterator
 from functools import cache
 
-from nodelint.manifest import Object, Retired
+from nodelint.manifest import GROUPS, Object, Retired
 from nodelint.schema.shape import Raw, Shape, load
-from nodelint.schema.words import Layer, Problem
+from nodelint.schema.words import Layer, Problem, fit
 from nodelint.versions import Version
 
 __all__ = ["Layer", "Problem", "Schemas", "check"]
-
-_GROUPS = {"NodePool": "karpenter.sh", "EC2NodeClass": "karpenter.k8s.aws"}
 
 
 class Schemas:
@@ -53,7 +51,7 @@ class Schemas:
         """The API versions that are served for a kind."""
         if self.foreign:
             return sorted(version for k, version in self._roots if k == kind)
-        return ["v1", "v1beta1"] if kind in _GROUPS else []
+        return ["v1", "v1beta1"] if kind in GROUPS else []
 
     def shape(self, kind: str, version: str, release: Version) -> Shape | None:
         """The schema of a kind and API version as it stands in a release; None where there is none."""
@@ -68,7 +66,7 @@ class Schemas:
 
     def _raw(self, kind: str, version: str) -> Raw | None:
         if not self.foreign and (kind, version) not in self._roots:
-            if kind not in _GROUPS or version not in ("v1", "v1beta1"):
+            if kind not in GROUPS or version not in ("v1", "v1beta1"):
                 return None
             self._roots[kind, version] = load(f"{kind.lower()}-{version}")
         return self._roots.get((kind, version))
@@ -101,7 +99,7 @@ def check(obj: Object, version: Version, schemas: Schemas) -> list[Problem]:
 
 def _not_served(obj: Object, version: Version, schemas: Schemas) -> Problem | None:
     served = [v for v in schemas.versions(obj.kind) if _has(schemas.shape(obj.kind, v, version), version)]
-    group = _GROUPS.get(obj.kind)
+    group = GROUPS.get(obj.kind)
     if group is None or not served:
         return None
     if obj.group == group and obj.version in served:
@@ -115,7 +113,7 @@ def _not_served(obj: Object, version: Version, schemas: Schemas) -> Problem | No
         meant = " or ".join(f"{group}/{v}" for v in served)
         message = f"there is no {obj.kind} in `{obj.api_version}`; it is in {meant}"
     layer: Layer = "release" if until is not None else "structure"
-    return Problem(layer, at, "apiVersion", message[:100], suggestion=f"{group}/{served[0]}", until=until)
+    return Problem(layer, at, "apiVersion", fit(message), suggestion=f"{group}/{served[0]}", until=until)
 
 
 def _has(shape: Shape | None, version: Version) -> bool:

@@ -8,6 +8,7 @@ from itertools import combinations, count, repeat
 from typing import TYPE_CHECKING, Any
 
 from nodelint import cel
+from nodelint.finding import LONGEST_MESSAGE
 from nodelint.schema import words as schema_words
 from nodelint.schema.shape import Shape, Validation
 from nodelint.schema.words import Problem
@@ -243,6 +244,8 @@ def _problem(rule: Validation, program: cel.Program, job: Job, walk: Walk) -> Pr
             node = walk.head(node)
     if any(problem.node is node for problem in walk.structural):
         return None
+    if node.kind == "mapping" and any(p.layer == "unknown" and p.node.parent is node for p in walk.structural):
+        return None  # what it lacks may be what the unknown field was meant to be
     if rule.until is not None:
         what = schema_words.shown(value, 45) if isinstance(value, str) else f"`{schema_words.last(path)}`"
         message = schema_words.needs(what, rule.until, walk.release)
@@ -264,14 +267,14 @@ def _message(rule: Validation, value: Any, offender: Any) -> str:
     if rule.message_expression is not None:
         try:
             said = cel.compile(rule.message_expression).run(value)
-            if isinstance(said, str) and said and len(said) <= schema_words.LONGEST:
+            if isinstance(said, str) and said and len(said) <= LONGEST_MESSAGE:
                 return said
         except (cel.Failed, cel.Unsupported):
             pass  # an API server falls back to the plain message too
     message = " ".join(rule.message.split())
     if isinstance(offender, str) and offender not in message:
         longer = f"{message}: {schema_words.shown(offender, 40)}"
-        if len(longer) <= schema_words.LONGEST:
+        if len(longer) <= LONGEST_MESSAGE:
             return longer
     return schema_words.fit(message)
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
-from nodelint.versions import Version
+from nodelint.versions import Version, shipped
 
 Raw = dict[str, Any]
 
@@ -45,27 +45,6 @@ _ALWAYS = Window(None, None)
 class Shape:
     """What is asked of one value: keywords, the shapes of what it holds, and its CEL rules."""
 
-    __slots__ = (
-        "_extra",
-        "_items",
-        "_names",
-        "_properties",
-        "_release",
-        "_root",
-        "_rules",
-        "_shapes",
-        "default",
-        "int_or_string",
-        "moved",
-        "nullable",
-        "preserve",
-        "raw",
-        "required",
-        "type",
-        "values",
-        "window",
-    )
-
     def __init__(self, raw: Raw, root: Raw, release: Version | None) -> None:
         raw = _settled(raw, root, release)
         self.raw = raw
@@ -86,10 +65,6 @@ class Shape:
         self.moved: Mapping[str, str] = raw.get("x-karpenter-moved") or {}
         self.window = _window(raw)
         self._shapes: dict[str, Shape] = {}
-        self._extra: bool | Shape | None = False
-        self._items: bool | Shape | None = False
-        self._names: bool | Shape | None = False
-        self._rules: tuple[Validation, ...] | None = None
 
     def field(self, name: str) -> Shape | None:
         """The shape of a field that the schema names."""
@@ -122,26 +97,20 @@ class Shape:
         """Whether the target release has what the other shape stands for."""
         return self._release is None or self._release in shape.window
 
-    @property
+    @cached_property
     def extra(self) -> Shape | None:
         """The shape of a map's values; None where the object is no map."""
-        if self._extra is False:
-            self._extra = self._optional("additionalProperties")
-        return self._extra  # type: ignore[return-value]
+        return self._optional("additionalProperties")
 
-    @property
+    @cached_property
     def items(self) -> Shape | None:
         """The shape of a list's entries."""
-        if self._items is False:
-            self._items = self._optional("items")
-        return self._items  # type: ignore[return-value]
+        return self._optional("items")
 
-    @property
+    @cached_property
     def names(self) -> Shape | None:
         """The shape of a map's keys."""
-        if self._names is False:
-            self._names = self._optional("propertyNames")
-        return self._names  # type: ignore[return-value]
+        return self._optional("propertyNames")
 
     def some(self, keyword: str) -> list[Shape]:
         """The shapes under `allOf`, `anyOf` or `oneOf`; under `not` the one."""
@@ -150,12 +119,10 @@ class Shape:
             return [self._child(raw)]
         return [self._child(one) for one in raw or [] if isinstance(one, dict)]
 
-    @property
+    @cached_property
     def rules(self) -> tuple[Validation, ...]:
         """The CEL rules that the target release has, without those about updates (`oldSelf`)."""
-        if self._rules is None:
-            self._rules = tuple(self._validations())
-        return self._rules
+        return tuple(self._validations())
 
     def _validations(self) -> Iterator[Validation]:
         for raw in self.raw.get("x-kubernetes-validations") or []:
@@ -236,14 +203,7 @@ def places(root: Shape, skip: str) -> dict[str, list[str]]:
     return found
 
 
-def folder() -> str:
-    """The folder of the bundled schemas: inside the package in a wheel, beside it in a checkout."""
-    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    inside = os.path.join(package, "schemas")
-    return inside if os.path.isdir(inside) else os.path.join(os.path.dirname(package), "schemas")
-
-
 def load(name: str) -> Any:
     """A bundled schema by its name, such as `nodepool-v1`."""
-    with open(os.path.join(folder(), f"{name}.schema.json"), "rb") as file:
+    with open(os.path.join(shipped("schemas"), f"{name}.schema.json"), "rb") as file:
         return json.loads(file.read())

@@ -13,7 +13,7 @@ from typing import Any
 from nodelint.manifest import Object
 from nodelint.schema import rules as schema_rules
 from nodelint.schema import words as schema_words
-from nodelint.schema.shape import Shape, parsed
+from nodelint.schema.shape import Shape, parsed, places
 from nodelint.schema.words import Problem
 from nodelint.source import UNKNOWN, Entry, Node, Unknown
 from nodelint.versions import Version
@@ -94,7 +94,7 @@ class Walk:
 
     def _typed(self, node: Node, shape: Shape, path: str, kind: str) -> bool:
         wanted = "int-or-string" if shape.int_or_string else shape.type
-        if wanted and wanted != kind and not (wanted == "number" and kind == "integer"):
+        if wanted and wanted != kind:
             at = self.head(node) if node.style == "block" else node
             self.say(at, path, schema_words.type_of(node, path, wanted), hard=True)
             return False
@@ -248,10 +248,9 @@ class Walk:
                     at = f'{path}["{name}"]'
                 child = extra
                 if child is not None and shape.names is not None and not _is_null(entry.value):
-                    self._key(entry.key, name, shape.names, at, path)
-            else:
-                window = child.window
-                self.outside(entry.key, at, f"field `{name}`", window.since, window.until)
+                    name = self._key(entry.key, name, shape.names, at, path, node)
+            elif self.outside(entry.key, at, f"field `{name}`", child.window.since, child.window.until):
+                child = None  # the release drops it: nobody looks at what it holds
             if child is None:
                 value[name] = self._anything(entry.value)
             elif not _is_null(entry.value) or child.nullable:
@@ -267,13 +266,15 @@ class Walk:
             self.jobs.append(Job(shape, node, path, value))
         return value
 
-    def _key(self, node: Node, name: str, shape: Shape, at: str, path: str) -> None:
+    def _key(self, node: Node, name: str, shape: Shape, at: str, path: str, holder: Node) -> str:
+        """Judge a key of a map; the key that stands for it from here on, which is the one that was meant."""
         choices = shape.raw.get("enum")
         if choices is None or name in choices:
             self.scalar(node, name, shape, at)
-            return
+            return name
         meant = schema_words.nearest(name, choices)
         self.say(node, at, schema_words.no_key(name, path, choices, meant), suggestion=meant)
+        return meant if meant is not None and holder.key(meant) is None else name
 
     def _size(self, node: Node, shape: Shape, path: str, value: dict[str, Any], any_key: bool) -> None:
         if not self.partial and not any_key:
@@ -351,7 +352,7 @@ class Walk:
     def _could_be(self, node: Node, shape: Shape) -> bool:
         """Whether a value is of a field's type, or plainly can be made to be."""
         if node.kind != "scalar":
-            return shape.type in (None, "object" if node.kind == "mapping" else "array")
+            return shape.type in ("", "object" if node.kind == "mapping" else "array")
         trial = Walk(self.obj, shape, self.release, loose=True)
         trial.visit(node, shape, "")
         return _is_null(node) or all(problem.suggestion is not None for problem in trial.found)
@@ -359,8 +360,6 @@ class Walk:
     def _elsewhere(self, name: str) -> str | None:
         """The one place of the schema where a field of this name stands."""
         if self._places is None:
-            from nodelint.schema.shape import places
-
             self._places = places(self.shape, "metadata")
         found = self._places.get(name, [])
         return found[0] if len(found) == 1 else None

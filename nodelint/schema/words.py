@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Any, Literal, NamedTuple
 
+from nodelint.finding import LONGEST_MESSAGE
 from nodelint.source import Node, Unknown
 from nodelint.versions import Version
 
@@ -35,9 +36,6 @@ class Problem(NamedTuple):
     until: Version | None = None
 
 
-LONGEST = 100
-"""Characters of a message."""
-
 _NAMES = {
     "object": "a mapping",
     "array": "a list",
@@ -53,7 +51,7 @@ _NAMES = {
 def fit(message: str) -> str:
     """A message cut to the length that a line takes."""
     message = " ".join(message.split())
-    return message if len(message) <= LONGEST else message[: LONGEST - 3].rstrip() + "..."
+    return message if len(message) <= LONGEST_MESSAGE else message[: LONGEST_MESSAGE - 3].rstrip() + "..."
 
 
 def last(path: str) -> str:
@@ -171,14 +169,14 @@ def not_one_of(value: object, path: str, choices: Iterable[object], meant: str |
     if meant is not None:
         return f"{start}, did you mean `{meant}`?"
     full = f"{start}: {', '.join(str(choice) for choice in choices)}"
-    return full if len(full) <= LONGEST else start
+    return full if len(full) <= LONGEST_MESSAGE else start
 
 
 def needs(what: str, since: object, target: object) -> str:
     """That the target release does not have something yet."""
     message = f"{what} needs Karpenter {since} or newer"
     longer = f"{message}, the target is {target}"
-    return longer if len(longer) <= LONGEST else message
+    return longer if len(longer) <= LONGEST_MESSAGE else message
 
 
 def no_key(name: str, path: str, choices: Iterable[str], meant: str | None) -> str:
@@ -187,7 +185,7 @@ def no_key(name: str, path: str, choices: Iterable[str], meant: str | None) -> s
     if meant is not None:
         return f"{start}, did you mean `{meant}`?"
     full = f"{start}: {', '.join(choices)}"
-    return full if len(full) <= LONGEST else start
+    return full if len(full) <= LONGEST_MESSAGE else start
 
 
 def too_long(value: str, path: str, most: int) -> str:
@@ -208,7 +206,7 @@ def off_pattern(value: str, path: str, pattern: str, words: str | None) -> str:
     if words is not None:
         return f"{shown(value, 35)} is not {words}"
     full = f"{shown(value, 30)} of `{last(path)}` does not match {pattern}"
-    return full if len(full) <= LONGEST else f"{shown(value, 40)} is not valid for `{last(path)}`"
+    return full if len(full) <= LONGEST_MESSAGE else f"{shown(value, 40)} is not valid for `{last(path)}`"
 
 
 _DATE_TIME = r"(?a)(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(\.\d+)?([Zz]|[+-]\d\d:\d\d)"
