@@ -40,13 +40,15 @@ def _run() -> int:
 
 def _end(code: int) -> None:
     """Leave at once: taking the interpreter and its libraries apart would be a sixth of a short run."""
+    from nodelint.cli import UNUSABLE
+
     for stream in (sys.stdout, sys.stderr):
         try:
             if stream is not None:
                 stream.flush()
         except OSError as error:
             _say(str(error))
-            code = code or 2
+            code = code or UNUSABLE
     os._exit(code)
 
 

@@ -8,44 +8,28 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
+from functools import cache, reduce
 from itertools import compress
+from operator import or_
 from types import MappingProxyType
 
 from nodelint.requirement import Requirement, well_known_since
-from nodelint.snapshot import Network, Snapshot, Source
-from nodelint.versions import DATA, NEWEST, Version
+from nodelint.snapshot import Network, Origin, Snapshot
+from nodelint.versions import DATA, NEWEST, Version, facts
 
-OFFERING_KEYS = frozenset(
-    {
-        "karpenter.sh/capacity-type",
-        "karpenter.k8s.aws/capacity-reservation-id",
-        "karpenter.k8s.aws/capacity-reservation-interruptible",
-        "karpenter.k8s.aws/capacity-reservation-type",
-        "karpenter.k8s.aws/instance-tenancy",
-        "karpenter.k8s.aws/placement-group-id",
-        "karpenter.k8s.aws/placement-group-partition",
-        "topology.k8s.aws/zone-id",
-        "topology.kubernetes.io/region",
-        "topology.kubernetes.io/zone",
-    }
-)
-"""Well-known keys that are no property of an instance type: they vary by region, zone, offer or class."""
-
-OS = "kubernetes.io/os"
+ACCELERATOR_COUNT = "karpenter.k8s.aws/instance-accelerator-count"
 ARCH = "kubernetes.io/arch"
-WINDOWS_BUILD = "node.kubernetes.io/windows-build"
+CAPACITY_TYPE = "karpenter.sh/capacity-type"
+FAMILY = "karpenter.k8s.aws/instance-family"
+FLEX = "karpenter.k8s.aws/instance-capability-flex"
+GPU_COUNT = "karpenter.k8s.aws/instance-gpu-count"
+HYPERVISOR = "karpenter.k8s.aws/instance-hypervisor"
 INSTANCE_TYPE = "node.kubernetes.io/instance-type"
-
-_POSSIBLE: dict[str, tuple[tuple[str, Version], ...]] = {
-    # From types.go: what the requirement of an instance type can list, and from which release on.
-    "karpenter.sh/capacity-type": (
-        ("on-demand", Version(1, 0, 0)),
-        ("spot", Version(1, 0, 0)),
-        ("reserved", Version(1, 3, 0)),
-    ),
-    "karpenter.k8s.aws/instance-tenancy": (("default", Version(1, 9, 0)), ("dedicated", Version(1, 9, 0))),
-}
+OS = "kubernetes.io/os"
+SIZE = "karpenter.k8s.aws/instance-size"
+TENANCY = "karpenter.k8s.aws/instance-tenancy"
+WINDOWS_BUILD = "node.kubernetes.io/windows-build"
+"""The label keys that others ask about by name."""
 
 _ALWAYS_THERE = frozenset({"topology.kubernetes.io/region", "topology.kubernetes.io/zone"})
 
@@ -110,7 +94,7 @@ class Catalog:
         return self._snapshot.date
 
     @property
-    def sources(self) -> tuple[Source, ...]:
+    def sources(self) -> tuple[Origin, ...]:
         """Where each part of the facts comes from, with its day."""
         return self._snapshot.sources
 
@@ -130,11 +114,6 @@ class Catalog:
         known = {key for key in self._snapshot.labels if self._has_label(key)}
         return frozenset(known | {WINDOWS_BUILD})
 
-    @property
-    def offering_keys(self) -> frozenset[str]:
-        """See `OFFERING_KEYS`."""
-        return OFFERING_KEYS
-
     def __len__(self) -> int:
         return len(self._names)
 
@@ -152,10 +131,7 @@ class Catalog:
 
     def bits_of(self, names: Iterable[str]) -> int:
         """The set of the types of these names; names that are unknown are passed over."""
-        bits = 0
-        for name in names:
-            bits |= self.bit(name)
-        return bits
+        return union(map(self.bit, names))
 
     def values(self, key: str) -> Mapping[str, int]:
         """The values of a label, each with the set of its types, in the order of the types' names."""
@@ -163,10 +139,7 @@ class Catalog:
 
     def having(self, key: str) -> int:
         """The types that have the label, an empty value included."""
-        bits = 0
-        for part in self._by_value(key).values():
-            bits |= part
-        return bits
+        return union(self._by_value(key).values())
 
     def distinct(self, key: str, bits: int) -> frozenset[str]:
         """The values of a label among the types of a set: what minValues counts."""
@@ -221,8 +194,9 @@ class Catalog:
         by NotIn and DoesNotExist alone.
         """
         key = requirement.key
-        if key in _POSSIBLE:
-            possible = [value for value, since in _POSSIBLE[key] if since <= self._version]
+        if key in (CAPACITY_TYPE, TENANCY):
+            brought = facts("vocabulary")["values"][key].items()
+            possible = [value for value, since in brought if Version.parse(since) <= self._version]
             return self.all if not possible or any(map(requirement.has, possible)) else 0
         if key in _ALWAYS_THERE:
             return 0 if requirement.operator == "DoesNotExist" else self.all
@@ -230,19 +204,12 @@ class Catalog:
             return self.all
         by_value = self._by_value(key)
         if not requirement.complement:
-            kept = 0
-            for value in requirement.values:
-                kept |= by_value.get(value, 0)
+            kept = union(by_value.get(value, 0) for value in requirement.values)
             return kept if requirement.values else self.all & ~self.having(key)
         if requirement.greater_equal is None and requirement.less_equal is None:
-            refused = 0
-            for value in requirement.values:
-                refused |= by_value.get(value, 0)
+            refused = union(by_value.get(value, 0) for value in requirement.values)
             return self.all & ~refused if requirement.values else self.having(key)
-        kept = 0
-        for value, bits in by_value.items():
-            if requirement.has(value):
-                kept |= bits
+        kept = union(bits for value, bits in by_value.items() if requirement.has(value))
         return kept | (self.all & ~self.having(key)) if requirement.absent_allowed else kept
 
     def fitting(self, requirements: Iterable[Requirement]) -> int:
@@ -297,6 +264,11 @@ class Catalog:
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
+
+
+def union(sets: Iterable[int]) -> int:
+    """The types that are in any of some sets."""
+    return reduce(or_, sets, 0)
 
 
 def _bits(indices: list[int]) -> int:

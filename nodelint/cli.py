@@ -150,8 +150,8 @@ def explain(paths: Sequence[str], nodepool: str | None, form: str, **flags: Any)
     """
     settings = _settings(flags)
     found = _discover(paths or (".",), settings)
-    from nodelint.manifest import NodePool, objects
-    from nodelint.rule import Context, served
+    from nodelint.manifest import NodePool, objects, served
+    from nodelint.rule import Context
 
     held = [obj for source in found.sources for obj in objects(source)]
     beside = [obj for source in _context(held, found.sources, settings) for obj in objects(source)]
@@ -168,7 +168,7 @@ def explain(paths: Sequence[str], nodepool: str | None, form: str, **flags: Any)
     if form == "json":
         _echo_json(report.explain_json(resolutions))
     elif not pools:
-        files = f"{found.files:,} file{'' if found.files == 1 else 's'}"
+        files = _counted(found.files, "file")
         click.echo(f"Nothing to explain: no NodePool in {files} that Karpenter {settings.karpenter} serves.")
     else:
         click.echo(report.explain_text(resolutions))
@@ -191,7 +191,7 @@ def rule_command(name: str | None) -> None:
             click.echo(f"{each.name:<{width}}  {each.severity:<7}  {fix:<10}  {each.summary}{on}")
         return
     if name not in rules:
-        _stop(f"there is no rule `{name}`{_near(name, rules)}; `nodelint rule` lists them")
+        _no_rule(name, rules)
     click.echo(_page(rules[name]))
 
 
@@ -258,7 +258,7 @@ def _selection(settings: Settings, rules: dict[str, Rule]) -> Selection:
     per_path = [name for names in settings.per_path.values() for name in names]
     for name in [*(settings.select or ()), *settings.ignore, *per_path]:
         if name not in rules and name != "all":
-            _stop(f"there is no rule `{name}`{_near(name, rules)}; `nodelint rule` lists them")
+            _no_rule(name, rules)
 
     def named(names: frozenset[str]) -> frozenset[str]:
         return frozenset(rules) if "all" in names else names
@@ -303,7 +303,7 @@ def _nothing(found: Discovery, form: str, settings: Settings, to_stderr: bool) -
         report = Report((), (), (), Target(settings.karpenter, settings.kubernetes))
         _echo_json(check_json(report, found.files, None, found.unreadable), to_stderr)
     else:
-        files = f"{found.files:,} file{'' if found.files == 1 else 's'}"
+        files = _counted(found.files, "file")
         click.echo(f"Nothing to check: no NodePool or EC2NodeClass in {files}.", err=to_stderr)
     sys.exit(UNUSABLE if found.unreadable else CLEAN)
 
@@ -319,7 +319,7 @@ def _finish(
     to_stderr: bool = False,
 ) -> NoReturn:
     """Print a report in a format (None: not at all) and end with the exit code that it asks for."""
-    facts = _facts(report, settings)
+    facts = _facts(report)
     if form == "json":
         from nodelint.report.json import check_json
 
@@ -345,7 +345,7 @@ def _finish(
     sys.exit(FOUND if failed else CLEAN)
 
 
-def _facts(report: Report, settings: Settings) -> Facts | None:
+def _facts(report: Report) -> Facts | None:
     if not report.objects:
         return None
     from nodelint.catalog import Catalog
@@ -361,8 +361,7 @@ def _print_diff(sources: Sequence[Source], fixed: Fixed) -> None:
     for old, new in zip(sources, fixed.sources, strict=True):
         for line in unified(old, new):
             click.echo(line, nl=False)
-    count = len(fixed.applied)
-    click.echo(f"Would fix {count} finding{'' if count == 1 else 's'}.", err=True)
+    click.echo(f"Would fix {_counted(len(fixed.applied), 'finding')}.", err=True)
 
 
 def _write(found: Discovery, fixed: Fixed | None) -> set[str]:
@@ -384,6 +383,10 @@ def _write(found: Discovery, fixed: Fixed | None) -> set[str]:
     if stdin is not None:
         click.echo(stdin, nl=False)
     return left
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def _unreadable(found: Discovery) -> None:
@@ -409,11 +412,10 @@ def _echo_json(value: object, err: bool = False) -> None:
     click.echo(text, err=err)
 
 
-def _near(name: str, known: Sequence[str] | dict[str, Any]) -> str:
-    from difflib import get_close_matches
+def _no_rule(name: str, rules: dict[str, Rule]) -> NoReturn:
+    from nodelint.finding import did_you_mean
 
-    near = get_close_matches(name, list(known), 1)
-    return f", did you mean `{near[0]}`?" if near else ""
+    _stop(f"there is no rule `{name}`{did_you_mean(name, rules)}; `nodelint rule` lists them")
 
 
 def _stop(message: str) -> NoReturn:

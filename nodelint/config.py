@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
+from nodelint.finding import did_you_mean
 from nodelint.source import Node, Source
 from nodelint.source.compose import Unreadable, compose
 from nodelint.versions import NEWEST, KubernetesVersion, Version, target
@@ -45,7 +46,6 @@ class Settings(NamedTuple):
     exclude: tuple[str, ...] = ()
     fail_on: FailOn = "error"
     crds: str | None = None
-    file: str | None = None
     root: str = ""
     exclude_root: str = ""
 
@@ -74,10 +74,7 @@ def load(path: str | None, flags: Mapping[str, object]) -> Settings:
     given = _read(path) if path else _Given({}, "", None)
     for key in given.values:
         if key not in _KEYS:
-            from difflib import get_close_matches
-
-            near = get_close_matches(key, _KEYS, 1)
-            meant = f", did you mean `{near[0]}`?" if near else f"; known are {', '.join(_KEYS)}"
+            meant = did_you_mean(key, _KEYS) or f"; known are {', '.join(_KEYS)}"
             raise ConfigError(f"{given.place(key)}: unknown setting `{key}`{meant}")
     folder = os.path.dirname(path) if path else ""
 
@@ -102,7 +99,6 @@ def load(path: str | None, flags: Mapping[str, object]) -> Settings:
         exclude=tuple(sorted(_names(*value("exclude")))),
         fail_on=_fail_on(*value("fail-on")),
         crds=None if crds is None else str(crds),
-        file=path,
         root=folder,
         exclude_root=folder if not flags.get("exclude") else "",
     )

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from nodelint.globs import Globs
+from nodelint.globs import NOTHING, Globs
 from nodelint.kustomize import is_patch
 from nodelint.source import Source
 
@@ -37,7 +37,7 @@ class Discovery:
 
 def discover(
     paths: Sequence[str],
-    exclude: Sequence[str] | Globs = (),
+    exclude: Globs = NOTHING,
     stdin: Callable[[], bytes] | None = None,
     on_file: Callable[[int], None] | None = None,
 ) -> Discovery:
@@ -46,7 +46,6 @@ def discover(
     In folders only files that end in .yaml, .yml or .json are read; hidden folders and those of
     package managers are passed over. `exclude` are globs over the path as it is printed.
     """
-    exclude = exclude if isinstance(exclude, Globs) else Globs(exclude)
     found = Discovery()
     seen: set[str] = set()
     for path in paths:
@@ -80,7 +79,7 @@ def discover(
     return found
 
 
-def context(asked: Iterable[Source], exclude: Sequence[str] | Globs = ()) -> list[Source]:
+def context(asked: Iterable[Source], exclude: Globs = NOTHING) -> list[Source]:
     """The other manifests of the repositories that the sources stand in; of none where they stand in none."""
     asked = list(asked)
     folders = {os.path.dirname(os.path.abspath(source.path)) for source in asked}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from nodelint.source import Node, Source
@@ -11,6 +11,9 @@ Severity = Literal["error", "warning", "info"]
 Safety = Literal["safe", "unsafe"]
 
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
+
+LONGEST_MESSAGE = 100
+"""Characters of a finding's message."""
 
 
 class Span(NamedTuple):
@@ -94,6 +97,25 @@ class Skip(NamedTuple):
 
 
 Findings = Iterator[Finding | Skip]
+
+
+def short(value: str, most: int = 40) -> str:
+    """A value cut so that a message that names it stays short, on one line."""
+    flat = " ".join(value.split())
+    return flat if len(flat) <= most else flat[: most - 1] + "…"
+
+
+def first_fitting(*messages: str) -> str:
+    """The first of some messages that is short enough to be read at a glance; else the last."""
+    return next((message for message in messages if len(message) <= LONGEST_MESSAGE), messages[-1])
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The end of a message about a name that there is not: the nearest that there is, or nothing."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, list(known), 1)
+    return f", did you mean `{near[0]}`?" if near else ""
 
 
 def span_of(at: Node | Span) -> Span:

@@ -37,6 +37,10 @@ class Globs:
         )
 
 
+NOTHING = Globs(())
+"""Patterns that match no path."""
+
+
 def _matches(name: str, pattern: str) -> bool:
     pattern = pattern.removeprefix("./").rstrip("/")
     forms = [pattern, f"{pattern}/*"]

@@ -11,12 +11,15 @@ from functools import cached_property
 from typing import NamedTuple
 
 from nodelint.source import UNKNOWN, Document, Node, Source, Unknown
+from nodelint.versions import Version, behaves
 
 Text = str | Unknown
 
 CORE_GROUP = "karpenter.sh"
 AWS_GROUP = "karpenter.k8s.aws"
 CLASS_KIND = "EC2NodeClass"
+GROUPS = {"NodePool": CORE_GROUP, CLASS_KIND: AWS_GROUP}
+"""The API group of each kind that releases from 1.0.0 on serve."""
 
 
 class Value(NamedTuple):
@@ -214,6 +217,13 @@ class EC2NodeClass(Object):
 
 class Retired(Object):
     """A Provisioner or an AWSNodeTemplate, gone since Karpenter 0.33."""
+
+
+def served(obj: Object, release: Version) -> bool:
+    """Whether the CRDs of a release serve the object's apiVersion: v1 always, v1beta1 until 1.0."""
+    if obj.group != GROUPS.get(obj.kind):
+        return False
+    return obj.version == "v1" or (obj.version == "v1beta1" and behaves("serves-v1beta1", release))
 
 
 def parse_alias(value: str) -> Alias:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from nodelint.catalog import Catalog
+from nodelint.catalog import ARCH, Catalog
 from nodelint.edits import NotEditable, add_key, insert_items, replace, set_value, set_values
 from nodelint.finding import Edit
-from nodelint.images import ARCH, ImageSet, alias_images, ami_family_of, variant_requirements
+from nodelint.images import ImageSet, alias_images, ami_family_of, variant_requirements
 from nodelint.manifest import EC2NodeClass, NodePool, RequirementLine
 from nodelint.requirement import Requirement, normalize
 from nodelint.resolve.offers import RESERVED, Unknown

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any, Literal, NamedTuple
 
-from nodelint.versions import DATA, Version
+from nodelint.versions import Version, facts
 
 Operator = Literal["In", "NotIn", "Exists", "DoesNotExist"]
 """What a requirement comes down to; bounds count as Exists, or as NotIn beside an exclusion."""
@@ -57,7 +57,7 @@ def _bound(text: str) -> int:
 
 def normalize(key: str) -> str:
     """The key that Karpenter puts in place of one of its six aliases, or the key itself."""
-    aliases = _facts()["normalized"]
+    aliases = facts("labels")["normalized"]
     return str(aliases.get(key, key))
 
 
@@ -138,16 +138,6 @@ class Requirement(NamedTuple):
     def length(self) -> int:
         """How many values are allowed; for a complement the largest 64-bit integer less the exclusions."""
         return MAX_INT - len(self.values) if self.complement else len(self.values)
-
-    @property
-    def any(self) -> str:
-        """One value that meets the requirement: the first of a list, else a number from the lower bound on.
-
-        Karpenter picks at random and, like this, does not heed exclusions. Empty for DoesNotExist.
-        """
-        if not self.complement:
-            return min(self.values, default="")
-        return str(self.greater_equal if self.greater_equal is not None else 0)
 
     @property
     def absent_allowed(self) -> bool:
@@ -291,13 +281,13 @@ def well_known(version: Version | None = None) -> frozenset[str]:
 
     From `labels.go` of Karpenter core and of the AWS provider at each release tag.
     """
-    return frozenset(key for key, fact in _facts()["well_known"].items() if _serves(fact, version))
+    return frozenset(key for key, fact in facts("labels")["well_known"].items() if _serves(fact, version))
 
 
 @cache
 def well_known_since(key: str) -> Version | None:
     """The release that brought a well-known label; None for a key that is none."""
-    fact = _facts()["well_known"].get(key)
+    fact = facts("labels")["well_known"].get(key)
     return None if fact is None else Version.parse(fact["since"])
 
 
@@ -305,15 +295,6 @@ def _serves(fact: Mapping[str, Any], version: Version | None) -> bool:
     if version is None:
         return "until" not in fact
     return Version.parse(fact["since"]) <= version and ("until" not in fact or version < Version.parse(fact["until"]))
-
-
-@cache
-def _facts() -> dict[str, Any]:
-    import json
-
-    with open(f"{DATA}/labels.json", "rb") as file:
-        facts: dict[str, Any] = json.loads(file.read())
-    return facts
 
 
 def _within(value: str, lower: int | None, upper: int | None) -> bool:

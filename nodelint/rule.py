@@ -13,9 +13,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nodelint.finding import Findings, Safety, Severity
-from nodelint.manifest import EC2NodeClass, NodePool, Object
-from nodelint.source import Node, Source
-from nodelint.versions import KubernetesVersion, Version, releases_match
+from nodelint.manifest import EC2NodeClass, NodePool, Object, served
+from nodelint.source import Source
+from nodelint.versions import KubernetesVersion, Version, releases_match, shipped
 
 if TYPE_CHECKING:
     from nodelint.catalog import Catalog
@@ -30,7 +30,7 @@ class Rule(NamedTuple):
 
     `releases` is the range of Karpenter releases that the rule is about; for others it says nothing.
     `gives_way_to` names rules that explain the same cause better: where a place of theirs holds this
-    one's, or meets what this one `covers`, this one is silent.
+    one's, or meets what this one `covers`, this one is silent unless it is the graver one.
     `default` is False for a rule that runs only when it is selected.
     """
 
@@ -98,16 +98,14 @@ def _load(path: str, name: str) -> Rule:
 
 
 def bundled() -> str:
-    """The folder of the rules that come with nodelint: beside the package in a checkout, inside it in a wheel."""
-    package = os.path.dirname(os.path.abspath(__file__))
-    inside = os.path.join(package, "rules")
-    return inside if os.path.isdir(inside) else os.path.join(os.path.dirname(package), "rules")
+    """The folder of the rules that come with nodelint."""
+    return shipped("rules")
 
 
 class Context:
     """What a rule may ask beside the object that it looks at: targets, facts, and the other objects.
 
-    `sources` are all that the run has read, those read for context only too.
+    `objects` are all that the run has read, those read for context only too.
     """
 
     def __init__(
@@ -184,12 +182,9 @@ class Context:
             return []
         if isinstance(ref.name, str):
             return self._classes_by_name.get(ref.name, [])
-        written = _written(ref.node.get("name"))
-        return [
-            c
-            for c in self.classes
-            if c.source is pool.source and not isinstance(c.name, str) and _written(c.name_node) == written
-        ]
+        node = ref.node.get("name")
+        nameless = [c for c in self.classes if c.source is pool.source and not isinstance(c.name, str)]
+        return [c for c in nameless if node is not None and c.name_node.written == node.written]
 
     def _why_no_class(self, pool: NodePool) -> str | None:
         """Why a class that a pool names cannot be told although the run holds one of that name."""
@@ -242,19 +237,6 @@ class Context:
             found = check(obj, self.karpenter)
             self._controller[id(obj)] = found
         return found
-
-
-def served(obj: Object, release: Version) -> bool:
-    """Whether the CRDs of a release serve the object's apiVersion: v1 always, v1beta1 until 1.0."""
-    home = {"NodePool": "karpenter.sh", "EC2NodeClass": "karpenter.k8s.aws"}.get(obj.kind)
-    if obj.group != home:
-        return False
-    return obj.version == "v1" or (obj.version == "v1beta1" and release < Version(1, 1, 0))
-
-
-def _written(node: Node | None) -> str:
-    """A scalar as it is written, without its quotes."""
-    return node.text.strip("\"'") if node is not None else ""
 
 
 def _nearness(a: str, b: str) -> tuple[bool, int]:

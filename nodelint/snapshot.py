@@ -36,7 +36,7 @@ class Network(NamedTuple):
     cards: tuple[int, ...]
 
 
-class Source(NamedTuple):
+class Origin(NamedTuple):
     """Where facts come from, and of what day (ISO 8601) they are."""
 
     facts: str
@@ -65,7 +65,7 @@ class Snapshot(NamedTuple):
 
     origin: str
     date: str
-    sources: tuple[Source, ...]
+    sources: tuple[Origin, ...]
     labels: tuple[str, ...]
     resources: tuple[str, ...]
     regions: tuple[str, ...]
@@ -104,7 +104,7 @@ class Snapshot(NamedTuple):
         return cls(
             origin=str(data["origin"]),
             date=str(data["date"]),
-            sources=tuple(Source(s["facts"], s["origin"], s["date"]) for s in data["sources"]),
+            sources=tuple(Origin(s["facts"], s["origin"], s["date"]) for s in data["sources"]),
             labels=labels,
             resources=resources,
             regions=regions,

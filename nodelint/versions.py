@@ -1,18 +1,20 @@
 """What a Karpenter or Kubernetes version is, which ones there are, and which facts hold in which of them.
 
 The facts lie in `data/versions.json`: the release tags 1.0.0 to 1.14.1 of the Karpenter AWS
-provider, its published Kubernetes compatibility table, and what its source did otherwise in one
-release than in another.
+provider, and what its source did otherwise in one release than in another.
 """
 
 from __future__ import annotations
 
 import json
+import os
 from functools import cache
 from typing import Any, NamedTuple
 
-DATA = __file__.rpartition("versions.")[0] + "data"
-"""The folder of the facts, with no slash at its end."""
+_PACKAGE = os.path.dirname(os.path.abspath(__file__))
+
+DATA = os.path.join(_PACKAGE, "data")
+"""The folder of the facts."""
 
 
 class Version(NamedTuple):
@@ -52,19 +54,6 @@ class KubernetesVersion(NamedTuple):
         return f"{self.major}.{self.minor}"
 
 
-class Defect(NamedTuple):
-    """What an older controller does wrong with a manifest that reads fine.
-
-    `fixed` holds the first fixed release of every line of releases that got the fix; `releases` is the
-    spec of those that have the defect.
-    """
-
-    name: str
-    what: str
-    releases: str
-    fixed: tuple[Version, ...]
-
-
 def _numbers(text: str) -> tuple[int, ...] | None:
     parts = text.strip().removeprefix("v").split(".")
     if not all(part.isascii() and part.isdigit() and len(part) < 6 for part in parts):
@@ -72,15 +61,21 @@ def _numbers(text: str) -> tuple[int, ...] | None:
     return tuple(int(part) for part in parts)
 
 
-def _read() -> dict[str, Any]:
-    with open(f"{DATA}/versions.json", "rb") as file:
-        facts: dict[str, Any] = json.loads(file.read())
-    return facts
+def shipped(folder: str) -> str:
+    """The path of `rules` or `schemas`: inside the package in a wheel, beside it in a checkout."""
+    inside = os.path.join(_PACKAGE, folder)
+    return inside if os.path.isdir(inside) else os.path.join(os.path.dirname(_PACKAGE), folder)
 
 
-_FACTS = _read()
+@cache
+def facts(name: str) -> dict[str, Any]:
+    """A file of `data/` by its name, such as `labels`; read once."""
+    with open(os.path.join(DATA, f"{name}.json"), "rb") as file:
+        read: dict[str, Any] = json.loads(file.read())
+    return read
 
-RELEASES: tuple[Version, ...] = tuple(Version.parse(text) for text in _FACTS["releases"])
+
+RELEASES: tuple[Version, ...] = tuple(Version.parse(text) for text in facts("versions")["releases"])
 """Every release that is known, oldest first."""
 
 OLDEST: Version = RELEASES[0]
@@ -103,11 +98,6 @@ def target(text: str) -> Version:
         return Version(*numbers)
     same = [release for release in RELEASES if release[: len(numbers)] == numbers]
     return same[-1] if same else Version(*(*numbers, 0, 0)[:3])
-
-
-def is_known(version: Version) -> bool:
-    """Whether the release was tagged and its source was read."""
-    return version in RELEASES
 
 
 @cache
@@ -152,54 +142,17 @@ def kubernetes_match(spec: str, version: KubernetesVersion) -> bool:
 @cache
 def behaves(name: str, version: Version) -> bool:
     """Whether a release has a behaviour, by its name in `data/versions.json`; KeyError for no such name."""
-    return releases_match(_FACTS["behaviour"][name]["releases"], version)
-
-
-def defects() -> tuple[Defect, ...]:
-    """The defects of older controllers that change what a correct manifest does."""
-    return tuple(
-        Defect(name, row["what"], row["releases"], tuple(Version.parse(v) for v in row["fixed"]))
-        for name, row in _FACTS["defects"].items()
-    )
-
-
-def defect(name: str) -> Defect:
-    """The defect of that name; a KeyError where there is none."""
-    row = _FACTS["defects"][name]
-    return Defect(name, row["what"], row["releases"], tuple(Version.parse(v) for v in row["fixed"]))
+    return releases_match(facts("versions")["behaviour"][name]["releases"], version)
 
 
 def has_defect(name: str, version: Version) -> bool:
-    """Whether a release has the defect of that name."""
-    return releases_match(_FACTS["defects"][name]["releases"], version)
+    """Whether a release does wrong with a manifest that reads fine: a defect of `data/versions.json`, by its name."""
+    return releases_match(facts("versions")["defects"][name]["releases"], version)
 
 
 def fixed_for(name: str, version: Version) -> Version:
     """The release to go to for the fix of a defect: in the same minor line, else the first above it."""
-    fixes = [fix for fix in defect(name).fixed if fix > version]
-    same = [fix for fix in fixes if fix[:2] == version[:2]]
-    return min(same or fixes or defect(name).fixed)
-
-
-KUBERNETES: dict[KubernetesVersion, Version] = {
-    KubernetesVersion.parse(minor): Version.parse(since) for minor, since in _FACTS["kubernetes"].items()
-}
-"""Kubernetes minor version -> the oldest release of Karpenter that supports it (its compatibility table)."""
-
-
-def oldest_for(kubernetes: KubernetesVersion) -> Version | None:
-    """The oldest release that supports a Kubernetes version; None where no known one does."""
-    if kubernetes < min(KUBERNETES):
-        return OLDEST
-    return KUBERNETES.get(kubernetes)
-
-
-def newest_kubernetes(version: Version) -> KubernetesVersion:
-    """The newest Kubernetes version that a release supports, by the published table."""
-    return max(minor for minor, since in KUBERNETES.items() if since <= version)
-
-
-def supports(version: Version, kubernetes: KubernetesVersion) -> bool:
-    """Whether the published table says that a release works on a Kubernetes version."""
-    oldest = oldest_for(kubernetes)
-    return oldest is not None and version >= oldest
+    fixed = [Version.parse(text) for text in facts("versions")["defects"][name]["fixed"]]
+    above = [fix for fix in fixed if fix > version]
+    same = [fix for fix in above if fix[:2] == version[:2]]
+    return min(same or above or fixed)

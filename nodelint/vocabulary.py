@@ -9,32 +9,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
-from nodelint.catalog import INSTANCE_TYPE, Catalog
+from nodelint.catalog import FAMILY, FLEX, INSTANCE_TYPE, SIZE, Catalog
 from nodelint.manifest import Label, NodePool, RequirementLine, Value
 from nodelint.requirement import normalize, well_known, well_known_since
 from nodelint.source import Node
-from nodelint.versions import DATA, NEWEST, Version
-
-FAMILY = "karpenter.k8s.aws/instance-family"
-SIZE = "karpenter.k8s.aws/instance-size"
-FLEX = "karpenter.k8s.aws/instance-capability-flex"
+from nodelint.versions import NEWEST, Version, facts
 
 EVERYTHING = ("*", "**", ".*")
 """Patterns that were meant to stand for every value."""
-
-LONGEST_MESSAGE = 100
-"""Characters of a finding's message."""
 
 _NO_LETTER = re.compile(r"[\W\d_]*", re.ASCII)
 _LEAST_FOR_A_GUESS = 4
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Asked:
+class Asked(NamedTuple):
     """What a requirement or a label of the template asks: both count as requirements.
 
     `key` is the key as Karpenter normalises it, `written` the one that stands there. `values` are all
@@ -86,11 +77,6 @@ def asked(pool: NodePool) -> Iterator[Asked]:
 def name_of(key: str) -> str:
     """A key without its domain, for messages."""
     return key.rpartition("/")[2]
-
-
-def first_fitting(*messages: str) -> str:
-    """The first of some messages that is short enough to be read at a glance; else the last."""
-    return next((message for message in messages if len(message) <= LONGEST_MESSAGE), messages[-1])
 
 
 def is_pattern(value: str) -> bool:
@@ -151,18 +137,18 @@ def home_of(value: str, key: str, catalog: Catalog) -> str | None:
     """The one other key whose value this is; None where none or several have it, or the key itself does."""
     if can_have(key, value, catalog) is not False:
         return None
-    facts = _facts()
+    table = _facts()
     form = _form_of(value)
     if form is not None:
         return form if form != key else None
     served = well_known(catalog.version)
     found = [
         other
-        for other in facts["telling"]
+        for other in table["telling"]
         if other != key
         and other in served
         and value
-        and (value in (known_values(other, catalog) or ()) or value in facts["synonyms"].get(other, ()))
+        and (value in (known_values(other, catalog) or ()) or value in table["synonyms"].get(other, ()))
     ]
     return found[0] if len(found) == 1 else None
 
@@ -242,6 +228,11 @@ def nearest_key(item: Asked, catalog: Catalog) -> NearKey | None:
 
     loose = get_close_matches(name, [name_of(key) for key in served], 1, cutoff=0.8)
     return NearKey(next(key for key in served if name_of(key) == loose[0]), False) if loose else None
+
+
+def says_ready(tag: str) -> bool:
+    """Whether a word of a tag's key is one that people give images that are done: `ImageStatus`, `image-verified`."""
+    return any(word.lower() in _facts()["ready"] for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", tag))
 
 
 def flex_families(catalog: Catalog) -> frozenset[str]:
@@ -394,10 +385,5 @@ def _of_release(key: str, version: Version) -> frozenset[str]:
     return frozenset(value for value, first in values.items() if Version.parse(first) <= version)
 
 
-@cache
 def _facts() -> dict[str, Any]:
-    import json
-
-    with open(f"{DATA}/vocabulary.json", "rb") as file:
-        facts: dict[str, Any] = json.loads(file.read())
-    return facts
+    return facts("vocabulary")

@@ -72,7 +72,7 @@ spec:
 """
 
 from nodelint.controller.verdict import ControllerProblem
-from nodelint.edits import NotEditable, set_value
+from nodelint.edits import if_editable, set_value
 from nodelint.finding import Edit, Finding, Findings
 from nodelint.manifest import Object
 from nodelint.rule import Context, rule
@@ -110,7 +110,4 @@ def _suggested(problem: ControllerProblem) -> list[Edit]:
     """The text that was plainly meant, such as a schedule without its slip."""
     if problem.suggestion is None or problem.node.kind != "scalar":
         return []
-    try:
-        return set_value(problem.node, problem.suggestion)
-    except NotEditable:
-        return []
+    return if_editable(set_value, problem.node, problem.suggestion)

@@ -192,26 +192,14 @@ spec:
 
 from collections.abc import Callable, Collection
 
-from nodelint.catalog import INSTANCE_TYPE
-from nodelint.controller.verdict import short
+from nodelint.catalog import FAMILY, FLEX, INSTANCE_TYPE
 from nodelint.edits import NotEditable, add_key, add_object, apply, copy_document, insert_item, set_value, set_values
-from nodelint.finding import Also, Edit, Finding, Findings
+from nodelint.finding import Also, Edit, Finding, Findings, short
 from nodelint.manifest import NodePool, RequirementLine, objects
-from nodelint.requirement import normalize
-from nodelint.resolve.offers import knows_label
+from nodelint.requirement import normalize, well_known
 from nodelint.rule import Context, rule
 from nodelint.source import Source
-from nodelint.vocabulary import (
-    EVERYTHING,
-    FAMILY,
-    FLEX,
-    asked,
-    can_have,
-    flex_families,
-    flex_types,
-    is_pattern,
-    standing_for,
-)
+from nodelint.vocabulary import EVERYTHING, asked, can_have, flex_families, flex_types, is_pattern, standing_for
 
 _HEAVIEST = 100
 _STEP = 10
@@ -235,7 +223,7 @@ def check(pool: NodePool, context: Context) -> Findings:
             edits=edits,
             safety="safe" if broken else "unsafe",
             also=[Also(node, f"`{node.value}` is no fallback: it matches nothing") for node in stars],
-            hint=_hint(pool, bool(edits), bool(stars) and knows_label(FLEX, context.karpenter)),
+            hint=_hint(pool, bool(edits), bool(stars) and FLEX in well_known(context.karpenter)),
         )
 
 
@@ -317,7 +305,7 @@ def _copy(pool: NodePool, index: int, flex: tuple[str, ...], weight: int, contex
         return set_values(twin.requirements[index].values_node, flex)
 
     def told_apart(twin: NodePool) -> list[Edit]:
-        return _with_label(twin, index, "true") if knows_label(FLEX, context.karpenter) else []
+        return _with_label(twin, index, "true") if FLEX in well_known(context.karpenter) else []
 
     text = copy_document(pool.node)
     for step in (renamed, weighted, listed, told_apart):
@@ -340,7 +328,7 @@ def _narrowed(pool: NodePool, index: int, rest: list[str], flex: str, context: C
     key, operator = line.node.get("key"), line.node.get("operator")
     if key is None or operator is None:
         raise NotEditable("the requirement lacks a field")
-    if knows_label(FLEX, context.karpenter):
+    if FLEX in well_known(context.karpenter):
         if everything:
             return [*set_value(key, FLEX), *set_values(line.values_node, [flex])]
         return [*set_values(line.values_node, rest), *_with_label(pool, index, flex)]

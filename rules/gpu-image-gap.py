@@ -197,17 +197,17 @@ spec:
 import re
 from collections.abc import Sequence
 
+from nodelint.catalog import ACCELERATOR_COUNT, FAMILY, GPU_COUNT, INSTANCE_TYPE, union
 from nodelint.edits import NotEditable
-from nodelint.finding import Also, Edit, Finding, Findings, Skip
+from nodelint.finding import Also, Edit, Finding, Findings, Skip, short
 from nodelint.images import ImageSet, first_published
 from nodelint.manifest import Label, NodePool
 from nodelint.remedies import doubts, keep_out, move_alias, nearest_alias, place, require, seen, served_by
 from nodelint.requirement import normalize
-from nodelint.resolve.resolution import ACCELERATOR_COUNT, FAMILY, GPU_COUNT, LineEffect, Resolution, Unlaunchable
+from nodelint.resolve.resolution import LineEffect, Resolution, Unlaunchable
 from nodelint.rule import Context, rule
 from nodelint.source import Node
 
-TYPE = "node.kubernetes.io/instance-type"
 COUNTS = {"nvidia": GPU_COUNT, "neuron": ACCELERATOR_COUNT}
 WORDS = {"nvidia": "GPUs", "neuron": "accelerators"}
 # Taints that keep other pods off such nodes: nvidia.com/gpu, aws.amazon.com/neuron, or one's own of that name.
@@ -255,9 +255,7 @@ def _gap(pool: NodePool, context: Context, gap: Unlaunchable, variant: str) -> F
     try:
         node_class = resolution.node_class
         if node_class is not None and gap.aliases:
-            runs = gap.bits
-            for other in context.pools(node_class):
-                runs |= context.resolution(other).launchable
+            runs = gap.bits | union(context.resolution(other).launchable for other in context.pools(node_class))
             alias = _alias_for(resolution, gap.aliases, runs)
             edits = move_alias(node_class, images, alias, _version(images, gap, alias))
     except NotEditable as error:
@@ -288,7 +286,7 @@ def _meant(pool: NodePool, resolution: Resolution, bits: int, variant: str) -> N
     for line in resolution.lines:
         if not line.known or line.requirement is None or line.requirement.absent_allowed:
             continue
-        if normalize(line.key) in (FAMILY, TYPE) and line.operator == "In":
+        if normalize(line.key) in (FAMILY, INSTANCE_TYPE) and line.operator == "In":
             node = _value(line, names)
             if node is not None:
                 return node
@@ -312,9 +310,7 @@ def _kept_out(pool: NodePool, resolution: Resolution, bits: int, variant: str) -
         return []
     count = COUNTS[variant]
     families = resolution.families(bits)
-    of_families = 0
-    for family in families:
-        of_families |= resolution.catalog.values(FAMILY)[family]
+    of_families = union(resolution.catalog.values(FAMILY)[family] for family in families)
     exact = of_families & resolution.candidates == bits
     try:
         if exact and len(families) <= 2:
@@ -323,7 +319,7 @@ def _kept_out(pool: NodePool, resolution: Resolution, bits: int, variant: str) -
             return require(pool, [(count, "DoesNotExist", ())])
         if exact:
             return keep_out(pool, FAMILY, families)
-        return keep_out(pool, TYPE, resolution.catalog.names_in(bits))
+        return keep_out(pool, INSTANCE_TYPE, resolution.catalog.names_in(bits))
     except NotEditable:
         return []
 
@@ -372,6 +368,6 @@ def _without_driver(pool: NodePool, resolution: Resolution) -> Findings:
                 severity="warning",
                 edits=_kept_out(pool, resolution, without, variant) if meant is None else [],
                 safety="unsafe",
-                also=[Also(image.at, f"a standard image: `{image.label[:60]}`")],
+                also=[Also(image.at, f"a standard image: `{short(image.label, 60)}`")],
                 hint=f"choose the image for {WORDS[variant]} by name too, or an alias{other}",
             )

@@ -139,9 +139,9 @@ spec:
 
 from collections.abc import Sequence
 
+from nodelint.catalog import ARCH, union
 from nodelint.edits import NotEditable, set_values
-from nodelint.finding import Also, Edit, Finding, Findings, Safety, Skip
-from nodelint.images import ARCH
+from nodelint.finding import Also, Edit, Finding, Findings, Safety, Skip, short
 from nodelint.manifest import NodePool, RequirementLine
 from nodelint.remedies import doubts, nearest_alias, place, require, seen, take_out
 from nodelint.requirement import normalize
@@ -234,9 +234,7 @@ def _moved(
     if listing is None or len(lines) > 1 or (listing.min_values or 1) > len(serving):
         return []
     effect = next(line for line in resolution.lines if line.at is listing)
-    of_class = 0
-    for arch in serving:
-        of_class |= resolution.catalog.values(ARCH).get(arch, 0)
+    of_class = union(resolution.catalog.values(ARCH).get(arch, 0) for arch in serving)
     return set_values(listing.values_node, serving) if effect.without & of_class else []
 
 
@@ -245,8 +243,7 @@ def _terms(resolution: Resolution) -> list[Also]:
     found: dict[int, Also] = {}
     for image in resolution.images.known:
         arches = sorted({i.arch or "" for i in resolution.images.known if i.at is image.at})
-        label = image.label if len(image.label) <= 60 else f"{image.label[:59]}…"
-        found.setdefault(id(image.at), Also(image.at, f"`{label}` is {' and '.join(arches)} only"))
+        found.setdefault(id(image.at), Also(image.at, f"`{short(image.label, 60)}` is {' and '.join(arches)} only"))
     return list(found.values())[:3]
 
 

@@ -31,10 +31,10 @@ spec:
 ```
 """
 
-from nodelint.edits import NotEditable, set_value
+from nodelint.edits import if_editable, set_value
 from nodelint.finding import Edit, Finding, Findings
-from nodelint.manifest import Object
-from nodelint.rule import Context, rule, served
+from nodelint.manifest import Object, served
+from nodelint.rule import Context, rule
 from nodelint.schema import Problem
 from nodelint.source.scalars import resolve
 
@@ -58,7 +58,4 @@ def _meant(problem: Problem) -> list[Edit]:
     if meant is None or node.kind != "scalar":
         return []
     value = resolve(meant) if node.value == meant else meant
-    try:
-        return set_value(node, value) if isinstance(value, str | int | float) else []
-    except NotEditable:
-        return []
+    return if_editable(set_value, node, value) if isinstance(value, str | int | float) else []

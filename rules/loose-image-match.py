@@ -128,20 +128,20 @@ spec:
 ```
 """
 
+from nodelint.catalog import ACCELERATOR_COUNT, ARCH, FAMILY, GPU_COUNT, INSTANCE_TYPE
 from nodelint.edits import NotEditable
 from nodelint.finding import Also, Finding, Findings, Skip
-from nodelint.images import ARCH, Image
+from nodelint.images import Image
 from nodelint.manifest import NodePool
 from nodelint.remedies import Wanted, doubts, place, require
 from nodelint.requirement import Requirement, normalize
-from nodelint.resolve.resolution import ACCELERATOR_COUNT, FAMILY, GPU_COUNT, LineEffect, Resolution
+from nodelint.resolve.resolution import LineEffect, Resolution
 from nodelint.rule import Context, rule
 from nodelint.versions import behaves, fixed_for
 
 DEFECT = "loose-image-match"
 GPU, ACCELERATOR = "karpenter.k8s.aws/instance-gpu-", "karpenter.k8s.aws/instance-accelerator-"
 GENERATION = "karpenter.k8s.aws/instance-generation"
-TYPE = "node.kubernetes.io/instance-type"
 
 
 @rule(
@@ -233,7 +233,7 @@ def _unique(resolution: Resolution, main: int) -> tuple[list[Wanted], str]:
 def _shuts_out(resolution: Resolution, wanted: Wanted, line: LineEffect) -> bool:
     """Whether a requirement takes away an architecture, a family or a type that a line of the pool names."""
     key = normalize(line.key)
-    if line.operator != "In" or key not in (ARCH, FAMILY, TYPE) or (key == ARCH and wanted[0] != ARCH):
+    if line.operator != "In" or key not in (ARCH, FAMILY, INSTANCE_TYPE) or (key == ARCH and wanted[0] != ARCH):
         return False
     bits = line.kept & resolution.candidates
     return bool(bits & ~_left(resolution, bits, [wanted]))

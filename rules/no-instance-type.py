@@ -108,9 +108,8 @@ spec:
 from collections.abc import Sequence
 
 from nodelint.catalog import OS
-from nodelint.controller.verdict import short
-from nodelint.edits import NotEditable, set_value
-from nodelint.finding import Also, Edit, Finding, Findings, Skip
+from nodelint.edits import if_editable, set_value
+from nodelint.finding import Also, Edit, Finding, Findings, Skip, short
 from nodelint.manifest import Label, NodePool
 from nodelint.requirement import normalize
 from nodelint.resolve import LineEffect, Resolution
@@ -142,11 +141,8 @@ def check(pool: NodePool, context: Context) -> Findings:
     if pool.partial:
         yield Skip(pool.name_node, "the NodePool is a part: which requirements go together is known after rendering")
         return
-    alive = resolution.catalog.all
-    for removed, _ in resolution.class_removed:
-        alive &= ~removed
     lines = [line for line in resolution.lines if line.requirement is not None]
-    dead = [line for line in lines if not line.kept & alive]
+    dead = [line for line in lines if not line.kept & resolution.alive]
     for line in dead:
         yield _alone(line, resolution)
     if not dead:
@@ -211,10 +207,7 @@ def _together(core: list[LineEffect], resolution: Resolution) -> Finding:
     if slip is not None:
         node, value = slip
         hint = f"`{value}` in place of `{node.value}` would leave some"
-        try:
-            edits = set_value(node, value)
-        except NotEditable:
-            edits = []
+        edits = if_editable(set_value, node, value)
     return Finding(
         at=_key(last),
         message=message,

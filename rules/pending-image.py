@@ -74,42 +74,17 @@ spec:
 ```
 """
 
-import re
-
-from nodelint.controller.verdict import short
 from nodelint.edits import NotEditable, add_key
-from nodelint.finding import Edit, Finding, Findings
+from nodelint.finding import Edit, Finding, Findings, short
 from nodelint.images.names import name_matches
 from nodelint.manifest import EC2NodeClass, SelectorTerm
 from nodelint.rule import Context, rule
 from nodelint.source import UNKNOWN, Node
 from nodelint.versions import fixed_for, has_defect
+from nodelint.vocabulary import says_ready
 
 DEFECT = "pending-images"
 SECOND_TAG = "image-verified"
-# A tag that a pipeline sets when it is done with the image, by what people call it.
-READY = {
-    "active",
-    "approved",
-    "available",
-    "certified",
-    "current",
-    "latest",
-    "live",
-    "passed",
-    "promoted",
-    "published",
-    "ready",
-    "released",
-    "signed",
-    "stable",
-    "state",
-    "status",
-    "tested",
-    "valid",
-    "validated",
-    "verified",
-}
 
 
 @rule(on=EC2NodeClass, severity="warning", fix="unsafe", releases="<1.2.2")
@@ -136,7 +111,7 @@ def _selector(term: SelectorTerm) -> tuple[Node, str] | None:
     tags = term.node.get("tags")
     if term.owner == "amazon" or term.owner is UNKNOWN or (tags is not None and tags.value is UNKNOWN):
         return None
-    if any(not isinstance(tag.key, str) or _says_ready(tag.key) for tag in term.tags):
+    if any(not isinstance(tag.key, str) or says_ready(tag.key) for tag in term.tags):
         return None
     if term.name:
         node = term.node.get("name")
@@ -148,11 +123,6 @@ def _selector(term: SelectorTerm) -> tuple[Node, str] | None:
         return None
     first = short(str(term.tags[0].key), 24)
     return node, f"the tag `{first}`" if len(term.tags) == 1 else f"the tags `{first}`, …"
-
-
-def _says_ready(key: str) -> bool:
-    """Whether a word of a tag's key is one for images that are done: `ImageStatus`, `image-verified`."""
-    return any(word.lower() in READY for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", key))
 
 
 def _second_tag(term: SelectorTerm) -> list[Edit]:

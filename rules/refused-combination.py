@@ -31,8 +31,8 @@ spec:
 """
 
 from nodelint.finding import Finding, Findings
-from nodelint.manifest import Object
-from nodelint.rule import Context, rule, served
+from nodelint.manifest import Object, served
+from nodelint.rule import Context, rule
 
 
 @rule(

@@ -82,12 +82,11 @@ spec:
 ```
 """
 
-from nodelint.edits import NotEditable, set_value
+from nodelint.edits import if_editable, set_value
 from nodelint.finding import Edit, Finding, Findings
-from nodelint.manifest import AWS_GROUP, CLASS_KIND, CORE_GROUP, Object, Retired
-from nodelint.rule import Context, rule, served
+from nodelint.manifest import CLASS_KIND, GROUPS, Object, Retired, served
+from nodelint.rule import Context, rule
 
-_HOMES = {"NodePool": f"{CORE_GROUP}/v1", CLASS_KIND: f"{AWS_GROUP}/v1"}
 _SUCCESSORS = {"Provisioner": "NodePool", "AWSNodeTemplate": CLASS_KIND}
 
 
@@ -98,12 +97,12 @@ def check(obj: Object, context: Context) -> Findings:
     at = obj.node.get("apiVersion") or obj.node
     if isinstance(obj, Retired):
         message = f"`{obj.kind}` is gone since Karpenter 0.33: `{_SUCCESSORS[obj.kind]}` took its place"
-    elif obj.version == "v1beta1" and f"{obj.group}/v1" == _HOMES[obj.kind]:
+    elif obj.version == "v1beta1" and obj.group == GROUPS[obj.kind]:
         message = f"`{obj.api_version}` is gone since Karpenter 1.1, and the target is {context.karpenter}"
     else:
         yield Finding(
             at=at,
-            message=f"`{obj.api_version}` has no kind {obj.kind}: it is of `{_HOMES[obj.kind]}`",
+            message=f"`{obj.api_version}` has no kind {obj.kind}: it is of `{GROUPS[obj.kind]}/v1`",
             edits=_moved(obj),
             hint=None if obj.version in ("v1", "v1beta1") else "write it as v1: no release knew this kind so",
         )
@@ -120,7 +119,4 @@ def _moved(obj: Object) -> list[Edit]:
     node = obj.node.get("apiVersion")
     if node is None or obj.version not in ("v1", "v1beta1"):
         return []
-    try:
-        return set_value(node, f"{_HOMES[obj.kind].partition('/')[0]}/{obj.version}")
-    except NotEditable:
-        return []
+    return if_editable(set_value, node, f"{GROUPS[obj.kind]}/{obj.version}")

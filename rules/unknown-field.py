@@ -63,10 +63,10 @@ spec:
 ```
 """
 
-from nodelint.edits import NotEditable, set_key
+from nodelint.edits import if_editable, set_key
 from nodelint.finding import Edit, Finding, Findings, Safety
-from nodelint.manifest import NodePool, Object
-from nodelint.rule import Context, rule, served
+from nodelint.manifest import NodePool, Object, served
+from nodelint.rule import Context, rule
 from nodelint.schema import Problem
 
 
@@ -99,7 +99,4 @@ def _renamed(problem: Problem) -> list[Edit]:
     parent = problem.node.parent
     if problem.suggestion is None or parent is None or parent.key(problem.suggestion) is not None:
         return []
-    try:
-        return set_key(problem.node, problem.suggestion)
-    except NotEditable:
-        return []
+    return if_editable(set_key, problem.node, problem.suggestion)

@@ -78,12 +78,11 @@ spec:
 ```
 """
 
-from nodelint.controller.verdict import short
-from nodelint.edits import NotEditable, set_key, set_value
-from nodelint.finding import Also, Edit, Finding, Findings
+from nodelint.edits import if_editable, set_value
+from nodelint.finding import Also, Finding, Findings, first_fitting, short
 from nodelint.manifest import NodePool
 from nodelint.rule import Context, rule
-from nodelint.vocabulary import Asked, asked, can_have, first_fitting, nearest_key
+from nodelint.vocabulary import Asked, asked, can_have, nearest_key
 
 
 @rule(on=NodePool, severity="error", fix="unsafe", gives_way_to=["removed-api"])
@@ -103,7 +102,7 @@ def check(pool: NodePool, context: Context) -> Findings:
             at=item.key_node,
             message=_message(item.written, near.key),
             severity="warning" if item.is_label and not refused else None,
-            edits=_edits(item, near.key) if near.sure and other is None else [],
+            edits=if_editable(set_value, item.key_node, near.key) if near.sure and other is None else [],
             safety="safe" if refused else "unsafe",
             also=[Also(other.key_node, f"a requirement on `{other.key}`")] if other is not None else (),
             hint="the API server refuses this key"
@@ -123,13 +122,6 @@ def _message(written: str, near: str) -> str:
         f"`{written}` is unknown, use `{near}`",
         f"`{short(written, 36)}` is unknown, use `{near}`",
     )
-
-
-def _edits(item: Asked, key: str) -> list[Edit]:
-    try:
-        return set_key(item.key_node, key) if item.is_label else set_value(item.key_node, key)
-    except NotEditable:
-        return []
 
 
 def _refused(pool: NodePool, item: Asked, context: Context) -> bool:

@@ -51,7 +51,7 @@ spec:
 ```
 """
 
-from nodelint.edits import NotEditable, set_value
+from nodelint.edits import if_editable, set_value
 from nodelint.finding import Also, Finding, Findings
 from nodelint.manifest import EC2NodeClass, NodePool, Retired
 from nodelint.rule import Context, rule
@@ -77,14 +77,10 @@ def check(pool: NodePool, context: Context) -> Findings:
         others = ", ".join(f"`{name}`" for name in sorted(names)[:3])
         yield Finding(at=node, message=f"there is no EC2NodeClass `{ref.name}`", hint=f"there is {others}")
         return
-    try:
-        edits = set_value(node, near[0])
-    except NotEditable:
-        edits = []
     meant = next(c for c in classes if c.name == near[0])
     yield Finding(
         at=node,
         message=f"there is no EC2NodeClass `{ref.name}`, did you mean `{near[0]}`?",
-        edits=edits,
+        edits=if_editable(set_value, node, near[0]),
         also=[Also(meant.name_node, f"`{near[0]}` stands here")],
     )

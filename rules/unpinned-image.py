@@ -64,8 +64,7 @@ spec:
 
 import re
 
-from nodelint.controller.verdict import short
-from nodelint.finding import Finding, Findings
+from nodelint.finding import Finding, Findings, short
 from nodelint.images import families, family_example, images_of
 from nodelint.manifest import EC2NodeClass
 from nodelint.rule import Context, rule

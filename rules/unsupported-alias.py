@@ -91,18 +91,22 @@ spec:
 
 import re
 
-from nodelint.controller.verdict import short
 from nodelint.edits import NotEditable
-from nodelint.finding import Edit, Finding, Findings, Safety
-from nodelint.images import ImageProblem, ImageSet, alias_version_valid, families, family_title, images_of
+from nodelint.finding import Edit, Finding, Findings, Safety, short
+from nodelint.images import (
+    ImageProblem,
+    ImageSet,
+    alias_version_valid,
+    families,
+    family_title,
+    images_of,
+    successor_of,
+)
 from nodelint.manifest import Alias, EC2NodeClass
 from nodelint.remedies import move_alias, set_alias
 from nodelint.rule import Context, rule
 from nodelint.source import Node
 from nodelint.versions import KubernetesVersion, Version
-
-# The end of Amazon Linux 2 is the one border that a running cluster meets; its successor takes its place.
-SUCCESSOR = {"al2": "al2023"}
 
 
 @rule(on=EC2NodeClass, severity="error", fix="safe")
@@ -140,8 +144,9 @@ def _mended(
 ) -> list[Edit]:
     """The edit to the alias that was meant, or that takes this one's place; none where that is a guess."""
     try:
-        if problem.kind == "kubernetes" and alias.family in SUCCESSOR:
-            return move_alias(node_class, images, SUCCESSOR[alias.family])
+        successor = successor_of(alias.family)
+        if problem.kind == "kubernetes" and successor is not None:
+            return move_alias(node_class, images, successor)
         if problem.kind == "version":
             return set_alias(images, alias.family, _version(alias))
         if problem.kind == "family":
@@ -193,8 +198,9 @@ def _hint(
         return f"there is {', '.join(f'`{family}`' for family in families(karpenter, kubernetes))}"
     if problem.kind == "release" and problem.since is not None:
         return f"upgrade to Karpenter {problem.since}"
-    if problem.kind == "kubernetes" and alias.family in SUCCESSOR:
-        return f"go to {family_title(SUCCESSOR[alias.family])}; its userData is another (nodeadm)"
     if problem.kind == "kubernetes":
+        successor = successor_of(alias.family)
+        if successor is not None:
+            return f"go to {family_title(successor)}; its userData is another (nodeadm)"
         return f"it needs Kubernetes {problem.kubernetes}"
     return None

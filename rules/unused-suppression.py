@@ -29,7 +29,7 @@ spec:
 ```
 """
 
-from nodelint.finding import Edit, Finding, Findings
+from nodelint.finding import Edit, Finding, Findings, did_you_mean
 from nodelint.rule import Context, rule
 from nodelint.suppress import Suppression
 
@@ -44,10 +44,7 @@ def check(suppression: Suppression, context: Context) -> Findings:
         return
     for name in suppression.rules:
         if name not in context.rule_names:
-            from difflib import get_close_matches
-
-            near = get_close_matches(name, context.rule_names, 1)
-            meant = f", did you mean `{near[0]}`?" if near else ""
+            meant = did_you_mean(name, context.rule_names)
             yield Finding(at=suppression.span, message=f"there is no rule `{name}`{meant}")
             return
     idle = [name for name in suppression.rules if name not in suppression.used]

@@ -131,14 +131,13 @@ spec:
 ```
 """
 
-from nodelint.catalog import Catalog
-from nodelint.controller.verdict import short
+from nodelint.catalog import CAPACITY_TYPE, Catalog
 from nodelint.edits import NotEditable, remove, set_value, set_values
-from nodelint.finding import Also, Edit, Finding, Findings
+from nodelint.finding import Also, Edit, Finding, Findings, short
 from nodelint.manifest import NodePool, RequirementLine
 from nodelint.requirement import Requirement, normalize
 from nodelint.resolve import LineEffect, Resolution
-from nodelint.resolve.offers import CAPACITY_TYPE, capacity_types
+from nodelint.resolve.offers import capacity_types
 from nodelint.rule import Context, rule
 from nodelint.vocabulary import EVERYTHING, is_pattern, known_values, name_of, natural, standing_for
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nodelint.catalog import ARCH, INSTANCE_TYPE, OFFERING_KEYS, OS, WINDOWS_BUILD, Catalog
+from nodelint.catalog import ARCH, INSTANCE_TYPE, OS, WINDOWS_BUILD, Catalog
 from nodelint.requirement import Requirement, Requirements, well_known
 from nodelint.versions import RELEASES, Version
 
@@ -56,10 +56,21 @@ class TestWhatIsInIt:
             assert labels[f"{AWS}/instance-generation"] == parts[3]
             assert labels[FLEX] == ("true" if "-flex" in family else "false")
 
-    def test_every_label_is_well_known_and_none_is_an_offering_key(self) -> None:
+    def test_every_label_is_well_known_and_the_others_are_no_property_of_a_type(self) -> None:
         assert CATALOG.keys <= well_known()
-        assert not CATALOG.keys & OFFERING_KEYS
-        assert well_known() - CATALOG.keys - OFFERING_KEYS == {"karpenter.sh/nodepool"}
+        assert well_known() - CATALOG.keys == {
+            "karpenter.k8s.aws/capacity-reservation-id",
+            "karpenter.k8s.aws/capacity-reservation-interruptible",
+            "karpenter.k8s.aws/capacity-reservation-type",
+            "karpenter.k8s.aws/instance-tenancy",
+            "karpenter.k8s.aws/placement-group-id",
+            "karpenter.k8s.aws/placement-group-partition",
+            "karpenter.sh/capacity-type",
+            "karpenter.sh/nodepool",
+            "topology.k8s.aws/zone-id",
+            "topology.kubernetes.io/region",
+            "topology.kubernetes.io/zone",
+        }
 
     def test_labels_that_every_type_has(self) -> None:
         for key in (ARCH, OS, INSTANCE_TYPE, FAMILY, HYPERVISOR, CPU, f"{AWS}/instance-memory"):

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from nodelint.discover import context, discover
+from nodelint.globs import Globs
 
 POOL = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\n"
 
@@ -48,8 +49,8 @@ def test_each_file_is_read_once(tree: Path) -> None:
 
 
 def test_exclude_is_a_glob_over_the_path(tree: Path) -> None:
-    assert [s.path for s in discover(["."], exclude=["a/*"]).sources] == ["pool.yaml"]
-    assert [s.path for s in discover(["."], exclude=["a"]).sources] == ["pool.yaml"]
+    assert [s.path for s in discover(["."], exclude=Globs(["a/*"])).sources] == ["pool.yaml"]
+    assert [s.path for s in discover(["."], exclude=Globs(["a"])).sources] == ["pool.yaml"]
 
 
 def test_standard_input(tree: Path) -> None:

@@ -316,12 +316,6 @@ class TestValues:
         assert one("NotIn a|b").length == MAX_INT - 2
         assert one("Exists").length == MAX_INT
 
-    def test_any(self) -> None:
-        assert one("In b|a").any == "a"
-        assert one("Gt 4").any == "5"
-        assert one("Exists").any == "0"
-        assert one("DoesNotExist").any == ""
-
     def test_text(self) -> None:
         assert str(one("Gt 3, NotIn 9|8, Lt 20 min 2")) == "k NotIn [8, 9] >=4 <=19 minValues 2"
 

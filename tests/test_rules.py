@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import pytest
 
 from nodelint.engine import DEFAULTS, Report, Selection, fix, lint
-from nodelint.manifest import objects
+from nodelint.manifest import objects, served
 from nodelint.report.page import alone, markdown, target_of
-from nodelint.rule import Context, Example, Rule, bundled, examples, load, served
+from nodelint.rule import Context, Example, Rule, bundled, examples, load
 from nodelint.source import Source
 
 from .conftest import ROOT

@@ -14,7 +14,7 @@ import jsonschema
 import pytest
 
 from nodelint.catalog import Catalog
-from nodelint.snapshot import FORMAT, Change, Snapshot, SnapshotError, Source
+from nodelint.snapshot import FORMAT, Change, Origin, Snapshot, SnapshotError
 from nodelint.versions import DATA, Version
 
 ROOT = Path(__file__).parent.parent
@@ -24,7 +24,7 @@ SCHEMA = json.loads((ROOT / "schemas" / "snapshot.schema.json").read_text(encodi
 SMALL = Snapshot(
     origin="made for a test",
     date="2026-01-02",
-    sources=(Source("everything", "a test", "2026-01-02"),),
+    sources=(Origin("everything", "a test", "2026-01-02"),),
     labels=("karpenter.k8s.aws/instance-cpu", "kubernetes.io/arch"),
     resources=("cpu",),
     regions=("us-east-1",),

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodelint import versions
 from nodelint.versions import (
     NEWEST,
     OLDEST,
@@ -16,14 +15,11 @@ from nodelint.versions import (
     KubernetesVersion,
     Version,
     behaves,
-    defects,
+    facts,
     fixed_for,
     has_defect,
     kubernetes_match,
-    newest_kubernetes,
-    oldest_for,
     releases_match,
-    supports,
     target,
 )
 
@@ -122,12 +118,12 @@ def test_a_border_splits_all_releases(border: Version, release: Version) -> None
 
 
 def test_every_spec_of_the_facts_can_be_read() -> None:
-    for name in versions._FACTS["behaviour"]:
-        assert isinstance(behaves(name, NEWEST), bool)
-    for each in defects():
-        assert has_defect(each.name, OLDEST)
-        assert not has_defect(each.name, NEWEST)
-        assert not any(has_defect(each.name, fix) for fix in each.fixed)
+    for name in facts("versions")["behaviour"]:
+        assert behaves(name, OLDEST) != behaves(name, NEWEST)
+    for name in facts("versions")["defects"]:
+        assert has_defect(name, OLDEST)
+        assert not has_defect(name, NEWEST)
+        assert not has_defect(name, fixed_for(name, OLDEST))
 
 
 @pytest.mark.parametrize(
@@ -142,14 +138,3 @@ def test_loose_matches_end_with_1_4() -> None:
     assert has_defect("loose-image-match", v("1.3.8"))
     assert not has_defect("loose-image-match", v("1.4.0"))
     assert fixed_for("loose-image-match", v("1.3.8")) == v("1.4.0")
-
-
-def test_kubernetes_table() -> None:
-    assert oldest_for(KubernetesVersion(1, 33)) == v("1.5.0")
-    assert oldest_for(KubernetesVersion(1, 31)) == v("1.0.5")
-    assert oldest_for(KubernetesVersion(1, 29)) == OLDEST
-    assert oldest_for(KubernetesVersion(1, 99)) is None
-    assert newest_kubernetes(v("1.8.8")) == KubernetesVersion(1, 34)
-    assert supports(v("1.0.5"), KubernetesVersion(1, 31))
-    assert not supports(v("1.0.4"), KubernetesVersion(1, 31))
-    assert not supports(NEWEST, KubernetesVersion(1, 99))

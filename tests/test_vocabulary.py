@@ -6,14 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nodelint.catalog import ARCH, INSTANCE_TYPE, OS, Catalog
+from nodelint.catalog import ARCH, FAMILY, FLEX, INSTANCE_TYPE, OS, SIZE, Catalog
 from nodelint.manifest import NodePool, objects
 from nodelint.source import Source
 from nodelint.versions import Version
 from nodelint.vocabulary import (
-    FAMILY,
-    FLEX,
-    SIZE,
     asked,
     can_have,
     distance,

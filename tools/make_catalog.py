@@ -16,7 +16,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from nodelint.snapshot import Change, Row, Snapshot, Source
+from nodelint.snapshot import Change, Origin, Row, Snapshot
 from nodelint.versions import Version
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -175,11 +175,11 @@ def make(checkout: Checkout, revision: str, docs: str, page: str) -> Snapshot:
         origin=f"Karpenter {revision}, its instance type page and tables",
         date=page_day,
         sources=(
-            Source("labels and resources", f"{page} at commit {commit}", page_day),
-            Source("network limits", f"{provider}, {LIMITS}", tag_day),
-            Source("network bandwidth before a release", f"{BANDWIDTH} at each release tag", tag_day),
+            Origin("labels and resources", f"{page} at commit {commit}", page_day),
+            Origin("network limits", f"{provider}, {LIMITS}", tag_day),
+            Origin("network bandwidth before a release", f"{BANDWIDTH} at each release tag", tag_day),
             *(
-                Source("on-demand prices", f"{provider}, {path}", day)
+                Origin("on-demand prices", f"{provider}, {path}", day)
                 for path, day in zip(PRICES, price_days, strict=True)
             ),
         ),

@@ -1,7 +1,7 @@
 """CEL as Kubernetes means it: the language's own runtime, and the functions that an API server adds.
 
 The runtime is `cel-expr-python`, CEL's C++ implementation. It is imported when the first expression
-or pattern is met. The functions that only rules of foreign CRDs call lie in `cel_functions`.
+or pattern is met. The functions that only rules of foreign CRDs call lie in `cel.functions`.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from nodelint.images import ami_family_of, families
 from nodelint.manifest import AWS_GROUP, CLASS_KIND, CORE_GROUP
 from nodelint.source.nodes import UNKNOWN, Node
 
@@ -34,14 +35,6 @@ class Migration:
         self.notes: list[str] = []
 
 
-_ALIASES = {
-    "AL2": "al2",
-    "AL2023": "al2023",
-    "Bottlerocket": "bottlerocket",
-    "Windows2019": "windows2019",
-    "Windows2022": "windows2022",
-}
-
 OLD_LABEL = "karpenter.sh/provisioner-name"
 _DO_NOT_DISRUPT = "karpenter.sh/do-not-disrupt"
 _ANNOTATIONS = ("karpenter.sh/do-not-consolidate", "karpenter.sh/do-not-evict")
@@ -59,8 +52,7 @@ def held(node: Node) -> Any:
     if node.kind == "sequence":
         return [held(item) for item in node.items]
     if node.value is UNKNOWN:
-        text = node.text
-        return Held(text[1:-1] if node.style in ("single", "double") else text)
+        return Held(node.written)
     return node.plain()
 
 
@@ -197,7 +189,7 @@ def alias_of(family: Any) -> str:
         raise Blocked("amiFamily is a placeholder: v1 needs amiSelectorTerms that name the image")
     if family == "Ubuntu":
         raise Blocked("Ubuntu has no alias in v1: name its image in amiSelectorTerms")
-    alias = _ALIASES.get(family) if isinstance(family, str) else None
+    alias = next((name for name in families() if ami_family_of(name) == family), None)
     if alias is None:
         raise Blocked(f"amiFamily {family or 'is missing'}: v1 needs amiSelectorTerms that name the image")
     return f"{alias}@latest"

@@ -1,7 +1,7 @@
 """Make a document's text say another value, and keep everything else of it.
 
 What only moves is moved as text, so that its comments, quotes and placeholders go along; what is left is
-done by the edits of edits.py, one by one. Each step is read anew; one that breaks the text is undone.
+done by `edits`, one by one. Each step is read anew; one that breaks the text is undone.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 
 from nodelint import edits
 from nodelint.convert.migrate import Blocked, Held, held, same
+from nodelint.edits.writing import column
 from nodelint.finding import Edit
 from nodelint.source import Source
 from nodelint.source.nodes import Entry, Node
@@ -81,7 +82,7 @@ class Draft:
             return False
         first, last = self._extent(entry)
         lines = self._lines()
-        block = Lines(lines[first:last], _column(entry.key), source[-1], self._step())
+        block = Lines(lines[first:last], column(entry.key), source[-1], self._step())
         return self._put(block, target, (first, last))
 
     def paste(self, block: Lines, target: Path) -> bool:
@@ -94,7 +95,7 @@ class Draft:
         if entry is None:
             return None
         first, last = self._extent(entry)
-        return Lines(self._lines()[first:last], _column(entry.key), path[-1], self._step())
+        return Lines(self._lines()[first:last], column(entry.key), path[-1], self._step())
 
     def lift(self, path: Path) -> bool:
         """Put what an entry holds in the place of the entry."""
@@ -104,10 +105,10 @@ class Draft:
         _, last = self._extent(entry)
         lines = self._lines()
         number = self._line_of(entry.key.start)
-        indent = _column(entry.key)
+        indent = column(entry.key)
         comment = lines[number].partition(" #")
         head = [" " * indent + "#" + comment[2]] if comment[1] else []
-        body = _shift(lines[number + 1 : last], indent - _column(entry.value.entries[0].key))
+        body = _shift(lines[number + 1 : last], indent - column(entry.value.entries[0].key))
         return self._take("".join([*lines[:number], *head, *body, *lines[last:]]))
 
     def nest(self, path: Path, key: str, item: str) -> bool:
@@ -118,7 +119,7 @@ class Draft:
         _, last = self._extent(entry)
         lines = self._lines()
         number = self._line_of(entry.key.start)
-        indent = _column(entry.value.entries[0].key)
+        indent = column(entry.value.entries[0].key)
         named = self._renamed(lines[number], entry.key.text, key)
         body = [" " * indent + f"- {item}:{self._newline}", *_shift(lines[number + 1 : last], 4)]
         return self._take("".join([*lines[:number], named, *body, *lines[last:]]))
@@ -143,7 +144,7 @@ class Draft:
         if depth < len(target) - 1 and home.get(target[depth]) is not None:
             return False
         lines = self._lines()
-        indent = _column(home.entries[0].key)
+        indent = column(home.entries[0].key)
         step = self._step()
         wrappers = target[depth:-1]
         made = [" " * (indent + n * step) + name + ":" + self._newline for n, name in enumerate(wrappers)]
@@ -178,7 +179,7 @@ class Draft:
     def _entry(self, path: Path) -> Entry | None:
         parent = self.node.at(*path[:-1])
         entry = parent.entry(path[-1]) if parent is not None and _block(parent) else None
-        if entry is None or entry.merged or entry.key.text.strip("\"'") != entry.name:
+        if entry is None or entry.merged or entry.key.written != entry.name:
             return None
         if entry.value.alias or entry.value.shared:
             return None
@@ -190,10 +191,10 @@ class Draft:
         lines = self._lines()
         first = self._line_of(entry.key.start)
         last = self._line_of(max(entry.value.end, entry.key.end)) + 1
-        column = _column(entry.key)
-        while first and lines[first - 1].lstrip().startswith("#") and _indent(lines[first - 1]) == column:
+        place = column(entry.key)
+        while first and lines[first - 1].lstrip().startswith("#") and _indent(lines[first - 1]) == place:
             first -= 1
-        while last < len(lines) and lines[last].lstrip().startswith("#") and _indent(lines[last]) > column:
+        while last < len(lines) and lines[last].lstrip().startswith("#") and _indent(lines[last]) > place:
             last += 1
         return first, last
 
@@ -214,7 +215,7 @@ class Draft:
         spec = self.node.entry("spec")
         if spec is None or not _block(spec.value):
             return 2
-        return max(1, _column(spec.value.entries[0].key) - _column(spec.key))
+        return max(1, column(spec.value.entries[0].key) - column(spec.key))
 
     def _read(self, text: str) -> Node | None:
         source = Source.from_text(self._path, text)
@@ -243,17 +244,7 @@ def edits_between(source: Source, start: int, old: str, new: str) -> list[Edit]:
     for tag, a, b, c, d in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         if tag == "equal":
             continue
-        was, now = "".join(before[a:b]), "".join(after[c:d])
-        head = _common(was, now)
-        tail = _common(was[head:][::-1], now[head:][::-1])
-        found.append(
-            Edit(
-                source,
-                offsets[a] + head,
-                offsets[b] - tail,
-                now[head : len(now) - tail if tail else len(now)],
-            )
-        )
+        found.append(edits.difference(source, offsets[a], "".join(before[a:b]), "".join(after[c:d])))
     return found
 
 
@@ -322,11 +313,6 @@ def _block(node: Node | None) -> bool:
     return node is not None and node.kind == "mapping" and node.style == "block" and bool(node.entries)
 
 
-def _column(node: Node) -> int:
-    start = node.source.text.rfind("\n", 0, node.start) + 1
-    return node.start - start - node.source.text[start : node.start].count("\ufeff")
-
-
 def _indent(line: str) -> int:
     return len(line) - len(line.lstrip(" "))
 
@@ -336,13 +322,3 @@ def _shift(lines: list[str], by: int) -> list[str]:
     if by >= 0:
         return [" " * by + line if line.strip() else line for line in lines]
     return [line[min(-by, _indent(line)) :] if line.strip() else line for line in lines]
-
-
-def _common(a: str, b: str) -> int:
-    """How many characters two texts begin with in common."""
-    length = 0
-    for one, other in zip(a, b, strict=False):
-        if one != other:
-            break
-        length += 1
-    return length

@@ -8,7 +8,8 @@ raises `NotEditable` where the place is written elsewhere (behind an alias), cha
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import ParamSpec
 
 from nodelint.edits.members import (
     NotEditable as NotEditable,
@@ -24,7 +25,6 @@ from nodelint.edits.members import (
     guard,
     in_block,
     insert_member,
-    is_broken,
     is_json,
     key_column,
     last_line_end,
@@ -43,6 +43,7 @@ from nodelint.edits.writing import (
     Writer,
     column,
     dash_gap,
+    is_broken,
     leading,
     line_end,
     line_start,
@@ -51,6 +52,8 @@ from nodelint.edits.writing import (
 from nodelint.finding import Edit
 from nodelint.source import Document, Source
 from nodelint.source.nodes import Node
+
+_P = ParamSpec("_P")
 
 _TEXT_TAGS = (None, "!", "tag:yaml.org,2002:str")
 
@@ -65,6 +68,26 @@ def apply(text: str, edits: Iterable[Edit]) -> str:
         out += [text[at : edit.start], edit.text]
         at = edit.end
     return "".join([*out, text[at:]])
+
+
+def if_editable(edit: Callable[_P, list[Edit]], *args: _P.args, **kwargs: _P.kwargs) -> list[Edit]:
+    """The edits that a call gives; none where it raises `NotEditable`, for a finding can do without a fix."""
+    try:
+        return edit(*args, **kwargs)
+    except NotEditable:
+        return []
+
+
+def difference(source: Source, start: int, old: str, new: str) -> Edit:
+    """The one edit that makes the text `old`, which stands at `start`, into another."""
+    head = _common(old, new)
+    tail = _common(old[head:][::-1], new[head:][::-1])
+    return Edit(source, start + head, start + len(old) - tail, new[head : len(new) - tail])
+
+
+def _common(a: str, b: str) -> int:
+    """How many characters two texts begin with in common."""
+    return next((n for n, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
 
 
 def set_value(node: Node, value: str | int | float | bool) -> list[Edit]:
@@ -289,7 +312,7 @@ def set_values(sequence: Node, texts: Sequence[str]) -> list[Edit]:
             text, node = _redo(node, steps, insert_items(node, a + shared, texts[c + shared : d]))
         for index in reversed(range(a + shared, b)):
             text, node = _redo(node, steps, remove(node.items[index]))
-    return _difference(source, text)
+    return [] if text == source.text else [difference(source, 0, source.text, text)]
 
 
 def add_document(document: Document, text: str) -> list[Edit]:
@@ -368,18 +391,3 @@ def _redo(node: Node, steps: Sequence[int], edits: list[Edit]) -> tuple[str, Nod
     if root is None:
         raise NotEditable("the edited text could not be read again")
     return text, root
-
-
-def _difference(source: Source, text: str) -> list[Edit]:
-    """One edit that makes a source's text into another."""
-    old = source.text
-    start = 0
-    shortest = min(len(old), len(text))
-    while start < shortest and old[start] == text[start]:
-        start += 1
-    end = 0
-    while end < shortest - start and old[len(old) - 1 - end] == text[len(text) - 1 - end]:
-        end += 1
-    if start == len(old) == len(text):
-        return []
-    return [Edit(source, start, len(old) - end, text[start : len(text) - end])]

@@ -6,12 +6,11 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
-from nodelint.edits.writing import Manner, Plain, Writer, children, column, leading, line_end, line_start
+from nodelint.edits.writing import Manner, Plain, Writer, children, column, is_broken, leading, line_end, line_start
 from nodelint.finding import Edit
 from nodelint.source import Document, Source
 from nodelint.source.nodes import Entry, Node
-
-_CODE = ("{{", "{%", "%{", "<%")
+from nodelint.source.placeholders import CODE
 
 
 class NotEditable(Exception):
@@ -26,6 +25,7 @@ class NotEditable(Exception):
 
 
 def edit_of(node: Node, start: int, end: int, text: str) -> Edit:
+    """An edit of the source that a node stands in."""
     return Edit(node.source, start, end, text)
 
 
@@ -46,10 +46,12 @@ def document_of(node: Node) -> Document:
 
 
 def members_of(node: Node) -> list[tuple[Node, Node]]:
+    """First and last node of each member, in the order of the text."""
     return sorted(children(node), key=lambda pair: pair[0].raw)
 
 
 def entry_of(node: Node) -> Entry | None:
+    """The entry of a mapping that a node is key or value of."""
     if node.parent is None:
         return None
     for entry in (*node.parent.entries, *node.parent.merges):
@@ -71,6 +73,7 @@ def behind_colon(entry: Entry) -> int | None:
 
 
 def after_key(line: str, writer: Writer, entry: Entry) -> str:
+    """What stands behind the key in a line that was written as an entry."""
     return line.removeprefix(writer.key(entry.name or "", False) + ": ")
 
 
@@ -94,13 +97,6 @@ def in_block(node: Node) -> bool:
     return node.parent is None or node.parent.style == "block"
 
 
-def is_broken(node: Node) -> bool:
-    first = next(children(node), None)
-    if first is None:
-        return False
-    return "\n" in node.source.text[node.start : first[0].raw]
-
-
 def later_indent(indent: int, later: bool) -> str:
     return " " * indent if later else ""
 
@@ -117,11 +113,13 @@ def behind_mark(node: Node, written: str) -> str:
 
 
 def as_text(item: Node) -> str:
+    """A text to compare an item by: what is no text itself is like none."""
     value = item.value
     return value if item.kind == "scalar" and isinstance(value, str) else "\0" + item.text
 
 
 def text_model(models: Sequence[Node], items: Sequence[Plain]) -> Node | None:
+    """The last text among items, as the model for texts that join them."""
     if not all(isinstance(item, str) for item in items):
         return None
     for model in reversed(models):
@@ -173,7 +171,7 @@ def guard(node: Node, structure: bool = False, whole: bool = False) -> None:
 
 
 def _is_code_line(line: str) -> bool:
-    return line.lstrip().startswith(_CODE)
+    return line.lstrip().startswith(CODE)
 
 
 # -- members that come
@@ -186,6 +184,7 @@ def insert_member(
     flow: Callable[[str | None], list[str]],
     writer: Writer,
 ) -> list[Edit]:
+    """Members before the one of that index; `block` and `flow` write them for an indent (None: on one line)."""
     if node.alias:
         raise NotEditable("it is written elsewhere, behind an alias")
     members = members_of(node)
@@ -260,6 +259,7 @@ def _separator(node: Node, members: list[tuple[Node, Node]], writer: Writer) -> 
 
 
 def remove_from_flow(parent: Node, members: list[tuple[Node, Node]], index: int) -> list[Edit]:
+    """One of several members of a flow collection goes, with one comma, and with its line where it has one."""
     text = parent.source.text
     first, last = members[index]
     start, end = first.raw, last.end
@@ -282,6 +282,7 @@ def remove_from_flow(parent: Node, members: list[tuple[Node, Node]], index: int)
 
 
 def remove_from_block(parent: Node, members: list[tuple[Node, Node]], index: int) -> list[Edit]:
+    """One of several members of a block collection goes, with its lines and the comments right above."""
     text = parent.source.text
     first, last = members[index]
     indent = column(parent)

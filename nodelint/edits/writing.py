@@ -127,15 +127,6 @@ class Manner:
         above = [node for node in found if node.start < before]
         return above[-1] if above else found[0]
 
-    def item_style(self, sequence: Node | None) -> Style:
-        """The quotes of a list's texts: those of its last text, else what the document does."""
-        if self.json:
-            return "double"
-        for item in reversed(sequence.items if sequence is not None else []):
-            if item.kind == "scalar" and isinstance(item.value, str) and item.style in ("plain", "single", "double"):
-                return item.style
-        return self.strings
-
 
 class Writer:
     """Writes values for one place of a document."""
@@ -165,7 +156,7 @@ class Writer:
         """A value in flow style over several lines, as in indented JSON; `indent` is its first line's."""
         if isinstance(value, str) or not isinstance(value, Mapping | Sequence) or not value:
             return self.flow(value, model)
-        if model is not None and model.style == "flow" and not _is_broken(model) and (model.items or model.entries):
+        if model is not None and model.style == "flow" and not is_broken(model) and (model.items or model.entries):
             return self.flow(value, model)
         newline, inner = self.manner.source.newline, indent + self.unit()
         if isinstance(value, Mapping):
@@ -183,7 +174,7 @@ class Writer:
         """One step of indent of a broken flow collection."""
         root = self.manner.root
         for node in root.walk():
-            if node.style == "flow" and _is_broken(node):
+            if node.style == "flow" and is_broken(node):
                 first = node.items[0] if node.items else node.entries[0].key
                 inner, outer = leading(first), leading(node)
                 if len(inner) > len(outer):
@@ -327,14 +318,14 @@ def children(node: Node) -> Iterator[tuple[Node, Node]]:
             yield entry.key, entry.value
 
 
-def _is_broken(node: Node) -> bool:
+def is_broken(node: Node) -> bool:
     """Whether a flow collection's first member begins a line."""
     first = next(children(node), None)
-    return first is not None and "\n" in node.source.text[node.start : first[0].start]
+    return first is not None and "\n" in node.source.text[node.start : first[0].raw]
 
 
 def _padding(model: Node | None) -> str:
-    if model is not None and model.style == "flow" and not model.alias and not _is_broken(model):
+    if model is not None and model.style == "flow" and not model.alias and not is_broken(model):
         text = model.source.text
         if text[model.start + 1 : model.start + 2] == " " and (model.items or model.entries):
             return " "

@@ -1,35 +1,32 @@
 """AMI families, aliases and selector terms -> the images that Karpenter would find, said offline.
 
 The facts lie in `data/images.json`: which images each alias family has in which release, and for whom
-each is. An image that is named by a published scheme tells its architecture (`image_names`); an id, a
+each is. An image that is named by a published scheme tells its architecture (`images.names`); an id, a
 tag or a name of one's own does not, and stays unknown.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable
 from functools import cache
 from typing import Any, Literal, NamedTuple
 
+from nodelint.catalog import ARCH, OS, WINDOWS_BUILD
+from nodelint.finding import short
 from nodelint.images.names import name_matches, parameter_matches
 from nodelint.manifest import Alias, EC2NodeClass, SelectorTerm, Text, parse_alias
 from nodelint.requirement import Requirement, Requirements
 from nodelint.source import UNKNOWN, Node
 from nodelint.versions import (
-    DATA,
     RELEASES,
     KubernetesVersion,
     Version,
     behaves,
+    facts,
     kubernetes_match,
     releases_match,
 )
-
-ARCH = "kubernetes.io/arch"
-OS = "kubernetes.io/os"
-WINDOWS_BUILD = "node.kubernetes.io/windows-build"
 
 ProblemKind = Literal["family", "version", "kubernetes", "release", "missing"]
 
@@ -117,30 +114,28 @@ class ImageSet(NamedTuple):
     @property
     def build(self) -> str | None:
         """The Windows build that the controller gives to every instance type of the class."""
-        for family in _facts()["families"].values():
+        for family in _families().values():
             if family["amiFamily"] == self.ami_family:
                 build: str | None = family.get("build")
                 return build
         return None
 
 
-@cache
-def _facts() -> dict[str, Any]:
-    with open(f"{DATA}/images.json", "rb") as file:
-        facts: dict[str, Any] = json.loads(file.read())
-    return facts
+def _families() -> dict[str, Any]:
+    found: dict[str, Any] = facts("images")["families"]
+    return found
 
 
 def provenance() -> tuple[str, str]:
     """Where the image facts are from, and the date of what was read."""
-    return _facts()["origin"], _facts()["date"]
+    return facts("images")["origin"], facts("images")["date"]
 
 
 def families(version: Version | None = None, kubernetes: KubernetesVersion | None = None) -> tuple[str, ...]:
     """The alias families, of one release and with images for one Kubernetes version where these are given."""
     return tuple(
         name
-        for name, family in _facts()["families"].items()
+        for name, family in _families().items()
         if (version is None or releases_match(family["releases"], version))
         and (kubernetes is None or not family["kubernetes"] or kubernetes_match(family["kubernetes"], kubernetes))
     )
@@ -148,32 +143,38 @@ def families(version: Version | None = None, kubernetes: KubernetesVersion | Non
 
 def family_title(family: str) -> str:
     """`Amazon Linux 2023` for `al2023`."""
-    title: str = _facts()["families"][family]["title"]
+    title: str = _families()[family]["title"]
     return title
 
 
 def ami_family_of(family: str) -> str:
     """The amiFamily that goes with an alias family: `AL2023` for `al2023`."""
-    field: str = _facts()["families"][family]["amiFamily"]
+    field: str = _families()[family]["amiFamily"]
     return field
+
+
+def successor_of(family: str) -> str | None:
+    """The alias family that takes the place of one that ends: `al2023` for `al2`."""
+    successor: str | None = _families().get(family, {}).get("successor")
+    return successor
 
 
 def family_example(family: str) -> str:
     """An alias of the family in a form that its releases take, such as `al2023@v20250403`."""
-    example: str = _facts()["families"][family]["example"]
+    example: str = _families()[family]["example"]
     return example
 
 
 def alias_version_valid(alias: Alias) -> bool:
     """Whether the version of an alias has a form under which images of the family are published."""
-    return re.fullmatch(_facts()["families"][alias.family]["versions"], alias.version) is not None
+    return re.fullmatch(_families()[alias.family]["versions"], alias.version) is not None
 
 
 def alias_images(family: str, version: Version, alias_version: str = "latest") -> list[tuple[str, tuple[str, ...]]]:
     """Architecture and variants of each image of an alias in a release. KeyError for no alias family."""
     return [
         (image["arch"], tuple(image["variants"]))
-        for image in _facts()["families"][family]["images"]
+        for image in _families()[family]["images"]
         if releases_match(image.get("releases", ""), version)
         and not (re.fullmatch(r"v\d{8}", alias_version) and alias_version < image.get("published", ""))
     ]
@@ -181,7 +182,7 @@ def alias_images(family: str, version: Version, alias_version: str = "latest") -
 
 def first_published(family: str, arch: str, variant: str) -> str | None:
     """The alias version from which an image for an architecture and variant is published; None for all versions."""
-    for image in _facts()["families"][family]["images"]:
+    for image in _families()[family]["images"]:
         if image["arch"] == arch and variant in image["variants"] and "published" in image:
             version: str = image["published"]
             return version
@@ -209,7 +210,7 @@ def image_since(family: str, arch: str, variant: str, version: Version) -> Versi
 
 def excluded_prefix(ami_family: str | None, version: Version) -> str | None:
     """How the names of instance types begin that a family does not boot, where the release knows of it."""
-    for family in _facts()["families"].values():
+    for family in _families().values():
         excludes = family.get("excludes")
         if family["amiFamily"] == ami_family and excludes and releases_match(excludes["releases"], version):
             prefix: str = excludes["prefix"]
@@ -223,7 +224,7 @@ def variant_requirements(variant: str, version: Version) -> tuple[Requirement, .
 
     Windows images ask for their operating system and build instead, and have nothing here.
     """
-    for row in _facts()["variants"]:
+    for row in facts("images")["variants"]:
         if releases_match(row["releases"], version):
             return tuple(Requirement.of(key, operator) for key, operator in row.get(variant, ()))
     raise KeyError(variant)
@@ -265,8 +266,8 @@ def _without_terms(
         return _unknown(at, "the image terms are not in this part of the class", family)
     if node_class.version == "v1beta1" and isinstance(family, str):
         # The conversion to v1 turns a family without terms into its alias at latest.
-        for name, facts in _facts()["families"].items():
-            if facts["amiFamily"] == family:
+        for name, row in _families().items():
+            if row["amiFamily"] == family:
                 return _alias_set(Alias(name, "latest"), f"{name}@latest", at, version, kubernetes, family)
         if family == "Ubuntu":
             # The conversion marks the class as incompatible, and provisioning passes it over.
@@ -289,8 +290,7 @@ def _of_alias(
     written = re.match(r"[\"']?([a-zA-Z0-9]+)@", node.text)
     if written is None:
         return _unknown(node, "the alias is a placeholder", family)
-    shown = node.text.strip("\"'")
-    return _alias_set(Alias(written[1], "latest"), shown, node, version, kubernetes, family, pinned=False)
+    return _alias_set(Alias(written[1], "latest"), node.written, node, version, kubernetes, family, pinned=False)
 
 
 def _alias_set(
@@ -303,11 +303,11 @@ def _alias_set(
     *,
     pinned: bool = True,
 ) -> ImageSet:
-    facts = _facts()["families"].get(alias.family)
+    row = _families().get(alias.family)
     problems = tuple(alias_problems(alias, node, version, kubernetes))
-    if facts is None or alias.version.count("@"):
+    if row is None or alias.version.count("@"):
         return ImageSet((), problems=problems, ami_family=_text(family), alias=alias, alias_node=node)
-    ami_family = None if family is UNKNOWN else (_text(family) or facts["amiFamily"])
+    ami_family = None if family is UNKNOWN else (_text(family) or row["amiFamily"])
     notes: tuple[tuple[Node, str], ...] = ()
     if not pinned:
         notes = ((node, "the alias version is a placeholder; taken for a current one"),)
@@ -320,7 +320,7 @@ def _alias_set(
                 at=node,
                 arch=arch,
                 variants=variants,
-                choices=tuple(_choice(arch, variant, facts.get("build"), version) for variant in variants),
+                choices=tuple(_choice(arch, variant, row.get("build"), version) for variant in variants),
                 family=alias.family,
                 alias=shown,
             )
@@ -341,20 +341,20 @@ def alias_problems(
     alias: Alias, node: Node, version: Version, kubernetes: KubernetesVersion | None = None
 ) -> Iterable[ImageProblem]:
     """Why an alias finds no image: family, release, version form or Kubernetes; one reason at most."""
-    shown = _short(f"{alias.family}@{alias.version}")
-    facts = _facts()["families"].get(alias.family)
-    if facts is None:
-        yield ImageProblem("family", node, f"`{_short(alias.family)}` is no alias family")
+    shown = short(f"{alias.family}@{alias.version}", 48)
+    row = _families().get(alias.family)
+    if row is None:
+        yield ImageProblem("family", node, f"`{short(alias.family, 48)}` is no alias family")
         return
-    if not releases_match(facts["releases"], version):
-        since = Version.parse(facts["releases"].removeprefix(">="))
+    if not releases_match(row["releases"], version):
+        since = Version.parse(row["releases"].removeprefix(">="))
         message = f"the alias `{alias.family}` came with Karpenter {since}"
         yield ImageProblem("release", node, message, since=since)
         return
     if not alias_version_valid(alias):
         yield ImageProblem("version", node, f"`{shown}` names no version under which images are published")
         return
-    spec: str = facts["kubernetes"]
+    spec: str = row["kubernetes"]
     if not spec or (kubernetes is not None and kubernetes_match(spec, kubernetes)):
         return
     border = KubernetesVersion.parse(spec.lstrip("<>="))
@@ -380,7 +380,7 @@ def _of_terms(field: Node, terms: tuple[SelectorTerm, ...], version: Version, am
             message = "`ssmParameter` came with Karpenter 1.4.0"
             problems.append(ImageProblem("release", node, message, since=Version(1, 4, 0)))
             continue
-        found, reason = _of_term(term, version)
+        found, reason = _of_term(term)
         images += found
         if reason is not None:
             unknown.append((found[0].at if found else term.node, reason))
@@ -394,7 +394,7 @@ def _of_terms(field: Node, terms: tuple[SelectorTerm, ...], version: Version, am
     return ImageSet(tuple(images), tuple(unknown), tuple(problems), tuple(notes), ami_family)
 
 
-def _of_term(term: SelectorTerm, version: Version) -> tuple[list[Image], str | None]:
+def _of_term(term: SelectorTerm) -> tuple[list[Image], str | None]:
     """The images of one term without alias, and why they are unknown if they are."""
     for key, value in (("id", term.id), ("ssmParameter", term.ssm_parameter), ("name", term.name)):
         node = term.node.get(key)
@@ -403,7 +403,7 @@ def _of_term(term: SelectorTerm, version: Version) -> tuple[list[Image], str | N
         if not isinstance(value, str):
             return [Image(node, None)], f"the image's {key} is a placeholder"
         if key == "id":
-            return [Image(node, None, id=value)], f"`{_short(value)}` does not tell its architecture"
+            return [Image(node, None, id=value)], f"`{short(value, 48)}` does not tell its architecture"
         name, parameter = (value, None) if key == "name" else (None, value)
         found = name_matches(value) if key == "name" else parameter_matches(value)
         if found:
@@ -420,13 +420,9 @@ def _of_term(term: SelectorTerm, version: Version) -> tuple[list[Image], str | N
                 for arch, variants, family in found
             ], None
         if key == "name":
-            reason = f"the image name `{_short(value)}` does not tell its architecture"
+            reason = f"the image name `{short(value, 48)}` does not tell its architecture"
         else:
-            reason = f"the parameter `{_short(value)}` does not tell its image's architecture"
+            reason = f"the parameter `{short(value, 48)}` does not tell its image's architecture"
         return [Image(node, None, name=name, parameter=parameter)], reason
     node = term.node.get("tags") or term.node
     return [Image(node, None)], "which images have these tags is known to AWS only"
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 48 else f"{text[:47]}…"

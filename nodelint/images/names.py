@@ -6,24 +6,14 @@ Such a name tells an image's architecture and variant, even where it is a patter
 
 from __future__ import annotations
 
-import json
 import re
-from functools import cache
-from typing import Any
 
-from nodelint.versions import DATA
+from nodelint.versions import facts
 
 VARIANTS = ("standard", "nvidia", "neuron", "windows")
 """For whom images are published, in the order in which they are listed."""
 
 Match = tuple[str, tuple[str, ...], str | None]
-
-
-@cache
-def _schemes() -> dict[str, Any]:
-    with open(f"{DATA}/image_names.json", "rb") as file:
-        schemes: dict[str, Any] = json.loads(file.read())
-    return schemes
 
 
 def name_matches(pattern: str) -> list[Match]:
@@ -34,7 +24,7 @@ def name_matches(pattern: str) -> list[Match]:
     may fit it.
     """
     literal = re.split(r"[*?]", pattern, maxsplit=1)[0]
-    if not literal.startswith(tuple(_schemes()["prefixes"])):
+    if not literal.startswith(tuple(facts("image_names")["prefixes"])):
         return []
     return _matches("names", pattern)
 
@@ -50,7 +40,7 @@ def parameter_matches(parameter: str) -> list[Match]:
 
 def _matches(kind: str, pattern: str) -> list[Match]:
     by_arch: dict[str, tuple[list[str], set[str]]] = {}
-    for row in _schemes()[kind]:
+    for row in facts("image_names")[kind]:
         if any(globs_meet(pattern, published) for published in row["patterns"]):
             variants, family = by_arch.setdefault(row["arch"], ([], set()))
             variants += [variant for variant in row["variants"] if variant not in variants]

@@ -6,12 +6,13 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from nodelint.catalog import Catalog
+from nodelint.catalog import FAMILY, Catalog
+from nodelint.finding import short
 from nodelint.images import Image
 from nodelint.images import provenance as image_provenance
-from nodelint.resolve.resolution import FAMILY, LineEffect, Resolution
+from nodelint.resolve.resolution import LineEffect, Resolution
 from nodelint.source import Node
-from nodelint.versions import NEWEST
+from nodelint.versions import NEWEST, fixed_for
 
 VERSION = 1
 """The version of the JSON that `explain_json` gives."""
@@ -113,7 +114,7 @@ def _heading(resolution: Resolution, width: int) -> Iterator[str]:
         name = node_class.name if isinstance(node_class.name, str) else "(name not known)"
         labels = dict.fromkeys(image.label for image in resolution.images.images)
         alias = resolution.images.alias
-        shown = [_cut(label, 40) for label in labels] or (
+        shown = [short(label, 40) for label in labels] or (
             [f"{alias.family}@{alias.version}"] if alias is not None else []
         )
         title = f"EC2NodeClass {name}"
@@ -189,8 +190,8 @@ def _verdict(resolution: Resolution, width: int) -> Iterator[str]:
     if not launchable:
         yield f"=> none can be launched: {candidates:,} meet the requirements, but have no image"
         return
-    short = [least for least in resolution.min_values if not least.met]
-    if short:
+    unmet = [least for least in resolution.min_values if not least.met]
+    if unmet:
         yield f"=> none is launched: {launchable:,} of {total} would do, but minValues asks for more variety"
     elif launchable == candidates:
         yield f"=> {most}{launchable:,} of {total} can be launched"
@@ -215,11 +216,7 @@ def _why_none(resolution: Resolution, width: int) -> Iterator[str]:
 
 
 def _short(line: LineEffect) -> str:
-    return f"`{_cut(_words(line, True), 70)}`"
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+    return f"`{short(_words(line, True), 70)}`"
 
 
 def _rare(resolution: Resolution) -> int:
@@ -262,7 +259,7 @@ def _types(bits: int) -> str:
 
 def _image(image: Image, several: bool) -> str:
     what = f"{image.arch} {'/'.join(image.variants)}" if image.known else "?"
-    return f"{what}  {_cut(image.label, 28)}" if several else what
+    return f"{what}  {short(image.label, 28)}" if several else what
 
 
 _SIZES = ("nano", "micro", "small", "medium", "large", "xlarge")
@@ -389,7 +386,8 @@ def _notes(resolution: Resolution, width: int) -> Iterator[str]:
         others = " or ".join(_image(resolution.images.images[index], False) for index in resolution.loose)
         words = (
             f"Karpenter {resolution.version} can take a node of this pool for one with another image"
-            f" ({others}) and then never learns its real memory; fixed in 1.4.0"
+            f" ({others}) and then never learns its real memory;"
+            f" fixed in {fixed_for('loose-image-match', resolution.version)}"
         )
         yield from _wrap(words, width, "  ")
     if resolution.version > NEWEST:

@@ -13,12 +13,12 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import TypeVar
 
-from nodelint.catalog import Catalog
-from nodelint.images import ARCH, OS, WINDOWS_BUILD, Image, ImageSet, aliases_with, image_since, images_of
+from nodelint.catalog import ACCELERATOR_COUNT, ARCH, GPU_COUNT, OS, WINDOWS_BUILD, Catalog, union
+from nodelint.images import Image, ImageSet, aliases_with, image_since, images_of
 from nodelint.manifest import EC2NodeClass, Label, NodePool, RequirementLine
 from nodelint.requirement import Requirement, Requirements, normalize
 from nodelint.resolve.offers import RESERVED, Unknown, class_rules, note, reserved_only, select
-from nodelint.resolve.resolution import ACCELERATOR_COUNT, GPU_COUNT, LineEffect, MinValues, Resolution, Unlaunchable
+from nodelint.resolve.resolution import LineEffect, MinValues, Resolution, Unlaunchable
 from nodelint.source import UNKNOWN
 from nodelint.versions import KubernetesVersion, Version
 
@@ -68,7 +68,7 @@ def resolve(
         if line.requirement is None and isinstance(line.at, RequirementLine) and line.at.known
     ]
     image_bits = _match(images, view, candidates)
-    left = candidates & ~_union(image_bits)
+    left = candidates & ~union(image_bits)
     return Resolution(
         pool=pool,
         node_class=node_class,
@@ -180,7 +180,7 @@ def _funnel(
                 after=steps[index + 1],
                 without=without.get(index, final),
                 final=final,
-                note=note(requirement, view, node_class, images, version),
+                note=note(requirement, view, node_class, version),
             )
         )
     return folded, tuple(lines)
@@ -247,7 +247,7 @@ def _written(at: RequirementLine | Label) -> tuple[str, str, tuple[str, ...], in
         return key, "In", (at.value if isinstance(at.value, str) else "?",), None
     key = at.key if isinstance(at.key, str) else "?"
     operator = at.operator if isinstance(at.operator, str) else "?"
-    values = tuple(value.text if isinstance(value.text, str) else value.node.text.strip("\"'") for value in at.values)
+    values = tuple(value.text if isinstance(value.text, str) else value.node.written for value in at.values)
     return key, operator, values, at.min_values
 
 
@@ -306,10 +306,3 @@ def _gaps(
                 aliases = aliases_with(arch, variant, version, kubernetes)
                 reason = f"{what} has no image for {arch} {words}"
                 yield Unlaunchable(bits & kind, "variant", reason, arch, variant, since, aliases)
-
-
-def _union(parts: Iterable[int]) -> int:
-    bits = 0
-    for part in parts:
-        bits |= part
-    return bits

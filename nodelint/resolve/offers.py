@@ -10,17 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nodelint.catalog import Catalog
-from nodelint.images import OS, WINDOWS_BUILD, ImageSet, excluded_prefix
+from nodelint.catalog import CAPACITY_TYPE, HYPERVISOR, OS, WINDOWS_BUILD, Catalog
+from nodelint.images import ImageSet, excluded_prefix
 from nodelint.manifest import EC2NodeClass
-from nodelint.requirement import Requirement, Requirements, normalize, well_known_since
+from nodelint.requirement import Requirement, Requirements, normalize, well_known, well_known_since
 from nodelint.source import UNKNOWN, Node
 from nodelint.versions import Version, behaves
 
-CAPACITY_TYPE = "karpenter.sh/capacity-type"
-HYPERVISOR = "karpenter.k8s.aws/instance-hypervisor"
+REGION = "topology.kubernetes.io/region"
+"""Of this key all types have one value, for a cluster is in one region."""
 
-PLACE_KEYS = frozenset({"topology.kubernetes.io/zone", "topology.kubernetes.io/region", "topology.k8s.aws/zone-id"})
+PLACE_KEYS = frozenset({"topology.kubernetes.io/zone", REGION, "topology.k8s.aws/zone-id"})
 """Keys whose values the subnets of the class decide: which there are is not in the files."""
 
 RESERVATION_KEYS = frozenset(
@@ -36,15 +36,9 @@ RESERVED = "which types have reservations is known to AWS only"
 Unknown = tuple[Node, str]
 
 
-def knows_label(key: str, version: Version) -> bool:
-    """Whether a label is a well-known one of a release."""
-    since = well_known_since(key)
-    return since is not None and since <= version
-
-
 def may_reserve(node_class: EC2NodeClass | None, version: Version) -> bool:
     """Whether instance types can have capacity reservations: the class selects some, or may do so unseen."""
-    if not knows_label("karpenter.k8s.aws/capacity-reservation-id", version):
+    if "karpenter.k8s.aws/capacity-reservation-id" not in well_known(version):
         return False
     if node_class is None or node_class.partial:
         return True
@@ -65,7 +59,7 @@ def reserved_only(requirements: Requirements, key: str, node_class: EC2NodeClass
         return False
     if key == CAPACITY_TYPE:
         return [kind for kind in capacity_types(node_class, view.version) if wanted.has(kind)] == ["reserved"]
-    return key in RESERVATION_KEYS and knows_label(key, view.version) and not wanted.absent_allowed
+    return key in RESERVATION_KEYS and key in well_known(view.version) and not wanted.absent_allowed
 
 
 def select(requirement: Requirement, view: Catalog, node_class: EC2NodeClass | None, images: ImageSet) -> int:
@@ -79,17 +73,13 @@ def select(requirement: Requirement, view: Catalog, node_class: EC2NodeClass | N
         return 0 if numbers or requirement.length == 0 else view.all
     if key == CAPACITY_TYPE:
         return view.all if any(map(requirement.has, capacity_types(node_class, version))) else 0
-    if key in RESERVATION_KEYS and knows_label(key, version) and not may_reserve(node_class, version):
+    if key in RESERVATION_KEYS and key in well_known(version) and not may_reserve(node_class, version):
         return view.all if requirement.absent_allowed else 0
     return view.select(requirement)
 
 
 def note(
-    requirement: Requirement | None,
-    view: Catalog,
-    node_class: EC2NodeClass | None,
-    images: ImageSet,
-    version: Version,
+    requirement: Requirement | None, view: Catalog, node_class: EC2NodeClass | None, version: Version
 ) -> str | None:
     """What a reader has to know about a line beside its numbers."""
     if requirement is None:
@@ -97,7 +87,7 @@ def note(
     key = requirement.key
     if key in PLACE_KEYS:
         return "decided by the class's subnets"
-    if key in RESERVATION_KEYS and knows_label(key, version):
+    if key in RESERVATION_KEYS and key in well_known(version):
         if may_reserve(node_class, version):
             return RESERVED
         return "the class selects no capacity reservation"

@@ -10,27 +10,21 @@ from functools import cached_property
 from itertools import combinations
 from typing import NamedTuple
 
-from nodelint.catalog import Catalog
-from nodelint.images import ARCH, ImageSet
+from nodelint.catalog import ACCELERATOR_COUNT, ARCH, CAPACITY_TYPE, FAMILY, GPU_COUNT, TENANCY, Catalog, union
+from nodelint.images import ImageSet
 from nodelint.manifest import EC2NodeClass, Label, NodePool, RequirementLine
 from nodelint.requirement import Requirement, Requirements, normalize, well_known
 from nodelint.resolve.offers import (
-    CAPACITY_TYPE,
     PLACE_KEYS,
+    REGION,
     RESERVATION_KEYS,
     Unknown,
     capacity_types,
-    knows_label,
     may_reserve,
     select,
 )
 from nodelint.source import Node
 from nodelint.versions import KubernetesVersion, Version, has_defect
-
-TENANCY = "karpenter.k8s.aws/instance-tenancy"
-FAMILY = "karpenter.k8s.aws/instance-family"
-GPU_COUNT = "karpenter.k8s.aws/instance-gpu-count"
-ACCELERATOR_COUNT = "karpenter.k8s.aws/instance-accelerator-count"
 
 
 class LineEffect(NamedTuple):
@@ -147,19 +141,10 @@ class Resolution:
         """Whether nothing that decides is unknown."""
         return not self.unknown
 
-    @property
-    def lines_known(self) -> bool:
-        """Whether every requirement could be judged: `candidates` is then exact, whatever the images are."""
-        nodes = {id(node) for node, _ in self.images.unknown}
-        return all(id(node) in nodes for node, _ in self.unknown)
-
     @cached_property
     def launchable(self) -> int:
         """The types that meet everything and have an image (or may have one, where an image is unknown)."""
-        bits = 0
-        for part in self.image_bits:
-            bits |= part
-        return bits
+        return union(self.image_bits)
 
     @cached_property
     def image_of(self) -> dict[str, int]:
@@ -179,11 +164,6 @@ class Resolution:
         """The architectures among the candidates, each with its types."""
         found = {arch: bits & self.candidates for arch, bits in self.catalog.values(ARCH).items()}
         return {arch: bits for arch, bits in found.items() if bits}
-
-    @property
-    def arches_without_image(self) -> tuple[str, ...]:
-        """The architectures that candidates have and no image has."""
-        return tuple(gap.arch for gap in self.unlaunchable if gap.kind == "arch" and gap.arch is not None)
 
     @cached_property
     def capacity_types(self) -> tuple[str, ...]:
@@ -216,13 +196,15 @@ class Resolution:
         return True
 
     def _distinct(self, key: str, bits: int) -> int | None:
+        if key == REGION:
+            return min(1, bits)
         if key in PLACE_KEYS or (key in RESERVATION_KEYS and may_reserve(self.node_class, self.version)):
             return None
         if not bits:
             return 0
         if key == CAPACITY_TYPE:
             return len(capacity_types(self.node_class, self.version))
-        if key == TENANCY and knows_label(key, self.version):
+        if key == TENANCY and key in well_known(self.version):
             return 2
         return len(self.catalog.distinct(key, bits))
 
@@ -237,10 +219,7 @@ class Resolution:
     @property
     def alive(self) -> int:
         """The types that the class does not leave out: where the requirements begin."""
-        bits = self.catalog.all
-        for removed, _ in self.class_removed:
-            bits &= ~removed
-        return bits
+        return self.catalog.all & ~union(removed for removed, _ in self.class_removed)
 
     def _meeting(self, wanted: tuple[str, str, tuple[str, ...]]) -> int:
         return self.catalog.select(Requirement.of(*wanted))
@@ -285,18 +264,9 @@ class Resolution:
     @cached_property
     def ambiguous(self) -> int:
         """The launchable types whose nodes can be taken for another image than their own, as in `loose`."""
-        bits = 0
-        for index, part in enumerate(self.image_bits):
-            if any(other != index for other in self.loose):
-                bits |= part
-        return bits
-
-    def loose_images(self, name: str) -> tuple[int, ...]:
-        """For one launchable type: its own image, then the others that its nodes can be taken for."""
-        own = self.image_of.get(name)
-        if own is None:
-            return ()
-        return (own, *(index for index in self.loose if index != own))
+        return union(
+            bits for index, bits in enumerate(self.image_bits) if any(other != index for other in self.loose)
+        )
 
     def requirements_for(self, index: int) -> list[tuple[str, str, tuple[str, ...]]] | None:
         """What to ask for besides, so that nodes are taken for this image alone (key, operator, values).

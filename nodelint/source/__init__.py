@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from nodelint.source.compose import Unreadable, compose
 from nodelint.source.nodes import UNKNOWN, Entry, Node, Position, Scalar, Unknown
-from nodelint.source.placeholders import holds_code, mask
+from nodelint.source.placeholders import CODE, holds_code, mask
 
 __all__ = [
     "UNKNOWN",
@@ -224,7 +224,7 @@ class Source:
         assert self._masked is not None
         if any(begin <= line < end for line in self._masked[1]):
             return True
-        if not any(mark in self.text[begin:end] for mark in ("{{", "{%", "%{", "<%")):
+        if not any(mark in self.text[begin:end] for mark in CODE):
             return False
         return (plainly.offset, plainly.message) != (masked.offset, masked.message)
 

@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from nodelint.source.nodes import UNKNOWN, Entry, Node, Scalar, Style
-from nodelint.source.placeholders import MASK, holds_placeholder, is_placeholder, unmask
+from nodelint.source.placeholders import CODE, MASK, holds_placeholder, is_placeholder, unmask
 from nodelint.source.scalars import resolve
 
 if TYPE_CHECKING:
@@ -223,12 +223,7 @@ class _Composer:
             value = node.value = resolve(text)
             if type(value) is float and not _finite(value):
                 raise Unreadable(start, f"`{text}` is no number in JSON, and Kubernetes takes no other")
-            if (
-                value is None
-                and self.masked
-                and start == end
-                and re.compile(_CODE_AHEAD).match(self.source.text, start)
-            ):
+            if value is None and start == end and self.code_ahead(start):
                 node.value = UNKNOWN
         return node
 
@@ -254,7 +249,7 @@ class _Composer:
         if not self.masked:
             return text
         original = self.source.text[start:end]
-        if "{{" in original or "{%" in original or "%{" in original or "<%" in original:
+        if any(mark in original for mark in CODE):
             return UNKNOWN
         return unmask(text, original) if MASK in text else text
 

@@ -170,6 +170,11 @@ class Node:
         """The characters it is written in."""
         return self.source.text[self.start : self.end]
 
+    @property
+    def written(self) -> str:
+        """The same, less the quotes: what a placeholder is shown as."""
+        return self.text[1:-1] if self.style in ("single", "double") else self.text
+
     def walk(self) -> Iterator[Node]:
         """The node and all below it, keys too, in the order of the text (what was merged in comes last)."""
         pending = [self]
@@ -204,9 +209,7 @@ class Node:
 
 def _written(entry: Entry) -> str:
     """A key's name; of a placeholder its characters, less its quotes."""
-    if entry.name is not None:
-        return entry.name
-    return entry.key.text[1:-1] if entry.key.style in ("single", "double") else entry.key.text
+    return entry.key.written if entry.name is None else entry.name
 
 
 _NO_ENTRIES: list[Entry] = []

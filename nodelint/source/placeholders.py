@@ -19,6 +19,8 @@ _ANGLE_WHOLE = r"<{1,2}[A-Za-z0-9][^<>\n]*>{1,2}"
 _WHOLE = rf"(?:{_VARIABLE_FORMS}|\{{\{{[^\n]*\}}\}}|<%[^\n]*%>|{_ANGLE_WHOLE}|{MASK}+)"
 
 _BLOCK = r"(?:\{\{|\{%|%\{|<%)[-~+=]?\s*(if|unless|with|range|for|define|block|end\w*)\b"
+CODE = ("{{", "{%", "%{", "<%")
+"""How template code begins, of every kind that can stand between values."""
 _CLOSES = {"{{": "}}", "{%": "%}", "<%": "%>", "%{": "}"}
 _OPENS = r"\{\{|\{%|<%|%\{"
 _VARIABLE = r"\$\{[^{}\n]*\}|<<[A-Za-z0-9_.-]+>>"
@@ -38,7 +40,7 @@ def is_placeholder(text: str) -> bool:
 
 def holds_code(text: str) -> bool:
     """Whether there is template code that can make a file no YAML."""
-    return "{{" in text or "{%" in text or "%{" in text or "<%" in text or "${" in text
+    return "${" in text or any(mark in text for mark in CODE)
 
 
 def mask(text: str) -> tuple[str, list[int]]:
