@@ -115,9 +115,11 @@ def since(key: str, value: str) -> Version | None:
 
 def known_values(key: str, catalog: Catalog) -> Collection[str] | None:
     """Every value that a key can have in the catalogue's release; None where that is not known offline."""
+    if key not in well_known(catalog.version):
+        return None
     if key in _facts()["values"]:
         return _of_release(key, catalog.version)
-    if key not in catalog.keys or key not in well_known(catalog.version):
+    if key not in catalog.keys:
         return None
     return catalog.values(key).keys() or None
 

@@ -628,3 +628,19 @@ def test_two_pools_are_not_offered_where_one_of_them_could_launch_nothing(check:
 def test_a_pattern_in_a_list_that_is_an_alias_is_one_finding(check: Check) -> None:
     text = pool(f'{CATEGORY} In &all ["*"]', f"{FAMILY} In *all")
     assert said(check(text)) == [("wildcard-value", "error")]
+
+
+def test_a_key_that_the_release_lacks_is_said_of_the_key_alone(check: Callable[..., Report]) -> None:
+    """Its values mean nothing there: what they would be in a later release is another question."""
+    pool = """\
+apiVersion: karpenter.sh/v1beta1
+kind: NodePool
+metadata: {name: a}
+spec:
+  template:
+    spec:
+      nodeClassRef: {name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-tenancy, operator: In, values: [host]}
+"""
+    assert [r.rule.name for r in check(pool, karpenter="1.0.8").results] == ["refused-combination"]
