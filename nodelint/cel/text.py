@@ -78,3 +78,20 @@ def _python(pattern: str) -> str:
         out.append(c)
         i += 1
     return "".join(out)
+
+
+# Between spaces, as an identifier holds none.
+_KEYWORDS = (
+    " true false null in as break const continue else for function if import let loop package namespace return"
+    " var void while "
+)
+
+
+def escaped(name: str) -> str:
+    """A field's name as CEL rules write it: what is no identifier is escaped, as Kubernetes documents it."""
+    if name.isidentifier() and "__" not in name:
+        return f"__{name}__" if f" {name} " in _KEYWORDS else name
+    if not re.fullmatch(r"[A-Za-z_.\-/][A-Za-z0-9_.\-/]*", name):
+        return name
+    name = name.replace("__", "__underscores__").replace(".", "__dot__")
+    return name.replace("-", "__dash__").replace("/", "__slash__")

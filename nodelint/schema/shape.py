@@ -76,6 +76,29 @@ class Shape:
             found = self._shapes[name] = self._child(raw)
         return found
 
+    def place_of(self, name: str) -> str | None:
+        """The path, from here, of the one object that holds a field of this name; None for none or several."""
+        found = self._places.get(name, [])
+        return found[0] if len(found) == 1 else None
+
+    @cached_property
+    def _places(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        pending = [(self, "")]
+        while pending:
+            shape, path = pending.pop()
+            for name in shape.fields:
+                child = shape.field(name)
+                at = f"{path}.{name}" if path else name
+                if child is None or at == "metadata":  # its fields are those of every object
+                    continue
+                found.setdefault(name, []).append(path)
+                while child.items is not None:
+                    child, at = child.items, at + "[]"
+                if child.has_fields:
+                    pending.append((child, at))
+        return found
+
     @property
     def fields(self) -> list[str]:
         """The names of all fields, those of other releases too."""
@@ -182,25 +205,6 @@ def parsed(text: str) -> Version:
 
 def _steps(path: str) -> tuple[str, ...]:
     return tuple(step for step in path.split(".") if step)
-
-
-def places(root: Shape, skip: str) -> dict[str, list[str]]:
-    """Where each field name stands in a schema: the paths of the objects that hold it, `skip` left out."""
-    found: dict[str, list[str]] = {}
-    pending = [(root, "")]
-    while pending:
-        shape, path = pending.pop()
-        for name in shape.fields:
-            child = shape.field(name)
-            at = f"{path}.{name}" if path else name
-            if child is None or at == skip:
-                continue
-            found.setdefault(name, []).append(path)
-            while child.items is not None:
-                child, at = child.items, at + "[]"
-            if child.has_fields:
-                pending.append((child, at))
-    return found
 
 
 def load(name: str) -> Any:

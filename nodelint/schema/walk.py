@@ -7,15 +7,16 @@ rules where nothing is of the wrong shape.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from typing import Any
 
+from nodelint.cel.text import escaped
 from nodelint.manifest import Object
 from nodelint.schema import rules as schema_rules
+from nodelint.schema import unknown
 from nodelint.schema import words as schema_words
-from nodelint.schema.shape import Shape, parsed, places
+from nodelint.schema.shape import Shape, parsed
 from nodelint.schema.words import Problem
-from nodelint.source import UNKNOWN, Entry, Node, Unknown
+from nodelint.source import UNKNOWN, Node, Unknown
 from nodelint.versions import Version
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
@@ -47,8 +48,7 @@ class Walk:
         self.hard = False
         self.unknowns = False
         self.jobs: list[Job] = []
-        self._loose = loose
-        self._places: dict[str, list[str]] | None = None
+        self.loose = loose
 
     def run(self) -> list[Problem]:
         """Everything that an API server would have against the object."""
@@ -231,7 +231,7 @@ class Walk:
     def _mapping(self, node: Node, shape: Shape, path: str) -> dict[str, Any]:
         value: dict[str, Any] = {}
         any_key = False
-        renamed = self._unknown_fields(node, shape, path)
+        renamed = unknown.fields(self, node, shape, path)
         extra = shape.extra
         for entry in node.entries:
             if entry.name is None:
@@ -254,13 +254,13 @@ class Walk:
             if child is None:
                 value[name] = self._anything(entry.value)
             elif not _is_null(entry.value) or child.nullable:
-                value[name if child is extra else _escaped(name)] = self.visit(entry.value, child, at)
+                value[name if child is extra else escaped(name)] = self.visit(entry.value, child, at)
             elif child is extra and child.default:
                 value[name] = _filled(child, child.raw["default"])
         if not self.partial:
             for name, child in shape.defaults():
-                if _escaped(name) not in value and not any_key:
-                    value[_escaped(name)] = _filled(child, child.raw["default"])
+                if escaped(name) not in value and not any_key:
+                    value[escaped(name)] = _filled(child, child.raw["default"])
         self._size(node, shape, path, value, any_key)
         if shape.rules and not any_key:
             self.jobs.append(Job(shape, node, path, value))
@@ -281,7 +281,7 @@ class Walk:
             told = " ".join(shape.moved.get(entry.name or "", "") for entry in node.entries)
             moved = set(re.findall(r"\w+", told)) if told else set()
             for name in shape.required:
-                if _escaped(name) not in value and name not in moved:
+                if escaped(name) not in value and name not in moved:
                     at = f"{path}.{name}" if path else name
                     where = f" in {path}" if path else ""
                     self.say(
@@ -311,59 +311,6 @@ class Walk:
                     return entry.key
         return node
 
-    def _unknown_fields(self, node: Node, shape: Shape, path: str) -> dict[str, str | None]:
-        """The fields that the schema does not have: each with the one that was meant, None for nothing."""
-        renamed: dict[str, str | None] = {}
-        if shape.extra is not None or shape.preserve or self._loose or not (shape.type or shape.has_fields):
-            return renamed
-        there = {entry.name for entry in node.entries}
-        for entry in node.entries:
-            if entry.name is None or shape.field(entry.name) is not None:
-                continue
-            if self.partial and entry.name.startswith("$"):  # a directive of a strategic merge patch
-                renamed[entry.name] = None
-                continue
-            renamed[entry.name] = self._unknown(entry, entry.name, shape, path, there)
-        return renamed
-
-    def _unknown(self, entry: Entry, name: str, shape: Shape, path: str, there: Iterable[str | None]) -> str | None:
-        at = f"{path}.{name}" if path else name
-        moved = shape.moved.get(name)
-        suggestion = belongs = None
-        if moved is not None:
-            message, belongs = f"unknown field `{name}`: {moved}", self._elsewhere(name)
-        else:
-            fields = [f for f in shape.fields if shape.has_release(_there(shape, f))]
-            suggestion = schema_words.nearest(name, fields)
-            if suggestion is None:
-                belongs = self._elsewhere(name)
-            if suggestion is not None:
-                message = f"unknown field `{name}`, did you mean `{suggestion}`?"
-                if not self._could_be(entry.value, _there(shape, suggestion)):
-                    suggestion = None  # a hint, and no more: its value would be refused there
-            elif belongs is not None:
-                message = f"unknown field `{name}`: it belongs in {belongs or 'the top level'}"
-            else:
-                message = f"unknown field `{name}`" + (f" in {path}" if path else "")
-        message = schema_words.fit(message)
-        self.found.append(Problem("unknown", entry.key, at, message, suggestion=suggestion, belongs=belongs))
-        return suggestion if suggestion not in there else None
-
-    def _could_be(self, node: Node, shape: Shape) -> bool:
-        """Whether a value is of a field's type, or plainly can be made to be."""
-        if node.kind != "scalar":
-            return shape.type in ("", "object" if node.kind == "mapping" else "array")
-        trial = Walk(self.obj, shape, self.release, loose=True)
-        trial.visit(node, shape, "")
-        return _is_null(node) or all(problem.suggestion is not None for problem in trial.found)
-
-    def _elsewhere(self, name: str) -> str | None:
-        """The one place of the schema where a field of this name stands."""
-        if self._places is None:
-            self._places = places(self.shape, "metadata")
-        found = self._places.get(name, [])
-        return found[0] if len(found) == 1 else None
-
     # -- what the schema says nothing of
 
     def _anything(self, node: Node) -> Any:
@@ -387,21 +334,19 @@ class Walk:
                 self.say(node, path, f"`{schema_words.last(path)}` has a form that is not admitted")
 
     def _fits(self, node: Node, shape: Shape) -> bool:
+        return not self.tried(node, shape)
+
+    def tried(self, node: Node, shape: Shape) -> list[Problem]:
+        """What would be wrong with a value in another place; fields that are unknown there do not count."""
         trial = Walk(self.obj, shape, self.release, loose=True)
         trial.visit(node, shape, "")
-        return not trial.found
+        return trial.found
 
 
 _FITS = {
     "number": ("integer", "number"),
     "int-or-string": ("integer", "string"),
 }
-
-
-def _there(shape: Shape, name: str) -> Shape:
-    found = shape.field(name)
-    assert found is not None  # the name comes from the shape's own fields
-    return found
 
 
 def _is_null(node: Node) -> bool:
@@ -420,43 +365,3 @@ def _filled(shape: Shape, value: Any) -> Any:
         items = shape.items
         return [value_ if items is None else _filled(items, value_) for value_ in value]
     return value
-
-
-_KEYWORDS = frozenset(
-    [
-        "true",
-        "false",
-        "null",
-        "in",
-        "as",
-        "break",
-        "const",
-        "continue",
-        "else",
-        "for",
-        "function",
-        "if",
-        "import",
-        "let",
-        "loop",
-        "package",
-        "namespace",
-        "return",
-        "var",
-        "void",
-        "while",
-    ]
-)
-
-
-def _escaped(name: str) -> str:
-    """A field's name as CEL rules write it: what is no identifier is escaped, as Kubernetes documents it."""
-    keyword = name in _KEYWORDS
-    if name.isidentifier() and "__" not in name and not keyword:
-        return name
-    if keyword:
-        return f"__{name}__"
-    if not re.fullmatch(r"[A-Za-z_.\-/][A-Za-z0-9_.\-/]*", name):
-        return name
-    name = name.replace("__", "__underscores__").replace(".", "__dot__")
-    return name.replace("-", "__dash__").replace("/", "__slash__")
