@@ -12,9 +12,31 @@ from typing import Any
 
 import jsonschema
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from nodelint.catalog import Catalog
-from nodelint.snapshot import FORMAT, Change, Origin, Snapshot, SnapshotError
+from nodelint.facts import Facts, Missing
+from nodelint.snapshot import (
+    FORMAT,
+    KINDS,
+    TABLE_OF,
+    Answer,
+    CapacityReservation,
+    Change,
+    Kind,
+    MachineImage,
+    Offering,
+    Origin,
+    PlacementGroup,
+    Question,
+    Region,
+    SecurityGroup,
+    Snapshot,
+    SnapshotError,
+    Subnet,
+    kept_images,
+)
 from nodelint.versions import DATA, Version
 
 ROOT = Path(__file__).parent.parent
@@ -27,7 +49,7 @@ SMALL = Snapshot(
     sources=(Origin("everything", "a test", "2026-01-02"),),
     labels=("karpenter.k8s.aws/instance-cpu", "kubernetes.io/arch"),
     resources=("cpu",),
-    regions=("us-east-1",),
+    priced=("us-east-1",),
     changes=(
         Change(Version(1, 3, 0), "kubernetes.io/arch", {"x1.large": "i386"}),
         Change(Version(1, 2, 0), "kubernetes.io/arch", {"x1.large": None}),
@@ -160,3 +182,174 @@ def test_the_tool_makes_the_bundled_file(tmp_path: Path) -> None:
     arguments = ["--karpenter-checkout", checkout, "--output", str(output)]
     subprocess.run([sys.executable, str(tool), *arguments], check=True, env={**os.environ, "PYTHONPATH": str(ROOT)})
     assert output.read_text(encoding="utf-8") == BUNDLED.read_text(encoding="utf-8")
+
+
+words = st.text(st.characters(codec="utf-8"), max_size=6)
+ids = st.text("abc-1", min_size=1, max_size=4)
+times = st.datetimes().map(lambda t: f"{t.year:04}-{t:%m-%dT%H:%M:%S}Z")
+counts = st.integers(0, 10_000)
+maybe = st.none() | words
+
+RECORDS: dict[str, st.SearchStrategy[Any]] = {
+    "images": st.builds(
+        MachineImage, ids, words, words, words, times, words, st.none() | times, st.booleans(), maybe
+    ),
+    "subnets": st.builds(Subnet, ids, words, words, words, counts, maybe),
+    "groups": st.builds(SecurityGroup, ids, words, words, st.lists(words, max_size=2).map(tuple)),
+    "reservations": st.builds(
+        CapacityReservation, ids, words, words, words, counts, words, words, maybe, st.none() | times
+    ),
+    "placements": st.builds(PlacementGroup, ids, words, words, words, counts),
+    "offerings": st.builds(
+        Offering, ids, st.lists(words, max_size=2).map(tuple), st.lists(words, max_size=2).map(tuple)
+    ),
+}
+
+
+@st.composite
+def regions(draw: st.DrawFn) -> Region:
+    tables: dict[str, dict[str, Any]] = {
+        field: {record[0]: record for record in draw(st.lists(records, max_size=3))}
+        for field, records in RECORDS.items()
+    }
+    answers: dict[Question, Answer] = {}
+    for kind in draw(st.lists(st.sampled_from(KINDS), max_size=5)):
+        filters = draw(st.lists(st.tuples(words, words), max_size=2))
+        question = Question.of(kind, *filters, owners=draw(st.lists(words, max_size=2)))
+        if draw(st.booleans()):
+            answers[question] = Answer(draw(times), failed=draw(words), transient=draw(st.booleans()))
+            continue
+        there = list(tables[TABLE_OF[kind]]) if kind in TABLE_OF else ["a", "b"]
+        found = tuple(draw(st.lists(st.sampled_from(there), max_size=3, unique=True))) if there else ()
+        answers[question] = Answer(draw(times), found, draw(st.just(len(found)) | counts))
+    name = draw(st.sampled_from(["us-east-1", "eu-west-1", "ap-south-1"]))
+    return Region(name, draw(maybe), answers, **tables)
+
+
+snapshots = st.builds(
+    lambda regions, nodelint: SMALL._replace(regions=tuple(sorted(regions, key=lambda r: r.name)), nodelint=nodelint),
+    st.lists(regions(), max_size=2, unique_by=lambda r: r.name),
+    maybe,
+)
+
+
+@given(snapshots)
+@settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow])
+def test_every_snapshot_comes_back_as_it_was_and_meets_the_schema(snapshot: Snapshot) -> None:
+    text = snapshot.text()
+    again = Snapshot.parse(text)
+    assert again.regions == snapshot.regions
+    assert again.text() == text
+    jsonschema.Draft202012Validator(SCHEMA).validate(json.loads(text))
+
+
+def look_into(snapshot: Snapshot) -> None:
+    """Ask a snapshot all that it was asked: an answer is there, or is known to be missing."""
+    lookups: dict[Kind, Any] = {
+        "images": Facts.images,
+        "subnets": Facts.subnets,
+        "security-groups": Facts.groups,
+        "capacity-reservations": Facts.reservations,
+        "placement-groups": Facts.placements,
+    }
+    for region in snapshot.regions:
+        facts = Facts(snapshot, region)
+        for question in region.answers:
+            try:
+                lookups.get(question.kind, Facts.answer)(facts, question)
+            except Missing as missing:
+                assert region.answers[question].failed is not None, missing
+
+
+@given(snapshots, st.data())
+@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+def test_what_is_damaged_is_refused_or_a_whole_snapshot(snapshot: Snapshot, data: st.DataObject) -> None:
+    text = snapshot.text().encode()
+    place = data.draw(st.integers(0, len(text) - 1))
+    byte = data.draw(st.integers(0, 255) | st.sampled_from(b'",:[]{}0-\\\n'))
+    for damaged in (text[:place], text[:place] + bytes([byte]) + text[place + 1 :], text[:place] + text[place + 1 :]):
+        try:
+            read = Snapshot.parse(damaged)
+        except SnapshotError:
+            continue
+        look_into(read)
+        assert Snapshot.parse(read.text()).text() == read.text()
+
+
+REAL: dict[str, Any] = {
+    "nodelint-snapshot": 1,
+    "origin": "EC2",
+    "date": "2026-11-20",
+    "sources": [],
+    "regions": [
+        {
+            "region": "us-east-1",
+            "at": "2026-11-20T12:00:00Z",
+            "asked": [
+                {"ask": "subnets", "filters": [["tag:a", "b"]], "found": ["subnet-1"]},
+                {"ask": "offerings", "found": []},
+            ],
+            "subnets": [{"id": "subnet-1", "zone": "a", "zoneId": "1", "vpc": "v", "free": 1}],
+        }
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("regions", 0, "asked", 0, "found"), ["subnet-2"]),
+        (("regions", 0, "asked", 0, "fuond"), []),
+        (("regions", 0, "asked", 0, "failed"), "both"),
+        (("regions", 0, "asked", 0, "ask"), "prices"),
+        (("regions", 0, "asked", 0, "filters"), [["tag:a"]]),
+        (("regions", 0, "asked", 0, "filters"), ["ab"]),
+        (("regions", 0, "asked", 0, "owners"), "self"),
+        (("regions", 0, "asked", 0, "at"), "yesterday"),
+        (("regions", 0, "asked", 0, "at"), "2026-13-20T12:00:00Z"),
+        (("regions", 0, "asked", 1), {"ask": "offerings"}),
+        (("regions", 0, "at"), "2026-11-20"),
+        (("regions", 0, "region"), 5),
+        (("regions", 0, "account"), 5),
+        (("regions", 0, "subnet"), []),
+        (("regions", 0, "subnets", 0, "free"), "1"),
+        (("regions", 0, "subnets", 0, "fre"), 1),
+        (("regions", 0, "subnets", 0), {"id": "subnet-1"}),
+        (("regions",), [{}]),
+        (("regions",), [REAL["regions"][0], REAL["regions"][0]]),
+        (("region",), []),
+        (("nodelint",), 5),
+    ],
+)
+def test_answers_that_are_not_whole_are_refused(path: tuple[Any, ...], value: object) -> None:
+    data: Any = copy.deepcopy(REAL)
+    Snapshot.parse(json.dumps(data))
+    place = data
+    for step in path[:-1]:
+        place = place[step]
+    place[path[-1]] = value
+    with pytest.raises(SnapshotError, match="not a whole snapshot"):
+        Snapshot.parse(json.dumps(data))
+
+
+def test_what_most_answers_share_is_said_once_and_a_new_answer_is_one_new_line() -> None:
+    early, late = "2026-11-20T12:00:00Z", "2026-11-20T13:00:00Z"
+    answers = {Question.of("roles", ("name", n)): Answer(early, (n,), 1) for n in ("a", "b", "c")}
+    old = SMALL._replace(regions=(Region("us-east-1", None, answers),)).text()
+    assert old.count(early) == 1
+    one = {Question.of("roles", ("name", "d")): Answer(late, ("d",), 1)}
+    new = SMALL._replace(regions=(Region("us-east-1", None, {**answers, **one}),)).text()
+    # The comma of the line before comes with it.
+    assert len(set(new.splitlines()) - set(old.splitlines())) == 2
+
+
+def test_of_many_images_those_are_kept_that_can_decide() -> None:
+    def image(day: int, arch: str = "amd64", state: str = "available") -> MachineImage:
+        at = f"2026-10-{day:02}T00:00:00Z"
+        return MachineImage(f"ami-{arch}-{state}-{day}", "golden", arch, state, at, "self")
+
+    many = [image(day, arch, state) for day in range(1, 31) for arch in ("amd64", "arm64") for state in ("a", "b")]
+    kept = kept_images(reversed(many), "2026-11-20T00:00:00Z")
+    assert len(kept) == 40
+    assert {image.created[8:10] for image in kept} == {f"{day:02}" for day in range(21, 31)}
+    assert [image.created for image in kept] == sorted((image.created for image in kept), reverse=True)

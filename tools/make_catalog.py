@@ -185,7 +185,7 @@ def make(checkout: Checkout, revision: str, docs: str, page: str) -> Snapshot:
         ),
         labels=label_columns,
         resources=resource_columns,
-        regions=tuple(prices),
+        priced=tuple(prices),
         changes=(*bandwidth_changes(checkout, newest, current), *accelerator_changes(labels_of)),
         rows=rows,
     )
