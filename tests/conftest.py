@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,6 +14,8 @@ from nodelint.engine import Report, Selection, Target, lint
 from nodelint.rule import Rule, bundled, load
 from nodelint.source import Source
 from nodelint.versions import NEWEST, KubernetesVersion, target
+
+from .ec2_front import front, register, server  # noqa: F401
 
 ROOT = Path(__file__).parent.parent
 
@@ -45,12 +48,17 @@ def check(rules: dict[str, Rule]) -> Callable[..., Report]:
 
 @pytest.fixture
 def nodelint(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Run the command as a user would, in an empty folder."""
+    """Run the command as a user would, in an empty folder, with a cache of its own and no AWS account at hand."""
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith(("AWS_", "NODELINT_"))}
+    alone = {**inherited, "NODELINT_CACHE_DIR": str(tmp_path / ".cache")}
 
-    def run(*args: str, stdin: str | None = None, cwd: Path = tmp_path) -> subprocess.CompletedProcess[str]:
+    def run(
+        *args: str, stdin: str | None = None, cwd: Path = tmp_path, env: dict[str, str] | None = None
+    ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-m", "nodelint", *args],
             cwd=cwd,
+            env={**alone, **(env or {})},
             input=stdin,
             capture_output=True,
             text=True,

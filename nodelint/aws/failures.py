@@ -1,0 +1,163 @@
+"""Why a question has no answer: what botocore raises, in our words, and whether asking again may help.
+
+Codes are those of EC2's, SSM's, IAM's and STS's "common errors" pages. What AWS writes beside a code is not
+kept: it names accounts and principals, and a snapshot may be committed.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class CannotAsk(Exception):
+    """Nothing can be asked of AWS: why, and whether trying again may help (`transient`)."""
+
+    def __init__(self, reason: str, transient: bool = False) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.transient = transient
+
+
+class Failure(NamedTuple):
+    """Why a call brought no answer. `fatal`: so would any other call of the run.
+
+    `code` is AWS's own; empty where the call did not come that far. `garbled`: worth a second try, which botocore,
+    otherwise than after what passes by itself, does not make. `unreachable`: nobody answers at the service's address.
+    """
+
+    failed: str
+    transient: bool = False
+    fatal: bool = False
+    code: str = ""
+    garbled: bool = False
+    unreachable: bool = False
+
+
+class Unreadable(Exception):
+    """An answer that lacks what every answer of its kind has, as one of a proxy or a login page does."""
+
+
+_REFUSED = {"UnauthorizedOperation", "AccessDenied", "AccessDeniedException", "NotAuthorized"}
+_THROTTLED = {
+    "RequestLimitExceeded",
+    "RequestThrottled",
+    "RequestThrottledException",
+    "TooManyRequests",
+    "TooManyRequestsException",
+    "PriorRequestNotComplete",
+    "SlowDown",
+    "BandwidthLimitExceeded",
+    "EC2ThrottledException",
+}
+_BUSY = {
+    "InternalError",
+    "InternalFailure",
+    "InternalServerError",
+    "InternalServiceError",
+    "RequestTimeout",
+    "RequestTimeoutException",
+    "ServiceUnavailable",
+    "ServiceUnavailableException",
+    "Unavailable",
+}
+_EXPIRED = {"ExpiredToken", "ExpiredTokenException", "RequestExpired", "TokenRefreshRequired"}
+_UNKNOWN_KEYS = {
+    "AuthFailure",
+    "InvalidAccessKeyId",
+    "InvalidClientTokenId",
+    "MissingAuthenticationToken",
+    "SignatureDoesNotMatch",
+    "UnrecognizedClientException",
+}
+_NOT_TAKEN = ("Invalid", "Malformed", "Validation", "UnknownParameter", "MissingParameter", "FilterLimitExceeded")
+
+INVALID = frozenset({"ValidationException", "ValidationError", "InvalidParameter", "InvalidParameterValue"})
+"""Codes of a call that AWS does not take as it is written."""
+
+REFUSED = frozenset(_REFUSED)
+"""Codes of a call that the caller may not make."""
+
+
+def why(error: Exception, operation: str, profile: str | None = None) -> Failure | None:
+    """What an exception means for the questions of a call; None for one that is no failure of AWS or the network.
+
+    `operation` is as IAM writes it: `ec2:DescribeImages`.
+    """
+    from botocore import exceptions as b
+    from botocore.parsers import ResponseParserError
+
+    if isinstance(error, b.ClientError):
+        return _by_code(error, operation, profile)
+    if isinstance(error, Unreadable | ResponseParserError | b.IncompleteReadError):
+        return Failure(f"the answer to `{operation}` cannot be read", transient=True, garbled=True)
+    if isinstance(error, b.ReadTimeoutError):
+        return Failure(f"`{operation}` timed out", transient=True)
+    if isinstance(error, b.SSLError) and "CERTIFICATE_VERIFY_FAILED" in str(error):
+        return Failure("the certificate of the endpoint is not trusted; see AWS_CA_BUNDLE", fatal=True)
+    if isinstance(error, b.EndpointConnectionError | b.ProxyConnectionError | b.ConnectionError):
+        return unreachable(operation)
+    if isinstance(error, b.ConnectionClosedError | b.HTTPClientError):
+        return Failure(f"the connection of `{operation}` was cut", transient=True)
+    if isinstance(error, b.ParamValidationError | b.InvalidRegionError | b.UnknownRegionError):
+        return Failure(f"`{operation}` does not take the question ({type(error).__name__})")
+    return _by_credentials(error, profile)
+
+
+def unreachable(operation: str) -> Failure:
+    """No connection comes about: no network, no such host, nobody who listens there."""
+    return Failure(f"`{operation}` cannot be reached", transient=True, unreachable=True)
+
+
+def _by_code(error: Exception, operation: str, profile: str | None) -> Failure:
+    response = getattr(error, "response", {})
+    status = response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    code = str(response.get("Error", {}).get("Code") or status)
+    # EC2 has put "Client." or "Server." before codes at times.
+    bare = code.removeprefix("Client.").removeprefix("Server.")
+    if bare in _REFUSED:
+        return Failure(f"`{operation}` is not allowed ({code})", code=bare)
+    if bare in _THROTTLED or bare.startswith("Throttl"):
+        return Failure(f"`{operation}` is throttled ({code})", transient=True, code=bare)
+    if bare in _EXPIRED:
+        return Failure(f"the credentials have expired ({code}); {_login(profile)}", fatal=True, code=bare)
+    if bare == "RequestTimeTooSkewed":
+        return Failure(f"the clock of this machine is off ({code})", fatal=True, code=bare)
+    if bare in _UNKNOWN_KEYS:
+        return Failure(f"the credentials are not valid here, or the region is not enabled ({code})", code=bare)
+    if bare == "OptInRequired":
+        return Failure(f"the account is not signed up for `{operation}` or the region ({code})", code=bare)
+    if bare in _BUSY or status >= 500 or status in (408, 429):
+        return Failure(f"`{operation}` failed at AWS ({code})", transient=True, code=bare)
+    if bare.startswith(_NOT_TAKEN):
+        return Failure(f"`{operation}` does not take the question ({code})", code=bare)
+    return Failure(f"`{operation}` failed ({code})", code=bare)
+
+
+def _by_credentials(error: Exception, profile: str | None) -> Failure | None:
+    from botocore import exceptions as b
+
+    if isinstance(error, b.NoCredentialsError):
+        return Failure(f"no AWS credentials are at hand; {_login(profile)}", fatal=True)
+    if isinstance(error, b.PartialCredentialsError):
+        return Failure("the AWS credentials are not whole: key id and secret belong together", fatal=True)
+    if isinstance(error, b.ProfileNotFound):
+        return Failure(f"there is no AWS profile `{error.kwargs.get('profile', profile)}`", fatal=True)
+    if type(error).__name__.startswith("Login"):  # Known to newer releases of botocore only.
+        return Failure("the session of `aws login` has expired; run it again", fatal=True)
+    if isinstance(error, b.SSOError | b.TokenRetrievalError):
+        return Failure(f"the session of AWS SSO has expired; run `{_sso(profile)}`", fatal=True)
+    if isinstance(error, b.MetadataRetrievalError):
+        return Failure("the machine's AWS credentials cannot be had", transient=True, fatal=True)
+    if isinstance(error, b.CredentialRetrievalError | b.RefreshWithMFAUnsupportedError | b.InvalidConfigError):
+        return Failure(f"the AWS credentials cannot be had ({type(error).__name__})", fatal=True)
+    if isinstance(error, b.BotoCoreError):
+        return Failure(f"AWS cannot be asked ({type(error).__name__})", fatal=True)
+    return None
+
+
+def _sso(profile: str | None) -> str:
+    return f"aws sso login --profile {profile}" if profile else "aws sso login"
+
+
+def _login(profile: str | None) -> str:
+    return f"log in, for example by `{_sso(profile)}`"

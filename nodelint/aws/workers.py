@@ -1,0 +1,73 @@
+"""Jobs done side by side, until all are done or the time is up, and never waited for after that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from queue import Empty, SimpleQueue
+from threading import Event, Thread
+from time import monotonic
+from typing import TypeVar
+
+J = TypeVar("J")
+R = TypeVar("R")
+
+Going = Callable[[], None]
+"""Raises Stopped where nobody waits for the job any more."""
+
+_GLANCE = 0.5
+"""Seconds after which the waiting thread looks up: on Windows nothing, not even Ctrl-C, ends a wait."""
+
+
+class Stopped(Exception):
+    """The time is up, or whoever waited has gone."""
+
+
+def done(jobs: Sequence[J], do: Callable[[J, Going], R], workers: int, until: float) -> Iterator[tuple[J, R]]:
+    """What `do` makes of each job, in the order in which they are done, up to the time `until` (monotonic).
+
+    Raises what `do` raises. The threads are daemons: one that hangs in a call keeps nobody from ending, as those of a
+    ThreadPoolExecutor, which are joined when Python exits, would.
+    """
+    todo: SimpleQueue[J] = SimpleQueue()
+    results: SimpleQueue[tuple[J, R] | Exception] = SimpleQueue()
+    gone = Event()
+    for job in jobs:
+        todo.put(job)
+
+    def going() -> None:
+        if gone.is_set() or monotonic() >= until:
+            raise Stopped
+
+    def work() -> None:
+        try:
+            while True:
+                job = todo.get_nowait()
+                going()
+                results.put((job, do(job, going)))
+        except (Empty, Stopped):
+            return
+        except Exception as error:
+            results.put(error)
+
+    for number in range(min(workers, len(jobs))):
+        Thread(target=work, name=f"aws-{number}", daemon=True).start()
+    try:
+        for _ in jobs:
+            result = _taken(results, until)
+            if result is None:
+                return
+            if isinstance(result, Exception):
+                raise result
+            yield result
+    finally:
+        gone.set()
+
+
+def _taken(results: SimpleQueue[R], until: float) -> R | None:
+    """The next result; None when the time is up."""
+    while (left := until - monotonic()) > 0:
+        try:
+            return results.get(timeout=min(left, _GLANCE))
+        except Empty:
+            continue
+    return None if results.empty() else results.get()

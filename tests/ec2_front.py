@@ -1,0 +1,381 @@
+"""An HTTP server in front of moto's that does what moto cannot: refuse, throttle, lie, hang, cut, and fill pages.
+
+    front.on("DescribeImages", error("RequestLimitExceeded", 503), passed)   # throttled once, then moto's answer
+    front.on("DescribeSubnets", cut)                                         # the last one stays
+    front.on("DescribeImages", listed("Images", images))                     # in pages, as EC2 would
+
+Answers are rendered by botocore's own model of the service, so that they have the shape that AWS's have.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import logging
+import os
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from functools import cache
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, NamedTuple
+from urllib.parse import parse_qsl
+from xml.sax.saxutils import escape
+
+import pytest
+
+from nodelint.aws import Account
+from nodelint.queries import DEFAULT_OWNERS
+from nodelint.snapshot import Question, Reply
+
+NOW = "2026-11-20T12:00:00Z"
+HOME = "us-east-1"
+OWN, STRANGER = "123456789012", "210987654321"
+"""When AWS is asked, where and whose moto's things are, and an account beside it."""
+
+ONE_OF_EACH: dict[str, Question] = {
+    "ec2:DescribeImages": Question.of("images", ("name", "none"), owners=DEFAULT_OWNERS),
+    "ssm:GetParameters": Question.of("parameters", ("name", "/none")),
+    "ec2:DescribeSubnets": Question.of("subnets", ("tag-key", "none")),
+    "ec2:DescribeSecurityGroups": Question.of("security-groups", ("tag-key", "none")),
+    "ec2:DescribeCapacityReservations": Question.of("capacity-reservations", ("tag-key", "none")),
+    "ec2:DescribePlacementGroups": Question.of("placement-groups", ("group-name", "none")),
+    "iam:GetInstanceProfile": Question.of("instance-profiles", ("name", "none")),
+    "iam:GetRole": Question.of("roles", ("name", "none")),
+}
+"""A question by the operation that it calls, about things that do not exist."""
+
+SMALL: dict[str, Any] = {
+    "InstanceType": "t9.small",
+    "SupportedUsageClasses": ["on-demand"],
+    "SupportedVirtualizationTypes": ["hvm"],
+    "Hypervisor": "nitro",
+    "ProcessorInfo": {"SupportedArchitectures": ["x86_64"], "Manufacturer": "Intel"},
+    "VCpuInfo": {"DefaultVCpus": 2},
+    "MemoryInfo": {"SizeInMiB": 2048},
+    "NetworkInfo": {
+        "MaximumNetworkInterfaces": 2,
+        "Ipv4AddressesPerInterface": 4,
+        "DefaultNetworkCardIndex": 0,
+        "NetworkCards": [{"NetworkCardIndex": 0, "MaximumNetworkInterfaces": 2}],
+    },
+}
+PLACE = {"InstanceType": "t9.small", "LocationType": "availability-zone", "Location": "us-east-1a"}
+"""An instance type and where it is offered, as EC2 tells of them."""
+
+
+def asked(*questions: Question, region: str = HOME, **options: Any) -> Reply:
+    """What an account answers to some questions at once."""
+    return Account(NOW, **options).region(region)(questions)
+
+
+class Request(NamedTuple):
+    """A call as it came in: of what service and operation, and its fields (of EC2, `Filter.1.Name` and so on)."""
+
+    service: str
+    operation: str
+    fields: Mapping[str, Any]
+
+    def numbered(self, prefix: str) -> list[str]:
+        """The fields `<prefix>.1`, `<prefix>.2` and so on."""
+        found: list[str] = []
+        while (key := f"{prefix}.{len(found) + 1}") in self.fields:
+            found.append(self.fields[key])
+        return found
+
+    def filters(self) -> list[tuple[str, list[str]]]:
+        """EC2's filters."""
+        names = (n for n in range(1, 100) if f"Filter.{n}.Name" in self.fields)
+        return [(self.fields[f"Filter.{n}.Name"], self.numbered(f"Filter.{n}.Value")) for n in names]
+
+
+class Response(NamedTuple):
+    """What goes back; with status 0 nothing does. `promised` is the length that is told, where it is no true one."""
+
+    status: int
+    body: bytes
+    promised: int | None = None
+
+
+Step = Callable[[Request, "Front"], Response | None]
+"""What to do with a call; None passes it on to moto."""
+
+
+def passed(request: Request, front: Front) -> None:
+    """Moto answers."""
+
+
+def error(code: str, status: int = 400) -> Step:
+    """AWS refuses, in the words of the service."""
+
+    def step(request: Request, front: Front) -> Response:
+        message = "User: arn:aws:iam::123456789012:user/dev is not authorized, or whatever it is"
+        if request.service == "ssm":
+            return Response(status, json.dumps({"__type": code, "message": message}).encode())
+        inner = f"<Error><Code>{code}</Code><Message>{message}</Message></Error>"
+        if request.service == "ec2":
+            inner = f"<Response><Errors>{inner}</Errors><RequestID>1</RequestID></Response>"
+        else:
+            inner = f"<ErrorResponse>{inner}<RequestId>1</RequestId></ErrorResponse>"
+        return Response(status, inner.encode())
+
+    return step
+
+
+def body(text: str, status: int = 200) -> Step:
+    """Any text, as it is."""
+    return lambda request, front: Response(status, text.encode())
+
+
+def cut(request: Request, front: Front) -> Response:
+    """The connection ends in the middle of the answer."""
+    return Response(200, b"<DescribeImagesResponse>", promised=10_000)
+
+
+def gone(request: Request, front: Front) -> Response:
+    """The connection ends before the answer."""
+    return Response(0, b"")
+
+
+def hang(request: Request, front: Front) -> Response:
+    """No answer until the front is told to go on."""
+    front.going_on.wait(30)
+    return Response(503, b"")
+
+
+def slow(seconds: float) -> Step:
+    """Moto answers after a while."""
+
+    def step(request: Request, front: Front) -> None:
+        front.going_on.wait(seconds)
+
+    return step
+
+
+def only(when: Callable[[Request], bool], step: Step) -> Step:
+    """A step for some calls; moto answers the others."""
+    return lambda request, front: step(request, front) if when(request) else None
+
+
+def answer(result: Mapping[str, Any]) -> Step:
+    """An answer of the given content, in the shape of the service."""
+    return lambda request, front: Response(200, rendered(request, result))
+
+
+def listed(key: str, items: Sequence[Mapping[str, Any]] | Callable[[Request], Sequence[Mapping[str, Any]]]) -> Step:
+    """A list in pages of the size that was asked for."""
+
+    def step(request: Request, front: Front) -> Response:
+        these = items(request) if callable(items) else items
+        start, size = int(request.fields.get("NextToken", 0)), int(request.fields.get("MaxResults", 1000))
+        more = {"NextToken": str(start + size)} if start + size < len(these) else {}
+        return Response(200, rendered(request, {key: these[start : start + size], **more}))
+
+    return step
+
+
+@cache
+def _model(service: str) -> Any:
+    import botocore.session
+
+    return botocore.session.get_session().get_service_model(service)
+
+
+def rendered(request: Request, result: Mapping[str, Any]) -> bytes:
+    """The body of an answer: JSON for SSM, XML by the service's model for EC2."""
+    if request.service == "ssm":
+        return json.dumps(result).encode()
+    shape = _model(request.service).operation_model(request.operation).output_shape
+    inner = _members(shape, result)
+    name = f"{request.operation}Response"
+    return f"<{name}><requestId>1</requestId>{inner}</{name}>".encode()
+
+
+def _members(shape: Any, value: Mapping[str, Any]) -> str:
+    parts = []
+    for key, each in value.items():
+        member = shape.members[key]
+        name = member.serialization.get("name", key)
+        parts.append(f"<{name}>{_element(member, each)}</{name}>")
+    return "".join(parts)
+
+
+def _element(shape: Any, value: Any) -> str:
+    if shape.type_name == "structure":
+        return _members(shape, value)
+    if shape.type_name == "list":
+        name = shape.member.serialization.get("name", "item")
+        return "".join(f"<{name}>{_element(shape.member, each)}</{name}>" for each in value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return escape(str(value))
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 100
+
+
+class Front:
+    """The server: `url`, what came in (`seen`), and what is done with calls of an operation (`on`)."""
+
+    def __init__(self, moto: tuple[str, int] | None) -> None:
+        self.seen: list[Request] = []
+        self.going_on = threading.Event()
+        self._moto = moto
+        self._steps: dict[str, list[Step]] = {}
+        self._lock = threading.Lock()
+        self.server = _Server(("127.0.0.1", 0), _handler(self))
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+
+    def on(self, operation: str, *steps: Step) -> None:
+        """What to do with the next calls of an operation, in turn; the last stays. `*` is every operation."""
+        self._steps[operation] = list(steps)
+
+    def clear(self) -> None:
+        """Forget steps and calls; what hangs goes on."""
+        self.going_on.set()
+        self.going_on = threading.Event()
+        self._steps.clear()
+        self.seen.clear()
+
+    def counted(self) -> Counter[str]:
+        """How often each operation was called."""
+        return Counter(f"{request.service}:{request.operation}" for request in self.seen)
+
+    def respond(self, method: str, path: str, headers: Mapping[str, str], sent: bytes) -> tuple[Response, str]:
+        """What a call brings, and its content type."""
+        request = _request(headers, sent)
+        with self._lock:
+            self.seen.append(request)
+            steps = self._steps.get(request.operation) or self._steps.get("*") or [passed]
+            step = steps.pop(0) if len(steps) > 1 else steps[0]
+        kind = "application/x-amz-json-1.1" if request.service == "ssm" else "text/xml"
+        response = step(request, self)
+        if response is not None:
+            return response, kind
+        assert self._moto is not None, f"nothing answers {request.operation}"
+        connection = http.client.HTTPConnection(*self._moto, timeout=30)
+        connection.request(method, path, sent, dict(headers))
+        got = connection.getresponse()
+        return Response(got.status, got.read()), got.headers.get("Content-Type", kind)
+
+
+def _request(headers: Mapping[str, str], sent: bytes) -> Request:
+    service = headers.get("Authorization", "/////").split("/")[3]
+    target = headers.get("X-Amz-Target")
+    if target is not None:
+        return Request(service, target.split(".")[-1], json.loads(sent))
+    fields = dict(parse_qsl(sent.decode(), keep_blank_values=True))
+    return Request(service, fields.get("Action", ""), fields)
+
+
+def _handler(front: Front) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            sent = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            response, kind = front.respond("POST", self.path, dict(self.headers.items()), sent)
+            if not response.status:
+                self.close_connection = True
+                return
+            try:
+                self.send_response(response.status)
+                self.send_header("Content-Type", kind)
+                length = len(response.body) if response.promised is None else response.promised
+                self.send_header("Content-Length", str(length))
+                self.end_headers()
+                self.wfile.write(response.body)
+            except (BrokenPipeError, ConnectionResetError):
+                self.close_connection = True  # Who asked has gone, as after a time-out.
+            if response.promised is not None:
+                self.close_connection = True
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    return Handler
+
+
+@contextmanager
+def started(moto: tuple[str, int] | None = None) -> Iterator[Front]:
+    """A front on a free port of the loopback, before moto's server at an address."""
+    front = Front(moto)
+    thread = threading.Thread(target=front.server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    try:
+        yield front
+    finally:
+        front.clear()
+        front.server.shutdown()
+        front.server.server_close()
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Front]:
+    """Moto's server and the front before it."""
+    from moto.server import ThreadedMotoServer
+
+    logging.getLogger("werkzeug").setLevel(logging.CRITICAL)
+    moto = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    moto.start()
+    with started(moto.get_host_and_port()) as front:
+        yield front
+    moto.stop()
+
+
+@pytest.fixture
+def front(server: Front, monkeypatch: pytest.MonkeyPatch) -> Front:
+    """The front without steps and calls, and an environment that points to it and nowhere else."""
+    server.clear()
+    clean(monkeypatch)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
+    return server
+
+
+@cache
+def _loader() -> Any:
+    import botocore.loaders
+
+    return botocore.loaders.create_loader(None)
+
+
+def clean(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing of the machine's own AWS settings, no waiting between tries, and the models of services read once."""
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", os.devnull)
+    monkeypatch.setenv("BOTO_CONFIG", os.devnull)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setattr("botocore.retries.standard.ExponentialBackoff.delay_amount", lambda *_: 0.0)
+    monkeypatch.setattr("botocore.session.create_loader", lambda _: _loader())
+    monkeypatch.setattr("botocore.retries.adaptive.ClientRateLimiter.on_sending_request", lambda *_, **__: None)
+
+
+@pytest.fixture
+def register(front: Front) -> Iterator[Callable[..., str]]:
+    """Register an image with moto; what its API cannot say (state, age, architecture) is told to it directly."""
+    from moto.ec2.models import ec2_backends
+
+    own, made = ec2_backends[OWN][HOME], []
+
+    def register(name: str, owner: str = OWN, tags: dict[str, str] | None = None, **facts: Any) -> str:
+        image = ec2_backends[owner][HOME].register_image(name, "")
+        own.amis[image.id] = image
+        made.append(image.id)
+        image.architecture = "x86_64"
+        image.creation_date = datetime(2026, 11, 1)
+        image.add_tags(tags or {})
+        for field, value in facts.items():
+            setattr(image, field, value)
+        return str(image.id)
+
+    yield register
+    for id in made:
+        del own.amis[id]
