@@ -160,7 +160,7 @@ class NodePool(Object):
 
     @cached_property
     def requirements(self) -> tuple[RequirementLine, ...]:
-        return tuple(_requirement(n) for n in _items(self.node.at("spec", "template", "spec", "requirements")))
+        return tuple(requirement_line(n) for n in _items(self.node.at("spec", "template", "spec", "requirements")))
 
     @cached_property
     def requirements_node(self) -> Node | None:
@@ -168,7 +168,7 @@ class NodePool(Object):
 
     @cached_property
     def template_labels(self) -> tuple[Label, ...]:
-        return _labels(self.node.at("spec", "template", "metadata", "labels"))
+        return labels(self.node.at("spec", "template", "metadata", "labels"))
 
     @cached_property
     def taints(self) -> tuple[Taint, ...]:
@@ -242,7 +242,7 @@ def text(node: Node | None) -> Text | None:
 
 
 def objects(source: Source) -> Iterator[Object]:
-    """Karpenter's objects for AWS in a source, those inside a `List` too.
+    """Karpenter's objects for AWS in a source, those inside a `List` or in the values of others too.
 
     Objects of other providers, of EKS Auto Mode and of other kinds are left out, NodePools that point
     to a class of theirs too. An `apiVersion` in a group or version that never had the kind still gives
@@ -263,9 +263,12 @@ _KINDS: dict[str, type[Object]] = {
 
 def _objects(node: Node, document: Document) -> Iterator[Object]:
     if node.kind != "mapping":
+        if node.kind == "sequence":
+            yield from _inside(node, document)
         return
     kind, api_version = text(node.get("kind")), text(node.get("apiVersion"))
     if not isinstance(kind, str) or not isinstance(api_version, str):
+        yield from _inside(node, document)
         return
     items = node.get("items")
     if kind.endswith("List") and items is not None and items.kind == "sequence":
@@ -277,9 +280,47 @@ def _objects(node: Node, document: Document) -> Iterator[Object]:
     cls = _KINDS.get(kind)
     group = api_version.rpartition("/")[0]
     if cls is not None and group in (CORE_GROUP, AWS_GROUP):
-        obj = cls(node, document, api_version, kind, partial=document.templated or _is_part(node, kind))
+        obj = cls(node, document, api_version, kind, partial=document.templated or _is_part(node, kind, document))
         if not (isinstance(obj, NodePool) and _of_another_provider(obj.class_ref)):
             yield obj
+    elif group.partition("/")[0] not in (CORE_GROUP, AWS_GROUP):
+        yield from _inside(node, document)
+
+
+def _inside(holder: Node, document: Document) -> Iterator[Object]:
+    """The objects that the values of another one hold: a HelmRelease, an Application, a chart's own values.
+
+    What has no `spec` is a reference to an object, or what is to be deleted.
+    """
+    text_of_file = holder.source.text
+    if all(text_of_file.find(f"{group}/v", holder.start, holder.end) < 0 for group in (CORE_GROUP, AWS_GROUP)):
+        return
+    pending = [(node, False) for node in _below(holder)]
+    while pending:
+        node, part = pending.pop()
+        if node.kind == "scalar" or node.alias or node.shared:
+            continue
+        group = text(node.get("apiVersion"))
+        if isinstance(group, str) and group.rpartition("/")[0] in (CORE_GROUP, AWS_GROUP):
+            if node.get("spec") is not None:
+                for obj in _objects(node, document):
+                    obj.partial = obj.partial or part
+                    yield obj
+            continue
+        named = [entry.value for entry in node.entries if entry.name in _PARTS]
+        pending += [(below, part or below in named) for below in _below(node)]
+
+
+_PARTS = frozenset({"patch", "patches", "patchesStrategicMerge", "base"})
+"""Keys below which an object is completed by others: of Kustomize, of Flux, of a Composition of Crossplane's."""
+
+
+def _below(node: Node) -> Iterator[Node]:
+    """The values in a collection, the last first."""
+    yield from reversed(node.items)
+    for entry in reversed(node.entries):
+        if not entry.merged:
+            yield entry.value
 
 
 _HEARTS = {
@@ -294,13 +335,28 @@ _HEARTS = {
 }
 """Fields of `spec` of which a whole object has at least one."""
 
+_NEEDED = {
+    "NodePool": (("spec", "template", "spec", "nodeClassRef"), ("spec", "template", "spec", "requirements")),
+    "EC2NodeClass": (
+        ("spec", "subnetSelectorTerms"),
+        ("spec", "securityGroupSelectorTerms"),
+        ("spec", "amiSelectorTerms"),
+    ),
+}
+"""What a text for readers shows of an object where it shows all of it."""
 
-def _is_part(node: Node, kind: str) -> bool:
-    """Whether an object is a patch: it says so, its file is one, or its file may be and it has no heart."""
-    if node.source.part or node.get("$patch") is not None:
+
+def _is_part(node: Node, kind: str, document: Document) -> bool:
+    """Whether an object is a patch: it says so, its file is one, or its file may be and it has no heart.
+
+    An example in a text for readers is one where it leaves out what no object does without.
+    """
+    if node.source.part or document.part or node.get("$patch") is not None:
         return True
-    if node.source.part is False or kind not in _HEARTS:
+    if (node.source.part is False and document.part is False) or kind not in _HEARTS:
         return False
+    if document.host == "markdown":
+        return any(node.at(*path) is None for path in (("metadata", "name"), *_NEEDED[kind]))
     spec = node.get("spec")
     return spec is None or not any(spec.get(field) for field in _HEARTS[kind])
 
@@ -322,7 +378,8 @@ def _items(node: Node | None) -> list[Node]:
     return [item for item in node.items if item.kind == "mapping"]
 
 
-def _requirement(node: Node) -> RequirementLine:
+def requirement_line(node: Node) -> RequirementLine:
+    """An entry of a list of requirements: a NodePool's, or an image's in the status of a class."""
     values = node.get("values")
     items = values.items if values is not None and values.kind == "sequence" else []
     least = node.get("minValues")
@@ -336,7 +393,8 @@ def _requirement(node: Node) -> RequirementLine:
     )
 
 
-def _labels(node: Node | None) -> tuple[Label, ...]:
+def labels(node: Node | None) -> tuple[Label, ...]:
+    """The entries of a map of labels or tags; none where it is no mapping."""
     if node is None or node.kind != "mapping":
         return ()
     found = []
@@ -359,5 +417,5 @@ def _term(node: Node) -> SelectorTerm:
         name=text(node.get("name")),
         owner=text(node.get("owner")),
         ssm_parameter=text(node.get("ssmParameter")),
-        tags=_labels(node.get("tags")),
+        tags=labels(node.get("tags")),
     )

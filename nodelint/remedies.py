@@ -6,17 +6,32 @@ Like all of `edits`, they raise `NotEditable` where the place is written elsewhe
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
 
 from nodelint.catalog import ARCH, Catalog
-from nodelint.edits import NotEditable, add_key, insert_items, replace, set_value, set_values
+from nodelint.edits import NotEditable, add_key, insert_items, remove, replace, set_value, set_values
 from nodelint.finding import Edit
-from nodelint.images import ImageSet, alias_images, ami_family_of, variant_requirements
-from nodelint.manifest import EC2NodeClass, NodePool, RequirementLine
+from nodelint.images import (
+    ImageSet,
+    TermImages,
+    Unknown,
+    alias_images,
+    ami_family_of,
+    is_deprecated,
+    variant_requirements,
+)
+from nodelint.images.choice import why_unseen
+from nodelint.manifest import EC2NodeClass, NodePool, RequirementLine, Value
+from nodelint.queries import DEFAULT_OWNERS
 from nodelint.requirement import Requirement, normalize
-from nodelint.resolve.offers import RESERVED, Unknown
+from nodelint.resolve.offers import RESERVED
 from nodelint.resolve.resolution import Resolution
+from nodelint.snapshot import MachineImage
 from nodelint.source import UNKNOWN, Node
 from nodelint.versions import Version
+
+if TYPE_CHECKING:
+    from datetime import datetime
 
 Wanted = tuple[str, str, tuple[str, ...]]
 """A requirement to be written: key, operator, values (none for Exists and DoesNotExist)."""
@@ -73,6 +88,13 @@ def take_out(line: RequirementLine, values: Collection[str]) -> list[Edit]:
     return _hold(line.values_node, left)
 
 
+def drop(line: RequirementLine, value: Value) -> list[Edit]:
+    """A line's list without one value; NotEditable as for `take_out`."""
+    if line.values_node.alias or len(line.values) == 1 or (line.min_values or 0) >= len(line.values):
+        return take_out(line, (str(value.text),))
+    return remove(value.node)
+
+
 def _hold(node: Node, texts: Sequence[str]) -> list[Edit]:
     """A list with these texts; what stands behind a YAML alias stays as it is for others."""
     return replace(node, texts) if node.alias else set_values(node, texts)
@@ -105,9 +127,42 @@ def move_alias(node_class: EC2NodeClass, images: ImageSet, family: str, version:
 
 def set_alias(images: ImageSet, family: str, version: str) -> list[Edit]:
     """The alias written as it was meant, where the class is one of that family already."""
-    if images.alias_node is None:
+    node = images.alias_node
+    if node is None or (node.parent is not None and node.parent.get("amiFamily") is node):
         raise NotEditable("the class has no alias")
-    return set_value(images.alias_node, f"{family}@{version}")
+    return set_value(node, f"{family}@{version}")
+
+
+def pin(term: TermImages, images: Sequence[MachineImage]) -> list[Edit]:
+    """A term for these images alone, one for each architecture: by name where it names one, else by id.
+
+    NotEditable where there is none to pin to.
+    """
+    if term.term is None or not images:
+        raise NotEditable("there is no image to pin to")
+    node, first = term.term.node, images[0]
+    field = node.get("name")
+    if field is not None and isinstance(term.term.name, str) and len(images) == 1:
+        return set_value(field, first.name)
+    edits = replace(node, {"id": first.id})
+    if len(images) > 1 and node.parent is not None:
+        at = node.parent.items.index(node) + 1
+        edits = [*edits, *insert_items(node.parent, at, [{"id": image.id} for image in images[1:]])]
+    return edits
+
+
+def pinnable(term: TermImages, version: Version, now: datetime | None) -> list[MachineImage]:
+    """The best image that a term finds for each architecture: available, not deprecated if there is one, newest.
+
+    Another account's counts where the term names its owner. None counts that the release would not find.
+    """
+    found: dict[str, MachineImage] = {}
+    named = term.term.owner if term.term is not None else None
+    for image in sorted(term.images, key=lambda image: is_deprecated(image, now)):
+        trusted = named or image.owner in DEFAULT_OWNERS
+        if trusted and image.state == "available" and why_unseen(image, version, now) is None:
+            found.setdefault(image.arch, image)
+    return [found[arch] for arch in sorted(found)]
 
 
 def nearest_alias(families: Sequence[str], ami_family: str | None = None) -> str:
@@ -135,16 +190,17 @@ def doubts(resolution: Resolution, keys: Collection[str] = ()) -> list[Unknown]:
     found: list[Unknown] = []
     if not keys and resolution.node_class is not None:
         nested = resolution.node_class.node.at("spec", "cpuOptions", "nestedVirtualization")
-        found += [(node, reason) for node, reason in resolution.unknown if node is nested or reason == RESERVED]
+        found += [each for each in resolution.unknown if each.at is nested or each.reason == RESERVED]
     lines = {id(line.node): line for line in resolution.lines}
     pool = resolution.pool
-    for node, reason in resolution.unknown:
+    for each in resolution.unknown:
+        node = each.at
         if node.source is not pool.source or not pool.node.start <= seen(node).start <= pool.node.end:
             continue
-        if any(node is other for other, _ in resolution.images.unknown):
+        if any(node is other.at for other in resolution.images.unknown):
             continue
         line = lines.get(id(node))
         key = normalize(line.key) if line is not None else "?"
         if key == "?" or (key in keys if keys else key in resolution.catalog.keys):
-            found.append((node, reason))
+            found.append(each)
     return found

@@ -199,7 +199,7 @@ from collections.abc import Sequence
 
 from nodelint.catalog import ACCELERATOR_COUNT, FAMILY, GPU_COUNT, INSTANCE_TYPE, union
 from nodelint.edits import NotEditable
-from nodelint.finding import Also, Edit, Finding, Findings, Skip, short
+from nodelint.finding import Also, Edit, Finding, Findings, short
 from nodelint.images import ImageSet, first_published
 from nodelint.manifest import Label, NodePool
 from nodelint.remedies import doubts, keep_out, move_alias, nearest_alias, place, require, seen, served_by
@@ -221,8 +221,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         if gap.kind == "variant" and gap.variant in COUNTS:
             unsure = doubts(resolution)
             if unsure:
-                at, reason = unsure[0]
-                yield Skip(at, f"whether {gap.arch} types with {WORDS[gap.variant]} are left: {reason}")
+                yield unsure[0].skip(f"whether {gap.arch} types with {WORDS[gap.variant]} are left: ")
             else:
                 yield _gap(pool, context, gap, gap.variant)
     yield from _without_driver(pool, resolution)
@@ -368,6 +367,10 @@ def _without_driver(pool: NodePool, resolution: Resolution) -> Findings:
                 severity="warning",
                 edits=_kept_out(pool, resolution, without, variant) if meant is None else [],
                 safety="unsafe",
-                also=[Also(image.at, f"a standard image: `{short(image.label, 60)}`")],
+                also=[
+                    Also(
+                        image.at, f"a standard image: `{short(image.found.name if image.found else image.label, 60)}`"
+                    )
+                ],
                 hint=f"choose the image for {WORDS[variant]} by name too, or an alias{other}",
             )

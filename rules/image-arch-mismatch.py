@@ -141,7 +141,7 @@ from collections.abc import Sequence
 
 from nodelint.catalog import ARCH, union
 from nodelint.edits import NotEditable, set_values
-from nodelint.finding import Also, Edit, Finding, Findings, Safety, Skip, short
+from nodelint.finding import Also, Edit, Finding, Findings, Safety, short
 from nodelint.manifest import NodePool, RequirementLine
 from nodelint.remedies import doubts, nearest_alias, place, require, seen, take_out
 from nodelint.requirement import normalize
@@ -156,25 +156,26 @@ def check(pool: NodePool, context: Context) -> Findings:
     resolution = context.resolution(pool)
     gaps = [gap for gap in resolution.unlaunchable if gap.kind == "arch"]
     if not gaps:
-        yield from _unknown(resolution)
+        yield from _unknown(resolution, asked=bool(context.facts))
     if any(gap.kind == "os" for gap in resolution.unlaunchable):
         yield _of_another_system(pool, resolution)
     for gap in gaps:
         unsure = doubts(resolution)
         if unsure:
-            at, reason = unsure[0]
-            yield Skip(at, f"whether types of {gap.arch}, for which the class has no image, are left: {reason}")
+            yield unsure[0].skip(f"whether types of {gap.arch}, for which the class has no image, are left: ")
         else:
             yield _finding(pool, resolution, gap)
 
 
-def _unknown(resolution: Resolution) -> Findings:
+def _unknown(resolution: Resolution, *, asked: bool) -> Findings:
     """An unknown image may be of any architecture; that matters where the pool leaves several."""
     served = {image.arch for image in resolution.images.known}
     if len(resolution.arches) > 1 and not served >= resolution.arches.keys():
-        for node, reason in resolution.images.unknown[:1]:
+        for unknown in resolution.images.unknown[:1]:
             way = f"say it by `{ARCH}` in the NodePool" if resolution.node_class else "its images are not known"
-            yield Skip(node, f"{reason}: {way}")
+            if unknown.missing is not None and not asked:
+                way += ", or ask AWS with `nodelint refresh`"
+            yield unknown.skip(suffix=f": {way}")
 
 
 def _of_another_system(pool: NodePool, resolution: Resolution) -> Finding:
@@ -242,8 +243,13 @@ def _terms(resolution: Resolution) -> list[Also]:
     """What the class finds, each term once."""
     found: dict[int, Also] = {}
     for image in resolution.images.known:
-        arches = sorted({i.arch or "" for i in resolution.images.known if i.at is image.at})
-        found.setdefault(id(image.at), Also(image.at, f"`{short(image.label, 60)}` is {' and '.join(arches)} only"))
+        same = [i for i in resolution.images.known if i.at is image.at]
+        arches = " and ".join(sorted({i.arch or "" for i in same}))
+        tagged = image.found if image.at.kind == "mapping" else None
+        what = (
+            f"`{short(image.label, 60)}` is" if tagged is None else f"the newest with these tags, `{tagged.id}`, is"
+        )
+        found.setdefault(id(image.at), Also(image.at, f"{what} {arches} only"))
     return list(found.values())[:3]
 
 

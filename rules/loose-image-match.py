@@ -130,7 +130,7 @@ spec:
 
 from nodelint.catalog import ACCELERATOR_COUNT, ARCH, FAMILY, GPU_COUNT, INSTANCE_TYPE
 from nodelint.edits import NotEditable
-from nodelint.finding import Also, Finding, Findings, Skip
+from nodelint.finding import Also, Finding, Findings
 from nodelint.images import Image
 from nodelint.manifest import NodePool
 from nodelint.remedies import Wanted, doubts, place, require
@@ -159,8 +159,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         return
     unsure = doubts(resolution, (ARCH, GPU_COUNT, ACCELERATOR_COUNT))
     if unsure:
-        at, reason = unsure[0]
-        yield Skip(at, f"whether nodes match one image of `{images.alias.family}` only: {reason}")
+        yield unsure[0].skip(f"whether nodes match one image of `{images.alias.family}` only: ")
         return
     main = max(taken, key=lambda index: bits[index].bit_count())
     matching = [images.images[index] for index in (main, *(i for i in resolution.loose if i != main))]

@@ -99,7 +99,6 @@ from nodelint.images import (
     alias_version_valid,
     families,
     family_title,
-    images_of,
     successor_of,
 )
 from nodelint.manifest import Alias, EC2NodeClass
@@ -111,11 +110,11 @@ from nodelint.versions import KubernetesVersion, Version
 
 @rule(on=EC2NodeClass, severity="error", fix="safe")
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
-    images = images_of(node_class, context.karpenter, context.kubernetes)
+    images = context.images(node_class)
     if images.alias is None or images.alias_node is None:
         return
     for problem in images.problems:
-        if problem.kind == "missing" or problem.at is not images.alias_node:
+        if problem.kind in ("missing", "unpublished") or problem.at is not images.alias_node:
             continue
         covers: list[Node] = [images.alias_node]
         field = node_class.node.at("spec", "amiFamily")

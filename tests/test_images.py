@@ -222,7 +222,7 @@ def test_known_and_unknown_images_side_by_side() -> None:
     terms = "[{id: ami-0123}, {name: 'amazon-eks-node-al2023-arm64-standard-1.33-*'}]"
     images = find(f"{{amiSelectorTerms: {terms}, amiFamily: AL2023}}")
     assert [(image.arch, image.known) for image in images.images] == [(None, False), ("arm64", True)]
-    assert [node.text for node, _ in images.unknown] == ["ami-0123"]
+    assert [each.at.text for each in images.unknown] == ["ami-0123"]
     assert len(images.known) == 1
 
 
