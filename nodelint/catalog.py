@@ -7,18 +7,20 @@ label values, a NodePool an AND of requirements. Columns and bit sets are built 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, reduce
 from itertools import compress
 from operator import or_
 from types import MappingProxyType
+from typing import TypeVar
 
 from nodelint.requirement import Requirement, well_known_since
-from nodelint.snapshot import Network, Origin, Snapshot
+from nodelint.snapshot import Change, Network, Origin, Row, Snapshot
 from nodelint.versions import DATA, NEWEST, Version, facts
 
 ACCELERATOR_COUNT = "karpenter.k8s.aws/instance-accelerator-count"
 ARCH = "kubernetes.io/arch"
+BANDWIDTH = "karpenter.k8s.aws/instance-network-bandwidth"
 CAPACITY_TYPE = "karpenter.sh/capacity-type"
 FAMILY = "karpenter.k8s.aws/instance-family"
 FLEX = "karpenter.k8s.aws/instance-capability-flex"
@@ -78,6 +80,14 @@ class Catalog:
         """
         return Catalog(self._snapshot, self._version, build)
 
+    def extended(self, newer: Snapshot) -> Catalog:
+        """These types and those of another snapshot, whose row counts where both have one.
+
+        What no answer of EC2 tells stays as it is here: bandwidth (a table of the controller's), what labels
+        were before a release, and prices and network limits that the other row lacks.
+        """
+        return Catalog(_joined(self._snapshot, newer), self._version, self._windows_build) if newer.rows else self
+
     @property
     def version(self) -> Version:
         """The release whose view this is."""
@@ -97,6 +107,11 @@ class Catalog:
     def sources(self) -> tuple[Origin, ...]:
         """Where each part of the facts comes from, with its day."""
         return self._snapshot.sources
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """Label values as they were before a release, of the types that are in the catalogue."""
+        return self._snapshot.changes
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -180,7 +195,7 @@ class Catalog:
         Chinese region has none, for those are not in USD.
         """
         position = self._positions().get(name)
-        regions = self._snapshot.regions
+        regions = self._snapshot.priced
         if position is None or region.startswith("cn-") or not regions:
             return None
         column = regions.index(region) if region in regions else regions.index("us-east-1")
@@ -269,6 +284,74 @@ class Catalog:
 def union(sets: Iterable[int]) -> int:
     """The types that are in any of some sets."""
     return reduce(or_, sets, 0)
+
+
+_T = TypeVar("_T")
+
+
+def _joined(old: Snapshot, new: Snapshot) -> Snapshot:
+    """Both snapshots' instance types under the columns of both, which are told apart by name and not by place."""
+    labels = _both(old.labels, new.labels)
+    resources = _both(old.resources, new.resources)
+    priced = _both(old.priced, new.priced)
+    to_labels = _mover(new.labels, labels)
+    to_resources = _mover(new.resources, resources)
+    to_prices = _mover(new.priced, priced)
+    old_labels = [index for index, label in enumerate(labels) if label not in new.labels or label == BANDWIDTH]
+    old_resources = [index for index, resource in enumerate(resources) if resource not in new.resources]
+    rows: dict[str, Row] = {}
+    for name, values, quantities, network, prices in old.rows:
+        rows[name] = (
+            name,
+            _widened(values, len(labels)),
+            _widened(quantities, len(resources)),
+            network,
+            _widened(prices, len(priced)),
+        )
+    added = set()
+    for name, values, quantities, network, prices in new.rows:
+        values, quantities, prices = to_labels(values), to_resources(quantities), to_prices(prices)
+        before = rows.get(name)
+        if before is None:
+            added.add(name)
+        else:
+            for index in old_labels:
+                values[index] = before[1][index]
+            for index in old_resources:
+                quantities[index] = before[2][index]
+            network = before[3] if network is None else network
+            prices = [was if now is None else now for now, was in zip(prices, before[4], strict=True)]
+        rows[name] = (name, values, quantities, network, prices)
+    changes = [
+        change._replace(values={name: value for name, value in change.values.items() if name in added})
+        for change in new.changes
+    ]
+    return Snapshot(
+        origin=f"{new.origin}, {new.date}; {old.origin}",
+        date=old.date,
+        sources=(*new.sources, *old.sources),
+        labels=labels,
+        resources=resources,
+        priced=priced,
+        changes=(*old.changes, *(change for change in changes if change.values)),
+        rows=[rows[name] for name in sorted(rows)],
+    )
+
+
+def _both(ours: Sequence[str], theirs: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*ours, *theirs)))
+
+
+def _mover(columns: Sequence[str], wanted: Sequence[str]) -> Callable[[list[_T | None]], list[_T | None]]:
+    """Puts the values of some columns under others of the same name; None where there is none."""
+    if columns == wanted:
+        return list
+    places = [columns.index(column) if column in columns else None for column in wanted]
+    return lambda values: [None if place is None else values[place] for place in places]
+
+
+def _widened(values: list[_T | None], width: int) -> list[_T | None]:
+    return values if len(values) == width else [*values, *[None] * (width - len(values))]
 
 
 def _bits(indices: list[int]) -> int:

@@ -10,7 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nodelint.catalog import ARCH, INSTANCE_TYPE, OS, WINDOWS_BUILD, Catalog
+from nodelint.facts import NOTHING, Facts
 from nodelint.requirement import Requirement, Requirements, well_known
+from nodelint.snapshot import Change, Origin, Row, Snapshot
 from nodelint.versions import RELEASES, Version
 
 AWS = "karpenter.k8s.aws"
@@ -303,3 +305,103 @@ class TestWindows:
     def test_linux_has_no_windows_build(self) -> None:
         assert selected(WINDOWS_BUILD, "Exists") == set()
         assert selected(WINDOWS_BUILD, "DoesNotExist") == set(CATALOG.names)
+
+
+def own(name: str) -> Row:
+    """The bundled row of a type, its columns in the order of LABELS, with nothing that EC2 does not tell."""
+    return (
+        name,
+        [CATALOG.label(name, label) for label in LABELS],
+        [CATALOG.resources(name).get(resource) for resource in RESOURCES],
+        None,
+        [None],
+    )
+
+
+LABELS = tuple(sorted(CATALOG.keys - {WINDOWS_BUILD}, reverse=True))
+RESOURCES = ("pods", "habana.ai/gaudi", "memory", "cpu")
+
+
+def brought(*rows: Row, changes: tuple[Change, ...] = ()) -> Snapshot:
+    """A snapshot as `refresh` brings one: other columns, in another order."""
+    return Snapshot(
+        "EC2 in eu-west-3",
+        "2026-11-20",
+        (Origin("instance types", "DescribeInstanceTypes", "2026-11-20"),),
+        LABELS,
+        RESOURCES,
+        ("eu-west-3",),
+        changes,
+        sorted(rows),
+    )
+
+
+class TestTogetherWithASnapshot:
+    def test_what_the_snapshot_says_again_changes_nothing(self) -> None:
+        both = CATALOG.extended(brought(*map(own, CATALOG.names[::7])))
+        assert both.names == CATALOG.names
+        for name in CATALOG.names[::7]:
+            assert both.labels(name) == CATALOG.labels(name)
+            assert both.resources(name) == CATALOG.resources(name)
+            assert both.network(name) == CATALOG.network(name)
+            assert both.price(name) == CATALOG.price(name)
+            assert both.price(name, "us-gov-west-1") == CATALOG.price(name, "us-gov-west-1")
+        for name in CATALOG.names[1::7]:
+            assert both.labels(name) == CATALOG.labels(name)
+            assert both.resources(name) == CATALOG.resources(name)
+
+    def test_its_row_counts_and_its_prices_and_limits_where_it_has_them(self) -> None:
+        name, labels, resources, _, _ = own("m5.large")
+        labels[LABELS.index(HYPERVISOR)] = "xen"
+        resources[RESOURCES.index("memory")] = "1Gi"
+        both = CATALOG.extended(brought((name, labels, resources, [9, 8, False, 0, [9]], [0.5])))
+        assert both.label(name, HYPERVISOR) == "xen"
+        assert both.resources(name)["memory"] == "1Gi"
+        network = both.network(name)
+        assert network is not None
+        assert (network.interfaces, network.cards) == (9, (9,))
+        assert (both.price(name, "eu-west-3"), both.price(name)) == (0.5, CATALOG.price(name))
+        assert both.label("m5.xlarge", HYPERVISOR) == "nitro"
+
+    def test_a_type_that_only_it_has_is_selected_like_others(self) -> None:
+        _, labels, resources, _, prices = own("m5.large")
+        labels = [value.replace("m5", "m99") if value else None for value in labels]
+        both = CATALOG.extended(brought(("m99.large", labels, resources, None, prices)))
+        assert len(both) == len(CATALOG) + 1
+        assert selected(FAMILY, "In", "m99", catalog=both) == {"m99.large"}
+        assert (both.network("m99.large"), both.price("m99.large")) == (None, None)
+        assert list(both.names) == sorted(both.names)
+        assert "m99.large" not in CATALOG
+
+    def test_what_labels_were_before_a_release_is_kept(self) -> None:
+        name = next(name for change in CATALOG.changes for name in change.values if change.label == BANDWIDTH)
+        (label,) = {change.label for change in CATALOG.changes if name in change.values}
+        stale = own(name)
+        stale[1][LABELS.index(label)] = "1"
+        changes = (Change(Version(1, 9, 0), label, {name: "2", "m99.large": "3", "no.such": "4"}),)
+        both = CATALOG.extended(brought(stale, ("m99.large", *own("m5.large")[1:]), changes=changes))
+        for release in RELEASES:
+            assert both.at(release).label(name, label) == CATALOG.at(release).label(name, label)
+        assert both.at(Version(1, 8, 0)).label("m99.large", label) == "3"
+        assert both.at(Version(1, 9, 0)).label("m99.large", label) == CATALOG.label("m5.large", label)
+
+    def test_columns_that_only_one_has(self) -> None:
+        name, labels, resources, _, prices = own("m5.large")
+        fewer = brought((name, labels[1:], resources, None, prices))._replace(labels=LABELS[1:])
+        assert CATALOG.extended(fewer).labels(name) == CATALOG.labels(name)
+        more = brought((name, [*labels, "yes"], resources, None, prices))._replace(labels=(*LABELS, f"{AWS}/new"))
+        both = CATALOG.extended(more)
+        assert (both.label(name, f"{AWS}/new"), both.label("m5.xlarge", f"{AWS}/new")) == ("yes", None)
+
+    def test_it_says_both_origins(self) -> None:
+        both = CATALOG.extended(brought(own("m5.large")))
+        assert both.origin == f"EC2 in eu-west-3, 2026-11-20; {CATALOG.origin}"
+        assert both.date == CATALOG.date
+        assert [source.facts for source in both.sources][:2] == ["instance types", CATALOG.sources[0].facts]
+
+    def test_without_rows_it_is_the_same_catalogue(self) -> None:
+        assert CATALOG.extended(Snapshot("EC2", "2026-11-20")) is CATALOG
+        assert NOTHING.catalog is CATALOG
+        facts = Facts(brought(own("m5.large")))
+        assert facts.catalog is facts.catalog
+        assert "eu-west-3" in facts.catalog.origin

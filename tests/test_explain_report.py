@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import jsonschema
 import pytest
 
 from nodelint.catalog import Catalog
+from nodelint.facts import Facts
+from nodelint.imagined import Account
 from nodelint.manifest import EC2NodeClass, NodePool, objects
 from nodelint.report.explain import explain_json, explain_text
 from nodelint.resolve import Resolution, resolve
+from nodelint.rule import Context
 from nodelint.source import Source
 from nodelint.versions import NEWEST, KubernetesVersion, Version
+
+from .conftest import ROOT
 
 CATALOG = Catalog.bundled()
 
@@ -277,3 +284,166 @@ def test_long_paths_stand_below_their_title() -> None:
     shown = explain_text([resolve(pool, node_class, CATALOG, NEWEST)])
     assert f"NodePool web  weight 10\n  {path}:4\n====" in shown
     assert max(map(len, shown.splitlines())) <= 100
+
+
+# With facts from AWS
+
+OWN = POOL.replace("al2@latest", "x").replace(
+    "amiSelectorTerms:\n    - alias: x\n",
+    "amiFamily: AL2023\n"
+    "  amiSelectorTerms: [{name: golden-*, owner: self}]\n"
+    "  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]\n",
+)
+
+ACCOUNT = """
+region: eu-west-3
+now: 2026-11-20T12:00:00Z
+zones: {eu-west-3a: euw3-az1, eu-west-3b: euw3-az2, eu-west-3c: euw3-az3}
+absent: {eu-west-3b: ["m6g.*"], "*": ["g5g.*"]}
+images:
+  - {id: ami-0a1, name: golden-1, arch: amd64, created: 2026-11-02}
+  - {id: ami-0a2, name: golden-2, arch: amd64, created: 2026-11-19, state: pending}
+  - {id: ami-0a0, name: golden-0, arch: amd64, created: 2026-10-01, deprecated: 2026-11-01}
+  - {id: ami-0b1, name: golden-3, arch: arm64, created: 2026-11-03, deprecated: 2027-11-01, public: true}
+subnets:
+  - {id: subnet-1, zone: eu-west-3a, zoneId: euw3-az1, free: 1200, tags: {karpenter.sh/discovery: main}}
+  - {id: subnet-2, zone: eu-west-3a, zoneId: euw3-az1, free: 34, tags: {karpenter.sh/discovery: main}}
+  - {id: subnet-3, zone: eu-west-3b, zoneId: euw3-az2, free: 0, tags: {karpenter.sh/discovery: main}}
+"""
+
+
+def with_facts(text: str, account: str = ACCOUNT, version: Version = NEWEST) -> tuple[list[Resolution], Facts]:
+    held = list(objects(Source.from_text("web.yaml", text)))
+    facts = Account(account).facts([each for each in held if isinstance(each, EC2NodeClass)], version)
+    context = Context(held, version, facts=facts)
+    return [context.resolution(each) for each in held if isinstance(each, NodePool)], facts
+
+
+def part(shown: str, title: str) -> str:
+    """A part of the text: what stands between its title and the next."""
+    return shown.split(f"\n\n{title}\n", 1)[1].split("\n\n", 1)[0]
+
+
+def test_text_of_images_by_state_age_and_owner_in_the_order_of_trial() -> None:
+    found, facts = with_facts(OWN)
+    shown = explain_text(found, facts)
+    assert (
+        part(shown, "Images, in the order in which they are tried")
+        == """\
+  ami-0b1 arm64      8 types  without metal: m6g
+    golden-3, available, 17 d 12 h old, owner self (public), deprecated from 2027-11-01
+  ami-0a1 amd64      8 types  without metal: m5
+    golden-1, available, 18 d 12 h old, owner self"""
+    )
+    assert (
+        part(shown, "Passed over")
+        == """\
+  ami-0a2  golden-2, pending, 1 d 12 h old, owner self
+    Karpenter 1.14.1 takes none that is pending
+  ami-0a0  golden-0, available, 50 d 12 h old, owner self, deprecated since 2026-11-01
+    not deprecated ones come first; `ami-0a1` is taken"""
+    )
+
+
+def test_older_releases_take_a_pending_image_and_that_is_said() -> None:
+    found, facts = with_facts(OWN, version=Version(1, 2, 1))
+    shown = explain_text(found, facts)
+    assert "ami-0a2 amd64" in part(shown, "Images, in the order in which they are tried")
+    assert "there is a newer one; `ami-0a2` is taken" in part(shown, "Passed over")
+
+
+def test_text_of_zones_with_subnets_addresses_and_types() -> None:
+    found, facts = with_facts(OWN)
+    assert (
+        part(explain_text(found, facts), "Zones")
+        == """\
+  eu-west-3a  euw3-az1  2 subnets  1,234 addresses free  offers 1,357 types  16 can be launched
+  eu-west-3b  euw3-az2   1 subnet      0 addresses free  offers 1,348 types   8 can be launched"""
+    )
+    # A zone that the pool leaves out has none of its types.
+    only_b = OWN.replace("key: karpenter.k8s.aws/instance-size", "key: topology.kubernetes.io/zone").replace(
+        "values: [metal]", "values: [eu-west-3a]"
+    )
+    found, facts = with_facts(only_b)
+    shown = explain_text(found, facts)
+    assert "the class has subnets in eu-west-3a, eu-west-3b" in shown
+    assert "  0 can be launched" in part(shown, "Zones").splitlines()[0]
+
+
+def test_text_of_what_the_region_lacks() -> None:
+    found, facts = with_facts(OWN)
+    shown = explain_text(found, facts)
+    assert "  1,357         6            not offered in eu-west-3\n" in shown
+    assert "=> 16 of 1,363 instance types can be launched" in shown
+
+
+@pytest.mark.parametrize(
+    ("ago", "said"), [(timedelta(), "0 s old"), (timedelta(minutes=5), "5 min old"), (timedelta(days=2), "2 d old")]
+)
+def test_text_says_whose_facts_these_are_and_how_old(ago: timedelta, said: str) -> None:
+    found, facts = with_facts(OWN)
+    facts.now = datetime(2026, 11, 20, 12, tzinfo=UTC) + ago
+    assert f"Facts: eu-west-3, {said}.\n" in explain_text(found, facts)
+
+
+def test_text_of_facts_of_two_times_and_of_no_clock() -> None:
+    found, facts = with_facts(OWN)
+    assert facts.region is not None
+    assert facts.now is not None
+    answers = dict(facts.region.answers)
+    first = next(iter(answers))
+    answers[first] = answers[first]._replace(at="2026-11-20T10:00:00Z")
+    both = Facts(facts.snapshot, facts.region._replace(answers=answers), facts.now + timedelta(minutes=5))
+    assert "Facts: eu-west-3, 5 min to 2 h 5 min old." in explain_text(found, both)
+    assert "Facts: eu-west-3, of 2026-11-20." in explain_text(found, Facts(facts.snapshot, facts.region))
+
+
+def test_text_of_a_class_that_finds_no_subnet() -> None:
+    found, facts = with_facts(OWN.replace("discovery: main", "discovery: other"))
+    shown = explain_text(found, facts)
+    assert "=> none is launched: the class finds no subnet (16 of 1,363 instance types would do)" in shown
+    assert "judged as if it had one in every zone of eu-west-3" in " ".join(shown.split())
+
+
+def test_text_of_subnets_that_are_not_known() -> None:
+    found, facts = with_facts(OWN, f"{ACCOUNT}denied: [subnets]\n")
+    shown = explain_text(found, facts)
+    assert part(shown, "Zones").startswith("  the class's subnets are not known: every zone of the region counts\n")
+    assert "AWS was asked about subnets: UnauthorizedOperation" in part(shown, "Not known")
+    assert "=> at most 16" in shown
+
+
+def test_json_with_facts_is_what_the_schema_says() -> None:
+    found, facts = with_facts(OWN)
+    report = explain_json(found, facts)
+    schema = json.loads((ROOT / "schemas" / "explain.schema.json").read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    at = "2026-11-20T12:00:00Z"
+    for account in (ACCOUNT, f"{ACCOUNT}denied: [subnets]\n", f"{ACCOUNT}denied: [offerings]\n"):
+        again = explain_json(*with_facts(OWN, account))
+        jsonschema.Draft202012Validator(schema).validate(json.loads(json.dumps(again)))
+    assert report["facts"] == {"region": "eu-west-3", "oldest": at, "newest": at}
+    (pool,) = report["nodePools"]
+    assert pool["region"] == "eu-west-3"
+    assert pool["zones"][0] == {
+        "name": "eu-west-3a",
+        "id": "euw3-az1",
+        "subnets": 2,
+        "freeAddresses": 1234,
+        "offered": 1357,
+        "left": 16,
+    }
+    assert [(each["id"], each["state"]) for each in pool["images"]] == [
+        ("ami-0b1", "available"),
+        ("ami-0a1", "available"),
+    ]
+    assert [(each["id"], each["reason"]) for each in pool["passedOver"]] == [
+        ("ami-0a2", "Karpenter 1.14.1 takes none that is pending"),
+        ("ami-0a0", "not deprecated ones come first; `ami-0a1` is taken"),
+    ]
+
+
+@pytest.mark.parametrize("width", [72, 100])
+def test_width_is_kept_with_facts(width: int) -> None:
+    found, facts = with_facts(OWN)
+    assert max(map(len, explain_text(found, facts, width=width).splitlines())) <= width

@@ -10,6 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nodelint.catalog import Catalog
+from nodelint.facts import NOTHING, Facts
+from nodelint.imagined import Account
 from nodelint.manifest import EC2NodeClass, NodePool, objects
 from nodelint.requirement import Requirement, Requirements
 from nodelint.resolve import Resolution, resolve
@@ -41,8 +43,12 @@ def run(
     kubernetes: str | None = None,
     with_class: bool = True,
     partial: bool = False,
+    facts: str | Facts = NOTHING,
 ) -> Resolution:
-    """Resolve a pool of these requirement lines with a class of this alias (or of this spec)."""
+    """Resolve a pool of these requirement lines with a class of this alias (or of this spec).
+
+    `facts` are known of AWS, or the text of an imagined account.
+    """
     pool = {
         "apiVersion": "karpenter.sh/v1",
         "kind": "NodePool",
@@ -68,7 +74,10 @@ def run(
     assert isinstance(its_class, EC2NodeClass)
     found.partial = partial
     wanted = KubernetesVersion.parse(kubernetes) if kubernetes else None
-    return resolve(found, its_class if with_class else None, CATALOG, Version.parse(version), wanted)
+    release = Version.parse(version)
+    if isinstance(facts, str):
+        facts = Account(facts).facts([its_class], release, wanted)
+    return resolve(found, its_class if with_class else None, CATALOG, release, wanted, facts=facts)
 
 
 def names(resolution: Resolution, bits: int) -> list[str]:
@@ -419,7 +428,7 @@ def test_what_only_aws_knows_of_a_class_is_said() -> None:
 def test_placeholder_makes_an_upper_bound() -> None:
     found = run(line(FAMILY, "In", "m5", "${FAMILY}"), line(ARCH, "In", "arm64"))
     assert not found.complete
-    assert [node.get("key") is not None for node, _ in found.unknown] == [True]
+    assert [node.get("key") is not None for node, *_ in found.unknown] == [True]
     assert found.candidates == run(line(ARCH, "In", "arm64")).candidates
     assert [each.known for each in found.lines] == [False, True]
     assert found.lines[0].removed == 0
@@ -436,7 +445,7 @@ def test_without_class_every_candidate_may_have_an_image() -> None:
     assert not found.complete
     assert found.launchable == found.candidates == CATALOG.values(ARCH)["arm64"]
     assert not found.unlaunchable
-    assert "`web`" in found.unknown[0][1]
+    assert "`web`" in found.unknown[0].reason
 
 
 def test_unknown_image_may_take_what_known_images_leave() -> None:

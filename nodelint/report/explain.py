@@ -7,9 +7,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from nodelint.catalog import FAMILY, Catalog
+from nodelint.facts import NOTHING, Facts
 from nodelint.finding import short
 from nodelint.images import Image
 from nodelint.images import provenance as image_provenance
+from nodelint.report.explain_facts import (
+    age,
+    described,
+    facts_json,
+    image_json,
+    passed_over,
+    pool_json,
+    why_passed,
+    zones,
+)
 from nodelint.resolve.resolution import LineEffect, Resolution
 from nodelint.source import Node
 from nodelint.versions import NEWEST, fixed_for
@@ -19,6 +30,9 @@ VERSION = 1
 
 REGION = "us-east-1"
 """The region whose on-demand prices are shown."""
+
+_PASSED = 10
+"""How many images that are passed over are shown."""
 
 _RARE = (
     "nvidia.com/gpu",
@@ -30,13 +44,14 @@ _RARE = (
 """Types with these resources are set aside while there are others (Karpenter's ExoticInstanceTypeFilter)."""
 
 
-def explain_json(resolutions: Sequence[Resolution]) -> dict[str, Any]:
+def explain_json(resolutions: Sequence[Resolution], facts: Facts = NOTHING) -> dict[str, Any]:
     """The answer as plain data, to be written as JSON.
 
     Instance types are sorted by name. An image that is known to AWS only has no `arch` and no variants. The
     elements of `requirements` stand in the order written, labels of the template after the requirements.
+    `facts` are those behind the resolutions.
     """
-    return {"version": VERSION, "nodePools": [_pool_json(each) for each in resolutions]}
+    return {"version": VERSION, **facts_json(facts), "nodePools": [_pool_json(each) for each in resolutions]}
 
 
 def _pool_json(resolution: Resolution) -> dict[str, Any]:
@@ -48,10 +63,7 @@ def _pool_json(resolution: Resolution) -> dict[str, Any]:
         "name": pool.name if isinstance(pool.name, str) else None,
         "path": pool.source.path,
         "nodeClass": ref.name if ref is not None and isinstance(ref.name, str) else None,
-        "images": [
-            {"id": image.id, "alias": image.alias, "arch": image.arch, "variants": list(image.variants)}
-            for image in resolution.images.images
-        ],
+        "images": [_image_json(image) for image in resolution.images.images],
         "instanceTypes": [
             {"name": name, "arch": arch[name], "image": index} for name, index in sorted(resolution.image_of.items())
         ],
@@ -66,31 +78,43 @@ def _pool_json(resolution: Resolution) -> dict[str, Any]:
             }
             for line in resolution.lines
         ],
+        **dict(pool_json(resolution)),
     }
 
 
-def explain_text(resolutions: Sequence[Resolution], *, width: int = 100, cheapest: int = 5) -> str:
+def _image_json(image: Image) -> dict[str, Any]:
+    asked = {"id": image.id, "alias": image.alias, "arch": image.arch, "variants": list(image.variants)}
+    return asked if image.found is None else {**asked, **image_json(image.found)}
+
+
+def explain_text(
+    resolutions: Sequence[Resolution], facts: Facts = NOTHING, *, width: int = 100, cheapest: int = 5
+) -> str:
     """The answer for people, in plain text: no line is longer than `width`.
 
-    `cheapest` is how many of the cheapest instance types are shown for each pool.
+    `facts` are those behind the resolutions. `cheapest` is how many of the cheapest instance types are shown
+    for each pool.
     """
-    blocks = ["\n".join(_pool(each, width, cheapest)) for each in resolutions]
+    blocks = ["\n".join(_pool(each, facts, width, cheapest)) for each in resolutions]
     if len(resolutions) > 1:
         blocks.append("\n".join(_order(resolutions, width)))
     if resolutions:
-        blocks.append("\n".join(_facts(resolutions[0], width)))
+        blocks.append("\n".join(_facts(resolutions[0], facts, width)))
     return "\n\n\n".join(block for block in blocks if block)
 
 
-def _pool(resolution: Resolution, width: int, cheapest: int) -> Iterator[str]:
+def _pool(resolution: Resolution, facts: Facts, width: int, cheapest: int) -> Iterator[str]:
     yield from _heading(resolution, width)
     yield ""
     yield from _funnel(resolution, width)
     yield ""
     yield from _verdict(resolution, width)
+    found = any(image.found is not None for image in resolution.images.images)
     for title, part in (
-        ("Images", _images(resolution, width)),
+        ("Images, in the order in which they are tried" if found else "Images", _images(resolution, facts, width)),
+        ("Passed over", _passed(resolution, facts, width)),
         ("No image", _gaps(resolution, width)),
+        ("Zones", _zones(resolution, width)),
         ("minValues", _min_values(resolution, width)),
         ("Cheapest on demand", _cheapest(resolution, cheapest)),
         ("Not known", _unknown(resolution, width)),
@@ -122,7 +146,7 @@ def _heading(resolution: Resolution, width: int) -> Iterator[str]:
             title += f"  {shown[0]}" + (f" and {len(shown) - 1} more" if len(shown) > 1 else "")
         yield from _aside(title, _place(node_class.name_node), width)
     else:
-        yield f"EC2NodeClass: {resolution.images.unknown[0][1]}"
+        yield f"EC2NodeClass: {resolution.images.unknown[0].reason}"
     kubernetes = f"Kubernetes {resolution.kubernetes}" if resolution.kubernetes else "Kubernetes version not given"
     yield f"Karpenter {resolution.version}, {kubernetes}"
 
@@ -133,9 +157,12 @@ def _funnel(resolution: Resolution, width: int) -> Iterator[str]:
     labels = any(line.is_label for line in resolution.lines)
     yield f"{'left':>7} {'removed':>9} {'alone':>8}   by"
     yield f"{left:>7,} {'':>9} {'':>8}   (all instance types)"
+    of_places = [reason for _, reason in resolution.places.removed] if resolution.places is not None else []
     for bits, reason in resolution.class_removed:
         left -= bits.bit_count()
-        yield from _row(left, bits.bit_count(), None, f"the class: {reason}", width)
+        yield from _row(
+            left, bits.bit_count(), None, reason if reason in of_places else f"the class: {reason}", width
+        )
     for line in resolution.lines:
         alone = line.removed_alone if line.requirement is not None else None
         removed = line.removed if line.requirement is not None else None
@@ -191,7 +218,9 @@ def _verdict(resolution: Resolution, width: int) -> Iterator[str]:
         yield f"=> none can be launched: {candidates:,} meet the requirements, but have no image"
         return
     unmet = [least for least in resolution.min_values if not least.met]
-    if unmet:
+    if resolution.zones is not None and not resolution.zones:
+        yield f"=> none is launched: the class finds no subnet ({launchable:,} of {total} would do)"
+    elif unmet:
         yield f"=> none is launched: {launchable:,} of {total} would do, but minValues asks for more variety"
     elif launchable == candidates:
         yield f"=> {most}{launchable:,} of {total} can be launched"
@@ -230,7 +259,7 @@ def _rare(resolution: Resolution) -> int:
     )
 
 
-def _images(resolution: Resolution, width: int) -> Iterator[str]:
+def _images(resolution: Resolution, facts: Facts, width: int) -> Iterator[str]:
     images = resolution.images
     if images.images and resolution.candidates:
         several = len({image.label for image in images.known}) > 1
@@ -246,10 +275,45 @@ def _images(resolution: Resolution, width: int) -> Iterator[str]:
             else:
                 words = f"{_types(bits)} may take it" if bits else "known to AWS only"
                 yield f"  {title:<{room}}  {words}"
+            if image.found is not None:
+                yield from _wrap(described(image.found, facts.now), width, "    ")
     reasons = {gap.reason for gap in resolution.unlaunchable}
     for problem in images.problems:
         if problem.message not in reasons:
             yield from _wrap(problem.message if problem.active else f"later: {problem.message}", width, "  ")
+
+
+def _passed(resolution: Resolution, facts: Facts, width: int) -> Iterator[str]:
+    passed = passed_over(resolution.images)
+    for each in passed[:_PASSED]:
+        yield from _wrap(f"{each.image.id}  {described(each.image, facts.now)}", width, "  ")
+        yield from _wrap(why_passed(each, resolution.version), width, "    ")
+    if len(passed) > _PASSED:
+        yield f"  … and {len(passed) - _PASSED:,} more"
+
+
+def _zones(resolution: Resolution, width: int) -> Iterator[str]:
+    found = zones(resolution)
+    if found and resolution.zones is None:
+        yield from _wrap("the class's subnets are not known: every zone of the region counts", width, "  ")
+    rows = [
+        (
+            zone.name,
+            zone.id or "",
+            "" if zone.subnets is None else f"{zone.subnets:,} subnet{'' if zone.subnets == 1 else 's'}",
+            "" if zone.free is None else f"{zone.free:,} addresses free",
+            "" if zone.offered is None else f"offers {zone.offered:,} types",
+            f"{zone.left:,} can be launched",
+        )
+        for zone in found
+    ]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = [
+            f"{cell:<{room}}" if i < 2 else f"{cell:>{room}}"
+            for i, (cell, room) in enumerate(zip(row, widths, strict=True))
+        ]
+        yield from _wrap("  ".join(cell for cell, room in zip(cells, widths, strict=True) if room), width, "  ")
 
 
 def _types(bits: int) -> str:
@@ -258,7 +322,9 @@ def _types(bits: int) -> str:
 
 
 def _image(image: Image, several: bool) -> str:
-    what = f"{image.arch} {'/'.join(image.variants)}" if image.known else "?"
+    what = f"{image.arch} {'/'.join(image.variants)}".rstrip() if image.known else "?"
+    if image.found is not None:
+        return f"{image.found.id} {what}"
     return f"{what}  {short(image.label, 28)}" if several else what
 
 
@@ -375,7 +441,7 @@ def _memory(mebibytes: str | None) -> str:
 
 
 def _unknown(resolution: Resolution, width: int) -> Iterator[str]:
-    for node, reason in resolution.unknown:
+    for node, reason, _ in resolution.unknown:
         yield from _wrap(f"{_place(node)}  {reason}", width, "  ")
 
 
@@ -403,8 +469,11 @@ def _order(resolutions: Sequence[Resolution], width: int) -> Iterator[str]:
         yield from _wrap(names, width, "  ")
 
 
-def _facts(resolution: Resolution, width: int) -> Iterator[str]:
+def _facts(resolution: Resolution, facts: Facts, width: int) -> Iterator[str]:
     catalog = resolution.catalog
+    of_region = age(facts)
+    if of_region is not None:
+        yield from _wrap(f"Facts: {of_region}.", width, "")
     yield from _wrap(f"Instance types: {catalog.origin}, {catalog.date}.", width, "")
     prices = [source for source in catalog.sources if "price" in source.facts]
     if prices:

@@ -14,17 +14,23 @@ from itertools import accumulate
 from typing import TypeVar
 
 from nodelint.catalog import ACCELERATOR_COUNT, ARCH, GPU_COUNT, OS, WINDOWS_BUILD, Catalog, union
-from nodelint.images import Image, ImageSet, aliases_with, image_since, images_of
+from nodelint.facts import NOTHING, Facts, Missing
+from nodelint.images import Image, ImageSet, Unknown, aliases_with, image_since, images_of
 from nodelint.manifest import EC2NodeClass, Label, NodePool, RequirementLine
 from nodelint.requirement import Requirement, Requirements, normalize
-from nodelint.resolve.offers import RESERVED, Unknown, class_rules, note, reserved_only, select
+from nodelint.resolve.offers import RESERVED, class_rules, note, reserved_only
+from nodelint.resolve.places import INTERRUPTIBLE, Places, keeping, place_note, places_of
 from nodelint.resolve.resolution import LineEffect, MinValues, Resolution, Unlaunchable
-from nodelint.source import UNKNOWN
+from nodelint.snapshot import Question
+from nodelint.source import UNKNOWN, Node
 from nodelint.versions import KubernetesVersion, Version
 
 _T = TypeVar("_T")
 
 __all__ = ["LineEffect", "MinValues", "Resolution", "Unlaunchable", "resolve"]
+
+_OFFERS = "offers"
+"""In place of a key: all that is asked of the offers of a type."""
 
 _MALFORMED = "a requirement is not of the form that Karpenter reads"
 
@@ -36,34 +42,47 @@ def resolve(
     version: Version,
     kubernetes: KubernetesVersion | None = None,
     no_class: str | None = None,
+    facts: Facts = NOTHING,
+    images: ImageSet | None = None,
 ) -> Resolution:
     """Work out what a NodePool can launch in a release. Never raises for what a manifest holds.
 
     Without a class, or with one that is known in part, the images are unknown and every type may have one.
-    `no_class` says why there is none, where that is more than that it is not among the files.
+    `no_class` says why there is none, where that is more than that it is not among the files. `facts` tell
+    the zones and what they offer; `images` are those of the class where the caller knows them better.
     """
-    images = images_of(node_class, version, kubernetes) if node_class is not None else _no_class(pool, no_class)
+    if node_class is None:
+        images = _no_class(pool, no_class)
+    elif images is None:
+        images = images_of(node_class, version, kubernetes)
     view = _view(catalog, version, images.build)
     unknown = [*_unknown_lines(pool), *images.unknown]
+    places = places_of(node_class, view, facts)
+    left_out = list(places.removed) if places is not None else []
+    unknown += places.unknown if places is not None else ()
+    if node_class is not None:
+        unfit, open_questions = class_rules(node_class, images, view, version)
+        left_out += unfit
+        unknown += open_questions
     class_removed = []
     alive = view.all
-    if node_class is not None:
-        left_out, open_questions = class_rules(node_class, images, view, version)
-        unknown += open_questions
-        for bits, reason in left_out:
-            if bits & alive:
-                class_removed.append((bits & alive, reason))
-                alive &= ~bits
-    folded, lines = _funnel(pool, node_class, images, view, version, alive)
+    for bits, reason in left_out:
+        if bits & alive:
+            class_removed.append((bits & alive, reason))
+            alive &= ~bits
+    folded, lines = _funnel(pool, node_class, images, view, places, alive)
     candidates = lines[-1].final if lines else alive
     if images.os is None:
         on_os = (line for line in lines if line.known and normalize(line.key) in (OS, WINDOWS_BUILD))
-        unknown += [(line.node, "the class's operating system is not known") for line in on_os]
+        unknown += [Unknown(line.node, "the class's operating system is not known") for line in on_os]
+    if places is None or not places.reservations_known:
+        reserved = (line for line in lines if line.known and reserved_only(folded, line.key, node_class, view))
+        unknown += [Unknown(line.node, RESERVED) for line in reserved]
+    elif places.reserved:
+        asking = (line for line in lines if line.known and normalize(line.key) == INTERRUPTIBLE in places.keys)
+        unknown += [Unknown(line.node, "which reservations can be interrupted is not known") for line in asking]
     unknown += [
-        (line.node, RESERVED) for line in lines if line.known and reserved_only(folded, line.key, node_class, view)
-    ]
-    unknown += [
-        (line.node, _MALFORMED)
+        Unknown(line.node, _MALFORMED)
         for line in lines
         if line.requirement is None and isinstance(line.at, RequirementLine) and line.at.known
     ]
@@ -83,8 +102,18 @@ def resolve(
         image_bits=image_bits,
         unlaunchable=tuple(_gaps(images, view, left, version, kubernetes)) if left else (),
         unknown=tuple(unknown),
-        notes=images.notes,
+        notes=(*images.notes, *(places.notes if places is not None else _unused(pool, facts))),
+        places=places,
     )
+
+
+def _unused(pool: NodePool, facts: Facts) -> Iterable[tuple[Node, str]]:
+    """Why facts from AWS that there are say nothing here."""
+    if facts is not NOTHING and not facts:
+        try:
+            facts.answer(Question("offerings"))
+        except Missing as missing:
+            yield pool.name_node, f"no facts from AWS are used: {missing.reason}"
 
 
 @lru_cache(maxsize=16)
@@ -101,27 +130,27 @@ def _no_class(pool: NodePool, why: str | None) -> ImageSet:
         at, reason = ref.node.get("name") or ref.node, "the name of the class is a placeholder"
     else:
         at, reason = ref.node.get("name") or ref.node, why or f"the class `{ref.name}` is not among the files"
-    return ImageSet((Image(at, None),), ((at, reason),))
+    return ImageSet((Image(at, None),), (Unknown(at, reason),))
 
 
 def _unknown_lines(pool: NodePool) -> Iterable[Unknown]:
     where = pool.requirements_node
     if pool.partial:
-        yield pool.name_node, "the NodePool is a part; the rest of its requirements is elsewhere"
+        yield Unknown(pool.name_node, "the NodePool is a part; the rest of its requirements is elsewhere")
     if where is not None:
         for node in (where, *where.items):
             if node.kind == "scalar" and node.value is UNKNOWN:
-                yield node, "a placeholder stands for requirements"
+                yield Unknown(node, "a placeholder stands for requirements")
             elif node.kind == "scalar" and node.value is None:
                 continue
             elif node.kind != ("sequence" if node is where else "mapping"):
-                yield node, _MALFORMED
+                yield Unknown(node, _MALFORMED)
     for line in pool.requirements:
         if not line.known:
-            yield line.node, _why_unknown(line)
+            yield Unknown(line.node, _why_unknown(line))
     for label in pool.template_labels:
         if label.key is UNKNOWN or label.value is UNKNOWN:
-            yield label.node, "a label of the template is a placeholder"
+            yield Unknown(label.node, "a label of the template is a placeholder")
 
 
 def _why_unknown(line: RequirementLine) -> str:
@@ -136,33 +165,45 @@ def _funnel(
     node_class: EC2NodeClass | None,
     images: ImageSet,
     view: Catalog,
-    version: Version,
+    places: Places | None,
     alive: int,
 ) -> tuple[Requirements, tuple[LineEffect, ...]]:
-    """Every line's effect. Lines of one key are folded before instance types are asked, as Karpenter does."""
-    written: list[tuple[RequirementLine | Label, Requirement | None]] = []
-    written += [(line, _read(line, version)) for line in pool.requirements]
-    written += [(label, _read(label, version)) for label in pool.template_labels]
-    kept_by: dict[Requirement, int] = {}
+    """Every line's effect. Lines of one key are folded before instance types are asked, as Karpenter does.
 
-    def kept(requirement: Requirement) -> int:
-        if requirement not in kept_by:
-            kept_by[requirement] = select(requirement, view, node_class, images)
-        return kept_by[requirement]
+    What is asked of offers is asked together, whatever its keys, where offers are known.
+    """
+    written: list[tuple[RequirementLine | Label, Requirement | None]] = []
+    written += [(line, _read(line, view.version)) for line in pool.requirements]
+    written += [(label, _read(label, view.version)) for label in pool.template_labels]
+    together = places.keys if places is not None else frozenset()
+    kept_by: dict[tuple[Requirement, ...], int] = {}
+
+    def kept(*requirements: Requirement) -> int:
+        if requirements not in kept_by:
+            kept_by[requirements] = keeping(requirements, view, node_class, images, places)
+        return kept_by[requirements]
 
     folded = Requirements()
-    by_key: dict[str, int] = {}
+    by_group: dict[str, int] = {}
     steps = [alive]
     for _, requirement in written:
         left = alive
         if requirement is not None:
             folded.add(requirement)
-            by_key[requirement.key] = kept(folded[requirement.key])
-        for bits in by_key.values():
+            key = requirement.key
+            if key in together:
+                by_group[_OFFERS] = kept(*(folded[each] for each in together if each in folded))
+            else:
+                by_group[key] = kept(folded[key])
+        for bits in by_group.values():
             left &= bits
         steps.append(left)
     final = steps[-1]
-    without = _without(written, by_key, alive, kept)
+    groups: dict[str, list[int]] = {}
+    for index, (_, requirement) in enumerate(written):
+        if requirement is not None:
+            groups.setdefault(_OFFERS if requirement.key in together else requirement.key, []).append(index)
+    without = _without([requirement for _, requirement in written], groups, by_group, alive, kept)
 
     lines = []
     for index, (at, requirement) in enumerate(written):
@@ -180,35 +221,38 @@ def _funnel(
                 after=steps[index + 1],
                 without=without.get(index, final),
                 final=final,
-                note=note(requirement, view, node_class, version),
+                note=place_note(requirement, places) or note(requirement, view, node_class, view.version),
             )
         )
     return folded, tuple(lines)
 
 
 def _without(
-    written: Sequence[tuple[object, Requirement | None]],
-    by_key: Mapping[str, int],
+    written: Sequence[Requirement | None],
+    groups: Mapping[str, Sequence[int]],
+    by_group: Mapping[str, int],
     alive: int,
-    kept: Callable[[Requirement], int],
+    kept: Callable[..., int],
 ) -> dict[int, int]:
     """For each line that counts, the types that are left where it is taken out.
 
     What comes before and after a line is folded once and shared, so that long lists take linear time.
     """
-    lines_of: dict[str, list[int]] = {}
-    for index, (_, requirement) in enumerate(written):
-        if requirement is not None:
-            lines_of.setdefault(requirement.key, []).append(index)
-    others = _all_but_one([by_key[key] for key in lines_of], int.__and__)
+    others = _all_but_one([by_group[group] for group in groups], int.__and__)
     without = {}
-    for indices, bits in zip(lines_of.values(), others, strict=True):
+    for indices, bits in zip(groups.values(), others, strict=True):
         elsewhere = alive if bits is None else alive & bits
-        requirements = [requirement for i in indices if (requirement := written[i][1]) is not None]
-        rest = _all_but_one(requirements, lambda first, then: then.intersect(first))
-        for index, requirement in zip(indices, rest, strict=True):
-            without[index] = elsewhere if requirement is None else elsewhere & kept(requirement)
+        lines = [Requirements([requirement]) for i in indices if (requirement := written[i]) is not None]
+        rests = _all_but_one(lines, _folded)
+        for index, rest in zip(indices, rests, strict=True):
+            without[index] = elsewhere if rest is None else elsewhere & kept(*rest)
     return without
+
+
+def _folded(first: Requirements, then: Requirements) -> Requirements:
+    both = first.copy()
+    both.add(*then)
+    return both
 
 
 def _all_but_one(items: Sequence[_T], join: Callable[[_T, _T], _T]) -> list[_T | None]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nodelint.catalog import CAPACITY_TYPE, HYPERVISOR, OS, WINDOWS_BUILD, Catalog
-from nodelint.images import ImageSet, excluded_prefix
+from nodelint.images import ImageSet, Unknown, excluded_prefix
 from nodelint.manifest import EC2NodeClass
 from nodelint.requirement import Requirement, Requirements, normalize, well_known, well_known_since
 from nodelint.source import UNKNOWN, Node
@@ -32,8 +32,6 @@ RESERVATION_KEYS = frozenset(
 )
 
 RESERVED = "which types have reservations is known to AWS only"
-
-Unknown = tuple[Node, str]
 
 
 def may_reserve(node_class: EC2NodeClass | None, version: Version) -> bool:
@@ -118,7 +116,7 @@ def class_rules(
     if interfaces is not None and interfaces.items and behaves("checks-network-interfaces", version):
         reason = "fewer network cards or interfaces than the class asks for"
         removed.append((_lacking_interfaces(interfaces.items, view), reason))
-        unknown.append((interfaces, "which old types have no ENA interface is known to AWS only"))
+        unknown.append(Unknown(interfaces, "which old types have no ENA interface is known to AWS only"))
     tracking = spec.get("connectionTracking")
     if tracking is not None and tracking.kind == "mapping" and behaves("checks-connection-tracking", version):
         bits = view.all & ~view.values(HYPERVISOR).get("nitro", 0)
@@ -126,10 +124,10 @@ def class_rules(
     nested = spec.at("cpuOptions", "nestedVirtualization")
     nests = nested is not None and nested.value in ("enabled", UNKNOWN)
     if nested is not None and nests and behaves("checks-nested-virtualization", version):
-        unknown.append((nested, "which types can nest virtual machines is known to AWS only"))
+        unknown.append(Unknown(nested, "which types can nest virtual machines is known to AWS only"))
     group = spec.get("placementGroupSelector")
     if group is not None and group.kind == "mapping" and behaves("checks-placement-group", version):
-        unknown.append((group, "which types the placement group takes is known to AWS only"))
+        unknown.append(Unknown(group, "which types the placement group takes is known to AWS only"))
     return removed, unknown
 
 

@@ -5,24 +5,24 @@ A set of instance types is an integer of bits over the catalogue's names, as eve
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from typing import NamedTuple
 
 from nodelint.catalog import ACCELERATOR_COUNT, ARCH, CAPACITY_TYPE, FAMILY, GPU_COUNT, TENANCY, Catalog, union
-from nodelint.images import ImageSet
+from nodelint.images import ImageSet, Unknown
 from nodelint.manifest import EC2NodeClass, Label, NodePool, RequirementLine
 from nodelint.requirement import Requirement, Requirements, normalize, well_known
 from nodelint.resolve.offers import (
     PLACE_KEYS,
     REGION,
     RESERVATION_KEYS,
-    Unknown,
     capacity_types,
     may_reserve,
-    select,
 )
+from nodelint.resolve.places import ZONE, Places, keeping
 from nodelint.source import Node
 from nodelint.versions import KubernetesVersion, Version, has_defect
 
@@ -118,7 +118,7 @@ class Resolution:
     effects in the order written, requirements first, then labels. `candidates` meet everything; of
     them `launchable` have an image and `unlaunchable` have none. `image_bits` says per image of
     `images.images` which candidates take it. Where something is `unknown`, all of these are upper
-    bounds and `complete` is False.
+    bounds and `complete` is False. `places` are what is known of zones and of what is offered in them.
     """
 
     pool: NodePool
@@ -134,7 +134,36 @@ class Resolution:
     image_bits: tuple[int, ...]
     unlaunchable: tuple[Unlaunchable, ...]
     unknown: tuple[Unknown, ...]
-    notes: tuple[Unknown, ...] = ()
+    notes: tuple[tuple[Node, str], ...] = ()
+    places: Places | None = None
+
+    @property
+    def region(self) -> str | None:
+        """The region whose facts are at hand; None where nothing is known of where the class can launch."""
+        return None if self.places is None else self.places.region
+
+    @property
+    def zones(self) -> Mapping[str, str] | None:
+        """The zones in which the class has subnets, each with its id; None where they are not known."""
+        return None if self.places is None else self.places.zones
+
+    def zones_of(self, name: str) -> tuple[str, ...] | None:
+        """The zones that offer an instance type, sorted; None where what the region offers is not known.
+
+        Of the zones of the class's subnets, or of all of the region where no subnet is known.
+        """
+        if self.places is None or self.places.offered is None:
+            return None
+        bit = self.catalog.bit(name)
+        return tuple(zone for zone, types in self.places.offered.items() if types & bit)
+
+    def launchable_in(self, zone: str) -> int:
+        """The launchable types that have an offer in a zone as the pool's requirements want it."""
+        if self.places is None:
+            return 0
+        wanted = Requirements(each for each in self.folded if each.key in self.places.keys)
+        wanted.add(Requirement.of(ZONE, "In", (zone,)))
+        return self.places.kept(wanted) & self.launchable
 
     @property
     def complete(self) -> bool:
@@ -198,6 +227,9 @@ class Resolution:
     def _distinct(self, key: str, bits: int) -> int | None:
         if key == REGION:
             return min(1, bits)
+        if self.places is not None and key in self.places.keys and (self.zones or key not in PLACE_KEYS):
+            values = self.places.values(key, bits)
+            return None if values is None else len(values)
         if key in PLACE_KEYS or (key in RESERVATION_KEYS and may_reserve(self.node_class, self.version)):
             return None
         if not bits:
@@ -210,11 +242,11 @@ class Resolution:
 
     def left_without(self, *lines: LineEffect) -> int:
         """The types that meet everything but these lines."""
-        bits = self.alive
         rest = Requirements(line.requirement for line in self.lines if line.requirement and line not in lines)
-        for requirement in rest:
-            bits &= select(requirement, self.catalog, self.node_class, self.images)
-        return bits
+        return self.alive & self._keeping(rest)
+
+    def _keeping(self, requirements: Iterable[Requirement]) -> int:
+        return keeping(requirements, self.catalog, self.node_class, self.images, self.places)
 
     @property
     def alive(self) -> int:
@@ -232,9 +264,17 @@ class Resolution:
         alive = self.alive
         for j, second in enumerate(self.lines):
             for first in self.lines[:j]:
-                if first.kept & alive and second.kept & alive and not first.kept & second.kept & alive:
+                if first.kept & alive and second.kept & alive and not self._both(first, second) & alive:
                     return first, second
         return None
+
+    def _both(self, first: LineEffect, second: LineEffect) -> int:
+        bits = first.kept & second.kept
+        if self.places is None or first.requirement is None or second.requirement is None:
+            return bits
+        keys = (first.requirement.key, second.requirement.key)
+        apart = keys[0] == keys[1] or not self.places.keys.issuperset(keys)
+        return bits if apart else self.places.kept((first.requirement, second.requirement))
 
     @cached_property
     def dead_lines(self) -> tuple[LineEffect, ...]:

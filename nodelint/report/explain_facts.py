@@ -1,0 +1,137 @@
+"""What `nodelint explain` says of facts from AWS: images, zones, and how old all of it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from nodelint.facts import Facts, moment, span
+from nodelint.images import ImageSet, is_deprecated
+from nodelint.images.choice import Passed
+from nodelint.resolve.resolution import Resolution
+from nodelint.snapshot import MachineImage
+from nodelint.versions import Version
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+
+class Zone(NamedTuple):
+    """A zone for a pool: the class's subnets in it with their free addresses, types `offered` and of these `left`.
+
+    `id`, `subnets` and `free` are None where the subnets are not known, `offered` where the offerings are not.
+    """
+
+    name: str
+    id: str | None
+    subnets: int | None
+    free: int | None
+    offered: int | None
+    left: int
+
+
+def zones(resolution: Resolution) -> list[Zone]:
+    """The zones that count for a pool, by name; none where nothing is known of them."""
+    places = resolution.places
+    if places is None:
+        return []
+    found = []
+    for name in places.offered or places.zones or ():
+        there = [subnet for subnet in places.subnets if subnet.zone == name] if places.zones else None
+        found.append(
+            Zone(
+                name,
+                places.zones.get(name) if places.zones else None,
+                None if there is None else len(there),
+                None if there is None else sum(subnet.free for subnet in there),
+                None if places.offered is None else places.offered[name].bit_count(),
+                resolution.launchable_in(name).bit_count(),
+            )
+        )
+    return sorted(found)
+
+
+def described(image: MachineImage, now: datetime | None) -> str:
+    """An image in words: name, state, age, owner and whether it is deprecated."""
+    words = [image.name, image.state]
+    if image.created:
+        words.append(f"of {image.created[:10]}" if now is None else f"{span(now - moment(image.created))} old")
+    words.append(f"owner {image.owner}{' (public)' if image.public else ''}")
+    if image.deprecated is not None:
+        words.append(f"deprecated {'since' if is_deprecated(image, now) else 'from'} {image.deprecated[:10]}")
+    return ", ".join(words)
+
+
+def passed_over(images: ImageSet) -> list[Passed]:
+    """The images that terms find and the controller does not take, newest first, each once."""
+    used = {image.id for term in images.terms for image in term.used}
+    found = {each.image.id: each for term in images.terms for each in term.passed if each.image.id not in used}
+    return sorted(found.values(), key=lambda each: (each.image.created, each.image.id), reverse=True)
+
+
+def why_passed(passed: Passed, version: Version) -> str:
+    """Why the controller does not take an image."""
+    instead = f"; `{passed.by.id}` is taken" if passed.by is not None else ""
+    if passed.why == "state":
+        return f"Karpenter {version} takes none that is {passed.image.state}"
+    if passed.why == "deprecated":
+        return (
+            f"not deprecated ones come first{instead}"
+            if instead
+            else f"Karpenter {version} finds none that is deprecated"
+        )
+    if passed.why == "architecture":
+        return f"Karpenter launches nothing on `{passed.image.arch}`"
+    return f"there is a newer one{instead}"
+
+
+def age(facts: Facts) -> str | None:
+    """The region and the age of its answers, the youngest to the oldest; None without facts."""
+    if facts.region is None:
+        return None
+    times = sorted(answer.at for answer in facts.region.answers.values())
+    if not times:
+        return None
+    both = times[-1], times[0]
+    if facts.now is None:
+        return f"{facts.region.name}, of {' to '.join(dict.fromkeys(at[:10] for at in reversed(both)))}"
+    ages = dict.fromkeys(span(facts.now - moment(at)) for at in both)
+    return f"{facts.region.name}, {' to '.join(ages)} old"
+
+
+def facts_json(facts: Facts) -> dict[str, Any]:
+    """The region that was asked, and when: nothing without facts."""
+    if facts.region is None:
+        return {}
+    times = sorted(answer.at for answer in facts.region.answers.values())
+    return {"facts": {"region": facts.region.name, "oldest": times[0], "newest": times[-1]}} if times else {}
+
+
+def image_json(image: MachineImage) -> dict[str, Any]:
+    """An image as EC2 tells of it."""
+    return {
+        "id": image.id,
+        "name": image.name,
+        "state": image.state,
+        "created": image.created,
+        "owner": image.owner,
+        "public": image.public,
+        "deprecated": image.deprecated,
+    }
+
+
+def pool_json(resolution: Resolution) -> Iterator[tuple[str, Any]]:
+    """What facts add to a NodePool: its zones, and the images that are passed over."""
+    if resolution.places is not None:
+        yield "region", resolution.region
+        names = {"free": "freeAddresses"}
+        yield "zones", [{names.get(k, k): v for k, v in zone._asdict().items()} for zone in zones(resolution)]
+    if any(term.missing is None for term in resolution.images.terms):
+        passed = passed_over(resolution.images)
+        yield (
+            "passedOver",
+            [
+                {**image_json(each.image), "arch": each.image.arch, "reason": why_passed(each, resolution.version)}
+                for each in passed
+            ],
+        )
