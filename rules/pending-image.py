@@ -1,12 +1,17 @@
-r"""A name or tag selects images of your own on a release that takes an image which is still pending.
+r"""The newest image that a selector finds is pending or failed, or may be so on a release that then takes it.
 
 When a pipeline registers a new image it is `pending` for some minutes. Karpenter before 1.2.2 asked for images
 without asking for available ones: the pending image is the newest match, nodes drift at once, and replacements cannot
 be launched from it. A failed image stays the newest match for good. Fixed in 1.2.2 and 1.3.0; never in 1.1 and older.
 
 Upgrading is the way out. Until then a second tag that the pipeline sets when the image is available (or tested) keeps
-the others out; the fix adds it, and it is unsafe because no image may carry it yet. Ids, aliases and SSM parameters
-do not have the trouble, and nobody but AWS sees AWS's own images while they are pending.
+the others out; the fix adds it, and it is unsafe because no image may carry it yet. An id does not move to another
+image, and an alias stands for images of AWS, which nobody else sees while they are pending.
+
+With facts from AWS (`nodelint refresh`) the image itself is named. Where Karpenter takes it, that is an error, also
+for an id, and the fix pins the newest image that is available: running nodes are of that one, or drift to it anyway.
+Where Karpenter passes it over, it is information: nodes are replaced when it becomes available, go on with an older
+one, or have none for its architecture. No tag is added to a term that is known to find images: they may lack it.
 
 ```yaml bad karpenter=1.2.1
 apiVersion: karpenter.k8s.aws/v1
@@ -72,36 +77,204 @@ spec:
   subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
   securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
 ```
+
+```yaml facts
+images:
+  - {id: ami-0a1, name: golden-al2023-41, created: 2026-11-01}
+  - {id: ami-0a2, name: golden-al2023-42, created: 2026-11-20, state: pending}
+  - {id: ami-0b1, name: base-arm64-7, arch: arm64, created: 2026-10-03, tags: {team: platform}}
+  - {id: ami-0b2, name: base-arm64-8, arch: arm64, created: 2026-10-04, state: failed, tags: {team: platform}}
+  - {id: ami-0c1, name: base-amd64-7, created: 2026-10-03, tags: {team: platform}}
+```
+
+```yaml bad karpenter=1.1.0
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: golden}
+spec:
+  amiFamily: AL2023
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - name: golden-al2023-* # the nightly build
+      owner: self
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+
+```yaml good karpenter=1.1.0
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: golden}
+spec:
+  amiFamily: AL2023
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - name: golden-al2023-41 # the nightly build
+      owner: self
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+
+```yaml bad karpenter=1.1.0
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: base}
+spec:
+  amiFamily: AL2023
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - tags: {team: platform}
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+
+```yaml good karpenter=1.1.0
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: base}
+spec:
+  amiFamily: AL2023
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - id: ami-0c1
+    - id: ami-0b1
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
 """
 
-from nodelint.edits import NotEditable, add_key
-from nodelint.finding import Edit, Finding, Findings, short
+import re
+from collections.abc import Iterator
+
+from nodelint.edits import add_key, if_editable
+from nodelint.finding import Also, Edit, Finding, Findings, first_fitting, short
+from nodelint.images import TermImages
+from nodelint.images.choice import ARCHITECTURES
 from nodelint.images.names import name_matches
 from nodelint.manifest import EC2NodeClass, SelectorTerm
+from nodelint.network import elsewhere
+from nodelint.queries import DEFAULT_OWNERS
+from nodelint.remedies import pin, pinnable
 from nodelint.rule import Context, rule
+from nodelint.snapshot import MachineImage
 from nodelint.source import UNKNOWN, Node
 from nodelint.versions import fixed_for, has_defect
 from nodelint.vocabulary import says_ready
 
 DEFECT = "pending-images"
 SECOND_TAG = "image-verified"
+ON_THE_WAY = ("pending", "transient")
+GONE = ("disabled", "deregistered")
 
 
-@rule(on=EC2NodeClass, severity="warning", fix="unsafe", releases="<1.2.2")
+@rule(on=EC2NodeClass, severity="warning", fix="unsafe")
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
+    terms: tuple[TermImages, ...] = ()
+    if elsewhere(context.pools(node_class), context.facts) is None:
+        terms = context.images(node_class).terms
+    told: list[MachineImage] = []
+    for finds in terms:
+        yield from _unready(finds, terms, told, context)
     if not has_defect(DEFECT, context.karpenter):
         return
     release = fixed_for(DEFECT, context.karpenter)
+    # Which tags an image has is not known; where images are found, a tag that none may have would shut all out.
+    seen = [finds.term for finds in terms if finds.images]
+    judged = [finds.term for finds in terms if any(image in finds.images for image in told)]
     for term in node_class.ami_terms:
         found = _selector(term)
-        if found is not None:
+        if found is not None and term not in judged:
             at, what = found
             yield Finding(
                 at=at,
                 message=f"{what} can select an image that is still pending, until Karpenter {release}",
-                edits=_second_tag(term),
+                edits=if_editable(_second_tag, term) if term not in seen else (),
                 hint=f"go to Karpenter {release}, or add a tag that is set once the image is available",
             )
+
+
+def _unready(
+    term: TermImages, terms: tuple[TermImages, ...], told: list[MachineImage], context: Context
+) -> Iterator[Finding]:
+    """What EC2 says of the newest images of a term that are not, or not yet, to be launched.
+
+    An image that several terms find is told of once.
+    """
+    taken = [image for image in term.used if image.state != "available"]
+    new = [image for image in taken if image not in told]
+    if new:
+        others = [each for each in terms if each is not term and any(image in each.used for image in taken)]
+        yield _taken(term, new, others, context)
+        told += new
+    if taken or has_defect(DEFECT, context.karpenter):
+        return
+    for arch in ARCHITECTURES:
+        found = [image for image in term.images if image.arch == arch and image.state not in GONE]
+        other = max(found, key=lambda image: (image.created, image.name), default=None)
+        if other is None or other.state == "available" or other in told or _of_a_stranger(other, term):
+            continue
+        instead = next((image for image in term.used if image.arch == arch), None)
+        if instead is None and not _leaves_none(arch, term, terms):
+            continue
+        yield _passed_over(term, other, instead)
+        told.append(other)
+
+
+def _leaves_none(arch: str, term: TermImages, terms: tuple[TermImages, ...]) -> bool:
+    """Whether the class has no image of an architecture; where the term has none at all, no-image says so."""
+    known = all(each.missing is None for each in terms)
+    return known and bool(term.used) and not any(image.arch == arch for each in terms for image in each.used)
+
+
+def _passed_over(term: TermImages, image: MachineImage, instead: MachineImage | None) -> Finding:
+    waits = image.state in ON_THE_WAY
+    if instead is None:
+        then, brief = (f"no {image.arch} image is found" + (" until it is available" if waits else ""),) * 2
+    else:
+        until = "until it is available" if waits else "in its place"
+        then, brief = f"`{short(instead.name, 28)}` is taken {until}", f"`{instead.id}` is taken {until}"
+    return Finding(
+        at=term.node,
+        message=first_fitting(
+            f"`{short(image.name, 28)}` ({image.id}) is {image.state}: {then}",
+            f"`{image.id}` is {image.state}: {brief}",
+        ),
+        severity="info",
+        also=[Also(term.node, _told(each)) for each in (image, instead) if each is not None],
+    )
+
+
+def _taken(term: TermImages, taken: list[MachineImage], others: list[TermImages], context: Context) -> Finding:
+    # What another term finds too is not kept out by pinning this one.
+    good = pinnable(term, context.karpenter, context.facts.now)
+    first, release = taken[0], fixed_for(DEFECT, context.karpenter)
+    way = f"pin one that is available, or go to {release}" if good else "choose one that is available"
+    return Finding(
+        at=term.node,
+        message=first_fitting(
+            f"`{short(first.name, 36)}` ({first.id}) is {first.state}: Karpenter {context.karpenter} takes it",
+            f"`{first.id}` is {first.state}: Karpenter {context.karpenter} takes it",
+        ),
+        severity="error",
+        edits=if_editable(pin, term, good) if not others else (),
+        safety="safe",
+        also=[
+            *(Also(term.node, _told(image)) for image in (*taken, *good)),
+            *(Also(other.node, "finds it too") for other in others),
+        ],
+        hint=f"nodes drift to it and no node starts from it; {way}",
+    )
+
+
+def _of_a_stranger(image: MachineImage, term: TermImages) -> bool:
+    """Whether foreign-image tells of it: found by tags alone, and another account's."""
+    by_id = term.question is not None and term.question.value("image-id") is not None
+    named = term.term is None or term.term.owner is not None or by_id
+    return not named and image.owner not in DEFAULT_OWNERS
+
+
+def _told(image: MachineImage) -> str:
+    return f"{image.state}: `{image.name}` ({image.id}), {image.arch}, of {image.created[:10]}"
 
 
 def _selector(term: SelectorTerm) -> tuple[Node, str] | None:
@@ -117,6 +290,9 @@ def _selector(term: SelectorTerm) -> tuple[Node, str] | None:
         node = term.node.get("name")
         if node is None or not isinstance(term.name, str) or (term.owner != "self" and name_matches(term.name)):
             return None
+        # A whole name is one image's, which is pending once at most.
+        if not re.search(r"[*?]", term.name):
+            return None
         return node, f"the name `{short(term.name, 30)}`"
     node = term.node.key("tags")
     if node is None or not term.tags:
@@ -127,9 +303,6 @@ def _selector(term: SelectorTerm) -> tuple[Node, str] | None:
 
 def _second_tag(term: SelectorTerm) -> list[Edit]:
     tags = term.node.get("tags")
-    try:
-        if tags is not None and tags.kind == "mapping":
-            return add_key(tags, SECOND_TAG, "true")
-        return add_key(term.node, "tags", {SECOND_TAG: "true"})
-    except NotEditable:
-        return []
+    if tags is not None and tags.kind == "mapping":
+        return add_key(tags, SECOND_TAG, "true")
+    return add_key(term.node, "tags", {SECOND_TAG: "true"})

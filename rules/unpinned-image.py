@@ -5,7 +5,20 @@ pipeline, publishes one. Karpenter then counts all nodes of the old image as dri
 pool's disruption budgets, in every cluster at once. Many mean it; where images are to be tried in one environment
 before the next, pin a version and move it by a merge. This rule is off unless it is selected.
 
-```yaml bad
+With facts from AWS (`nodelint refresh`) the fix pins what is taken today, which replaces no node; for an alias the
+Kubernetes version has to be known too.
+
+```yaml facts
+parameters:
+  /aws/service/bottlerocket/aws-k8s-1.33/x86_64/latest/image_id: ami-0a1
+  /aws/service/bottlerocket/aws-k8s-1.33/x86_64/1.50.0/image_id: ami-0a1
+images:
+  - {id: ami-0a1, name: bottlerocket-aws-k8s-1.33-x86_64-v1.50.0-5d2f1c3a, owner: amazon}
+  - {id: ami-0b1, name: golden-bottlerocket-41, created: 2026-10-01}
+  - {id: ami-0b2, name: golden-bottlerocket-42, created: 2026-11-01}
+```
+
+```yaml bad kubernetes=1.33
 apiVersion: karpenter.k8s.aws/v1
 kind: EC2NodeClass
 metadata:
@@ -13,14 +26,14 @@ metadata:
 spec:
   role: KarpenterNodeRole-main
   amiSelectorTerms:
-    - alias: al2023@latest
+    - alias: bottlerocket@latest
   subnetSelectorTerms:
     - tags: {karpenter.sh/discovery: main}
   securityGroupSelectorTerms:
     - tags: {karpenter.sh/discovery: main}
 ```
 
-```yaml good
+```yaml good kubernetes=1.33
 apiVersion: karpenter.k8s.aws/v1
 kind: EC2NodeClass
 metadata:
@@ -28,7 +41,7 @@ metadata:
 spec:
   role: KarpenterNodeRole-main
   amiSelectorTerms:
-    - alias: al2023@v20250403
+    - alias: bottlerocket@v1.50.0
   subnetSelectorTerms:
     - tags: {karpenter.sh/discovery: main}
   securityGroupSelectorTerms:
@@ -63,35 +76,59 @@ spec:
 """
 
 import re
+from collections.abc import Iterator
 
-from nodelint.finding import Finding, Findings, short
-from nodelint.images import families, family_example, images_of
+from nodelint.edits import if_editable
+from nodelint.finding import Edit, Finding, Findings, short
+from nodelint.images import ImageSet, families, family_example
 from nodelint.manifest import EC2NodeClass
+from nodelint.queries import latest_version
+from nodelint.remedies import pin, set_alias
 from nodelint.rule import Context, rule
 from nodelint.source import UNKNOWN
 
 
-@rule(on=EC2NodeClass, severity="info", gives_way_to=["unsupported-alias"], default=False)
+@rule(on=EC2NodeClass, severity="info", fix="safe", gives_way_to=["unsupported-alias"], default=False)
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
-    images = images_of(node_class, context.karpenter, context.kubernetes)
+    images = context.images(node_class)
     alias, node = images.alias, images.alias_node
-    if alias is not None and node is not None:
-        if alias.version == "latest" and alias.family in families() and node.value is not UNKNOWN:
-            example = family_example(alias.family)
-            # The Windows aliases have no version but latest.
-            if not example.endswith("@latest"):
-                message = f"`{alias.family}@latest` replaces nodes whenever an image is published"
-                yield Finding(at=node, message=message, hint=f"pin a version that you have tried: `{example}`")
+    if alias is None:
+        yield from _of_terms(node_class, images)
         return
+    if node is None or alias.version != "latest" or alias.family not in families() or node.value is UNKNOWN:
+        return
+    example = family_example(alias.family)
+    if example.endswith("@latest"):
+        return  # the Windows aliases have no other version
+    version = latest_version(alias.family, context.karpenter, context.kubernetes, context.facts)
+    yield Finding(
+        at=node,
+        message=f"`{alias.family}@latest` replaces nodes whenever an image is published",
+        edits=if_editable(_pinned, images, version),
+        hint=f"today it is `{alias.family}@{version}`"
+        if version
+        else f"pin a version that you have tried: `{example}`",
+    )
+
+
+def _pinned(images: ImageSet, version: str | None) -> list[Edit]:
+    return set_alias(images, images.alias.family, version) if images.alias is not None and version else []
+
+
+def _of_terms(node_class: EC2NodeClass, images: ImageSet) -> Iterator[Finding]:
     for term in node_class.ami_terms:
         name, parameter = term.node.get("name"), term.node.get("ssmParameter")
+        # With facts the term is pinned to what Karpenter takes by it, where that is to be launched.
+        finds = next((each for each in images.terms if each.term is term), None)
+        used = finds.used if finds is not None and all(i.state == "available" for i in finds.used) else ()
+        edits = if_editable(pin, finds, used) if finds is not None and used else []
         if name is not None and isinstance(term.name, str) and re.search(r"[*?]", term.name):
             message = f"the newest image named `{short(term.name)}` replaces nodes when it is registered"
-            yield Finding(at=name, message=message, hint="name one image in full, or choose it by id")
+            yield Finding(at=name, message=message, edits=edits, hint="name one image in full, or choose it by id")
         elif (
             parameter is not None
             and isinstance(term.ssm_parameter, str)
             and re.search(r"/(recommended|latest|current)(/|$)", term.ssm_parameter)
         ):
             message = f"`{short(term.ssm_parameter)}` replaces nodes whenever an image is published"
-            yield Finding(at=parameter, message=message, hint="name the parameter of one version")
+            yield Finding(at=parameter, message=message, edits=edits, hint="name the parameter of one version")

@@ -1,0 +1,163 @@
+r"""A selector without `owner` finds images of several owners, or of an account that the class does not name.
+
+Karpenter looks for a name among your own images and Amazon's unless the term names an `owner`. A name that fits both
+takes whichever is newer. Tags alone are looked for among all images that the account can see: those that others share
+with it, and public ones, are found where somebody in your account has tagged them (tags of other accounts are not
+seen). The newest wins there too, and whoever makes it decides what your nodes boot.
+
+Where nothing but images of one other account is found, and they are not public, they are likely meant, and this is
+information only. Whether to trust that account is for you to say.
+
+The fix names you where your own images are found beside another account's, and the one of you and Amazon whose images
+are taken today where a name fits both. Where another account's image is taken today, naming yourself replaces nodes,
+and the fix is unsafe.
+
+```yaml facts
+images:
+  - {id: ami-0a1, name: golden-al2023-41, created: 2026-11-02, tags: {team: platform}}
+  - {id: ami-0f1, name: golden-al2023-99, created: 2026-10-01, owner: "999988887777", tags: {team: platform}}
+  - {id: ami-0b1, name: base-7, created: 2026-10-02, tags: {team: base}}
+  - {id: ami-0b2, name: base-8, created: 2026-10-03, owner: "999988887777", tags: {team: base}}
+```
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: golden}
+spec:
+  amiFamily: AL2023
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - tags:
+        team: platform
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: golden}
+spec:
+  amiFamily: AL2023
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - tags:
+        team: platform
+      owner: self
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: base}
+spec:
+  amiFamily: AL2023
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{tags: {team: base}}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: base}
+spec:
+  amiFamily: AL2023
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{tags: {team: base}, owner: self}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+"""
+
+from collections.abc import Sequence
+
+from nodelint.edits import add_key, if_editable
+from nodelint.finding import Also, Finding, Findings, Skip, first_fitting, short
+from nodelint.images import TermImages
+from nodelint.images.choice import ARCHITECTURES
+from nodelint.manifest import EC2NodeClass
+from nodelint.network import elsewhere
+from nodelint.queries import DEFAULT_OWNERS
+from nodelint.rule import Context, rule
+from nodelint.snapshot import MachineImage
+
+GONE = ("disabled", "deregistered")
+
+
+@rule(on=EC2NodeClass, severity="warning", fix="safe", needs=("images",))
+def check(node_class: EC2NodeClass, context: Context) -> Findings:
+    other = elsewhere(context.pools(node_class), context.facts)
+    if other is not None:
+        yield Skip(node_class.name_node, other)
+        return
+    for term in context.images(node_class).terms:
+        by_id = term.question is not None and term.question.value("image-id") is not None
+        if term.term is None or term.question is None or by_id or term.term.owner:
+            continue
+        if term.missing is not None:
+            yield Skip(term.node, term.missing.reason, term.missing.transient, term.missing.kind)
+            continue
+        images = [each for each in term.images if each.arch in ARCHITECTURES and each.state not in GONE]
+        strangers = _strangers(images)
+        if strangers:
+            # What Karpenter takes is what matters.
+            yield _finding(term, images, sorted(strangers, key=lambda image: image not in term.used))
+
+
+def _strangers(images: Sequence[MachineImage]) -> list[MachineImage]:
+    """Images of owners whom the user hardly meant: other accounts, and Amazon beside images of one's own."""
+    found = [image for image in images if image.owner not in DEFAULT_OWNERS]
+    if any(image.owner == "self" for image in images):
+        found += [image for image in images if image.owner == "amazon"]
+    return found
+
+
+def _finding(term: TermImages, images: Sequence[MachineImage], strangers: Sequence[MachineImage]) -> Finding:
+    first, taken = strangers[0], strangers[0] in term.used
+    own = sorted((image for image in images if image not in strangers), key=lambda image: image not in term.used)
+    owner = _owner(term, images)
+    whole = all(image.owner == first.owner and not image.public for image in images)
+    verb = "takes" if taken else "also finds"
+    whose = "Amazon's" if first.owner == "amazon" else f"account {first.owner}'s"
+    assert term.term is not None
+    return Finding(
+        at=term.node,
+        message=first_fitting(
+            f"the selector {verb} {whose} `{short(first.name, 36)}` ({first.id}): name the owner",
+            f"the selector {verb} {whose} `{first.id}`: name the owner",
+        ),
+        # Shared with this account, tagged by it, and nothing else is: that is hardly a slip.
+        severity="info" if whole else None,
+        edits=if_editable(add_key, term.term.node, "owner", owner) if owner is not None else (),
+        safety="unsafe" if any(image.owner != owner for image in term.used) else None,
+        also=[Also(term.node, _told(image, image in term.used)) for image in (*strangers[:3], *own[:2])],
+        hint=_hint(first, owner),
+    )
+
+
+def _hint(first: MachineImage, owner: str | None) -> str | None:
+    if first.owner == "amazon":
+        return "your own images fit too, and whichever is newer is taken"
+    return None if owner is not None else f'say whose are meant: `owner: self` or `owner: "{first.owner}"`'
+
+
+def _owner(term: TermImages, images: Sequence[MachineImage]) -> str | None:
+    """The owner to name; None where that is a guess, or would leave nothing to launch."""
+    ready = {image.owner for image in images if image.state == "available"}
+    others = {image.owner for image in images} - set(DEFAULT_OWNERS)
+    meant = {"self"} if others and "self" in ready else {image.owner for image in term.used}
+    return meant.pop() if len(meant) == 1 and meant <= ready - others else None
+
+
+def _told(image: MachineImage, taken: bool) -> str:
+    words = [
+        image.created[:10],
+        *([image.state] if image.state != "available" else []),
+        *(["taken"] if taken else []),
+    ]
+    return f"`{image.name}` ({image.id}) of {image.owner}, {', '.join(words)}"

@@ -1,0 +1,221 @@
+r"""A class, or a term of its amiSelectorTerms, that finds no image in AWS.
+
+A class whose terms find no image that Karpenter takes never becomes ready, and nothing is launched from the
+NodePools that point to it. That is an error, and it says what the terms do find: images that are still pending, or
+disabled, or deprecated in a release that does not find such ones, or of an architecture that Karpenter does not
+launch. A term that finds none to launch beside others that do is a warning.
+
+An id is looked for in the region and account that were asked. A name is found among your own images and Amazon's
+unless the term names another `owner`. A tag is found where key and value match as they are written; tags of an image
+are seen by the account alone that set them.
+
+```yaml facts
+images:
+  - {id: ami-0a1, name: golden-al2023-41, tags: {team: platform}}
+  - {id: ami-0a2, name: nightly-1, created: 2026-11-20, state: pending}
+```
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: golden}
+spec:
+  amiFamily: AL2023
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - name: golden-al2-*
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: golden}
+spec:
+  amiFamily: AL2023
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - name: golden-al2023-*
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: golden}
+spec:
+  amiFamily: AL2023
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - tags: {team: platform}
+    - id: ami-0a9
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: golden}
+spec:
+  amiFamily: AL2023
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - tags: {team: platform}
+    - id: ami-0a1
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: nightly}
+spec:
+  amiFamily: AL2023
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{name: "nightly-*"}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: nightly}
+spec:
+  amiFamily: AL2023
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{name: "golden-*"}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+"""
+
+from nodelint.finding import Also, Finding, Findings, Skip, first_fitting, short
+from nodelint.images import Passed, TermImages
+from nodelint.manifest import EC2NodeClass
+from nodelint.network import elsewhere
+from nodelint.queries import DEFAULT_OWNERS
+from nodelint.rule import Context, rule
+
+ON_THE_WAY = ("pending", "transient")
+
+
+@rule(on=EC2NodeClass, severity="error", needs=("images",))
+def check(node_class: EC2NodeClass, context: Context) -> Findings:
+    other = elsewhere(context.pools(node_class), context.facts)
+    if other is not None:
+        yield Skip(node_class.name_node, other)
+        return
+    images = context.images(node_class)
+    for term in images.terms:
+        if term.missing is not None:
+            yield Skip(term.node, term.missing.reason, term.missing.transient, term.missing.kind)
+    dead = [term for term in images.terms if term.missing is None and not term.used and not _outdone(term)]
+    if images.alias is not None:
+        # Where an alias has no parameter at all, unpublished-alias says so.
+        dead = [term for term in dead if any(value for _, value in term.parameters)]
+    if not dead:
+        return
+    if not images.images and not images.problems:
+        yield _nothing(node_class, dead, context)
+        return
+    for term in dead:
+        yield Finding(at=term.node, message=_said(term, context), severity="warning", hint=_hint(term, context))
+
+
+def _outdone(term: TermImages) -> bool:
+    """Whether images of the term would be taken, were it not for newer ones of other terms."""
+    return any(passed.by is not None for passed in term.passed)
+
+
+def _nothing(node_class: EC2NodeClass, dead: list[TermImages], context: Context) -> Finding:
+    """Nothing at all is found: said at the only term, else at the list of terms."""
+    first, *others = dead
+    field = node_class.node.at("spec", "amiSelectorTerms")
+    spec = node_class.node.get("spec")
+    key = spec.key("amiSelectorTerms") if spec is not None and field is not None else None
+    waits = any(passed.image.state in ON_THE_WAY for term in dead for passed in term.passed)
+    ready = "the class is not ready until then" if waits else "the class never becomes ready"
+    return Finding(
+        at=key if others and key is not None else first.node,
+        message=_said(first, context) if not others else f"none of the {len(dead)} terms finds an image to launch",
+        also=[Also(term.node, _said(term, context)) for term in dead] if others else (),
+        hint=f"{_hint(first, context)}; {ready}" if waits else f"{ready}; {_hint(first, context)}",
+    )
+
+
+def _said(term: TermImages, context: Context) -> str:
+    parameter, value = next(iter(term.parameters), (None, None))
+    if term.term is None or term.term.alias:
+        if not term.passed:
+            held = next((value for _, value in term.parameters if value), "")
+            return f"`{_asked(term)}` stands for `{short(held, 24)}`, which is not found"
+        parameter = None
+    if not term.passed:
+        if parameter is None:
+            by_id = term.question is not None and term.question.value("image-id") is not None
+            return f"the image `{_asked(term)}` is not found" if by_id else f"no image is found by `{_asked(term)}`"
+        if value is None:
+            return f"the parameter `{short(parameter, 48)}` does not exist"
+        if value.startswith("ami-"):
+            return f"the parameter `{short(parameter, 32)}` holds `{short(value, 24)}`, which is not found"
+        return f"the parameter `{short(parameter, 32)}` holds `{short(value, 24)}`, which is no image id"
+    seen = term.passed[0]
+    image, why = seen.image, _why(seen, context)
+    if parameter is not None:
+        return first_fitting(
+            f"the parameter `{short(parameter, 32)}` holds `{image.id}`, which {why}",
+            f"the parameter's `{image.id}` {why}",
+        )
+    if term.question is not None and term.question.value("image-id") is not None:
+        return first_fitting(
+            f"`{short(image.name, 30)}` ({image.id}) {why}: no image to launch",
+            f"`{image.id}` {why}: no image to launch",
+        )
+    count = f"{term.total} images, none to launch" if term.total > 1 else "no image to launch"
+    return first_fitting(
+        f"`{_asked(term)}` finds {count}: `{short(image.name, 30)}` {why}",
+        f"it finds {count}: `{image.id}` {why}",
+        f"it finds no image to launch: `{image.id}` {why}",
+    )
+
+
+def _why(passed: Passed, context: Context) -> str:
+    image = passed.image
+    if passed.why == "state":
+        return f"is {image.state}"
+    if passed.why == "architecture":
+        return f"is for {image.arch or 'no architecture'}"
+    return f"is deprecated, which Karpenter {context.karpenter} does not find"
+
+
+def _asked(term: TermImages) -> str:
+    if term.question is None:
+        return short(term.node.written, 48)
+    words = [value if name in ("name", "image-id") else f"{name.removeprefix('tag:')}: {value}"
+             for name, value in term.question.filters]  # fmt: skip
+    return short(", ".join(words).replace("tag-key: ", ""), 48)
+
+
+def _hint(term: TermImages, context: Context) -> str:
+    region = context.facts.region.name if context.facts.region is not None else ""
+    if term.passed:
+        seen = term.passed[0]
+        if seen.why == "state":
+            return "it is found once it is available" if seen.image.state in ON_THE_WAY else "choose another image"
+        if seen.why == "architecture":
+            return "Karpenter launches images for amd64 and arm64 only"
+        since = (seen.image.deprecated or "")[:10]
+        return f"it is deprecated since {since}: choose a newer one, or go to Karpenter 1.1.0"
+    if any(value is not None and not value.startswith("ami-") for _, value in term.parameters):
+        return "Karpenter passes over a value that does not begin with `ami-`"
+    owners = term.question.owners if term.question is not None else ()
+    if owners == DEFAULT_OWNERS:
+        return f"asked in {region} for your own images and Amazon's; name another `owner` if it is meant"
+    if owners:
+        return f"asked in {region} for images of the owner {owners[0]}"
+    return f"{region} was asked; what is in another region is not found"
