@@ -126,6 +126,8 @@ from nodelint.vocabulary import is_pattern, name_of, one_slip, unit_of
         "wildcard-value",
         "unknown-value",
         "value-of-another-key",
+        "zone-without-subnet",
+        "not-offered",
         "unknown-field",
         "invalid-field",
         "refused-combination",

@@ -118,7 +118,7 @@ from nodelint.vocabulary import Asked, asked, can_have, home_of, name_of
     on=NodePool,
     severity="error",
     fix="safe",
-    gives_way_to=["wildcard-value", "field-of-another-release", "removed-api"],
+    gives_way_to=["wildcard-value", "zone-without-subnet", "field-of-another-release", "removed-api"],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     items = list(asked(pool))

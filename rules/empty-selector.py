@@ -1,0 +1,244 @@
+r"""A selector term that finds no subnet, security group, capacity reservation or placement group in AWS.
+
+Where all terms for subnets, or all for security groups, find nothing, the class never becomes ready, and Karpenter
+launches nothing from the NodePools that point to it; so it is with a placement group that is not there. That is an
+error. A term that finds nothing beside others that do is a warning, and so is a term for capacity reservations:
+Karpenter does without reservations.
+
+Where the snapshot knows that the same in other capitals or punctuation finds something, for another class, the fix
+writes it so.
+
+Ids are filters too: one of another region or account finds nothing. A tag is found where both key and value match as
+they are written, in these capitals; in the value `*` and `?` are wildcards, and `*` alone asks for the key.
+
+```yaml facts
+subnets:
+  - {id: subnet-0a, zone: us-east-1a, zoneId: use1-az1, tags: {karpenter.sh/discovery: main}}
+  - {id: subnet-0b, zone: us-east-1b, zoneId: use1-az2, tags: {karpenter.sh/discovery: main}}
+securityGroups:
+  - {id: sg-0a, name: nodes, tags: {karpenter.sh/discovery: main}}
+```
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: Main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+    - id: sg-0123456789abcdef0
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+```
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: gpu
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/Discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: "main"}}]
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: gpu
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: "main"}}]
+```
+
+Here two terms are meant to find the same subnets, and the reservation has run out.
+
+```yaml facts
+subnets:
+  - {id: subnet-0a, zone: us-east-1a, tags: {Name: main-private-a, kubernetes.io/cluster/main: shared}}
+securityGroups:
+  - {id: sg-0a, name: nodes, tags: {karpenter.sh/discovery: main}}
+capacityReservations:
+  - {id: cr-0123456789abcdef0, type: p5.48xlarge, zone: us-east-1a, state: expired, tags: {team: ml}}
+```
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: ml
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms:
+    - tags: {karpenter.sh/discovery: main}
+    - tags: {Name: "main-nodes-*", "kubernetes.io/cluster/main": "*"}
+  securityGroupSelectorTerms: [{name: nodes}]
+  capacityReservationSelectorTerms:
+    - tags: {team: ml}
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: ml
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms:
+    - tags: {Name: "main-private-*", "kubernetes.io/cluster/main": "*"}
+  securityGroupSelectorTerms: [{name: nodes}]
+```
+"""
+
+from typing import Any
+
+from nodelint.edits import if_editable, set_key, set_value
+from nodelint.facts import Facts
+from nodelint.finding import Also, Edit, Finding, Findings, Skip, short
+from nodelint.manifest import EC2NodeClass
+from nodelint.network import (
+    Finds,
+    TermFinds,
+    elsewhere,
+    groups_of,
+    placements_of,
+    reservations_of,
+    shown,
+    spelt_right,
+    subnets_of,
+)
+from nodelint.rule import Context, rule
+
+
+@rule(on=EC2NodeClass, severity="error", fix="unsafe", needs=("subnets", "security-groups"))
+def check(node_class: EC2NodeClass, context: Context) -> Findings:
+    facts, release = context.facts, context.karpenter
+    other = elsewhere(context.pools(node_class), facts)
+    if other is not None:
+        yield Skip(node_class.name_node, other)
+        return
+    yield from _selector("subnet", subnets_of(node_class, facts), facts)
+    yield from _selector("security group", groups_of(node_class, facts), facts)
+    yield from _selector("available placement group", placements_of(node_class, facts, release), facts)
+    yield from _selector(
+        "active capacity reservation", reservations_of(node_class, facts, release), facts, needed=False
+    )
+
+
+def _selector(what: str, finds: Finds[Any], facts: Facts, needed: bool = True) -> Findings:
+    """What is wrong with a selector for `what`; `needed` says whether the class has to find one."""
+    yield from finds.skips()
+    yield from (Skip(t.node, f"a term for {what}s holds a placeholder") for t in finds.terms if t.is_open)
+    if needed and finds.nothing:
+        yield _nothing(what, finds, facts)
+        return
+    for term in (each for each in finds.terms if each.found == ()):
+        yield Finding(
+            at=term.place,
+            message=_said(what, term),
+            severity="warning",
+            edits=_edits(term, facts),
+            hint=_hint(what, term, facts),
+        )
+
+
+def _nothing(what: str, finds: Finds[Any], facts: Facts) -> Finding:
+    first, *others = finds.terms
+    if not others:
+        message = _said(what, first)
+    else:
+        message = f"no {what} is found by any of the {len(finds.terms)} terms, such as `{short(first.shown, 40)}`"
+    return Finding(
+        at=finds.at if others and finds.at is not None else first.place,
+        message=message,
+        edits=[] if others else _edits(first, facts),
+        also=[Also(term.place, _said(what, term)) for term in finds.terms] if others else (),
+        hint=f"the class never becomes ready; {_hint(what, first, facts)}",
+    )
+
+
+def _said(what: str, term: TermFinds[Any]) -> str:
+    shown = short(term.shown, 50)
+    if term.by == "tags":
+        return f"no {what} has {'the tag' if ', ' not in shown else 'all of'} `{shown}`"
+    return f"there is no {what} {'named ' if term.by == 'name' else ''}`{shown}`"
+
+
+def _edits(term: TermFinds[Any], facts: Facts) -> list[Edit]:
+    """The one tag or name as it is written where it finds something."""
+    meant = spelt_right(term.question, facts)
+    if meant is None or term.question is None:
+        return []
+    wrong, right = set(term.question.filters) - set(meant.filters), set(meant.filters) - set(term.question.filters)
+    if len(wrong) != 1 or len(right) != 1 or term.by == "id":
+        return []
+    (old_name, old), (new_name, new) = *wrong, *right
+    if term.by == "name":
+        node = term.node.get("name") or term.node
+        return if_editable(set_value, node, new)
+    tags = term.node.get("tags")
+    entry = tags.entry(old_name.removeprefix("tag:")) if tags is not None and old_name != "tag-key" else None
+    if entry is None:
+        return []
+    if old_name == new_name:
+        return if_editable(set_value, entry.value, new)
+    return if_editable(set_key, entry.key, new_name.removeprefix("tag:")) if old == new else []
+
+
+def _hint(what: str, term: TermFinds[Any], facts: Facts) -> str:
+    region = facts.region.name if facts.region is not None else ""
+    meant = spelt_right(term.question, facts)
+    if meant is not None:
+        return f"`{short(shown(meant), 60)}` finds something"
+    if term.by == "tags":
+        return f"compare key and value with the tags of the {what}s in {region}, capitals too"
+    return f"{region} was asked; what is in another region or account is not found"

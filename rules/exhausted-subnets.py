@@ -1,0 +1,84 @@
+r"""Subnets without a free address: Karpenter launches no node in their zone, or none at all.
+
+Karpenter takes the subnet with the most free addresses of each zone. Where none of a zone's subnets has one left, EC2
+refuses the launch with "InsufficientFreeAddressesInSubnet"; from 1.6.0 on Karpenter then leaves the zone, or the
+subnet, out for some minutes and tries again. With all zones of the class used up nothing is launched any more.
+
+The count is that of EC2 at the time of the snapshot, less the five addresses that AWS keeps of every subnet. How many
+addresses a node needs for its pods depends on the CNI, so that only subnets with none at all are told. Zones that the
+NodePools of the class leave out do not count.
+
+```yaml facts
+subnets:
+  - {id: subnet-0a, zone: us-east-1a, zoneId: use1-az1, free: 0, tags: {karpenter.sh/discovery: main}}
+  - {id: subnet-0b, zone: us-east-1b, zoneId: use1-az2, free: 512, tags: {karpenter.sh/discovery: main}}
+  - {id: subnet-1a, zone: us-east-1a, zoneId: use1-az1, free: 4091, tags: {karpenter.sh/discovery: pods}}
+```
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+    - tags:
+        karpenter.sh/discovery: pods
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+```
+"""
+
+from nodelint.finding import Finding, Findings, Skip, short
+from nodelint.manifest import EC2NodeClass
+from nodelint.network import elsewhere, subnets_of, zones_left
+from nodelint.rule import Context, rule
+
+
+@rule(on=EC2NodeClass, severity="error", needs=("subnets",))
+def check(node_class: EC2NodeClass, context: Context) -> Findings:
+    finds, pools = subnets_of(node_class, context.facts), context.pools(node_class)
+    if finds.at is None:
+        return
+    other = elsewhere(pools, context.facts)
+    if other is not None:
+        yield Skip(node_class.name_node, other)
+        return
+    subnets = finds.everything()
+    if subnets is None:
+        yield Skip(finds.at, "a term for subnets holds a placeholder")
+        return
+    used = {zone for pool in pools for zone in zones_left(pool, subnets)} or {each.zone for each in subnets}
+    free = {each.zone for each in subnets if each.free}
+    spent = sorted(used - free)
+    if spent:
+        ids = ", ".join(each.id for each in subnets if each.zone in spent)
+        yield Finding(
+            at=finds.terms[0].place if len(finds.terms) == 1 else finds.at,
+            message=f"no subnet found in `{short(', '.join(spent), 50)}` has a free address",
+            severity="warning" if used & free else "error",
+            hint=f"give {short(ids, 80)} room, or let the terms find further subnets",
+        )

@@ -1,0 +1,145 @@
+r"""The role, or the instance profile, that a class names is not in the account.
+
+From `role` Karpenter makes an instance profile of its own; IAM refuses to put a role into it that is not there, so
+that the class never becomes ready. An `instanceProfile` that is not there is taken as it is, and every launch fails;
+from 1.3.0 on the class waits for it and does not become ready.
+
+Names of roles are of one account, whatever the region. A path before the name (`/nodes/KarpenterNodeRole`) is no part
+of it. Where a class of the snapshot has the same name in other capitals or punctuation, and it is there, the fix
+writes it so.
+
+```yaml facts
+roles: [KarpenterNodeRole-main]
+instanceProfiles: []
+```
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-mian
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+```
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: "KarpenterNodeRole-main"
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: gpu
+spec:
+  role: "karpenterNodeRole-main"
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: "KarpenterNodeRole-main"
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: gpu
+spec:
+  role: "KarpenterNodeRole-main"
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  instanceProfile: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+"""
+
+from nodelint.edits import if_editable, set_value
+from nodelint.finding import Finding, Findings, Skip, short
+from nodelint.manifest import EC2NodeClass
+from nodelint.network import elsewhere, spelt_right
+from nodelint.queries import profile_question, role_question
+from nodelint.rule import Context, rule
+
+
+@rule(on=EC2NodeClass, severity="error", fix="unsafe", needs=("roles", "instance-profiles"))
+def check(node_class: EC2NodeClass, context: Context) -> Findings:
+    other = elsewhere(context.pools(node_class), context.facts)
+    if other is not None:
+        yield Skip(node_class.name_node, other)
+        return
+    for what, field, asked in (
+        ("role", "instanceProfile", role_question(node_class)),
+        ("instance profile", "role", profile_question(node_class)),
+    ):
+        if asked is not None and asked.question is not None and not context.facts.exists(asked.question):
+            right = spelt_right(asked.question, context.facts)
+            meant = right.value("name") if right is not None else None
+            yield Finding(
+                at=asked.node,
+                message=f"the account has no {what} `{short(str(asked.node.value), 60)}`",
+                edits=if_editable(set_value, asked.node, meant) if meant is not None else [],
+                hint=f"there is `{meant}`" if meant is not None else f"create it, or is the name one for `{field}`?",
+            )

@@ -1,0 +1,224 @@
+r"""An instance type, family, size or category that the region, or the zones left to the NodePool, do not offer.
+
+EC2 does not offer every type in every region, nor in every zone of one. Karpenter launches in the zones in which the
+class has a subnet, as far as the NodePool allows them. A value that is not offered there does nothing beside others
+that are (a warning); a list of nothing but such values leaves the NodePool without instance types (an error).
+
+Where the region offers it in another zone, the hint names that zone: a subnet there is the other way out.
+
+The fix takes the value out of the list. It is safe: no node of it can be running.
+
+```yaml facts
+zones: {us-east-1a: use1-az4, us-east-1b: use1-az6, us-east-1c: use1-az1}
+absent: {us-east-1a: ["p5.*"], us-east-1b: ["p5.*"], "*": ["a1.*"]}
+subnets:
+  - {id: subnet-0a, zone: us-east-1a, zoneId: use1-az4, tags: {karpenter.sh/discovery: main}}
+  - {id: subnet-0b, zone: us-east-1b, zoneId: use1-az6, tags: {karpenter.sh/discovery: main}}
+```
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: karpenter.k8s.aws/instance-family
+          operator: In
+          values:
+            - a1
+            - m7g
+            - c7g
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: karpenter.k8s.aws/instance-family
+          operator: In
+          values:
+            - m7g
+            - c7g
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+```
+
+The region offers the type, but in no zone in which the class has a subnet:
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: gpu
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: node.kubernetes.io/instance-type, operator: In, values: ["p5.48xlarge"]}
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: gpu
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: node.kubernetes.io/instance-type, operator: In, values: ["p4d.24xlarge"]}
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+"""
+
+from typing import NamedTuple
+
+from nodelint.catalog import FAMILY, INSTANCE_TYPE, SIZE, ZONE, ZONE_ID, union
+from nodelint.edits import if_editable
+from nodelint.facts import Missing
+from nodelint.finding import Finding, Findings, Severity, Skip, first_fitting, short
+from nodelint.manifest import NodePool, RequirementLine, Value
+from nodelint.network import elsewhere, subnets_of, zones_left
+from nodelint.remedies import drop
+from nodelint.rule import Context, rule
+from nodelint.source import Node
+from nodelint.vocabulary import Asked, asked
+
+CATEGORY = "karpenter.k8s.aws/instance-category"
+WORDS = {INSTANCE_TYPE: "", FAMILY: "family ", SIZE: "size ", CATEGORY: "category "}
+
+
+class Place(NamedTuple):
+    """Where the NodePool can launch: the types offered there, where that is, and the lines that narrow it down."""
+
+    types: int
+    where: str
+    lines: list[Node]
+
+
+@rule(on=NodePool, severity="error", fix="safe", needs=("offerings", "instance-types"))
+def check(pool: NodePool, context: Context) -> Findings:
+    lines = [item for item in asked(pool) if item.key in WORDS and item.operator == "In" and item.texts]
+    if not lines:
+        return
+    other = elsewhere([pool], context.facts)
+    if other is not None:
+        yield Skip(lines[0].node, other)
+        return
+    offers, node_class, subnets = context.facts.offerings, context.node_class(pool), None
+    try:
+        subnets = subnets_of(node_class, context.facts).everything() if node_class is not None else None
+    except Missing as missing:
+        yield Skip(lines[0].node, missing.reason, missing.transient, missing.kind)
+    left = zones_left(pool, subnets or ())
+    narrowed = len(left) < len({subnet.zone for subnet in subnets or ()})
+    # Without a zone that is known, all of the region count: what is not offered there is offered nowhere.
+    here = {name for name, offer in offers.items() if not left or not left.keys().isdisjoint(offer.zones)}
+    place = Place(
+        context.catalog.bits_of(here),
+        f"in the zones {'left' if narrowed else 'of the subnets'} ({', '.join(left)})",
+        [item.node for item in asked(pool) if item.key in (ZONE, ZONE_ID)] if narrowed else [],
+    )
+    for line in lines:
+        yield from _line(line, place, context)
+
+
+def _line(line: Asked, place: Place, context: Context) -> Findings:
+    """The values of a line of which no type is offered, each by itself, or together where none is left."""
+    types = context.catalog.values(line.key)
+    living = any(not isinstance(value.text, str) or types.get(value.text, 0) & place.types for value in line.values)
+    dead = [
+        value for value in line.values if types.get(str(value.text), 0) and not types[str(value.text)] & place.types
+    ]
+    if not living and len(dead) == len(line.values) > 1:
+        yield _finding(line, dead, place, "error", context)
+        return
+    for value in dead:
+        yield _finding(line, [value], place, "warning" if living else "error", context)
+
+
+def _finding(line: Asked, dead: list[Value], place: Place, severity: Severity, context: Context) -> Finding:
+    catalog, facts = context.catalog, context.facts
+    texts = [str(value.text) for value in dead]
+    names = catalog.names_in(union(catalog.values(line.key)[text] for text in texts))
+    sold = sorted({zone for name in names if name in facts.offerings for zone in facts.offerings[name].zones})
+    region = facts.region.name if facts.region is not None else "the region"
+    where = place.where if sold else f"in {region}"
+    what = f"`{short(', '.join(texts), 40)}`"
+    said = f"{WORDS[line.key]}{what} is not offered" if len(dead) == 1 else f"none of {what} is offered"
+    at = line.at if isinstance(line.at, RequirementLine) else None
+    return Finding(
+        at=at.values_node if at is not None and len(dead) > 1 else dead[0].node,
+        message=first_fitting(f"{said} {where}", f"{said} {where.partition(' (')[0]}"),
+        severity=severity,
+        edits=if_editable(drop, at, dead[0]) if at is not None and severity == "warning" else (),
+        covers=[line.node, *(value.node for value in dead), *(place.lines if sold else ())]
+        if severity == "error"
+        else (),
+        hint=f"the region offers it in {short(', '.join(sold), 60)}" if sold else None,
+    )

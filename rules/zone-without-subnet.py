@@ -1,0 +1,288 @@
+r"""A zone that a NodePool asks for and in which its class has no subnet: no node can be launched there.
+
+Karpenter launches in the zones of the subnets that the class finds. A zone beside others that have a subnet does
+nothing (a warning); where no zone of a requirement has one, the NodePool launches nothing (an error). Pods that are
+bound to such a zone, by a volume or a spread over zones, stay Pending.
+
+`topology.kubernetes.io/zone` takes names such as `us-east-1a`, `topology.k8s.aws/zone-id` ids such as `use1-az1`.
+Which id a name stands for differs from account to account; here it is that of the class's own subnets.
+
+A NodePool that lists zones of another region only is not judged.
+
+The fixes are safe: no node of this class can be running in a zone in which it has no subnet.
+
+```yaml facts
+subnets:
+  - {id: subnet-0a, zone: us-east-1a, zoneId: use1-az4, tags: {karpenter.sh/discovery: main}}
+  - {id: subnet-0b, zone: us-east-1b, zoneId: use1-az6, tags: {karpenter.sh/discovery: main}}
+```
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: topology.kubernetes.io/zone
+          operator: In
+          values: ["us-east-1a", "us-east-1b", "us-east-1e"]
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: topology.kubernetes.io/zone
+          operator: In
+          values: ["us-east-1a", "us-east-1b"]
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+```
+
+A zone id where a name is due, as infrastructure code hands them out:
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: topology.kubernetes.io/zone, operator: In, values: [use1-az4, use1-az6]}
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: topology.kubernetes.io/zone, operator: In, values: [us-east-1a, us-east-1b]}
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+
+Nothing can be launched here, and only you know which zone was meant:
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: database
+spec:
+  template:
+    metadata:
+      labels:
+        topology.kubernetes.io/zone: us-east-1c
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: topology.k8s.aws/zone-id, operator: In, values: [use1-az1, use1-az2]}
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: database
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: topology.kubernetes.io/zone, operator: In, values: [us-east-1a]}
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+"""
+
+from collections.abc import Sequence
+
+from nodelint.catalog import ZONE, ZONE_ID
+from nodelint.edits import if_editable, set_value
+from nodelint.finding import Edit, Finding, Findings, Skip, short
+from nodelint.manifest import NodePool, RequirementLine, Value
+from nodelint.network import elsewhere, region_of, subnets_of
+from nodelint.remedies import drop
+from nodelint.rule import Context, rule
+from nodelint.snapshot import Subnet
+from nodelint.vocabulary import Asked, asked, can_have, is_pattern, nearest_value
+
+
+@rule(on=NodePool, severity="error", fix="safe", needs=("subnets",), gives_way_to=["wildcard-value"])
+def check(pool: NodePool, context: Context) -> Findings:
+    lines = [item for item in asked(pool) if item.key in (ZONE, ZONE_ID) and item.operator == "In" and item.texts]
+    if not lines:
+        return
+    at, node_class = lines[0].node, context.node_class(pool)
+    other = elsewhere([pool], context.facts)
+    if node_class is None or other is not None:
+        yield Skip(at, other or "the class of the NodePool, and so its subnets, is not among the files")
+        return
+    subnets = subnets_of(node_class, context.facts).everything()
+    if subnets is None:
+        yield Skip(at, "a term for the subnets of the class holds a placeholder")
+    elif subnets:
+        for line in lines:
+            yield from _line(line, subnets, context)
+
+
+def _line(line: Asked, subnets: Sequence[Subnet], context: Context) -> Findings:
+    """What is wrong with a line: names where ids are due, or ids for names, and zones without a subnet."""
+    names = {subnet.zoneId: subnet.zone for subnet in subnets}
+    ids = {subnet.zone: subnet.zoneId for subnet in subnets}
+    here, meant = (ids, names) if line.key == ZONE else (names, ids)
+    if line.key == ZONE_ID and not {_area(id) for id in line.texts} & {_area(id) for id in (*names, *names.values())}:
+        yield Skip(line.node, "the zones are of another region than the facts")
+        return
+    dead = [value for value in line.values if isinstance(value.text, str) and value.text not in here]
+    wholly = line.known and len(dead) == len(line.values)
+    strays = [value for value in dead if can_have(line.key, str(value.text), context.catalog) is False]
+    if all(value.text in meant for value in strays):
+        for value in strays:
+            yield _stray(line, value, meant[str(value.text)], wholly)
+    plain = [value for value in dead if value not in strays and not _told(line.key, str(value.text), context)]
+    if wholly and len(plain) == len(line.values):
+        yield _nowhere(line, sorted(here))
+        return
+    for value in plain:
+        if line.key == ZONE and region_of(str(value.text)) not in (None, *map(region_of, here)):
+            yield Skip(value.node, f"`{value.text}` is a zone of another region than the facts")
+        else:
+            yield _idle(line, value, sorted(here), wholly)
+
+
+def _area(zone_id: str) -> str:
+    """The region's part of a zone id: `use1` of `use1-az1`."""
+    return zone_id.partition("-")[0]
+
+
+def _told(key: str, text: str, context: Context) -> bool:
+    """Whether a rule about values themselves speaks of this one."""
+    return is_pattern(text) or nearest_value(key, text, context.catalog) not in (None, text)
+
+
+def _stray(line: Asked, value: Value, meant: str, wholly: bool) -> Finding:
+    kind, due = ("a zone id", "name") if line.key == ZONE else ("a name", "id")
+    return Finding(
+        at=value.node,
+        message=f"`{value.text}` is {kind}; the {due} of the zone is `{meant}`",
+        severity="error" if wholly else "warning",
+        edits=_without(line, value) if meant in line.texts else if_editable(set_value, value.node, meant),
+    )
+
+
+def _nowhere(line: Asked, served: Sequence[str]) -> Finding:
+    zones = short(", ".join(line.texts), 50)
+    several = len(line.values) > 1 and isinstance(line.at, RequirementLine)
+    return Finding(
+        at=line.at.values_node if several and isinstance(line.at, RequirementLine) else line.values[0].node,
+        message=f"the class has no subnet in {'any of ' if several else ''}`{zones}`",
+        covers=[line.node, *(value.node for value in line.values)],
+        hint=f"its subnets are in {_listed(served)}",
+    )
+
+
+def _idle(line: Asked, value: Value, served: Sequence[str], wholly: bool) -> Finding:
+    return Finding(
+        at=value.node,
+        message=f"the class has no subnet in `{short(str(value.text), 40)}`",
+        severity="error" if wholly else "warning",
+        edits=_without(line, value),
+        hint=f"its subnets are in {_listed(served)}",
+    )
+
+
+def _without(line: Asked, value: Value) -> list[Edit]:
+    return if_editable(drop, line.at, value) if isinstance(line.at, RequirementLine) else []
+
+
+def _listed(zones: Sequence[str]) -> str:
+    return short(", ".join(zones), 60)
