@@ -19,7 +19,8 @@ def main() -> None:
 
 
 def _run() -> int:
-    from nodelint.cli import FAULT, UNUSABLE, cli
+    from nodelint.cli import cli
+    from nodelint.commands import FAULT, UNUSABLE
 
     try:
         # https://no-color.org: set to anything but nothing, it means no colour on a terminal either.
@@ -40,7 +41,7 @@ def _run() -> int:
 
 def _end(code: int) -> None:
     """Leave at once: taking the interpreter and its libraries apart would be a sixth of a short run."""
-    from nodelint.cli import UNUSABLE
+    from nodelint.commands import UNUSABLE
 
     for stream in (sys.stdout, sys.stderr):
         try:

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from nodelint.finding import did_you_mean
 from nodelint.source import Node, Source
 from nodelint.source.compose import Unreadable, compose
+from nodelint.tuples import NamedTuple
 from nodelint.versions import NEWEST, KubernetesVersion, Version, target
 
 FailOn = Literal["error", "warning", "never"]
 FILES = ("nodelint.yaml", "nodelint.yml")
+BUNDLED = "bundled"
+"""What stands for a snapshot where only the facts that come with nodelint are wanted."""
+
+REGION = r"[a-z]{2,}(-[a-z]+)+-[0-9]+"
+"""What the name of an AWS region looks like; it becomes part of the host that is asked."""
 
 _KEYS = (
     "karpenter-version",
@@ -22,8 +29,12 @@ _KEYS = (
     "ignore",
     "per-path-ignores",
     "exclude",
+    "include",
     "fail-on",
+    "baseline",
     "crds",
+    "snapshot",
+    "region",
 )
 
 
@@ -33,6 +44,8 @@ class ConfigError(Exception):
 
 class Settings(NamedTuple):
     """What a run was told. `karpenter_named` is False where the newest known release was assumed.
+
+    `snapshot` is a path, BUNDLED, or None for the one that is cached, if any.
 
     Globs of a file are about paths from its folder, `root`; those of a flag about paths as they are printed.
     """
@@ -44,10 +57,15 @@ class Settings(NamedTuple):
     ignore: frozenset[str] = frozenset()
     per_path: Mapping[str, frozenset[str]] = MappingProxyType({})
     exclude: tuple[str, ...] = ()
+    include: tuple[str, ...] = ()
     fail_on: FailOn = "error"
+    baseline: str | None = None
     crds: str | None = None
+    snapshot: str | None = None
+    region: str | None = None
     root: str = ""
     exclude_root: str = ""
+    include_root: str = ""
 
 
 def find(folder: str) -> str | None:
@@ -86,9 +104,17 @@ def load(path: str | None, flags: Mapping[str, object]) -> Settings:
 
     karpenter, where = value("karpenter-version")
     kubernetes, at = value("kubernetes-version")
-    crds, _ = value("crds")
-    if crds is not None and flags.get("crds") is None:
-        crds = os.path.join(folder, _text(crds, given.place("crds")))
+    region, there = value("region")
+
+    def path_of(key: str) -> str | None:
+        flag, said = flags.get(key), given.values.get(key)
+        if flag is not None:
+            return str(flag)
+        return None if said is None else os.path.join(folder, _text(said, given.place(key)))
+
+    snapshot = path_of("snapshot")
+    if flags.get("snapshot") is None and given.values.get("snapshot") == BUNDLED:
+        snapshot = BUNDLED
     return Settings(
         karpenter=NEWEST if karpenter is None else _version(_text(karpenter, where), where),
         karpenter_named=karpenter is not None,
@@ -97,10 +123,15 @@ def load(path: str | None, flags: Mapping[str, object]) -> Settings:
         ignore=_names(*value("ignore")),
         per_path=_per_path(*value("per-path-ignores")),
         exclude=tuple(sorted(_names(*value("exclude")))),
+        include=tuple(sorted(_names(*value("include")))),
         fail_on=_fail_on(*value("fail-on")),
-        crds=None if crds is None else str(crds),
+        baseline=path_of("baseline"),
+        crds=path_of("crds"),
+        snapshot=snapshot,
+        region=None if region is None else _region(_text(region, there), there),
         root=folder,
         exclude_root=folder if not flags.get("exclude") else "",
+        include_root=folder if not flags.get("include") else "",
     )
 
 
@@ -166,7 +197,7 @@ def _table(path: str) -> dict[str, object] | None:
 def _text(value: object, where: str) -> str:
     # 1.10 without quotes is the number 1.1 to YAML and TOML alike: another release, so it is refused.
     if not isinstance(value, str):
-        raise ConfigError(f"{where}: write the version or path as a text, in quotes, not `{value}`")
+        raise ConfigError(f"{where}: write the version, path or region as a text, in quotes, not `{value}`")
     return value
 
 
@@ -175,6 +206,12 @@ def _version(text: str, where: str) -> Version:
         return target(text)
     except ValueError as error:
         raise ConfigError(f"{where}: {error}") from error
+
+
+def _region(text: str, where: str) -> str:
+    if not re.fullmatch(REGION, text):
+        raise ConfigError(f"{where}: `{text}` is no region such as us-east-1")
+    return text
 
 
 def _kubernetes(text: str, where: str) -> KubernetesVersion:

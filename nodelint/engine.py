@@ -5,19 +5,22 @@ from __future__ import annotations
 import os
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, product
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from nodelint.edits import apply
+from nodelint.facts import NOTHING, Facts, Missing
 from nodelint.finding import SEVERITIES, Edit, Finding, Safety, Severity, Span, span_of
 from nodelint.globs import Globs
 from nodelint.manifest import Object, objects, served
 from nodelint.rule import Context, Rule
 from nodelint.schema import Schemas
+from nodelint.snapshot import Kind, Question
 from nodelint.source import Source
 from nodelint.suppress import Suppression, suppressions
+from nodelint.tuples import NamedTuple
 from nodelint.versions import KubernetesVersion, Version
 
 # A fix may make room for another one; every rule's fix is a fix point, so few rounds are ever needed.
@@ -25,11 +28,15 @@ _ROUNDS = 25
 
 
 class Target(NamedTuple):
-    """What the manifests are judged for; `schemas` stand for the API server, None for the bundled ones."""
+    """What the manifests are judged for.
+
+    `schemas` stand for the API server, None for the bundled ones; `facts` are what is known of AWS.
+    """
 
     karpenter: Version
     kubernetes: KubernetesVersion | None = None
     schemas: Schemas | None = None
+    facts: Facts = NOTHING
 
 
 class Selection(NamedTuple):
@@ -79,13 +86,18 @@ class Result(NamedTuple):
 
 
 class Skipped(NamedTuple):
-    """A rule, or all of them where `rule` is None, that did not judge an object or a file."""
+    """A rule, or all of them where `rule` is None, that did not judge an object or a file.
+
+    `fact` is the kind of fact from AWS that was missing, where that is the reason. `path` is empty where
+    the rule judged nothing in the whole run, for want of facts.
+    """
 
     rule: str | None
     path: str
     object: Object | None
     reason: str
     transient: bool
+    fact: Kind | None = None
 
 
 class Report(NamedTuple):
@@ -118,7 +130,9 @@ def lint(
     """Judge the objects of `sources`; those of `context_sources` are only there to be referred to."""
     asked = [obj for source in sources for obj in objects(source)]
     beside = [obj for source in context_sources for obj in objects(source)]
-    context = Context([*asked, *beside], target.karpenter, target.kubernetes, target.schemas, tuple(rules))
+    context = Context(
+        [*asked, *beside], target.karpenter, target.kubernetes, target.schemas, tuple(rules), target.facts
+    )
     reporting = {name for name, rule in rules.items() if selection.has(rule)}
     silent_too = {other for name in reporting for other in rules[name].gives_way_to if other in rules}
     running = [rules[name] for name in rules if name in reporting | silent_too]
@@ -133,7 +147,10 @@ def lint(
                 if isinstance(said, Finding):
                     raw.append(Result(rule, said, obj))
                 elif rule.name in reporting:
-                    skipped.append(Skipped(rule.name, path, obj, said.reason, said.transient))
+                    skipped.append(Skipped(rule.name, path, obj, said.reason, said.transient, said.fact))
+        except Missing as missing:
+            if rule.name in reporting:
+                skipped.append(Skipped(rule.name, path, obj, missing.reason, missing.transient, missing.kind))
         except Exception as error:
             if os.environ.get("NODELINT_DEBUG"):
                 raise
@@ -141,6 +158,9 @@ def lint(
             faults.append(f"{rule.name} on {what} of {path}: {type(error).__name__}: {error}")
 
     about_objects = [r for r in running if issubclass(r.on, Object) and r.speaks_of(target.karpenter)]
+    if not target.facts:
+        skipped += _without_facts([r for r in about_objects if r.name in reporting], asked, target)
+        about_objects = [r for r in about_objects if not r.needs]
     for obj in asked:
         accepted = served(obj, target.karpenter)
         for rule in about_objects:
@@ -165,6 +185,17 @@ def lint(
     order = {source.path: n for n, source in enumerate(sources)}
     kept.sort(key=lambda r: (order.get(r.span.source.path, len(order)), r.span.start, r.rule.name))
     return Report(tuple(_unique(kept)), tuple(dict.fromkeys(skipped)), tuple(asked), target, tuple(faults))
+
+
+def _without_facts(rules: Sequence[Rule], asked: Sequence[Object], target: Target) -> Iterator[Skipped]:
+    """One skip for each rule that needs facts from AWS and would have had something to look at."""
+    kinds = {type(obj) for obj in asked if served(obj, target.karpenter)}
+    for rule in rules:
+        if rule.needs and any(issubclass(kind, rule.on) for kind in kinds):
+            try:
+                target.facts.answer(Question(rule.needs[0]))
+            except Missing as missing:
+                yield Skipped(rule.name, "", None, missing.reason, missing.transient, missing.kind)
 
 
 def _first_causes(raw: Sequence[Result]) -> list[Result]:
@@ -256,6 +287,10 @@ def _about_suppressions(
     return results
 
 
+Judge = Callable[[Sequence[Source], Target, Mapping[str, Rule], Selection, Sequence[Source]], Report]
+"""What judges sources as `lint` does."""
+
+
 class Fixed(NamedTuple):
     """What fixing made of the sources: `sources` hold the new texts, `report` what is left to say.
 
@@ -276,28 +311,30 @@ def fix(
     selection: Selection = DEFAULTS,
     context_sources: Sequence[Source] = (),
     unsafe: bool = False,
+    judge: Judge | None = None,
 ) -> Fixed:
     """Apply fixes until nothing changes: safe ones, with `unsafe` the others too.
 
     A fix is applied whole or not at all, and is left out when the new text does not parse or breaks
-    the schema where the old one did not.
+    the schema where the old one did not. `judge` stands in for `lint`.
     """
+    judge = judge or lint
     current = list(sources)
     applied: list[Result] = []
     refused: dict[tuple[str, str, str], tuple[Result, str]] = {}
-    report = lint(current, target, rules, selection, context_sources)
+    report = judge(current, target, rules, selection, context_sources)
     for _ in range(_ROUNDS):
         chosen = _compatible(report.results, current, unsafe, refused)
         if not chosen:
             break
         new = _rewritten(current, chosen)
-        if _broken(current, new, target):
+        if why_broken(current, new, target):
             # One of them is to blame: try them alone, and remember those that do harm.
             chosen_alone: list[Result] = []
             new = current
             for result in chosen:
                 alone = _rewritten(current, [*chosen_alone, result])
-                why = _broken(current, alone, target)
+                why = why_broken(current, alone, target)
                 if why:
                     refused[_mark(result)] = (result, why)
                 else:
@@ -309,7 +346,7 @@ def fix(
         done = [tuple(r.finding.edits) for r in chosen]
         applied += [r for r in report.results if r not in chosen and tuple(r.finding.edits) in done]
         current = new
-        report = lint(current, target, rules, selection, context_sources)
+        report = judge(current, target, rules, selection, context_sources)
     return Fixed(tuple(current), report, tuple(applied), tuple(refused.values()))
 
 
@@ -352,7 +389,7 @@ def _rewritten(sources: Sequence[Source], results: Sequence[Result]) -> list[Sou
     return [s.with_text(apply(s.text, edits[id(s)])) if id(s) in edits else s for s in sources]
 
 
-def _broken(before: Sequence[Source], after: Sequence[Source], target: Target) -> str | None:
+def why_broken(before: Sequence[Source], after: Sequence[Source], target: Target) -> str | None:
     """Why the new texts are worse than the old ones; None when they are not."""
     for old, new in zip(before, after, strict=True):
         if new is old:

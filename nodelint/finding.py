@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from nodelint.source import Node, Source
+from nodelint.tuples import NamedTuple
+
+if TYPE_CHECKING:
+    from nodelint.snapshot import Kind
 
 Severity = Literal["error", "warning", "info"]
 Safety = Literal["safe", "unsafe"]
@@ -85,11 +89,15 @@ class Finding(NamedTuple):
 
 
 class Skip(NamedTuple):
-    """A rule that could not judge: why, and whether trying again may help (`transient`)."""
+    """A rule that could not judge: why, and whether trying again may help (`transient`).
+
+    `fact` is the kind of fact from AWS that was missing, where that is the reason.
+    """
 
     at: Node | Span
     reason: str
     transient: bool = False
+    fact: Kind | None = None
 
     @property
     def span(self) -> Span:
@@ -103,6 +111,11 @@ def short(value: str, most: int = 40) -> str:
     """A value cut so that a message that names it stays short, on one line."""
     flat = " ".join(value.split())
     return flat if len(flat) <= most else flat[: most - 1] + "…"
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun: `1 file`, `2,000 files`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def first_fitting(*messages: str) -> str:

@@ -10,18 +10,22 @@ import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from nodelint.finding import Findings, Safety, Severity
 from nodelint.manifest import EC2NodeClass, NodePool, Object, served
 from nodelint.source import Source
+from nodelint.tuples import NamedTuple
 from nodelint.versions import KubernetesVersion, Version, releases_match, shipped
 
 if TYPE_CHECKING:
     from nodelint.catalog import Catalog
     from nodelint.controller.verdict import ControllerProblem
+    from nodelint.facts import Facts
+    from nodelint.images import ImageSet
     from nodelint.resolve import Resolution
     from nodelint.schema import Problem, Schemas
+    from nodelint.snapshot import Kind
     from nodelint.suppress import Suppression
 
 
@@ -31,7 +35,8 @@ class Rule(NamedTuple):
     `releases` is the range of Karpenter releases that the rule is about; for others it says nothing.
     `gives_way_to` names rules that explain the same cause better: where a place of theirs holds this
     one's, or meets what this one `covers`, this one is silent unless it is the graver one.
-    `default` is False for a rule that runs only when it is selected.
+    `default` is False for a rule that runs only when it is selected. `needs` are the kinds of facts from
+    AWS without which the rule has nothing to say: where there are none at all, it is skipped aloud.
     """
 
     name: str
@@ -43,6 +48,7 @@ class Rule(NamedTuple):
     gives_way_to: tuple[str, ...]
     default: bool
     check: Callable[[Any, Context], Findings]
+    needs: tuple[Kind, ...] = ()
 
     @property
     def summary(self) -> str:
@@ -62,11 +68,12 @@ def rule(
     releases: str = ">=1.0.0",
     gives_way_to: Sequence[str] = (),
     default: bool = True,
+    needs: Sequence[Kind] = (),
 ) -> Callable[[Callable[[Any, Context], Findings]], Rule]:
     """Make a rule of a generator function; its name and page are those of the file it stands in."""
 
     def made(check: Callable[[Any, Context], Findings]) -> Rule:
-        return Rule("", "", on, severity, fix, releases, tuple(gives_way_to), default, check)
+        return Rule("", "", on, severity, fix, releases, tuple(gives_way_to), default, check, tuple(needs))
 
     return made
 
@@ -115,12 +122,16 @@ class Context:
         kubernetes: KubernetesVersion | None = None,
         schemas: Schemas | None = None,
         rule_names: Sequence[str] = (),
+        facts: Facts | None = None,
     ) -> None:
         self.objects = objects
         self.karpenter = karpenter
         self.kubernetes = kubernetes
         self.rule_names = rule_names
         self._schemas = schemas
+        self._facts = facts
+        self._facts_about: dict[int, Facts] = {}
+        self._images: dict[int, ImageSet] = {}
         self._resolutions: dict[int, Resolution] = {}
         self._class_of: dict[int, EC2NodeClass | None] = {}
         self._problems: dict[int, list[Problem]] = {}
@@ -128,10 +139,41 @@ class Context:
 
     @cached_property
     def catalog(self) -> Catalog:
-        """The instance types as the target release labels them."""
-        from nodelint.catalog import Catalog
+        """The instance types as the target release labels them, the snapshot's among them."""
+        return self.facts.catalog.at(self.karpenter)
 
-        return Catalog.bundled().at(self.karpenter)
+    @property
+    def facts(self) -> Facts:
+        """What is known of AWS. Asking it for what it does not know raises `Missing`, which skips the rule aloud."""
+        if self._facts is None:
+            from nodelint.facts import NOTHING
+
+            self._facts = NOTHING
+        return self._facts
+
+    def _facts_of(self, about: EC2NodeClass | NodePool) -> Facts:
+        """The facts, but none about a class, or a pool without one, that is plainly for another region."""
+        if not self.facts:
+            return self.facts
+        found = self._facts_about.get(id(about))
+        if found is None:
+            from nodelint.facts import Facts
+            from nodelint.network import elsewhere
+
+            why = elsewhere([about] if isinstance(about, NodePool) else self.pools(about), self.facts)
+            found = self.facts if why is None else Facts(now=self.facts.now, why=why)
+            self._facts_about[id(about)] = found
+        return found
+
+    def images(self, node_class: EC2NodeClass) -> ImageSet:
+        """The images that the class's terms find, in the order in which the controller tries them."""
+        found = self._images.get(id(node_class))
+        if found is None:
+            from nodelint.images import images_of
+
+            found = images_of(node_class, self.karpenter, self.kubernetes, self._facts_of(node_class))
+            self._images[id(node_class)] = found
+        return found
 
     @cached_property
     def schemas(self) -> Schemas:
@@ -214,7 +256,9 @@ class Context:
 
             node_class = self.node_class(pool)
             why = self._why_no_class(pool) if node_class is None else None
-            found = resolve(pool, node_class, self.catalog, self.karpenter, self.kubernetes, why)
+            images = self.images(node_class) if node_class is not None else None
+            facts = self._facts_of(node_class or pool)
+            found = resolve(pool, node_class, self.catalog, self.karpenter, self.kubernetes, why, facts, images)
             self._resolutions[id(pool)] = found
         return found
 
@@ -251,19 +295,27 @@ def _nearness(a: str, b: str) -> tuple[bool, int]:
 
 
 class Example(NamedTuple):
-    """A fenced manifest of a rule's page: `bad` or `good`, for the versions that its fence names."""
+    """A fenced manifest of a rule's page: `bad` or `good`, for the versions that its fence names.
+
+    `facts` describes the AWS account in which it is judged (see `imagined`): the last fence "yaml facts" before it.
+    """
 
     good: bool
     text: str
     karpenter: str | None = None
     kubernetes: str | None = None
+    facts: str | None = None
 
 
-_FENCE = r"(?ms)^```ya?ml +(bad|good)([^\n]*)\n(.*?)^```"
+_FENCE = r"(?ms)^```ya?ml +(bad|good|facts)([^\n]*)\n(.*?)^```"
 
 
 def examples(page: str) -> Iterator[Example]:
     """The examples of a page in their order: fences such as "yaml bad karpenter=1.2.1 kubernetes=1.33"."""
+    facts: str | None = None
     for kind, options, body in re.findall(_FENCE, page):
+        if kind == "facts":
+            facts = body
+            continue
         words = dict(word.split("=", 1) for word in options.split())
-        yield Example(kind == "good", body, words.get("karpenter"), words.get("kubernetes"))
+        yield Example(kind == "good", body, words.get("karpenter"), words.get("kubernetes"), facts)

@@ -41,7 +41,9 @@ def put(folder: Path, text: str, name: str = "class.yaml") -> Path:
     return path
 
 
-@pytest.mark.parametrize("command", [[], ["check"], ["explain"], ["rule"]], ids=str)
+@pytest.mark.parametrize(
+    "command", [[], ["check"], ["explain"], ["refresh"], ["rule"], ["snapshot"], ["snapshot", "diff"]], ids=str
+)
 def test_help_teaches(nodelint: Run, command: list[str], snapshot: SnapshotAssertion) -> None:
     done = nodelint(*command, "--help")
     assert done.returncode == 0
@@ -52,7 +54,7 @@ def test_what_is_found_is_printed_with_place_excerpt_and_fix(
     nodelint: Run, tmp_path: Path, snapshot: SnapshotAssertion
 ) -> None:
     put(tmp_path, TYPO)
-    done = nodelint("check")
+    done = nodelint("check", "--select", "unknown-field")
     assert (done.returncode, done.stderr) == (1, "")
     assert done.stdout == snapshot
 
@@ -60,7 +62,7 @@ def test_what_is_found_is_printed_with_place_excerpt_and_fix(
 def test_json_is_what_its_schema_says(nodelint: Run, tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     put(tmp_path, TYPO)
     put(tmp_path, "apiVersion: karpenter.sh/v1\nkind: [\n", "broken.yaml")
-    done = nodelint("check", "--format", "json")
+    done = nodelint("check", "--format", "json", "--select", "unknown-field,yaml-syntax,empty-selector")
     report = json.loads(done.stdout)
     schema = json.loads((ROOT / "schemas" / "check.schema.json").read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator(schema).validate(report)
@@ -350,3 +352,20 @@ def test_all_stands_for_every_rule_wherever_rules_are_named(nodelint: Run, tmp_p
     assert nodelint("check", "--ignore", "all").returncode == 0
     put(tmp_path, "per-path-ignores: {class.yaml: all}\n", "nodelint.yaml")
     assert nodelint("check").returncode == 0
+
+
+def test_a_rule_that_needs_facts_from_aws_says_so(nodelint: Run) -> None:
+    listed = {line.split()[0]: line for line in nodelint("rule").stdout.splitlines()}
+    assert listed["empty-selector"].endswith("(needs facts from AWS)")
+    assert "needs facts" not in listed["unknown-field"]
+    assert "needs from AWS: subnets" in nodelint("rule", "empty-selector").stdout.splitlines()[1]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes end otherwise there")
+def test_a_reader_that_has_gone_is_no_finding(tmp_path: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "nodelint", "check", str(ROOT / "examples" / "good")]
+    done = subprocess.run(command, cwd=tmp_path, stdout=writer, stderr=subprocess.PIPE, check=False)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, b"")

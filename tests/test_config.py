@@ -22,6 +22,8 @@ per-path-ignores:
 exclude: vendored/*
 fail-on: warning
 crds: crds
+snapshot: facts/nodelint.snapshot.json
+region: us-gov-east-1
 """
 
 
@@ -43,6 +45,13 @@ def test_a_whole_file(tmp_path: Path) -> None:
     assert settings.per_path == {"legacy/**": frozenset({"removed-api"})}
     assert settings.fail_on == "warning"
     assert settings.crds == str(tmp_path / "crds"), "relative to the file, wherever the command runs"
+    assert settings.snapshot == str(tmp_path / "facts" / "nodelint.snapshot.json")
+    assert settings.region == "us-gov-east-1"
+
+
+def test_a_snapshot_that_is_named_bundled_is_no_path(tmp_path: Path) -> None:
+    assert load(written(tmp_path, "snapshot: bundled\n"), {}).snapshot == "bundled"
+    assert load(written(tmp_path, "snapshot: bundled\n"), {"snapshot": "a.json"}).snapshot == "a.json"
 
 
 def test_flags_go_over_the_file(tmp_path: Path) -> None:
@@ -82,12 +91,14 @@ def test_the_nearest_file_upwards_is_found_but_not_beyond_the_repository(tmp_pat
         ),
         (
             "fail-on: error\nkarpenter-version: 1.10\n",
-            "nodelint.yaml:2:1: write the version or path as a text",
+            "nodelint.yaml:2:1: write the version, path or region as a text",
         ),
         ("karpenter-version: newest\n", "nodelint.yaml:1:1: "),
         ("karpenter-version: '0.37.0'\n", "nodelint.yaml:1:1: "),
         ("fail-on: info\n", "`info` is none of error, warning, never"),
         ("select: {a: b}\n", "a list of names is wanted"),
+        ("region: us-east-1.example.org\n", "nodelint.yaml:1:1: `us-east-1.example.org` is no region"),
+        ("snapshot: 5\n", "nodelint.yaml:1:1: write the version, path or region as a text"),
         ("- a\n", "a mapping of settings is wanted"),
         ("select: [a\n", "nodelint.yaml:"),
         ("select: a\nselect: b\n", "nodelint.yaml:2:1"),
@@ -109,8 +120,12 @@ def test_the_schema_for_editors_knows_the_same_settings(tmp_path: Path) -> None:
         "ignore": "unknown-value",
         "per-path-ignores": {"legacy/**": ["removed-api"]},
         "exclude": ["vendored/*"],
+        "include": ["*.md"],
+        "baseline": "nodelint.baseline.json",
         "fail-on": "never",
         "crds": "crds",
+        "snapshot": "nodelint.snapshot.json",
+        "region": "eu-central-1",
     }
     assert set(values) == set(schema["properties"])
     jsonschema.validate(values, schema)

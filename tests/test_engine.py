@@ -6,9 +6,12 @@ from collections.abc import Callable
 
 from nodelint.edits import set_value
 from nodelint.engine import Report, Selection, Target, fix, lint
+from nodelint.facts import NOTHING, Facts
 from nodelint.finding import Edit, Finding, Findings
-from nodelint.manifest import EC2NodeClass
+from nodelint.imagined import Account
+from nodelint.manifest import EC2NodeClass, objects
 from nodelint.rule import Context, Rule, rule
+from nodelint.snapshot import Answer, Kind, Question, Region
 from nodelint.source import Source
 from nodelint.versions import NEWEST
 
@@ -109,3 +112,51 @@ def test_objects_read_for_context_are_not_reported_on_nor_changed(rules: dict[st
     report = lint([source], Target(NEWEST), rules, Selection(), [beside])
     assert {r.span.source.path for r in report.results} == {"a.yaml"}
     assert [o.kind for o in report.objects] == ["NodePool"]
+
+
+def _about_roles(needs: tuple[Kind, ...]) -> dict[str, Rule]:
+    def about_roles(node_class: EC2NodeClass, context: Context) -> Findings:
+        if not context.facts.exists(Question.of("roles", ("name", "KarpenterNodeRole-main"))):
+            yield _role(node_class)
+
+    rules = _one(about_roles, "about-roles")
+    return {"about-roles": rules["about-roles"]._replace(needs=needs)}
+
+
+def _facts(text: str) -> Facts:
+    source = Source.from_text("a.yaml", CLASS)
+    return Account(text).facts([o for o in objects(source) if isinstance(o, EC2NodeClass)], NEWEST)
+
+
+def _skips(rules: dict[str, Rule], facts: Facts, *texts: str) -> list[tuple[str | None, str, str | None, bool]]:
+    sources = [Source.from_text(f"{n}.yaml", text) for n, text in enumerate(texts)]
+    report = lint(sources, Target(NEWEST, facts=facts), rules)
+    assert not report.results
+    assert not report.faults
+    return [(s.rule, s.path, s.fact, s.transient) for s in report.skipped]
+
+
+def test_a_fact_that_is_missing_skips_the_rule_for_the_object() -> None:
+    facts = _facts("roles: []\ndenied: [roles]\n")
+    for needs in ((), ("roles",)):
+        skips = _skips(_about_roles(needs), facts, CLASS, CLASS.replace("default", "other"))
+        assert skips == [("about-roles", "0.yaml", "roles", False), ("about-roles", "1.yaml", "roles", False)]
+    assert _skips(_about_roles(()), _facts("roles: [KarpenterNodeRole-main]"), CLASS) == []
+    failed = Answer("2026-11-20T12:00:00Z", failed="throttled", transient=True)
+    region = Region("us-east-1", None, {Question.of("roles", ("name", "KarpenterNodeRole-main")): failed})
+    assert _skips(_about_roles(()), Facts(region=region), CLASS) == [("about-roles", "0.yaml", "roles", True)]
+
+
+def test_without_any_facts_a_rule_that_needs_them_is_skipped_once_for_the_run() -> None:
+    assert _skips(_about_roles(("roles",)), NOTHING, CLASS, CLASS) == [("about-roles", "", "roles", False)]
+    assert _skips(_about_roles(("roles",)), NOTHING, "kind: ConfigMap\n") == []
+    # There is nothing that it would have looked at.
+    pool = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\n"
+    assert _skips(_about_roles(("roles",)), NOTHING, pool) == []
+
+
+def test_found_nothing_is_an_answer_and_not_a_lack_of_one() -> None:
+    rules = _about_roles(("roles",))
+    report = lint([Source.from_text("a.yaml", CLASS)], Target(NEWEST, facts=_facts("roles: []")), rules)
+    assert [r.rule.name for r in report.results] == ["about-roles"]
+    assert report.skipped == ()

@@ -8,13 +8,13 @@ from typing import Any
 from nodelint.engine import Report, Result
 from nodelint.finding import Edit, Span
 from nodelint.manifest import Object
-from nodelint.report.text import Facts
+from nodelint.report.text import Basis
 
 
 def check_json(
     report: Report,
     files: int,
-    facts: Facts | None,
+    facts: Basis | None,
     unreadable: Sequence[tuple[str, str]] = (),
     applied: Sequence[Result] = (),
     refused: Sequence[tuple[Result, str]] = (),
@@ -30,6 +30,7 @@ def check_json(
                 "object": _object(skip.object),
                 "reason": skip.reason,
                 "transient": skip.transient,
+                "fact": skip.fact,
             }
             for skip in report.skipped
         ],
@@ -49,8 +50,17 @@ def check_json(
             "unreadable": [{"path": path, "reason": reason} for path, reason in unreadable],
             "karpenter": str(report.target.karpenter),
             "kubernetes": str(report.target.kubernetes) if report.target.kubernetes else None,
-            "facts": {"origin": facts.origin, "date": facts.date, "instanceTypes": facts.types} if facts else None,
+            "facts": _facts(facts) if facts else None,
         },
+    }
+
+
+def _facts(facts: Basis) -> dict[str, Any]:
+    return {
+        "origin": facts.origin,
+        "date": facts.date,
+        "instanceTypes": facts.types,
+        "snapshot": facts.snapshot._asdict() if facts.snapshot else None,
     }
 
 
@@ -62,6 +72,7 @@ def _finding(result: Result) -> dict[str, Any]:
         "message": finding.message,
         "path": result.span.source.path,
         **_range(result.span),
+        "origin": result.span.source.origin(result.span.start),
         "object": _object(result.object),
         "related": [
             {

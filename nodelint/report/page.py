@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from nodelint.engine import DEFAULTS, Selection, Target, lint
+from nodelint.facts import WORDS
+from nodelint.imagined import Account
+from nodelint.manifest import EC2NodeClass, objects
 from nodelint.report.text import finding_text
 from nodelint.rule import Example, Rule, examples
 from nodelint.source import Source
@@ -12,19 +15,25 @@ from nodelint.versions import target as parse_target
 
 
 def header(rule: Rule) -> str:
-    """Severity, fix, releases and whether it is on, as one line."""
+    """Severity, fix, releases, the facts without which it is mute and whether it is on, as one line."""
     parts = [f"severity: {rule.severity}", f"fix: {rule.fix or 'none'}"]
     parts.append("all releases of v1" if rule.releases == ">=1.0.0" else f"Karpenter {rule.releases}")
+    if rule.needs:
+        parts.append(f"needs from AWS: {', '.join(WORDS[kind] for kind in rule.needs)}")
     if not rule.default:
         parts.append("off by default")
     return " · ".join(parts)
 
 
 def target_of(example: Example) -> Target:
-    """The versions that an example is for; the newest known release where its fence names none."""
+    """What an example is for: the newest known release where its fence names none, and its account's facts."""
     karpenter = parse_target(example.karpenter) if example.karpenter else NEWEST
     kubernetes = KubernetesVersion.parse(example.kubernetes) if example.kubernetes else None
-    return Target(karpenter, kubernetes)
+    if example.facts is None:
+        return Target(karpenter, kubernetes)
+    found = objects(Source.from_text("example.yaml", example.text))
+    classes = [obj for obj in found if isinstance(obj, EC2NodeClass)]
+    return Target(karpenter, kubernetes, facts=Account(example.facts).facts(classes, karpenter, kubernetes))
 
 
 def alone(rule: Rule) -> Selection:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
 
 from nodelint.edits import apply
 from nodelint.engine import Report, Result, Skipped
-from nodelint.finding import Edit, Span
+from nodelint.finding import Edit, Span, counted
 from nodelint.source import Source
+from nodelint.tuples import NamedTuple
 
 # Characters of a line, and lines of a fix, that are shown before the rest is cut.
 _WIDTH = 150
@@ -19,12 +19,23 @@ Style = Callable[..., str]
 _COLOURS = {"error": "red", "warning": "yellow", "info": "cyan"}
 
 
-class Facts(NamedTuple):
+class Of(NamedTuple):
+    """A snapshot behind a run: file, region, hashed account, and the times of its oldest and newest answer."""
+
+    path: str | None
+    region: str
+    account: str | None
+    since: str
+    until: str
+
+
+class Basis(NamedTuple):
     """Where the instance types came from and when, for the summary; `types` is their number."""
 
     origin: str
     date: str
     types: int
+    snapshot: Of | None = None
 
 
 def plain(text: str, **_: object) -> str:
@@ -53,15 +64,17 @@ def finding_text(result: Result, style: Style = plain) -> str:
 
 
 def place(span: Span) -> str:
-    """`path:line:column` of where a span starts."""
+    """`path:line:column` of where a span starts, and the chart's file that it was rendered from."""
     position = span.source.position(span.start)
-    return f"{printable(span.source.path)}:{position.line}:{position.column}"
+    origin = span.source.origin(span.start)
+    rendered = f" ({printable(origin)})" if origin is not None else ""
+    return f"{printable(span.source.path)}:{position.line}:{position.column}{rendered}"
 
 
 def summary_text(
     report: Report,
     files: int,
-    facts: Facts | None,
+    facts: Basis | None,
     karpenter_named: bool,
     applied: Sequence[Result] = (),
     refused: Sequence[tuple[Result, str]] = (),
@@ -72,33 +85,31 @@ def summary_text(
     for result, why in refused:
         lines.append(f"The fix of {result.rule.name} at {place(result.span)} was left out: {printable(why)}.")
     if applied:
-        lines.append(f"Fixed {_count(len(applied), 'finding')}.")
+        lines.append(f"Fixed {counted(len(applied), 'finding')}.")
     if not report.objects and not report.results:
-        lines.append(f"Nothing to check: no NodePool or EC2NodeClass in {_count(files, 'file')}.")
+        lines.append(f"Nothing to check: no NodePool or EC2NodeClass in {counted(files, 'file')}.")
         return "\n".join([*lines, *_skips(report.skipped)])
-    found = [_count(n, s) for s in ("error", "warning") if (n := report.number_of(s))]
+    found = [counted(n, s) for s in ("error", "warning") if (n := report.number_of(s))]
     if report.number_of("info"):
         found.append(f"{report.number_of('info')} info")
     target = f"Karpenter {report.target.karpenter}" + ("" if karpenter_named else " (newest known)")
     if report.target.kubernetes:
         target += f", Kubernetes {report.target.kubernetes}"
-    where = f"{_count(len(report.objects), 'object')} in {_count(files, 'file')}, for {target}"
+    where = f"{counted(len(report.objects), 'object')} in {counted(files, 'file')}, for {target}"
     lines.append(f"Found {', '.join(found)} in {where}." if found else f"All good: {where}.")
     if not fixing:
         lines += _fixable(report.results)
     lines += _skips(report.skipped)
     if facts:
         lines.append(f"Facts: {facts.types:,} instance types of {facts.date} ({facts.origin}).")
+        if facts.snapshot:
+            lines.append(f"       {_of(facts.snapshot)}.")
     return "\n".join(lines)
 
 
 def printable(text: str) -> str:
     """Text without control characters, so that a manifest cannot steer the terminal it is shown on."""
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
 def _fixable(results: Sequence[Result]) -> list[str]:
@@ -112,13 +123,45 @@ def _fixable(results: Sequence[Result]) -> list[str]:
     return [f"Fixable: {', '.join(ways)}; add --diff to see what would be written."]
 
 
+def _few(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+def _of(snapshot: Of) -> str:
+    # Times, not ages: the same facts make the same text, however late it is.
+    when = utc(snapshot.until)
+    if snapshot.since[:16] != snapshot.until[:16]:
+        when = f"{utc(snapshot.since)} to {when}"
+    return printable(f"{snapshot.region} as of {when} ({snapshot.path or 'kept nowhere'})")
+
+
+def utc(at: str) -> str:
+    """A time of a snapshot to the minute: `2026-11-20 12:00 UTC`."""
+    return f"{at[:10]} {at[11:16]} UTC"
+
+
+def missing_lines(skipped: Sequence[Skipped]) -> list[str]:
+    """One line for each fact that was missing: what kind, why, whether it will pass, and the rules that wanted it."""
+    lines: dict[str, list[str]] = {}
+    for skip in skipped:
+        passes = "try again" if skip.transient else "trying again will not help"
+        names = lines.setdefault(f"missing {skip.fact}: {skip.reason} ({passes})", [])
+        if skip.rule and skip.rule not in names:
+            names.append(skip.rule)
+    return [f"{said}; wanted by {', '.join(names)}" for said, names in lines.items()]
+
+
 def _skips(skipped: Sequence[Skipped]) -> list[str]:
     """One line for each reason, with the rules and objects that it kept from being judged."""
     groups: dict[str, tuple[list[str], list[str]]] = {}
+    unjudged: dict[str, list[str]] = {}
     for skip in skipped:
+        if skip.rule and not skip.path:
+            unjudged.setdefault(skip.reason, []).append(skip.rule)
+            continue
         rules, places = groups.setdefault(skip.reason, ([], []))
         where = skip.object.label if skip.object else skip.path
-        if skip.object and len({s.path for s in skipped}) > 1:
+        if skip.object and len({s.path for s in skipped if s.path}) > 1:
             where += f" ({skip.path})"
         if skip.rule and skip.rule not in rules:
             rules.append(skip.rule)
@@ -126,9 +169,12 @@ def _skips(skipped: Sequence[Skipped]) -> list[str]:
             places.append(where)
     lines = []
     for reason, (rules, places) in groups.items():
-        shown = ", ".join(places[:3]) + (f" and {len(places) - 3} more" if len(places) > 3 else "")
         what = f" ({', '.join(rules)})" if rules else ""
-        lines.append(printable(f"Skipped: {shown}: {reason}{what}."))
+        lines.append(printable(f"Skipped: {_few(places)}: {reason}{what}."))
+    lines += [
+        printable(f"Not judged for want of facts from AWS: {_few(names)}: {reason}.")
+        for reason, names in unjudged.items()
+    ]
     return lines
 
 

@@ -1,0 +1,208 @@
+"""What the commands share. Each is a module beside this one, named as the command is and imported when it is called.
+
+A module whose name begins with an underscore is no command.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+import click
+
+from nodelint.commands._completing import files
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from nodelint.config import Settings
+    from nodelint.discover import Discovery
+    from nodelint.engine import Target
+    from nodelint.rule import Rule
+    from nodelint.source import Source
+
+CLEAN, FOUND, UNUSABLE, FAULT, TRY_AGAIN, LACKING = 0, 1, 2, 3, 4, 5
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def versions(command: _F) -> _F:
+    """The options that name the releases that manifests are for, and the configuration."""
+    for option in (
+        click.option(
+            "--kubernetes-version",
+            metavar="1.MINOR",
+            help="The cluster's version. Without it, what depends on it is at most a warning.",
+        ),
+        click.option(
+            "--karpenter-version",
+            metavar="VERSION",
+            help="The release that the manifests are for: 1.4.0, or 1.4 for its newest patch."
+            " Default: the newest known.",
+        ),
+        click.option(
+            "--config",
+            metavar="FILE",
+            shell_complete=files,
+            help="Default: the nearest nodelint.yaml or pyproject.toml.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+exclude = click.option("--exclude", multiple=True, metavar="GLOB,...", help="Paths that are not read.")
+
+include = click.option(
+    "--include", multiple=True, metavar="GLOB,...", help="Scripts and Markdown in folders that are read too."
+)
+
+output_format = click.option(
+    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True
+)
+
+
+def settings_of(flags: dict[str, Any]) -> Settings:
+    """The configuration with the flags over it; ends the run where it cannot be used."""
+    from nodelint import config
+
+    path = flags.pop("config", None)
+    try:
+        if path is None:
+            path = config.find(os.getcwd())
+            path = path and os.path.relpath(path)
+    except FileNotFoundError:
+        stop("the working folder is no longer there")
+    except config.ConfigError as error:
+        stop(str(error))
+    try:
+        return config.load(path, {key.replace("_", "-"): value for key, value in flags.items()})
+    except config.ConfigError as error:
+        stop(str(error))
+
+
+def discovered(paths: Sequence[str], settings: Settings) -> Discovery:
+    """The sources of some paths, told of on a terminal while there are many."""
+    from nodelint.discover import discover
+    from nodelint.globs import Globs
+
+    exclude = Globs(settings.exclude, settings.exclude_root)
+    include = Globs(settings.include, settings.include_root)
+    if not on_terminal():
+        return discover(paths, exclude, include=include)
+
+    def tell(count: int) -> None:
+        if count % 2000 == 0:
+            click.echo(f"\rread {count:,} files …", nl=False, err=True)
+
+    found = discover(paths, exclude, on_file=tell, include=include)
+    if found.files >= 2000:
+        click.echo("\r\033[K", nl=False, err=True)
+    return found
+
+
+def context_of(held: Sequence[Any], sources: Sequence[Source], settings: Settings) -> list[Source]:
+    """Other manifests of the repository, read only when a pool points to a class that is not at hand."""
+    from nodelint.manifest import EC2NodeClass, NodePool
+
+    classes = {o.name for o in held if isinstance(o, EC2NodeClass)}
+    wanted = {o.class_ref.name for o in held if isinstance(o, NodePool) and o.class_ref}
+    if wanted <= classes:
+        return []
+    from nodelint.discover import context
+    from nodelint.globs import Globs
+
+    return context(sources, Globs(settings.exclude, settings.exclude_root))
+
+
+def target_of(settings: Settings) -> Target:
+    """What the manifests are judged for, without facts from AWS; ends the run where the CRDs cannot be read."""
+    from nodelint.engine import Target
+    from nodelint.versions import NEWEST
+
+    if settings.karpenter > NEWEST:
+        say(
+            f"Karpenter {settings.karpenter} is newer than {NEWEST}, the newest release known here;"
+            " what changed since is not"
+        )
+    if settings.crds is None:
+        return Target(settings.karpenter, settings.kubernetes)
+    from nodelint.schema import Schemas
+
+    try:
+        schemas = Schemas.from_crds(settings.crds)
+    except OSError as error:
+        stop(f"--crds {settings.crds}: {why(error)}")
+    except ValueError as error:
+        stop(f"--crds {settings.crds}: {error}")
+    for rule in schemas.skipped:
+        say(f"--crds {settings.crds}: a validation rule is left out: {rule}")
+    return Target(settings.karpenter, settings.kubernetes, schemas)
+
+
+@cache
+def now() -> datetime:
+    """The time of the run in UTC, to the second; the same wherever it is asked for.
+
+    NODELINT_NOW (ISO 8601) is another one, for tests and for output that can be made again.
+    """
+    from datetime import UTC, datetime
+
+    given = os.environ.get("NODELINT_NOW")
+    if not given:
+        return datetime.now(UTC).replace(microsecond=0)
+    try:
+        return datetime.fromisoformat(given).astimezone(UTC)
+    except ValueError:
+        stop(f"NODELINT_NOW: `{given}` is no time such as 2026-11-20T12:00:00Z")
+
+
+def on_terminal() -> bool:
+    """Whether somebody watches standard error, and would see progress."""
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
+def why(error: OSError) -> str:
+    """What the system says of an error, as the end of a sentence."""
+    return (error.strerror or str(error)).lower()
+
+
+def unreadable(found: Discovery) -> None:
+    """Say which paths could not be read."""
+    for path, reason in found.unreadable:
+        say(f"{path}: {reason}")
+
+
+def say(message: str) -> None:
+    """A line on standard error; a file's name can neither break it nor steer the terminal."""
+    from nodelint.report.text import printable
+
+    click.echo(f"nodelint: {printable(message)}", err=True)
+
+
+def echo_json(value: object, err: bool = False) -> None:
+    """Print a value as JSON, escaped where the stream could not carry it."""
+    import json
+
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    try:
+        text.encode((sys.stderr if err else sys.stdout).encoding)
+    except (AttributeError, UnicodeEncodeError):  # a path that is no UTF-8, or a terminal that is none
+        text = json.dumps(value, indent=2)
+    click.echo(text, err=err)
+
+
+def no_rule(name: str, rules: dict[str, Rule]) -> NoReturn:
+    """End the run over a name that no rule has."""
+    from nodelint.finding import did_you_mean
+
+    stop(f"there is no rule `{name}`{did_you_mean(name, rules)}; `nodelint rule` lists them")
+
+
+def stop(message: str, code: int = UNUSABLE) -> NoReturn:
+    """Say why the run ends here, and end it."""
+    say(message)
+    sys.exit(code)

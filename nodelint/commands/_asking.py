@@ -1,0 +1,170 @@
+"""AWS asked for a run, region by region, with progress on a terminal."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+from nodelint import __version__, aws, cache
+from nodelint.commands import now, on_terminal, say, stop
+from nodelint.facts import WORDS
+from nodelint.queries import gather
+from nodelint.snapshot import Answer, Kind, Question, Region, Reply, Snapshot
+from nodelint.tuples import NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import timedelta
+
+    from nodelint.commands._facts import Asked
+    from nodelint.config import Settings
+    from nodelint.manifest import EC2NodeClass
+    from nodelint.queries import Ask
+
+TIMEOUT = 60.0
+"""Seconds that asking a region may take."""
+
+
+class Brought(NamedTuple):
+    """What asking a region brought: the whole reply, and the answers of it that are new."""
+
+    reply: Reply
+    new: Mapping[Question, Answer]
+
+    @property
+    def fruitless(self) -> bool:
+        """Whether something was asked and nothing answered."""
+        return bool(self.new) and all(answer.failed is not None for answer in self.new.values())
+
+
+@contextmanager
+def account(profile: str | None, timeout: float) -> Iterator[aws.Account]:
+    """The account that is asked, with a line of progress while somebody watches."""
+    at = now().strftime("%Y-%m-%dT%H:%M:%SZ")
+    watched = on_terminal()
+
+    def tell(done: int, of: int, what: str) -> None:
+        click.echo(f"\r\033[Kasked AWS {done} of {of}: {what} …", nl=False, err=True)
+
+    try:
+        yield aws.Account(now=at, profile=profile, timeout=timeout, on_progress=tell if watched else None)
+    finally:
+        if watched:
+            click.echo("\r\033[K", nl=False, err=True)
+
+
+def ask_region(
+    asked: aws.Account,
+    name: str,
+    classes: Sequence[EC2NodeClass],
+    settings: Settings,
+    old: Snapshot | None,
+    limits: Mapping[Kind, timedelta],
+) -> Brought:
+    """Ask a region what `old` does not answer well enough. Raises CannotAsk where nothing at all can be asked."""
+    new: dict[Question, Answer] = {}
+    ask = asked.region(name)
+    at = now().strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    def remembered(these: Sequence[Question]) -> Reply:
+        try:
+            reply = ask(these)
+        except aws.CannotAsk as error:
+            if not new:
+                raise
+            # What was answered before the credentials ran out is not lost.
+            failed = Answer(at, failed=error.reason, transient=error.transient)
+            reply = Reply(Region(name, None, dict.fromkeys(these, failed)))
+        new.update(reply.region.answers)
+        return reply
+
+    known = _known(ask, name, old, limits)
+    reply = gather(remembered, name, classes, settings.karpenter, settings.kubernetes, known)
+    return Brought(reply, new)
+
+
+def _known(ask: Ask, name: str, old: Snapshot | None, limits: Mapping[Kind, timedelta]) -> Region | None:
+    before = old.region(name) if old is not None else None
+    if old is None or before is None:
+        return None
+    # The same account has to be asked: another one has other images and subnets.
+    account = ask(()).region.account
+    if account != before.account:
+        return None
+    known = cache.still_good(before, now(), limits)
+    if not cache.same_columns(old):
+        types = Question("instance-types")
+        known = known._replace(answers={q: a for q, a in known.answers.items() if q != types})
+    return known
+
+
+def region_of(asked: aws.Account, settings: Settings) -> str:
+    """The region where none is named: of the configuration, the environment, or the profile. Ends the run if none."""
+    named = settings.region or os.environ.get("AWS_REGION") or asked.default_region
+    if not named:
+        stop("no AWS region is known; name it by --region, by `region` in nodelint.yaml, or by AWS_REGION")
+    return named
+
+
+def live(
+    flags: Asked,
+    settings: Settings,
+    path: str,
+    classes: Sequence[EC2NodeClass],
+    limits: Mapping[Kind, timedelta],
+) -> tuple[Snapshot, str | None, str]:
+    """Refresh what is cached at `path` and give it back with its file (None: there is none) and region.
+
+    What was not answered is an answer that says why. Raises Unusable for a broken cached file.
+    """
+    old = cache.read_kept(path) if os.path.lexists(path) else None
+    before = path if old is not None else None
+    name = settings.region or ""
+    try:
+        with account(flags.profile, TIMEOUT) as asked:
+            name = name or region_of(asked, settings)
+            brought = ask_region(asked, name, classes, settings, old, limits)
+    except aws.CannotAsk as refusal:
+        say(f"AWS cannot be asked: {refusal.reason}")
+        return _unasked(refusal, name, classes, settings, old), before, name
+    snapshot = cache.with_reply(old, brought.reply, now(), __version__)
+    for line in _in_vain(brought, snapshot.region(name)):
+        say(line)
+    if brought.fruitless:
+        return snapshot, before, name
+    try:
+        cache.keep(path, snapshot)
+    except cache.Unusable as error:
+        say(str(error))
+        return snapshot, None, name
+    return snapshot, path, name
+
+
+def _in_vain(brought: Brought, known: Region | None) -> list[str]:
+    """What was asked again and not answered, so that an older answer stays; nothing else would say why it is old."""
+    stays = known.answers if known is not None else {}
+    said = (
+        f"AWS was asked again about {WORDS[question.kind]}: {answer.failed}; the older answer stays"
+        for question, answer in brought.new.items()
+        if answer.failed is not None and question in stays and stays[question].failed is None
+    )
+    return list(dict.fromkeys(said))
+
+
+def _unasked(
+    refusal: aws.CannotAsk, name: str, classes: Sequence[EC2NodeClass], settings: Settings, old: Snapshot | None
+) -> Snapshot:
+    """What is known where nothing could be asked: what was known before, and of the rest why it is not."""
+    at = now().strftime("%Y-%m-%dT%H:%M:%SZ")
+    failed = Answer(at, failed=refusal.reason, transient=refusal.transient)
+
+    def refuse(these: Sequence[Question]) -> Reply:
+        return Reply(Region(name, None, dict.fromkeys(these, failed)))
+
+    before = old.region(name) if old is not None else None
+    reply = gather(refuse, name, classes, settings.karpenter, settings.kubernetes, before)
+    return cache.with_reply(old, reply, now(), __version__)

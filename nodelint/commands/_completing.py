@@ -1,0 +1,29 @@
+"""What a shell's completion offers where click itself cannot know: paths, and the names of rules."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import click
+    from click.shell_completion import CompletionItem
+
+
+def files(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Files and folders, as the shell itself completes them."""
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(incomplete, type="file")]
+
+
+def rule_names(_: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Names of rules; one behind others and a comma where an option takes several."""
+    import os
+
+    from click.shell_completion import CompletionItem
+
+    from nodelint.rule import bundled
+
+    known = sorted(name.removesuffix(".py") for name in os.listdir(bundled()) if name.endswith(".py"))
+    before, comma, last = incomplete.rpartition(",") if parameter.multiple else ("", "", incomplete)
+    return [CompletionItem(before + comma + name) for name in known if name.startswith(last)]

@@ -1,0 +1,129 @@
+"""Where the facts of a run come from: a snapshot that is named or cached, or AWS itself."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from nodelint.commands import now, stop
+from nodelint.commands._completing import files
+from nodelint.tuples import NamedTuple
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+
+    from nodelint.config import Settings
+    from nodelint.facts import Facts
+    from nodelint.manifest import EC2NodeClass
+    from nodelint.report.text import Basis
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+
+
+def _age(_: click.Context, __: click.Parameter, value: str | None) -> timedelta | None:
+    if value is None:
+        return None
+    from datetime import timedelta
+
+    parts = re.fullmatch(r"([0-9]{1,6})([smhd])", value)
+    if not parts:
+        raise click.BadParameter(f"`{value}` is no length of time such as 30m, 12h or 7d")
+    return timedelta(**{_UNITS[parts[2]]: int(parts[1])})
+
+
+def facts_options(command: _F) -> _F:
+    """The options that say which facts from AWS a run uses."""
+    for option in (
+        click.option(
+            "--max-age",
+            callback=_age,
+            metavar="AGE",
+            help="The oldest facts that are used: 30m, 12h, 7d. Default: any age of a snapshot that is named,"
+            " a time for each kind of one that is cached.",
+        ),
+        click.option("--profile", metavar="NAME", help="The AWS profile that --live uses."),
+        click.option("--region", metavar="NAME", help="The AWS region. Default: the snapshot's only one."),
+        click.option("--live", is_flag=True, help="Ask AWS first what is not known or too old."),
+        click.option(
+            "--snapshot",
+            metavar="FILE",
+            shell_complete=files,
+            help="Facts that `nodelint refresh` wrote. Default: those it has cached for this repository."
+            " `bundled` for none but those that come with nodelint.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+class Asked(NamedTuple):
+    """What a run was told of its facts by flags."""
+
+    live: bool
+    profile: str | None
+    max_age: timedelta | None
+
+    @classmethod
+    def taken(cls, flags: dict[str, Any]) -> Asked:
+        """Take them out of a command's flags; the rest are settings. Ends the run where they contradict."""
+        asked = cls(flags.pop("live"), flags.pop("profile"), flags.pop("max_age"))
+        if asked.live and flags.get("snapshot"):
+            stop("--live asks AWS and --snapshot does not: one of them")
+        return asked
+
+
+def facts_for(
+    asked: Asked, settings: Settings, paths: Sequence[str], classes: Sequence[EC2NodeClass]
+) -> tuple[Facts, str | None]:
+    """The facts of a run, and the file they are from; ends the run where a snapshot cannot be read."""
+    from nodelint import cache
+    from nodelint.config import BUNDLED
+    from nodelint.facts import NOTHING
+    from nodelint.snapshot import KINDS
+
+    if not asked.live and settings.snapshot == BUNDLED:
+        return NOTHING, None
+    named = settings.snapshot if not asked.live else None
+    path = named or (cache.place(home(paths)) if asked.live else cache.kept(home(paths)))
+    if path is None:
+        return NOTHING, None
+    limits = {} if named else cache.time_to_live()
+    if asked.max_age is not None:
+        limits = dict.fromkeys(KINDS, asked.max_age)
+    region = settings.region
+    file: str | None = path
+    try:
+        if asked.live:
+            from nodelint.commands._asking import live
+
+            snapshot, file, region = live(asked, settings, path, classes, limits)
+        else:
+            snapshot = cache.read(path) if named else cache.read_kept(path)
+    except cache.Unusable as error:
+        stop(str(error))
+    return cache.facts_of(snapshot, file or "what AWS said", region, now(), limits), file
+
+
+def home(paths: Sequence[str]) -> str:
+    """The folder whose repository the cached facts are of: that of the first path, else the working folder."""
+    first = next((path for path in paths if path and path != "-"), os.curdir)
+    return first if os.path.isdir(first) else os.path.dirname(first) or os.curdir
+
+
+def basis(facts: Facts, path: str | None) -> Basis:
+    """What the run rests on, for its report."""
+    from nodelint.catalog import Catalog
+    from nodelint.report.text import Basis, Of
+
+    catalog = Catalog.bundled()
+    region = facts.region
+    of = None
+    if region is not None and region.answers:
+        times = sorted(answer.at for answer in region.answers.values())
+        of = Of(path, region.name, region.account, times[0], times[-1])
+    return Basis(catalog.origin, catalog.date, len(catalog.names), of)

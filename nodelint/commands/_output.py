@@ -1,0 +1,164 @@
+"""Where a report goes, and in which format: standard output, files, or several of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from nodelint.commands import echo_json, stop, why
+from nodelint.commands._completing import files
+from nodelint.tuples import NamedTuple
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+    from nodelint.baseline import Split
+    from nodelint.engine import Report
+    from nodelint.report.run import Run
+
+FORMATS = ("text", "json", "sarif", "github", "gitlab", "junit", "markdown")
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+class Output(NamedTuple):
+    """A format and the file that takes it; None for standard output."""
+
+    form: str
+    path: str | None = None
+
+
+def _read(_: click.Context, __: click.Parameter, values: Sequence[str]) -> list[Output]:
+    outputs = []
+    for value in values:
+        form, equals, path = value.partition("=")
+        if form not in FORMATS:
+            raise click.BadParameter(f"`{form}` is none of {', '.join(FORMATS)}")
+        if equals and not path:
+            raise click.BadParameter(f"`{value}` names no file")
+        outputs.append(Output(form, path or None))
+    return outputs
+
+
+def _formats(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(form) for form in FORMATS if form.startswith(incomplete)]
+
+
+def output_options(command: _F) -> _F:
+    """The options that say where reports go."""
+    for option in (
+        click.option(
+            "--output",
+            metavar="FILE",
+            shell_complete=files,
+            help="Write the report to this file instead of standard output.",
+        ),
+        click.option(
+            "--format",
+            "outputs",
+            callback=_read,
+            shell_complete=_formats,
+            multiple=True,
+            metavar="FORMAT[=FILE]",
+            help=f"{', '.join(FORMATS)}; with a file, it goes there. May be repeated.  [default: text]",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def outputs_of(outputs: Sequence[Output], output: str | None) -> list[Output]:
+    """Every format with where it goes. Ends the run where two would go to one file."""
+    wanted = list(outputs) or [Output("text")]
+    if output is not None:
+        loose = [each for each in wanted if each.path is None]
+        if len(loose) != 1:
+            stop("--output takes one format; write others as --format FORMAT=FILE")
+        wanted = [each if each.path else Output(each.form, output) for each in wanted]
+    files = [os.path.realpath(each.path) for each in wanted if each.path is not None]
+    if len(set(files)) < len(files):
+        stop("two formats would go to one file")
+    return wanted
+
+
+class Words(NamedTuple):
+    """What the text of a run says beside its report."""
+
+    karpenter_named: bool = True
+    writing: bool = False
+    to_stderr: bool = False
+    split: Split | None = None
+
+
+def printed(outputs: Sequence[Output], report: Report, run: Run, words: Words) -> list[tuple[str, str]]:
+    """Give out a report in all formats; the paths that could not be written, with the reason."""
+    bad = []
+    for form, path in outputs:
+        if path is None:
+            _print(form, report, run, words)
+            continue
+        from nodelint.files import replace
+
+        try:
+            replace(path, _rendered(form, report, run, words).encode("utf-8", "replace"))
+        except OSError as error:
+            bad.append((path, f"not written: {why(error)}"))
+    return bad
+
+
+def _print(form: str, report: Report, run: Run, words: Words) -> None:
+    if form == "text":
+        click.echo(_text(report, run, words, colour=True), err=words.to_stderr)
+    elif form == "json":
+        from nodelint.report.json import check_json
+
+        shown = check_json(report, run.files, run.facts, run.unreadable, run.applied, run.refused)
+        echo_json(shown, words.to_stderr)
+    else:
+        click.echo(_rendered(form, report, run, words), nl=False, err=words.to_stderr)
+
+
+def _rendered(form: str, report: Report, run: Run, words: Words) -> str:
+    """A report as a file holds it, ending in a line break."""
+    if form == "text":
+        return _text(report, run, words, colour=False) + "\n"
+    if form == "json":
+        import json
+
+        from nodelint.report.json import check_json
+
+        shown = check_json(report, run.files, run.facts, run.unreadable, run.applied, run.refused)
+        return json.dumps(shown, indent=2, ensure_ascii=False) + "\n"
+    from importlib import import_module
+
+    text: str = import_module(f"nodelint.report.{form}").render(report, run)
+    return text
+
+
+def _text(report: Report, run: Run, words: Words, colour: bool) -> str:
+    if not report.objects and not report.results and not report.skipped and run.facts is None:
+        from nodelint.finding import counted
+
+        return f"Nothing to check: no NodePool or EC2NodeClass in {counted(run.files, 'file')}."
+    from nodelint.report.text import finding_text, plain, summary_text
+
+    style = click.style if colour else plain
+    parts = [finding_text(each, style) + "\n" for each in report.results]
+    parts.append(
+        summary_text(report, run.files, run.facts, words.karpenter_named, run.applied, run.refused, words.writing)
+    )
+    if words.split is not None:
+        parts.append(_about_baseline(words.split))
+    return "\n".join(parts)
+
+
+def _about_baseline(split: Split) -> str:
+    said = f"Baseline: {len(split.known):,} known"
+    if split.gone:
+        said += f", {len(split.gone):,} no longer there; `nodelint baseline` drops what is gone"
+    return said + "."

@@ -1,0 +1,297 @@
+"""`nodelint check`: find what is wrong, and fix it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from nodelint.commands import (
+    CLEAN,
+    FAULT,
+    FOUND,
+    LACKING,
+    TRY_AGAIN,
+    UNUSABLE,
+    discovered,
+    exclude,
+    include,
+    say,
+    settings_of,
+    stop,
+    unreadable,
+    versions,
+    why,
+)
+from nodelint.commands._completing import files, rule_names
+from nodelint.commands._facts import Asked, facts_options
+from nodelint.commands._output import Output, Words, output_options, outputs_of, printed
+from nodelint.finding import counted
+from nodelint.tuples import NamedTuple
+
+if TYPE_CHECKING:
+    from nodelint.baseline import Entry
+    from nodelint.commands._judging import Judging
+    from nodelint.config import Settings
+    from nodelint.discover import Discovery
+    from nodelint.engine import Fixed, Judge, Report, Result
+    from nodelint.facts import Facts
+    from nodelint.render import Rendering
+    from nodelint.source import Source
+
+_SELECT = "Only these rules; `all` for every one."
+_EXIT = """
+\b
+Exit codes:
+  0  nothing at or above --fail-on
+  1  something at or above --fail-on
+  2  wrong usage or configuration, or a path that could not be read
+  3  a fault of nodelint itself
+  4  with --require-facts: a fact is missing, and trying again may bring it
+  5  with --require-facts: a fact is missing, and trying again will not bring it
+"""
+
+
+class _Run(NamedTuple):
+    """What a run was told and has found, for its end."""
+
+    found: Discovery
+    settings: Settings
+    require_facts: bool
+    outputs: list[Output]
+    words: Words
+
+
+@click.command(epilog=_EXIT)
+@click.argument("paths", nargs=-1, metavar="[PATHS]...", shell_complete=files)
+@click.option("--fix", "fixing", is_flag=True, help="Write the safe fixes: they replace no running node.")
+@click.option("--unsafe-fixes", is_flag=True, help="Write the unsafe fixes too (implies --fix).")
+@click.option("--diff", is_flag=True, help="Write nothing; print what --fix would change as a unified diff.")
+@output_options
+@click.option("--select", multiple=True, metavar="RULE,...", shell_complete=rule_names, help=_SELECT)
+@click.option("--ignore", multiple=True, metavar="RULE,...", shell_complete=rule_names, help="All but these rules.")
+@include
+@exclude
+@click.option("--fail-on", type=click.Choice(["error", "warning", "never"]), help="Default: error.")
+@click.option(
+    "--baseline", metavar="FILE", shell_complete=files, help="Findings that `nodelint baseline` wrote are not told."
+)
+@click.option(
+    "--crds",
+    metavar="PATH",
+    shell_complete=files,
+    help="CRDs of your own cluster (file or folder), for the bundled schemas.",
+)
+@click.option("--kustomize", is_flag=True, help="Judge overlays as kustomize, or kubectl, builds them.")
+@click.option("--helm", is_flag=True, help="Judge charts as helm renders them with each of their values files.")
+@facts_options
+@click.option("--require-facts", is_flag=True, help="Fail where a rule could not judge for want of a fact from AWS.")
+@versions
+def command(
+    paths: Sequence[str],
+    fixing: bool,
+    unsafe_fixes: bool,
+    diff: bool,
+    outputs: Sequence[Output],
+    output: str | None,
+    kustomize: bool,
+    helm: bool,
+    require_facts: bool,
+    **flags: Any,
+) -> None:
+    """Find what is wrong in manifests, and fix it.
+
+    PATHS are files, folders (read with all below them) or - for standard input; default: this folder.
+
+    \b
+    Examples:
+      nodelint check clusters/ --karpenter-version 1.4 --kubernetes-version 1.32
+      nodelint check --diff --unsafe-fixes pool.yaml
+      nodelint check --format text --format sarif=nodelint.sarif
+      kubectl get nodepools,ec2nodeclasses -o yaml | nodelint check -
+
+    A comment silences a rule: `# nodelint: ignore[rule] why`, at the end of a line, or on the line
+    above a field or an object.
+    """
+    asked = Asked.taken(flags)
+    wanted = outputs_of(outputs, output)
+    settings = settings_of(flags)
+    found = discovered(paths or (".",), settings)
+    writing = (fixing or unsafe_fixes) and not diff
+    # Standard output then carries what standard input brought, fixed.
+    words = Words(settings.karpenter_named, writing, to_stderr=writing and "-" in paths)
+    run = _Run(found, settings, require_facts, wanted, words)
+    built = _rendered(paths, kustomize, helm, run)
+    if not found.sources and (built is None or not built.builds):
+        if words.to_stderr:
+            _write(found, None)
+        _nothing(run)
+    from nodelint.commands._judging import judging
+
+    ready = judging(found, asked, settings, paths)
+    entries = _baseline(settings)
+    applied: Sequence[Result] = ()
+    refused: Sequence[tuple[Result, str]] = ()
+    if diff:
+        report = _judge(built)(found.sources, *ready.how)
+        _print_diff(found.sources, _fixed(run, ready, built, unsafe_fixes))
+        run = run._replace(outputs=[each for each in wanted if each.path is not None])
+    elif writing:
+        fixed = _fixed(run, ready, built, unsafe_fixes)
+        applied, refused, report = fixed.applied, fixed.refused, fixed.report
+        left = _write(found, fixed)
+        if left:
+            applied = [r for r in applied if r.span.source.path not in left]
+        if left or (built is not None and applied):
+            sources = [o if o.path in left else n for o, n in zip(found.sources, fixed.sources, strict=True)]
+            report = _judge(_rendered(paths, kustomize, helm, run))(sources, *ready.how)
+    else:
+        report = _judge(built)(found.sources, *ready.how)
+    if entries is not None:
+        from nodelint.baseline import split
+
+        reported = [name for name, rule in ready.rules.items() if ready.selection.has(rule)]
+        parts = split(report, entries, os.path.dirname(os.path.abspath(str(settings.baseline))), paths, reported)
+        report, run = parts.new, run._replace(words=words._replace(split=parts))
+    _tell(run, report, ready.facts, ready.file, applied, refused)
+    _end(run, report)
+
+
+def _rendered(paths: Sequence[str], kustomize: bool, helm: bool, run: _Run) -> Rendering | None:
+    """Overlays and charts as their tools render them; None where that is not asked for."""
+    if not (kustomize or helm):
+        return None
+    from nodelint.globs import Globs
+    from nodelint.render import parts, render
+
+    settings, found = run.settings, run.found
+    exclude = Globs(settings.exclude, settings.exclude_root)
+    built = render(paths or (".",), kustomize, helm, exclude, settings.kubernetes)
+    found.unreadable += [problem for problem in built.problems if problem not in found.unreadable]
+    found.sources += parts(built, found.sources)
+    return built
+
+
+def _judge(built: Rendering | None) -> Judge:
+    """What judges: the engine, over what was rendered where there is any."""
+    if built is None:
+        from nodelint.engine import lint
+
+        return lint
+    from functools import partial
+
+    from nodelint.render import lint as judge
+
+    return partial(judge, built)
+
+
+def _fixed(run: _Run, ready: Judging, built: Rendering | None, unsafe: bool) -> Fixed:
+    from nodelint.engine import fix
+
+    return fix(run.found.sources, *ready.how, unsafe=unsafe, judge=_judge(built))
+
+
+def _baseline(settings: Settings) -> Sequence[Entry] | None:
+    """The findings that are known; ends the run where the file that is named cannot be read."""
+    if settings.baseline is None:
+        return None
+    from nodelint import baseline
+
+    try:
+        with open(settings.baseline, encoding="utf-8") as file:
+            return baseline.read(file.read(), settings.baseline)
+    except OSError as error:
+        stop(f"{settings.baseline}: {why(error)}; `nodelint baseline` writes it")
+    except UnicodeDecodeError:
+        stop(f"{settings.baseline}: no baseline of nodelint: the file is not UTF-8")
+    except baseline.BaselineError as error:
+        stop(str(error))
+
+
+def _nothing(run: _Run) -> NoReturn:
+    """End a run that met nothing of Karpenter's, without loading what judges it."""
+    if run.outputs == [Output("text")]:
+        files = counted(run.found.files, "file")
+        click.echo(f"Nothing to check: no NodePool or EC2NodeClass in {files}.", err=run.words.to_stderr)
+    else:
+        from nodelint.engine import Report, Target
+        from nodelint.report.run import Run
+
+        report = Report((), (), (), Target(run.settings.karpenter, run.settings.kubernetes))
+        about = Run(run.found.files, None, run.found.unreadable)
+        run.found.unreadable += printed(run.outputs, report, about, run.words)
+    unreadable(run.found)
+    sys.exit(UNUSABLE if run.found.unreadable else CLEAN)
+
+
+def _tell(
+    run: _Run,
+    report: Report,
+    facts: Facts,
+    file: str | None,
+    applied: Sequence[Result],
+    refused: Sequence[tuple[Result, str]],
+) -> None:
+    from nodelint.commands._facts import basis
+    from nodelint.report.run import Run
+
+    rests_on = basis(facts, file) if report.objects else None
+    about = Run(run.found.files, rests_on, run.found.unreadable, applied, refused)
+    run.found.unreadable += printed(run.outputs, report, about, run.words)
+
+
+def _end(run: _Run, report: Report) -> NoReturn:
+    """End with the exit code that a report asks for, after what has to be said on standard error."""
+    unreadable(run.found)
+    for fault in report.faults:
+        say(f"a fault of ours, please report it: {fault}")
+    missing = [skip for skip in report.skipped if skip.fact] if run.require_facts else []
+    if missing:
+        from nodelint.report.text import missing_lines
+
+        for line in missing_lines(missing):
+            say(line)
+    if report.faults:
+        sys.exit(FAULT)
+    if run.found.unreadable:
+        sys.exit(UNUSABLE)
+    if missing:
+        sys.exit(TRY_AGAIN if all(skip.transient for skip in missing) else LACKING)
+    fail_on = run.settings.fail_on
+    sys.exit(FOUND if fail_on != "never" and report.at_or_above(fail_on) else CLEAN)
+
+
+def _print_diff(sources: Sequence[Source], fixed: Fixed) -> None:
+    from nodelint.report.diff import unified
+
+    for old, new in zip(sources, fixed.sources, strict=True):
+        for line in unified(old, new):
+            click.echo(line, nl=False)
+    click.echo(f"Would fix {counted(len(fixed.applied), 'finding')}.", err=True)
+
+
+def _write(found: Discovery, fixed: Fixed | None) -> set[str]:
+    """Write what has changed; the paths that could not be written, whose files are as they were."""
+    from nodelint.files import replace, sweep
+
+    stdin, left = found.stdin, set()
+    pairs = zip(found.sources, fixed.sources if fixed else (), strict=False)
+    for folder in {os.path.dirname(os.path.realpath(old.path)) for old, new in pairs if old.text != new.text}:
+        sweep(folder)
+    for old, new in zip(list(found.sources), fixed.sources if fixed else (), strict=True):
+        if old.text == new.text:
+            continue
+        if new.path == "-":
+            stdin = new.text.encode()
+            continue
+        try:
+            replace(new.path, new.text.encode())
+        except OSError as error:
+            left.add(new.path)
+            found.unreadable.append((new.path, f"not written: {why(error)}"))
+    if stdin is not None:
+        click.echo(stdin, nl=False)
+    return left

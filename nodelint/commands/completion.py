@@ -1,0 +1,23 @@
+"""`nodelint completion`: the script with which a shell completes what is typed."""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import get_completion_class
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.pass_context
+def command(context: click.Context, shell: str) -> None:
+    """Print the script that completes commands, options, rules and paths in a shell.
+
+    \b
+    To have it in every new shell:
+      bash  echo 'eval "$(nodelint completion bash)"' >> ~/.bashrc
+      zsh   echo 'eval "$(nodelint completion zsh)"' >> ~/.zshrc    (behind compinit)
+      fish  nodelint completion fish > ~/.config/fish/completions/nodelint.fish
+    """
+    script = get_completion_class(shell)
+    assert script is not None  # click has all three
+    click.echo(script(context.find_root().command, {}, "nodelint", "_NODELINT_COMPLETE").source())

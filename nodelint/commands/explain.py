@@ -1,0 +1,73 @@
+"""`nodelint explain`: what each NodePool can launch."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from nodelint.commands import (
+    CLEAN,
+    UNUSABLE,
+    context_of,
+    discovered,
+    echo_json,
+    exclude,
+    output_format,
+    settings_of,
+    stop,
+    unreadable,
+    versions,
+)
+from nodelint.commands._completing import files
+from nodelint.commands._facts import Asked, facts_options
+from nodelint.finding import counted
+
+
+@click.command()
+@click.argument("paths", nargs=-1, metavar="[PATHS]...", shell_complete=files)
+@click.option("--nodepool", metavar="NAME", help="Only this NodePool.")
+@output_format
+@exclude
+@facts_options
+@versions
+def command(paths: Sequence[str], nodepool: str | None, form: str, **flags: Any) -> None:
+    """Say which instance types each NodePool can launch, with which image, and what removed the rest.
+
+    \b
+    Examples:
+      nodelint explain pool.yaml class.yaml
+      nodelint explain clusters/prod --nodepool gpu --karpenter-version 1.3
+    """
+    asked = Asked.taken(flags)
+    settings = settings_of(flags)
+    found = discovered(paths or (".",), settings)
+    from nodelint.commands._facts import facts_for
+    from nodelint.manifest import EC2NodeClass, NodePool, objects, served
+    from nodelint.rule import Context
+
+    held = [obj for source in found.sources for obj in objects(source)]
+    beside = [obj for source in context_of(held, found.sources, settings) for obj in objects(source)]
+    pools = [o for o in held if isinstance(o, NodePool) and served(o, settings.karpenter)]
+    if nodepool is not None:
+        names = sorted({p.name for p in pools if isinstance(p.name, str)})
+        pools = [p for p in pools if p.name == nodepool]
+        if not pools:
+            stop(f"no NodePool `{nodepool}` here; there are: {', '.join(names) or 'none'}")
+    from nodelint.report import explain as report
+
+    classes = [o for o in (*held, *beside) if isinstance(o, EC2NodeClass)]
+    facts, _ = facts_for(asked, settings, paths, classes)
+    context = Context([*held, *beside], settings.karpenter, settings.kubernetes, facts=facts)
+    resolutions = [context.resolution(pool) for pool in pools]
+    if form == "json":
+        echo_json(report.explain_json(resolutions, facts))
+    elif not pools:
+        files = counted(found.files, "file")
+        click.echo(f"Nothing to explain: no NodePool in {files} that Karpenter {settings.karpenter} serves.")
+    else:
+        click.echo(report.explain_text(resolutions, facts))
+    unreadable(found)
+    sys.exit(UNUSABLE if found.unreadable else CLEAN)

@@ -1,0 +1,215 @@
+"""`nodelint init`: a configuration and a pre-commit hook for the repository that one stands in."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from nodelint import __version__
+from nodelint.commands import CLEAN, UNUSABLE, say, stop, why
+from nodelint.finding import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from nodelint.commands._survey import Said, Survey
+    from nodelint.edits.writing import Plain
+    from nodelint.source import Source
+
+_CONFIG = "nodelint.yaml"
+_HOOKS = ".pre-commit-config.yaml"
+_REPOSITORY = "https://github.com/nodelint/nodelint"
+_SCHEMA = "https://raw.githubusercontent.com/nodelint/nodelint/main/schemas/config.schema.json"
+_HOOK: Mapping[str, Plain] = {"repo": _REPOSITORY, "rev": f"v{__version__}", "hooks": [{"id": "nodelint"}]}
+_HOOK_LINES = (f"- repo: {_REPOSITORY}", f"  rev: v{__version__}", "  hooks:", "    - id: nodelint")
+
+_EXIT = """
+\b
+Exit codes:
+  0  done, or there was nothing to do
+  2  wrong usage, or a file that could not be read or written
+  3  a fault of nodelint itself
+"""
+
+
+@click.command(epilog=_EXIT)
+@click.option("--dry-run", is_flag=True, help="Write nothing; print what would be written.")
+@click.option("--force", is_flag=True, help="Write a configuration over one that is there.")
+def command(dry_run: bool, force: bool) -> None:
+    """Write a configuration and the pre-commit hook for this repository.
+
+    nodelint looks at what is there: how the manifests are kept, and which releases of Karpenter and
+    Kubernetes the files name. What it writes says what it found and where. What is there already stays.
+    """
+    from nodelint.commands._survey import survey
+    from nodelint.discover import repository
+
+    try:
+        here = os.getcwd()
+    except FileNotFoundError:
+        stop("the working folder is no longer there")
+    top = os.path.relpath(repository(here) or here)
+    seen = survey(top)
+    failed = _configuration(top, seen, dry_run, force)
+    failed = _hook(top, dry_run) or failed
+    click.echo("\n" + "\n".join(_next(seen)))
+    sys.exit(UNUSABLE if failed else CLEAN)
+
+
+def _configuration(top: str, seen: Survey, dry_run: bool, force: bool) -> bool:
+    """Write nodelint.yaml; whether that failed."""
+    from nodelint.config import ConfigError, find
+
+    path = os.path.normpath(os.path.join(top, _CONFIG))
+    try:
+        there = find(os.path.abspath(top))
+    except ConfigError as error:
+        stop(str(error))
+    if there is not None and not force:
+        click.echo(f"{os.path.relpath(there)} is there already, and stays as it is; --force writes {_CONFIG} anew.")
+        return False
+    text = configuration(seen)
+    if dry_run:
+        click.echo(f"Would write {path}:\n\n{_indented(text)}")
+        return False
+    return _written(path, text)
+
+
+def configuration(seen: Survey) -> str:
+    """A nodelint.yaml that says what was found, and names what all files agree on."""
+    lines = [f"# yaml-language-server: $schema={_SCHEMA}", f"# {_found(seen)}"]
+    if seen.styles:
+        from textwrap import wrap
+
+        lines += wrap(f"They are kept as {', '.join(seen.styles)}.", 98, initial_indent="# ", subsequent_indent="# ")
+    lines.append("")
+    lines += _setting("karpenter-version", "Karpenter", seen.karpenter, "the newest release known is assumed")
+    lines += _setting("kubernetes-version", "Kubernetes", seen.kubernetes, "what depends on it is at most a warning")
+    if seen.snapshot:
+        lines += ["# Facts from AWS: which images, zones, subnets and roles there are.", f"snapshot: {seen.snapshot}"]
+    else:
+        lines += [
+            "# Facts from AWS: which images, zones, subnets and roles there are. Made by",
+            "# `nodelint refresh --output nodelint.snapshot.json`, and used offline from then on.",
+            "# snapshot: nodelint.snapshot.json",
+        ]
+    lines += ["", "# What makes a check fail: error, warning or never.", "fail-on: error"]
+    return "\n".join(lines) + "\n"
+
+
+def _found(seen: Survey) -> str:
+    if not seen.files:
+        return "No NodePool or EC2NodeClass was found."
+    what = [counted(seen.pools, "NodePool")] if seen.pools else []
+    if seen.classes:
+        what.append("1 EC2NodeClass" if seen.classes == 1 else f"{seen.classes:,} EC2NodeClasses")
+    return f"Found {' and '.join(what) or 'objects of old APIs'} in {counted(seen.files, 'file')}."
+
+
+def _setting(key: str, name: str, said: Sequence[Said], otherwise: str) -> list[str]:
+    """One setting: as all that name a version agree; left to the user where they do not, or where there is none."""
+    versions = list(dict.fromkeys(each.version for each in said))
+    if not versions:
+        example = "1.4" if key.startswith("karpenter") else "1.33"
+        return [f"# No file names the release of {name} plainly: {otherwise}.", f'# {key}: "{example}"', ""]
+    if len(versions) == 1:
+        first = said[0]
+        return [f"# The release of {name} that {first.by} names, {first.place}.", f'{key}: "{first.version}"', ""]
+    lines = [f"# The files name several releases of {name}; choose the one to judge for:"]
+    for version in versions:
+        first = next(each for each in said if each.version == version)
+        lines.append(f'# {key}: "{version}"  # {first.by}, {first.place}')
+    return [*lines, ""]
+
+
+def _hook(top: str, dry_run: bool) -> bool:
+    """Add the hook to the pre-commit configuration, or make one; whether that failed."""
+    from nodelint.source import Source
+
+    path = os.path.normpath(os.path.join(top, _HOOKS))
+    if not os.path.exists(path):
+        text = "\n".join(["repos:", *(f"  {line}" for line in _HOOK_LINES)]) + "\n"
+        if dry_run:
+            click.echo(f"Would write {path}:\n\n{_indented(text)}")
+            return False
+        return _written(path, text)
+    try:
+        with open(path, encoding="utf-8", newline="") as file:
+            old = Source(path.replace(os.sep, "/"), file.read())
+    except OSError as error:
+        say(f"{path}: {why(error)}")
+        return True
+    except UnicodeDecodeError:
+        say(f"{path}: the file is not UTF-8")
+        return True
+    if "nodelint" in old.text:
+        click.echo(f"{path} names nodelint already, and stays as it is.")
+        return False
+    new = _with_hook(old)
+    if new is None:
+        say(f"{path}: the hook could not be added; add it under `repos`:\n\n{_indented(chr(10).join(_HOOK_LINES))}")
+        return True
+    if dry_run:
+        from nodelint.report.diff import unified
+
+        click.echo(f"Would change {path}:\n")
+        click.echo(_indented("".join(unified(old, new))))
+        return False
+    return _written(path, new.text, "changed")
+
+
+def _with_hook(old: Source) -> Source | None:
+    """The same file with one more repository at the end of its list; None where it holds no such list."""
+    from nodelint.edits import NotEditable, add_item, apply
+    from nodelint.render.roots import nodes_of
+    from nodelint.source import Source
+
+    roots = nodes_of(old)
+    listed = roots[0].get("repos") if len(roots) == 1 else None
+    if listed is None or listed.kind != "sequence":
+        return None
+    try:
+        new = Source(old.path, apply(old.text, add_item(listed, _HOOK)))
+    except NotEditable:
+        return None
+    read = [root.get("repos") for root in nodes_of(new)]
+    if len(read) != 1 or read[0] is None or read[0].plain() != [*(item.plain() for item in listed.items), _HOOK]:
+        return None
+    return new
+
+
+def _written(path: str, text: str, done: str = "written") -> bool:
+    from nodelint.files import replace
+
+    try:
+        replace(path, text.encode())
+    except OSError as error:
+        say(f"{path}: not written: {why(error)}")
+        return True
+    click.echo(f"{path}: {done}.")
+    return False
+
+
+def _next(seen: Survey) -> list[str]:
+    lines = [_found(seen), "", "Next:", "  nodelint check                  what is wrong today"]
+    if seen.files:
+        lines.append("  nodelint baseline               accept what is there, and report only what is new")
+    lines += [
+        "  pre-commit install              check each commit",
+        "  nodelint refresh --output nodelint.snapshot.json --region REGION",
+        "                                  facts from AWS, to be committed",
+    ]
+    for ci, page in (("GitHub Actions", "docs/ci/github.md"), ("GitLab CI", "docs/ci/gitlab-ci.yml")):
+        if ci in seen.ci:
+            lines.append(f"  {ci}: {_REPOSITORY}/blob/main/{page}")
+    for style, page in (("Flux", "docs/ci/flux.md"), ("Argo CD", "docs/ci/argo-cd.md")):
+        if any(style in each for each in seen.styles):
+            lines.append(f"  {style}: {_REPOSITORY}/blob/main/{page}")
+    return lines
+
+
+def _indented(text: str) -> str:
+    return "".join(f"    {line}\n" if line.strip() else "\n" for line in text.splitlines())

@@ -1,0 +1,42 @@
+"""`nodelint lsp`: the language server."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from nodelint.commands import now, stop, why
+
+
+def _address(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, int] | None:
+    if value is None:
+        return None
+    host, colon, port = value.rpartition(":")
+    if not colon or not port.isdecimal() or int(port) > 65535:
+        raise click.BadParameter(f"`{value}` is no address such as 127.0.0.1:2087")
+    return host.strip("[]") or "127.0.0.1", int(port)
+
+
+@click.command()
+@click.option("--stdio", is_flag=True, help="Speak over standard input and output (the default).")
+@click.option("--tcp", "address", callback=_address, metavar="HOST:PORT", help="Listen there for one editor.")
+def command(stdio: bool, address: tuple[str, int] | None) -> None:
+    """Serve an editor: findings as you type, fixes, hover, completion.
+
+    An editor starts it by itself; docs/editors.md says how to tell it to.
+    """
+    if stdio and address is not None:
+        stop("--stdio and --tcp: one of them")
+    now()  # a time that cannot be read is said before anything begins
+    try:
+        from nodelint.lsp import serve
+
+        code = serve(now, address)
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] not in ("pygls", "lsprotocol"):
+            raise
+        stop("the language server needs pygls: pip install 'nodelint[lsp]'")
+    except OSError as error:
+        stop(f"--tcp: {why(error)}" if address is not None else why(error))
+    sys.exit(code)

@@ -1,0 +1,204 @@
+"""`nodelint refresh`: ask AWS what the manifests depend on, and keep the answers."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from nodelint.commands import (
+    CLEAN,
+    LACKING,
+    TRY_AGAIN,
+    UNUSABLE,
+    context_of,
+    discovered,
+    echo_json,
+    exclude,
+    say,
+    settings_of,
+    stop,
+    unreadable,
+    versions,
+)
+from nodelint.commands._completing import files
+from nodelint.finding import counted
+
+if TYPE_CHECKING:
+    from nodelint.config import Settings
+    from nodelint.manifest import EC2NodeClass
+    from nodelint.report.snapshot import Asking
+    from nodelint.snapshot import Snapshot
+
+_EXIT = """
+\b
+Exit codes:
+  0  everything was answered
+  2  wrong usage or configuration, or a file that could not be read or written
+  3  a fault of nodelint itself
+  4  something was not answered, and trying again may help
+  5  something was refused, and trying again will not help
+"""
+
+
+@click.command(epilog=_EXIT)
+@click.argument("paths", nargs=-1, metavar="[PATHS]...", shell_complete=files)
+@click.option(
+    "--region", "regions", multiple=True, metavar="NAME", help="May be repeated. Default: configuration, environment."
+)
+@click.option("--profile", metavar="NAME", help="The AWS profile whose credentials are used.")
+@click.option(
+    "--output",
+    metavar="FILE",
+    shell_complete=files,
+    help="Write the facts to this file, anew, instead of the cache.",
+)
+@click.option("--fresh", is_flag=True, help="Ask everything again, and start the cache anew.")
+@click.option(
+    "--timeout", type=click.FloatRange(1, 3600), default=60.0, metavar="SECONDS", help="For it all; default: 60."
+)
+@click.option("--print-policy", is_flag=True, help="Print the least IAM policy that this needs, and end.")
+@exclude
+@versions
+def command(
+    paths: Sequence[str],
+    regions: Sequence[str],
+    profile: str | None,
+    output: str | None,
+    fresh: bool,
+    timeout: float,
+    print_policy: bool,
+    **flags: Any,
+) -> None:
+    """Ask AWS what the manifests depend on: images, instance types, subnets and the like.
+
+    `nodelint check` and `nodelint explain` use the answers offline afterwards: for a while where they
+    are kept in the cache, for good where --output puts them into a file. Nothing is changed in AWS.
+
+    \b
+    Examples:
+      nodelint refresh --region eu-central-1 clusters/
+      nodelint refresh --profile prod --output nodelint.snapshot.json
+    """
+    if print_policy:
+        from nodelint.aws import policy
+
+        echo_json(policy())
+        return
+    settings = settings_of(flags)
+    for name in regions:
+        _check_region(name)
+    found = discovered(paths or (".",), settings)
+    from nodelint.manifest import EC2NodeClass, objects
+
+    held = [obj for source in found.sources for obj in objects(source)]
+    if not held:
+        unreadable(found)
+        click.echo(f"Nothing to ask: no NodePool or EC2NodeClass in {counted(found.files, 'file')}.")
+        sys.exit(UNUSABLE if found.unreadable else CLEAN)
+    beside = [obj for source in context_of(held, found.sources, settings) for obj in objects(source)]
+    classes = [obj for obj in (*held, *beside) if isinstance(obj, EC2NodeClass)]
+    from nodelint import cache
+    from nodelint.commands._facts import home
+
+    try:
+        file = output or cache.place(home(paths))
+        old = _old(file, output is not None, fresh)
+    except cache.Unusable as error:
+        stop(str(error))
+    asked, snapshot = _ask(classes, settings, regions, profile, timeout, old)
+    unreadable(found)
+    if snapshot is not None:
+        try:
+            (cache.write if output else cache.keep)(file, snapshot)
+        except cache.Unusable as error:
+            stop(str(error))
+    _end(asked, file if snapshot is not None else None, output, paths, bool(found.unreadable))
+
+
+def _check_region(name: str) -> None:
+    import re
+
+    from nodelint.config import REGION
+
+    if not re.fullmatch(REGION, name):
+        stop(f"--region: `{name}` is no region such as us-east-1")
+
+
+def _old(file: str, named: bool, fresh: bool) -> Snapshot | None:
+    """What is kept already. A file that is no snapshot is not written over. Raises Unusable."""
+    from nodelint import cache
+
+    if not os.path.lexists(file):
+        return None
+    if named:
+        cache.check_ours(file)
+        return None
+    return None if fresh else cache.read_kept(file)
+
+
+def _ask(
+    classes: Sequence[EC2NodeClass],
+    settings: Settings,
+    regions: Sequence[str],
+    profile: str | None,
+    timeout: float,
+    old: Snapshot | None,
+) -> tuple[list[Asking], Snapshot | None]:
+    """Ask every region: how that went, and the snapshot; None where nothing was answered that was not known."""
+    from time import monotonic
+
+    from nodelint import __version__, cache
+    from nodelint.aws import CannotAsk
+    from nodelint.commands import now
+    from nodelint.commands._asking import account, ask_region, region_of
+    from nodelint.report.snapshot import Asking
+
+    asked: list[Asking] = []
+    snapshot, refusal = old, None
+    with account(profile, timeout) as aws:
+        try:
+            for name in dict.fromkeys(regions or (region_of(aws, settings),)):
+                begun, calls = monotonic(), sum(aws.calls.values())
+                brought = ask_region(aws, name, classes, settings, snapshot, cache.time_to_live())
+                seconds, made = monotonic() - begun, sum(aws.calls.values()) - calls
+                asked.append(Asking(brought.reply.region, brought.new, made, seconds))
+                if not brought.fruitless:
+                    snapshot = cache.with_reply(snapshot, brought.reply, now(), __version__)
+        except CannotAsk as error:
+            refusal = error
+    if refusal is not None:
+        say(f"AWS cannot be asked: {refusal.reason}")
+        if not asked:
+            sys.exit(TRY_AGAIN if refusal.transient else LACKING)
+        asked[-1] = asked[-1]._replace(refusal=(refusal.reason, refusal.transient))
+    return asked, None if snapshot is old else snapshot
+
+
+def _end(asked: Sequence[Asking], file: str | None, output: str | None, paths: Sequence[str], bad: bool) -> NoReturn:
+    """Say what was asked and what comes next, and end with the exit code that it asks for."""
+    import shlex
+
+    from nodelint import rule
+    from nodelint.report.snapshot import refresh_text
+    from nodelint.report.text import printable
+
+    needs = {name: each.needs for name, each in rule.load(rule.bundled()).items() if each.needs}
+    for each in asked:
+        click.echo(refresh_text(each, needs))
+    if file is None:
+        click.echo("Nothing was written: nothing new is known.")
+    else:
+        check = ["nodelint", "check", *(["--snapshot", output] if output else [])]
+        check += ["--region", asked[0].region.name] if len(asked) > 1 else []
+        click.echo(printable(f"Written to {file}. Next: {shlex.join([*check, *paths])}"))
+    failures = [(a.failed or "", a.transient) for each in asked for a in each.new.values() if a.failed is not None]
+    failures += [each.refusal for each in asked if each.refusal]
+    if bad:
+        sys.exit(UNUSABLE)
+    if failures:
+        sys.exit(TRY_AGAIN if all(transient for _, transient in failures) else LACKING)
+    sys.exit(CLEAN)

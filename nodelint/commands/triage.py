@@ -1,0 +1,137 @@
+"""`nodelint triage`: a controller's log, sorted by cause."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import click
+
+from nodelint.commands import (
+    CLEAN,
+    FAULT,
+    FOUND,
+    UNUSABLE,
+    discovered,
+    echo_json,
+    exclude,
+    output_format,
+    say,
+    settings_of,
+    stop,
+    unreadable,
+    versions,
+    why,
+)
+from nodelint.commands._completing import files
+from nodelint.commands._facts import Asked, facts_options
+from nodelint.finding import counted
+
+if TYPE_CHECKING:
+    from nodelint.config import Settings
+    from nodelint.engine import Report
+    from nodelint.triage import Triage
+
+_EXIT = """
+\b
+Exit codes:
+  0  nothing in the log that stays until something is done
+  1  something that stays
+  2  wrong usage, a path that could not be read, or text that is no log of Karpenter's
+  3  a fault of nodelint itself
+"""
+
+
+@click.command(epilog=_EXIT)
+@click.argument("file", default="-", metavar="[FILE|-]", shell_complete=files)
+@click.option(
+    "--manifests",
+    multiple=True,
+    metavar="PATH",
+    shell_complete=files,
+    help="Show what is wrong in these manifests too. Repeatable.",
+)
+@output_format
+@exclude
+@facts_options
+@versions
+def command(file: str, manifests: Sequence[str], form: str, **flags: Any) -> None:
+    """Sort the errors in a Karpenter controller's log: what stays, and what passes by itself.
+
+    FILE is a log of one or more controllers as kubectl, stern, a container runtime or a collector gives
+    it; - or nothing is standard input. The release is read from the log where it says it.
+
+    \b
+    Examples:
+      kubectl logs -n kube-system deploy/karpenter | nodelint triage
+      nodelint triage controller.log --manifests clusters/prod
+    """
+    asked = Asked.taken(flags)
+    if asked.live and not manifests:
+        stop("--live asks AWS about manifests: name them with --manifests")
+    settings = settings_of(flags)
+    read = _read(file, settings)
+    faults: tuple[str, ...] = ()
+    bad_path = False
+    if manifests:
+        from nodelint.triage import with_findings
+
+        report, bad_path = _findings(manifests, asked, settings, read)
+        read = with_findings(read, report)
+        faults = report.faults
+    if form == "json":
+        from nodelint.report.triage import triage_json
+
+        echo_json(triage_json(read, file))
+    else:
+        from nodelint.report.triage import triage_text
+
+        click.echo(triage_text(read, file, click.style))
+    for fault in faults:
+        say(f"a fault of ours, please report it: {fault}")
+    if faults:
+        sys.exit(FAULT)
+    if bad_path:
+        sys.exit(UNUSABLE)
+    sys.exit(FOUND if read.stays else CLEAN)
+
+
+def _read(file: str, settings: Settings) -> Triage:
+    from nodelint.triage import NoLog, bounded, triage
+
+    release = settings.karpenter if settings.karpenter_named else None
+    name = "standard input" if file == "-" else file
+    try:
+        with _opened(file) as stream:
+            return triage(bounded(stream), release)
+    except OSError as error:
+        stop(f"{name}: {why(error)}")
+    except NoLog as error:
+        stop(f"{name} {error}")
+
+
+def _opened(file: str) -> BinaryIO:
+    if file != "-":
+        return open(file, "rb")
+    if sys.stdin is None:
+        stop("standard input is closed")
+    if sys.stdin.isatty():
+        say("reading a log from standard input; end it with Ctrl-D")
+    return sys.stdin.buffer
+
+
+def _findings(paths: Sequence[str], asked: Asked, settings: Settings, read: Triage) -> tuple[Report, bool]:
+    """What the rules say of the manifests for the release that wrote the log, and whether a path is unreadable."""
+    from nodelint import engine
+    from nodelint.commands._judging import judging
+    from nodelint.versions import OLDEST
+
+    found = discovered(paths, settings)
+    settings = settings._replace(karpenter=max(read.newest_release, OLDEST))
+    ready = judging(found, asked, settings, paths)
+    report = engine.lint(found.sources, *ready.how)
+    unreadable(found)
+    if not report.objects:
+        say(f"no NodePool or EC2NodeClass in {counted(found.files, 'file')} of --manifests")
+    return report, bool(found.unreadable)

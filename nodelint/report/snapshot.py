@@ -1,0 +1,380 @@
+"""Snapshots for people and programs: what asking brought, what a file holds, what differs between two."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from nodelint.facts import WORDS, moment, span
+from nodelint.finding import counted
+from nodelint.report.text import printable, utc
+from nodelint.snapshot import (
+    KINDS,
+    TABLE_OF,
+    Answer,
+    CapacityReservation,
+    Kind,
+    MachineImage,
+    Offering,
+    PlacementGroup,
+    Question,
+    Region,
+    SecurityGroup,
+    Snapshot,
+    Subnet,
+)
+from nodelint.tuples import NamedTuple
+
+# Lines of one answer, or of one change, that are shown before the rest is counted.
+_SHOWN = 12
+
+
+class Asking(NamedTuple):
+    """How asking a region went: all that is known of it now, the `new` answers, and what it took.
+
+    `refusal` is why the regions behind it could not be asked, and whether trying again may help.
+    """
+
+    region: Region
+    new: Mapping[Question, Answer]
+    calls: int
+    seconds: float
+    refusal: tuple[str, bool] | None = None
+
+
+def refresh_text(asking: Asking, needs: Mapping[str, Sequence[Kind]]) -> str:
+    """What was asked of a region and found, by kind, and what was refused with the rules that it costs."""
+    region, new = asking.region, asking.new
+    known = sum(question not in new for question in region.answers)
+    lines = [
+        f"{region.name}{_account(region)}: {counted(len(new), 'question')} in {counted(asking.calls, 'call')},"
+        f" {asking.seconds:.1f} s" + (f"; {known} known already" if known else "")
+    ]
+    for kind, answers in _by_kind(region).items():
+        good = [(q, a) for q, a in answers if a.failed is None]
+        if good:
+            lines.append(f"  {WORDS[kind]:<24} {_found(region, kind, good)}")
+    refused: dict[tuple[Kind, str], list[Question]] = {}
+    for question, answer in new.items():
+        if answer.failed is not None:
+            refused.setdefault((question.kind, answer.failed), []).append(question)
+    for (kind, why), questions in refused.items():
+        passes = new[questions[0]].transient
+        rules = [name for name, kinds in needs.items() if kind in kinds]
+        costs = f"; will be skipped: {', '.join(rules)}" if rules else ""
+        many = f" ({len(questions)} questions)" if len(questions) > 1 else ""
+        lines.append(f"  not answered: {WORDS[kind]}{many}: {why}{', which may pass' if passes else ''}{costs}")
+    return printable_lines(lines)
+
+
+def show_text(snapshot: Snapshot, file: str, now: datetime, limits: Mapping[Kind, timedelta]) -> str:
+    """What a snapshot holds and how old it is. `limits` say how long each kind is used (none: for good)."""
+    by = f" by nodelint {snapshot.nodelint}" if snapshot.nodelint else ""
+    lines = [f"{file}: {counted(len(snapshot.regions), 'region')}, written{by}"]
+    if snapshot.rows:
+        lines.append(f"  {counted(len(snapshot.rows), 'instance type')} of {snapshot.date} ({snapshot.origin})")
+    for region in snapshot.regions:
+        lines += ["", f"{region.name}{_account(region)}"]
+        for question, answer in _ordered(region):
+            lines.append(f"  {_asked(question)}: {_outcome(region, question, answer)}")
+            lines.append(f"      {_age(question, answer, now, limits)}")
+            things = [f"      {line}" for line in _things(region, question, answer, now)]
+            lines += things[:_SHOWN]
+            if len(things) > _SHOWN:
+                lines.append(f"      … {len(things) - _SHOWN} more")
+    return printable_lines(lines)
+
+
+def show_json(snapshot: Snapshot, file: str, now: datetime, limits: Mapping[Kind, timedelta]) -> dict[str, Any]:
+    """The same as plain values; ages in seconds."""
+    return {
+        "version": 1,
+        "file": file,
+        "nodelint": snapshot.nodelint,
+        "origin": snapshot.origin,
+        "date": snapshot.date,
+        "instanceTypes": len(snapshot.rows),
+        "regions": [
+            {
+                "region": region.name,
+                "account": region.account,
+                "asked": [
+                    {
+                        **_question_json(question),
+                        "at": answer.at,
+                        "age": max(0, int((now - moment(answer.at)).total_seconds())),
+                        "expired": _expired(question, answer, now, limits),
+                        "failed": answer.failed,
+                        "transient": answer.transient,
+                        "total": _total(region, question, answer),
+                        "found": [_record(region, question.kind, id) for id in answer.found],
+                    }
+                    for question, answer in _ordered(region)
+                ],
+                "offerings": [offering._asdict() for _, offering in sorted(region.offerings.items())],
+            }
+            for region in snapshot.regions
+        ],
+    }
+
+
+class Difference(NamedTuple):
+    """One thing that is another in the newer snapshot: `new`, `gone` or `changed`.
+
+    `what` is the kind of thing, `name` says which, `fields` what changed from what to what.
+    """
+
+    region: str
+    what: str
+    how: str
+    name: str
+    fields: tuple[tuple[str, Any, Any], ...] = ()
+    says: str = ""
+
+
+def differences(a: Snapshot, b: Snapshot) -> list[Difference]:
+    """What `b` says otherwise than `a`. Times are no difference: a fact that was asked again is the same fact."""
+    found: list[Difference] = []
+    for name in sorted({region.name for region in (*a.regions, *b.regions)}):
+        old, new = a.region(name), b.region(name)
+        if old is None or new is None:
+            found.append(Difference(name, "region", "new" if old is None else "gone", name))
+            continue
+        if old.account != new.account:
+            change = (("account", old.account, new.account),)
+            found.append(Difference(name, "account", "changed", new.account or "unknown", change))
+        for field, what, told in _TABLES:
+            found += _of_tables(name, what, getattr(old, field), getattr(new, field), told)
+        found += _of_answers(name, old, new)
+    columns = (*a.labels, *a.resources), (*b.labels, *b.resources)
+    types = [{row[0]: (*row[1], *row[2]) for row in s.rows} for s in (a, b)]
+    for name in sorted({*types[0], *types[1]}):
+        before, after = (
+            dict(zip(keys, row[name], strict=True)) if name in row else None
+            for keys, row in zip(columns, types, strict=True)
+        )
+        if before is None or after is None:
+            found.append(Difference("", "instance type", "new" if before is None else "gone", name))
+        elif before != after:
+            found.append(Difference("", "instance type", "changed", name, _fields(before, after)))
+    return found
+
+
+def diff_text(found: Sequence[Difference]) -> str:
+    """Differences by region and kind: + new, - gone, ~ changed."""
+    lines: list[str] = []
+    groups: dict[tuple[str, str], list[Difference]] = {}
+    for each in found:
+        groups.setdefault((each.region, each.what), []).append(each)
+    last = None
+    for (region, what), its in groups.items():
+        if region != last:
+            lines.append(region or "everywhere")
+            last = region
+        lines.append(f"  {what}")
+        for each in its:
+            fields = ", ".join(f"{name} {_said(old)} -> {_said(new)}" for name, old, new in each.fields)
+            sign = {"new": "+", "gone": "-"}.get(each.how, "~")
+            said = f"  {each.says}" if each.says else ""
+            lines.append(f"    {sign} {each.name}{said}{': ' + fields if fields else ''}")
+    return printable_lines(lines) if lines else "The facts are the same."
+
+
+def diff_json(found: Sequence[Difference]) -> dict[str, Any]:
+    """The same as plain values."""
+    return {
+        "version": 1,
+        "differences": [
+            {
+                "region": each.region or None,
+                "what": each.what,
+                "how": each.how,
+                "name": each.name,
+                "fields": [{"name": name, "old": old, "new": new} for name, old, new in each.fields],
+            }
+            for each in found
+        ],
+    }
+
+
+def printable_lines(lines: Iterable[str]) -> str:
+    """Lines that cannot steer a terminal: the names in them are AWS's, and so somebody else's."""
+    return "\n".join(map(printable, lines))
+
+
+def _account(region: Region) -> str:
+    return f" (account {region.account.removeprefix('sha256:')[:12]})" if region.account else ""
+
+
+def _by_kind(region: Region) -> dict[Kind, list[tuple[Question, Answer]]]:
+    kinds: dict[Kind, list[tuple[Question, Answer]]] = {}
+    for question, answer in _ordered(region):
+        kinds.setdefault(question.kind, []).append((question, answer))
+    return kinds
+
+
+def _ordered(region: Region) -> list[tuple[Question, Answer]]:
+    return sorted(region.answers.items(), key=lambda pair: (KINDS.index(pair[0].kind), pair[0]))
+
+
+def _found(region: Region, kind: Kind, good: Sequence[tuple[Question, Answer]]) -> str:
+    if kind in ("instance-types", "offerings"):
+        return _outcome(region, *good[0])
+    things = len({id for _, answer in good for id in answer.found})
+    left = sum(answer.total - len(answer.found) for _, answer in good)
+    nothing = sum(not answer.found for _, answer in good)
+    if not things:
+        return f"nothing, by {counted(len(good), 'question')}"
+    said = f"{things:,} by {counted(len(good), 'question')}"
+    if left:
+        said += f", {left:,} older ones left out"
+    return said + (f", {nothing} of which found nothing" if nothing else "")
+
+
+def _asked(question: Question) -> str:
+    said = " ".join(f"{name}={value}" for name, value in question.filters)
+    owners = f" of {', '.join(question.owners)}" if question.owners else ""
+    return f"{WORDS[question.kind]}{' ' + said if said else ''}{owners}"
+
+
+def _outcome(region: Region, question: Question, answer: Answer) -> str:
+    if answer.failed is not None:
+        return f"not known: {answer.failed or 'never answered'}"
+    if question.kind == "instance-types":
+        return f"{len(region.offerings):,} offered"
+    if question.kind == "offerings":
+        zones = sorted({zone for offering in region.offerings.values() for zone in offering.zones})
+        return f"in {', '.join(zones)}" if zones else "of no use without the instance types"
+    if not answer.found:
+        return "nothing"
+    return f"{answer.total} found" + (f", {len(answer.found)} kept" if answer.total > len(answer.found) else "")
+
+
+def _total(region: Region, question: Question, answer: Answer) -> int:
+    return len(region.offerings) if question.kind in ("instance-types", "offerings") else answer.total
+
+
+def _age(question: Question, answer: Answer, now: datetime, limits: Mapping[Kind, timedelta]) -> str:
+    age = now - moment(answer.at)
+    said = f"asked {utc(answer.at)}, {span(age)} ago"
+    limit = limits.get(question.kind)
+    if answer.failed is not None or limit is None:
+        return said
+    return f"{said}, expired" if age > limit else f"{said}, good for {span(limit - age)}"
+
+
+def _expired(question: Question, answer: Answer, now: datetime, limits: Mapping[Kind, timedelta]) -> bool:
+    limit = limits.get(question.kind)
+    return limit is not None and now - moment(answer.at) > limit
+
+
+def _things(region: Region, question: Question, answer: Answer, now: datetime) -> Iterator[str]:
+    for id in answer.found:
+        table = TABLE_OF.get(question.kind)
+        if table is None:
+            yield id
+            continue
+        record = getattr(region, table)[id]
+        line: Callable[[Any], str] = next(told for field, _, told in _TABLES if field == table)
+        age = ""
+        if isinstance(record, MachineImage):
+            age = f"  {span(now - moment(record.created))} old"
+            if record.deprecated is not None and moment(record.deprecated) <= now:
+                age += ", deprecated"
+        yield f"{id}  {line(record)}{age}"
+
+
+def _image(image: MachineImage) -> str:
+    public = "  public" if image.public else ""
+    return f"{image.name}  {image.arch}  {image.state}  of {image.owner}{public}"
+
+
+def _subnet(subnet: Subnet) -> str:
+    name = f"{subnet.name}  " if subnet.name else ""
+    return f"{name}{subnet.zone} ({subnet.zoneId})  {subnet.vpc}  {subnet.free:,} free"
+
+
+def _group(group: SecurityGroup) -> str:
+    return f"{group.name}  {group.vpc}"
+
+
+def _reservation(reservation: CapacityReservation) -> str:
+    return f"{reservation.type}  {reservation.zone}  {reservation.state}  {reservation.free} free"
+
+
+def _placement(group: PlacementGroup) -> str:
+    return f"{group.name}  {group.strategy}  {group.state}"
+
+
+def _offering(offering: Offering) -> str:
+    return f"{', '.join(offering.zones)}  {', '.join(offering.capacity)}"
+
+
+_TABLES: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
+    ("images", "images", _image),
+    ("subnets", "subnets", _subnet),
+    ("groups", "security groups", _group),
+    ("reservations", "capacity reservations", _reservation),
+    ("placements", "placement groups", _placement),
+    ("offerings", "offered instance types", _offering),
+)
+"""Field of Region, what stands in it, and what is said of one thing beside its id."""
+
+
+def _record(region: Region, kind: Kind, id: str) -> Any:
+    table = TABLE_OF.get(kind)
+    return getattr(region, table)[id]._asdict() if table else id
+
+
+def _question_json(question: Question) -> dict[str, Any]:
+    return {
+        "ask": question.kind,
+        "filters": [list(pair) for pair in question.filters],
+        "owners": list(question.owners),
+    }
+
+
+def _of_tables(
+    region: str, what: str, old: Mapping[str, Any], new: Mapping[str, Any], told: Callable[[Any], str]
+) -> Iterator[Difference]:
+    for id in sorted({*old, *new}):
+        if id not in old:
+            yield Difference(region, what, "new", id, says=told(new[id]))
+        elif id not in new:
+            yield Difference(region, what, "gone", id, says=told(old[id]))
+        elif old[id] != new[id]:
+            fields = _fields(old[id]._asdict(), new[id]._asdict())
+            yield Difference(region, what, "changed", id, fields, getattr(new[id], "name", None) or "")
+
+
+def _of_answers(region: str, old: Region, new: Region) -> Iterator[Difference]:
+    for question in sorted({*old.answers, *new.answers}):
+        before, after = old.answers.get(question), new.answers.get(question)
+        name = _asked(question)
+        if before is None or after is None:
+            yield Difference(region, "questions", "new" if before is None else "gone", name)
+            continue
+        fields = _fields(_said_of(before), _said_of(after))
+        if fields:
+            yield Difference(region, "answers", "changed", name, fields)
+
+
+def _said_of(answer: Answer) -> dict[str, Any]:
+    # Order is that of time, which the images themselves tell.
+    return {"failed": answer.failed, "found": sorted(answer.found), "total": answer.total}
+
+
+def _fields(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[tuple[str, Any, Any], ...]:
+    keys = dict.fromkeys((*old, *new))
+    return tuple((key, old.get(key), new.get(key)) for key in keys if old.get(key) != new.get(key))
+
+
+def _said(value: Any) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(str, value))}]"
+    return str(value)

@@ -1,0 +1,357 @@
+"""`nodelint refresh` and `--live` against a server that speaks AWS's API, and one before it that refuses."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from subprocess import CompletedProcess
+from threading import Thread
+from typing import Any, ClassVar
+from urllib.parse import parse_qs
+from urllib.request import Request, urlopen
+
+import jsonschema
+import pytest
+
+from nodelint.snapshot import Snapshot
+
+from .conftest import ROOT
+
+Run = Callable[..., CompletedProcess[str]]
+
+CLASS = """\
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiFamily: AL2023
+  amiSelectorTerms: [{tags: {pipeline: golden}}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+"""
+_SLOW = ("DescribeInstanceTypes", "DescribeInstanceTypeOfferings")
+
+
+class Front:
+    """Stands before the server: counts what is asked, and refuses some actions with an error."""
+
+    def __init__(self, behind: str) -> None:
+        self.asked: Counter[str] = Counter()
+        self.refused: dict[str, tuple[int, str]] = {}
+        front = self
+
+        class Handler(BaseHTTPRequestHandler):
+            # What every region answers alike is asked once.
+            remembered: ClassVar[dict[bytes, tuple[int, str, bytes]]] = {}
+
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                target = self.headers.get("X-Amz-Target", "")
+                action = target.rpartition(".")[2] or parse_qs(body.decode())["Action"][0]
+                front.asked[action] += 1
+                if action in front.refused:
+                    code, name = front.refused[action]
+                    error = f"<Error><Code>{name}</Code><Message>no</Message></Error>"
+                    self._answer(code, "text/xml", f"<Response><Errors>{error}</Errors></Response>".encode())
+                    return
+                if body not in self.remembered:
+                    answer = self._asked(body)
+                    if action not in _SLOW:
+                        self._answer(*answer)
+                        return
+                    self.remembered[body] = answer
+                self._answer(*self.remembered[body])
+
+            def _asked(self, body: bytes) -> tuple[int, str, bytes]:
+                kept = {k: v for k, v in self.headers.items() if k.lower() not in ("host", "content-length")}
+                try:
+                    with urlopen(Request(behind, body, kept)) as reply:
+                        return reply.status, reply.headers["Content-Type"], reply.read()
+                except OSError as error:
+                    found: Any = error
+                    return found.code, found.headers["Content-Type"], found.read()
+
+            def _answer(self, code: int, kind: str, body: bytes) -> None:
+                with suppress(ConnectionError):  # of a run that was interrupted
+                    self.send_response(code)
+                    self.send_header("Content-Type", kind)
+                    self.send_header("Content-Length", str(len(body)))
+                    self.end_headers()
+                    self.wfile.write(body)
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
+        Thread(target=self.server.serve_forever, daemon=True).start()
+
+
+@pytest.fixture(scope="module")
+def behind() -> Iterator[str]:
+    moto = pytest.importorskip("moto.server")
+    server = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    _, port = server.get_host_and_port()
+    yield f"http://127.0.0.1:{port}"
+    server.stop()
+
+
+@pytest.fixture
+def front(behind: str) -> Iterator[Front]:
+    urlopen(Request(f"{behind}/moto-api/reset", method="POST")).close()
+    front = Front(behind)
+    yield front
+    front.server.shutdown()
+    front.server.server_close()
+
+
+@pytest.fixture
+def account(behind: str, front: Front) -> Any:
+    """An account with what the class selects, one image of which is not ready."""
+    import boto3
+
+    keys = {"aws_access_key_id": "a", "aws_secret_access_key": "b", "region_name": "us-east-1"}
+    ec2 = boto3.client("ec2", endpoint_url=behind, **keys)
+    iam = boto3.client("iam", endpoint_url=behind, **keys)
+    iam.create_role(RoleName="KarpenterNodeRole-main", AssumeRolePolicyDocument="{}")
+    tags = [{"Key": "karpenter.sh/discovery", "Value": "main"}]
+    (vpc,) = ec2.describe_vpcs()["Vpcs"]
+    subnets = ec2.describe_subnets()["Subnets"][:2]
+    group = ec2.create_security_group(GroupName="nodes", Description="nodes", VpcId=vpc["VpcId"])["GroupId"]
+    ec2.create_tags(Resources=[group, *(s["SubnetId"] for s in subnets)], Tags=tags)
+    image = ec2.register_image(Name="golden-1", Architecture="x86_64")["ImageId"]
+    ec2.create_tags(Resources=[image], Tags=[{"Key": "pipeline", "Value": "golden"}])
+    return ec2
+
+
+def keys(front: Front, **more: str) -> dict[str, str]:
+    return {
+        "AWS_ENDPOINT_URL": front.url,
+        "AWS_ACCESS_KEY_ID": "a",
+        "AWS_SECRET_ACCESS_KEY": "b",
+        "AWS_REGION": "us-east-1",
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "AWS_CONFIG_FILE": "/dev/null",
+        "AWS_SHARED_CREDENTIALS_FILE": "/dev/null",
+        **more,
+    }
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "class.yaml").write_text(CLASS, encoding="utf-8")
+    return tmp_path
+
+
+def cached(folder: Path) -> Path:
+    (path,) = (folder / ".cache").iterdir()
+    return path
+
+
+def test_refresh_keeps_what_it_asked_and_asks_again_only_what_is_too_old(
+    nodelint: Run, project: Path, front: Front, account: Any
+) -> None:
+    done = nodelint("refresh", env=keys(front, NODELINT_NOW="2026-11-20T12:00:00Z"))
+    assert (done.returncode, done.stderr) == (0, "")
+    path = cached(project)
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("us-east-1 (account ")
+    assert "6 questions in 7 calls" in lines[0]
+    assert any(line.split() == ["subnets", "2", "by", "1", "question"] for line in lines)
+    assert lines[-1] == f"Written to {path}. Next: nodelint check"
+    snapshot = Snapshot.parse(path.read_bytes())
+    (region,) = snapshot.regions
+    assert len(region.subnets) == 2
+    assert len(region.images) == 1
+    assert len(region.offerings) > 1000
+    assert {a.at for a in region.answers.values()} == {"2026-11-20T12:00:00Z"}
+    assert nodelint("check", "--require-facts", env={"NODELINT_NOW": "2026-11-20T12:04:00Z"}).returncode in (0, 1)
+
+    front.asked.clear()
+    done = nodelint("refresh", env=keys(front, NODELINT_NOW="2026-11-20T12:04:00Z"))
+    assert "0 questions in 1 call" in done.stdout
+    assert front.asked == {"GetCallerIdentity": 1}
+    front.asked.clear()
+    done = nodelint("refresh", env=keys(front, NODELINT_NOW="2026-11-20T12:06:00Z"))
+    assert "4 questions" in done.stdout
+    assert "2 known already" in done.stdout
+    assert not front.asked.keys() & set(_SLOW)
+    assert Snapshot.parse(path.read_bytes()).rows == snapshot.rows
+    assert "6 questions" in nodelint("refresh", "--fresh", env=keys(front)).stdout
+
+
+def test_live_and_the_snapshot_that_it_leaves_say_the_same_byte_for_byte(
+    nodelint: Run, project: Path, front: Front, account: Any
+) -> None:
+    (project / "pool.yaml").write_text(
+        (ROOT / "examples" / "good" / "general.yaml").read_text(encoding="utf-8").partition("\n---\n")[0] + "\n",
+        encoding="utf-8",
+    )
+    subnets = [s["SubnetId"] for s in account.describe_subnets()["Subnets"]]
+    account.delete_tags(Resources=subnets, Tags=[{"Key": "karpenter.sh/discovery"}])
+    for form in ("text", "json"):
+        env = keys(front)
+        live = nodelint("check", "--live", "--format", form, env=env)
+        assert "empty-selector" in live.stdout
+        path = str(cached(project))
+        before = sum(front.asked.values())
+        offline = nodelint("check", "--snapshot", path, "--format", form)
+        assert (offline.stdout, offline.returncode) == (live.stdout, live.returncode)
+        assert sum(front.asked.values()) == before
+        assert nodelint("check", "--format", form).stdout == live.stdout
+    # It says how old things are.
+    at = {"NODELINT_NOW": "2030-01-01T00:00:00Z"}
+    explained = nodelint("explain", "--live", env=keys(front, **at))
+    assert explained.returncode == 0
+    assert explained.stdout == nodelint("explain", "--snapshot", path, env=at).stdout
+
+
+def test_output_is_written_anew_and_what_was_refused_stands_in_it(
+    nodelint: Run, project: Path, front: Front, account: Any
+) -> None:
+    done = nodelint("refresh", "--output", "class.yaml", env=keys(front))
+    assert done.returncode == 2
+    assert "class.yaml: not a snapshot, so it is not written over" in done.stderr
+    assert not front.asked
+    path = project / "facts.json"
+    path.write_text('{"nodelint-snapshot": 1, "bro', encoding="utf-8")
+    front.refused["DescribeSubnets"] = (403, "UnauthorizedOperation")
+    done = nodelint("refresh", "--output", "facts.json", env=keys(front))
+    assert done.returncode == 5, done.stderr
+    (line,) = [line for line in done.stdout.splitlines() if "not answered: subnets" in line]
+    assert "UnauthorizedOperation" in line
+    assert "; will be skipped: " in line
+    assert "empty-selector" in line
+    assert "Written to facts.json. Next: nodelint check --snapshot facts.json\n" in done.stdout
+    data = json.loads(path.read_text(encoding="utf-8"))
+    schema = json.loads((ROOT / "schemas" / "snapshot.schema.json").read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator(schema).validate(data)
+    (subnets,) = [a for a in data["regions"][0]["asked"] if a["ask"] == "subnets"]
+    assert "failed" in subnets
+    assert not subnets["transient"]
+    assert not (project / ".cache").exists()
+    assert nodelint("check", "--snapshot", "facts.json", "--require-facts").returncode == 5
+
+
+def test_a_full_disk_is_said_and_leaves_the_old_file(project: Path, front: Front, account: Any) -> None:
+    path = project / "facts.json"
+    path.write_text('{"nodelint-snapshot": 1, "old', encoding="utf-8")
+    command = f"ulimit -f 8; exec '{sys.executable}' -B -m nodelint refresh --output facts.json"
+    env = {**os.environ, **keys(front)}
+    done = subprocess.run(["bash", "-c", command], cwd=project, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 2, done.stdout
+    assert done.stderr == "nodelint: facts.json: not written: file too large\n"
+    assert path.read_text(encoding="utf-8") == '{"nodelint-snapshot": 1, "old'
+    assert sorted(p.name for p in project.iterdir()) == [".git", "class.yaml", "facts.json"]
+
+
+def test_ctrl_c_ends_the_run_at_once_and_is_no_finding(project: Path, front: Front, account: Any) -> None:
+    front.refused["DescribeSubnets"] = (503, "Unavailable")
+    env = {**os.environ, **keys(front), "NODELINT_CACHE_DIR": str(project / ".cache")}
+    command = [sys.executable, "-m", "nodelint", "refresh"]
+    running = subprocess.Popen(command, cwd=project, env=env, stderr=subprocess.PIPE, text=True)
+    until = time.monotonic() + 30
+    while not front.asked["DescribeSubnets"] and time.monotonic() < until:
+        time.sleep(0.05)
+    running.send_signal(signal.SIGINT)
+    _, said = running.communicate(timeout=10)
+    assert (running.returncode, said) == (130, "nodelint: interrupted\n")
+    assert not (project / ".cache").exists()
+
+
+def test_what_fails_for_now_ends_with_code_4_and_costs_no_old_answer(
+    nodelint: Run, project: Path, front: Front, account: Any
+) -> None:
+    assert nodelint("refresh", env=keys(front, NODELINT_NOW="2026-11-20T12:00:00Z")).returncode == 0
+    front.refused["DescribeImages"] = (503, "Unavailable")
+    done = nodelint("refresh", "--timeout", "2", env=keys(front, NODELINT_NOW="2026-11-20T12:10:00Z"))
+    assert done.returncode == 4, done.stdout
+    assert "which may pass" in done.stdout
+    (region,) = Snapshot.parse(cached(project).read_bytes()).regions
+    at = {question.kind: answer.at for question, answer in region.answers.items()}
+    assert at["images"] == "2026-11-20T12:00:00Z"
+    assert at["subnets"] == "2026-11-20T12:10:00Z"
+    assert len(region.images) == 1
+
+
+def test_without_credentials_nothing_is_asked_and_nothing_is_lost(
+    nodelint: Run, project: Path, front: Front, account: Any
+) -> None:
+    assert nodelint("refresh", env=keys(front)).returncode == 0
+    path = cached(project)
+    before = path.read_bytes()
+    none = {**keys(front), "AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""}
+    for command in (["refresh", "--fresh"], ["refresh", "--fresh", "--profile", "nobody"]):
+        done = nodelint(*command, env=none)
+        assert (done.returncode, done.stdout) == (5, "")
+        assert done.stderr.startswith("nodelint: AWS cannot be asked: ")
+        assert len(done.stderr.splitlines()) == 1
+    assert path.read_bytes() == before
+    path.unlink()
+    done = nodelint("check", "--live", "--require-facts", env=none)
+    assert done.returncode == 5
+    assert "AWS cannot be asked: " in done.stderr
+    assert not path.exists()
+
+
+def test_without_a_network_what_is_known_stays_and_trying_again_may_help(
+    nodelint: Run, project: Path, front: Front, account: Any
+) -> None:
+    cut = keys(front, AWS_ENDPOINT_URL="http://127.0.0.1:1", NODELINT_NOW="2026-11-20T12:06:00Z")
+    for command in (["check", "--live", "--require-facts"], ["refresh"], ["refresh", "--output", "facts.json"]):
+        assert nodelint(*command, env=cut).returncode == 4
+    assert [path.name for path in project.iterdir() if path.name != ".git"] == ["class.yaml"]
+    assert nodelint("refresh", env=keys(front, NODELINT_NOW="2026-11-20T12:00:00Z")).returncode == 0
+    before = cached(project).read_bytes()
+    for command in (["check", "--live", "--require-facts"], ["refresh"]):
+        assert nodelint(*command, env=cut).returncode == 4
+    assert cached(project).read_bytes() == before
+
+
+def test_regions_are_named_by_flags_configuration_or_environment(
+    nodelint: Run, project: Path, front: Front, account: Any
+) -> None:
+    env = keys(front)
+    del env["AWS_REGION"]
+    done = nodelint("refresh", env=env)
+    assert done.returncode == 2
+    assert "no AWS region is known; name it by --region" in done.stderr
+    assert nodelint("refresh", "--region", "us east 1", env=env).returncode == 2
+    done = nodelint("refresh", "--region", "us-west-2", "--region", "us-east-1", env=env)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("Next: nodelint check --region us-west-2\n")
+    assert [r.name for r in Snapshot.parse(cached(project).read_bytes()).regions] == ["us-east-1", "us-west-2"]
+    (project / "nodelint.yaml").write_text("region: us-east-1\n", encoding="utf-8")
+    assert "\nus-east-1 (" in "\n" + nodelint("refresh", "--fresh", env=env).stdout
+
+
+def test_a_cache_that_cannot_be_written_costs_refresh_its_work_but_not_a_live_check(
+    nodelint: Run, project: Path, front: Front, account: Any
+) -> None:
+    (project / "file").write_text("", encoding="utf-8")
+    env = keys(front, NODELINT_CACHE_DIR=str(project / "file"))
+    done = nodelint("refresh", env=env)
+    assert done.returncode == 2
+    assert "not written: " in done.stderr
+    done = nodelint("check", "--live", "--require-facts", env=env)
+    assert done.returncode in (0, 1), done.stderr
+    assert "(kept nowhere)." in done.stdout
+
+
+def test_a_folder_without_manifests_asks_nothing(nodelint: Run, tmp_path: Path, front: Front) -> None:
+    done = nodelint("refresh", env=keys(front))
+    assert (done.returncode, done.stdout) == (0, "Nothing to ask: no NodePool or EC2NodeClass in 0 files.\n")
+    assert not front.asked
