@@ -1,0 +1,190 @@
+"""A controller's log by cause, as text and as JSON (schemas/triage.schema.json)."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from nodelint.engine import Report, Target
+from nodelint.finding import counted
+from nodelint.report.text import Style, finding_text, plain, printable
+from nodelint.triage import Group, Triage, written
+from nodelint.versions import OLDEST
+
+_WIDTH = 100
+_NAMES = 3
+_EXAMPLE = 400
+_ENCODED = re.compile(r"[A-Za-z0-9_-]{100,}")
+_HEADS = {"stays": ("STAYS", "red"), "unclear": ("CANNOT TELL", "yellow"), "passes": ("PASSES", "green")}
+_SOURCES = {"log": "", "given": " (as given)", "assumed": " (newest known: the log does not say)"}
+
+
+def triage_text(read: Triage, path: str, style: Style = plain) -> str:
+    """What happened by cause, the one that stays first, with what it means and what to do."""
+    lines = list(_head(read, path))
+    for group in read.groups:
+        lines += ["", *_group(group, read, style)]
+    lines += ["", _sum(read)]
+    if read.shapes_dropped:
+        lines.append(f"{read.shapes_dropped:,} lines of further unknown messages are left out.")
+    return "\n".join(lines)
+
+
+def triage_json(read: Triage, path: str) -> dict[str, Any]:
+    """The same as plain values."""
+    counts = {verdict: sum(g.verdict == verdict for g in read.groups) for verdict in _HEADS}
+    return {
+        "version": 1,
+        "log": {
+            "path": path,
+            "lines": read.lines,
+            "read": read.read,
+            "unread": read.unread,
+            "cutFirst": read.cut_first,
+            "cutLast": read.cut_last,
+            "first": _time(read.first),
+            "last": _time(read.last),
+            "releases": [{"version": str(r.version), "from": r.source} for r in read.releases],
+        },
+        "groups": [_group_json(group) for group in read.groups],
+        "summary": {**counts, "unknownLinesLeftOut": read.shapes_dropped},
+    }
+
+
+def _head(read: Triage, path: str) -> Iterator[str]:
+    releases = ", ".join(f"{r.version}{_SOURCES[r.source]}" for r in read.releases)
+    where = "standard input" if path == "-" else printable(path)
+    if read.first is None or read.last is None:
+        span = "without times"
+    else:
+        span = f"{_day(read.first)} to {_until(read.last, read.first)} UTC"
+    yield f"{where}: {counted(read.read, 'line')} of Karpenter {releases}, {span}"
+    if read.unread:
+        cut = [which for which, is_cut in (("first", read.cut_first), ("last", read.cut_last)) if is_cut]
+        lines = counted(read.unread, "line")
+        if cut:
+            yield f"{lines} could not be read, the {' and the '.join(cut)} among them: the log seems to be cut there."
+        else:
+            yield f"{lines} {'is' if read.unread == 1 else 'are'} left aside, not known as the controller's."
+    old = [str(r.version) for r in read.releases if r.version < OLDEST]
+    if old:
+        are = "is" if len(old) == 1 else "are"
+        yield f"{', '.join(old)} {are} older than {OLDEST}, the oldest release known: some messages may not be."
+
+
+def _group(group: Group, read: Triage, style: Style) -> Iterator[str]:
+    head, colour = _HEADS[group.verdict]
+    over = " (over?)" if group.over else ""
+    name = f"  [{group.cause.id}]" if group.cause else ""
+    what = group.title if group.cause else "a message that is not known here"
+    yield style(f"{head}{over}", fg=colour, bold=True) + f"  {style(what, bold=True)}{name}"
+    yield f"  {_times(group, read)}"
+    if group.cause is None:
+        yield from _wrapped(f"like: {printable(group.title)}")
+    names = [_named(kind, found) for kind, found in group.names.items()]
+    if names:
+        yield from _wrapped("; ".join(names) + (f"; up to {group.more:,} more names" if group.more else ""))
+    if group.lasting:
+        hours, minutes = divmod(int(group.lasting) // 60, 60)
+        yield from _wrapped(
+            f"Mostly it passes by itself, but here it has gone on for {hours} h {minutes} min without a pause."
+        )
+    if group.case:
+        yield from _wrapped(group.case.means)
+        yield from _wrapped(f"do: {group.case.do}")
+    yield from _wrapped(f"line {group.example.line:,}: {_example(group)}")
+    if group.rules:
+        looks = "rule that looks" if len(group.rules) == 1 else "rules that look"
+        yield from _wrapped(f"{looks} for it: {', '.join(group.rules)}")
+    for rule, reason in group.not_judged:
+        yield from _wrapped(f"{rule} could not judge: {printable(reason)}")
+    for result in group.findings:
+        yield textwrap.indent(finding_text(result, style), "    ")
+
+
+def _times(group: Group, read: Triage) -> str:
+    often = "once" if group.times == 1 else f"{group.times:,} times"
+    if group.first is None or group.last is None:
+        return often
+    if group.first == group.last or written(group.first) == written(group.last):
+        said = f"{often}, {_day(group.first)}"
+    else:
+        said = f"{often}, {_day(group.first)} to {_until(group.last, group.first)}"
+    if group.over and read.last is not None:
+        said += f"; it seems to be over: the log goes on to {_until(read.last, group.last)} without it"
+    return said
+
+
+def _example(group: Group) -> str:
+    said = ": ".join(part for part in (group.example.message, group.example.error) if part)
+    # What EC2 has encoded is for a machine, and hides what comes before and after it.
+    said = _ENCODED.sub("…", printable(" ".join(said.split())))
+    return said if len(said) <= _EXAMPLE else said[: _EXAMPLE - 1] + "…"
+
+
+def _named(kind: str, names: Sequence[str]) -> str:
+    rest = f" and {len(names) - _NAMES:,} more" if len(names) > _NAMES else ""
+    return f"{kind} {', '.join(map(printable, names[:_NAMES]))}{rest}"
+
+
+def _sum(read: Triage) -> str:
+    if not read.groups:
+        return "No failures."
+    stays, unclear, passes = (sum(g.verdict == v for g in read.groups) for v in _HEADS)
+    said = [
+        f"{stays} that {'stays' if stays == 1 else 'stay'}" if stays else "",
+        f"{unclear} that cannot be told" if unclear else "",
+        f"{passes} that {'passes by itself' if passes == 1 else 'pass by themselves'}" if passes else "",
+    ]
+    return f"{counted(len(read.groups), 'cause')}: {', '.join(filter(None, said))}."
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(
+        text, _WIDTH, initial_indent="  ", subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+    )
+
+
+def _day(time: float) -> str:
+    return written(time).replace("T", " ").removesuffix("Z")
+
+
+def _until(time: float, since: float) -> str:
+    """A time without its day where that is the other's."""
+    text = _day(time)
+    return text[11:] if text[:10] == _day(since)[:10] else text
+
+
+def _time(time: float | None) -> str | None:
+    return None if time is None else written(time)
+
+
+def _group_json(group: Group) -> dict[str, Any]:
+    from nodelint.report.json import check_json
+
+    findings: list[Any] = []
+    if group.findings:
+        # A finding looks the same here as from `check`; the release is no part of it.
+        report = Report(tuple(group.findings), (), (), Target(group.releases[-1]))
+        findings = check_json(report, 0, None)["findings"]
+    return {
+        "cause": group.cause.id if group.cause else None,
+        "title": group.title,
+        "verdict": group.verdict,
+        "means": group.case.means if group.case else None,
+        "do": group.case.do if group.case else None,
+        "rules": list(group.rules),
+        "times": group.times,
+        "first": _time(group.first),
+        "last": _time(group.last),
+        "over": group.over,
+        "lasting": bool(group.lasting),
+        "releases": [str(release) for release in group.releases],
+        "objects": [{"kind": kind, "names": list(names)} for kind, names in group.names.items()],
+        "moreNames": group.more,
+        "example": group.example._asdict(),
+        "findings": findings,
+        "notJudged": [{"rule": rule, "reason": reason} for rule, reason in group.not_judged],
+    }

@@ -1,0 +1,155 @@
+"""What the messages of a controller's log mean, as `data/triage.json` has it from Karpenter's source.
+
+A cause is recognised by a few words of message and error; causes stand in the file from the most
+telling to the most general, and the first that fits is taken. What a cause means can depend on the
+release and on how long the controller has been up: the first of its cases that fits says it.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any, Literal
+
+from nodelint.tuples import NamedTuple
+from nodelint.versions import Version, facts, releases_match
+
+Verdict = Literal["stays", "unclear", "passes"]
+
+VERDICTS: tuple[Verdict, ...] = ("stays", "unclear", "passes")
+"""Whether something has to be done, in the order in which groups are shown."""
+
+Start = Literal["within", "after", "unknown"]
+"""Whether a line was written shortly after the controller's start."""
+
+
+class Case(NamedTuple):
+    """What a cause means in some releases, and some time after the start; None stands for any."""
+
+    releases: str
+    start: Start | None
+    verdict: Verdict
+    means: str
+    do: str
+
+
+class Cause(NamedTuple):
+    """A known reason of failure.
+
+    `says` are alternatives, each some words that all occur in message or error. `info` marks a cause
+    that the controller tells of below the level of a warning too. `quiet` is how long, in seconds, a
+    cause may be silent and still go on, where the controller tries that rarely. `lasts` is after how many
+    seconds without a pause a cause that passes can no longer be relied on to; 0 for never. `rules` would
+    have caught it in the manifests.
+    """
+
+    id: str
+    title: str
+    says: tuple[tuple[str, ...], ...]
+    info: bool
+    quiet: float
+    lasts: float
+    cases: tuple[Case, ...]
+    rules: tuple[str, ...]
+
+    def case(self, release: Version, start: Start) -> Case:
+        """What it means there; the last case fits any release and time."""
+        return next(c for c in self.cases if c.start in (None, start) and releases_match(c.releases, release))
+
+
+@cache
+def causes() -> tuple[Cause, ...]:
+    """Every known cause, the most telling first."""
+    return tuple(_cause(entry) for entry in facts("triage")["causes"])
+
+
+@cache
+def words_below_warning() -> tuple[str, ...]:
+    """Words of lines below a warning that matter: failures told there, starts, and the release."""
+    told = [words[0] for cause in causes() if cause.info for words in cause.says]
+    return (*told, *facts("triage")["starts"], RELEASE_MESSAGE)
+
+
+RELEASE_MESSAGE = "discovered karpenter version"
+"""The message, at debug level, that has the release as `version`."""
+
+
+def recognise(text: str, below_warning: bool = False) -> Cause | None:
+    """The cause that a line's message and error tell of; None for what is not known."""
+    for first, rest, cause in _said(below_warning):
+        if first in text and all(word in text for word in rest):
+            return cause
+    return None
+
+
+@cache
+def _said(below_warning: bool) -> tuple[tuple[str, tuple[str, ...], Cause], ...]:
+    """Each alternative of each cause, flat: a log of failures asks for all of them at every line."""
+    asked = [cause for cause in causes() if cause.info or not below_warning]
+    return tuple((words[0], words[1:], cause) for cause in asked for words in cause.says)
+
+
+def starts(message: str) -> bool:
+    """Whether the controller says this only while it starts."""
+    return any(message.startswith(said) for said in facts("triage")["starts"])
+
+
+START_TAKES = float(facts("triage")["start-takes"])
+"""Seconds after a start within which a cause that comes with starts is taken for that."""
+
+
+@cache
+def release_of(commit: str) -> Version | None:
+    """The release that was built from a commit of the provider, which stands in every line; None for own builds."""
+    text = facts("triage")["commits"].get(commit.removesuffix("-dirty")[:7])
+    return Version.parse(text) if text else None
+
+
+# Longer and more certain forms first: what one has masked the next does not see.
+_MASKS = (
+    (r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", "<id>"),
+    (r"\barn:[\w:/.*@+=,-]+", "<arn>"),
+    (r"\bhttps?://[^\s\"]+", "<url>"),
+    (r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[\d.,]*(?:Z|[+-]\d\d:?\d\d)?", "<time>"),
+    (r"\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b", "<address>"),
+    (r'"[^"]*"', '"…"'),
+    (r"\b[a-z]{1,6}-[0-9a-f]{8,17}\b", "<id>"),
+    (r"\b[A-Za-z0-9+/_-]{40,}={0,2}", "<id>"),
+    (r"\b(?=[a-z]*\d)[0-9a-f]{7,}\b", "<id>"),
+    (r"\b0x[0-9a-f]+\b", "#"),
+    (r"\d+(?:\.\d+)?", "#"),
+)
+
+
+@cache
+def _masks() -> tuple[tuple[re.Pattern[str], str], ...]:
+    return tuple((re.compile(pattern), mask) for pattern, mask in _MASKS)
+
+
+def shape(text: str, names: tuple[str, ...] = ()) -> str:
+    """A message without what differs from one time to the next: ids, names, numbers, addresses; on one line."""
+    text = text[:2000]
+    for name in sorted(names, key=len, reverse=True):
+        # A name of few letters is part of many words; to look for a longer one without a pattern is much faster.
+        if len(name) > 4:
+            text = text.replace(name, "<name>")
+        elif name:
+            text = re.sub(rf"(?<![\w-]){re.escape(name)}(?![\w-])", "<name>", text)
+    for pattern, mask in _masks():
+        text = pattern.sub(mask, text)
+    return " ".join(text.split())[:300]
+
+
+def _cause(entry: dict[str, Any]) -> Cause:
+    return Cause(
+        id=entry["id"],
+        title=entry["title"],
+        says=tuple((said,) if isinstance(said, str) else tuple(said) for said in entry["says"]),
+        info=entry.get("info", False),
+        quiet=float(entry.get("quiet", 0)),
+        lasts=float(entry.get("lasts", 0)),
+        cases=tuple(
+            Case(c.get("releases", ""), c.get("start"), c["verdict"], c["means"], c["do"]) for c in entry["cases"]
+        ),
+        rules=tuple(entry["rules"]),
+    )

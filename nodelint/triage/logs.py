@@ -1,0 +1,486 @@
+"""Lines of a Karpenter controller's log, in whatever wrapping they come.
+
+The controller writes one JSON object a line (zap's production encoder with the keys level, time,
+logger, message and commit; `pkg/operator/logging` of Karpenter core, the same from 1.0 to 1.14), or
+tab-separated columns where its encoding was set to `console`. kubectl, stern, container runtimes
+and collectors put a prefix before that, or wrap it into JSON of their own. What was exported from a
+store of logs has the lines as JSON strings, CSV cells or indented objects, many of them on one line
+at times; what was copied from a terminal has them in pieces.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Any, BinaryIO
+
+from nodelint.tuples import NamedTuple
+
+LONGEST_LINE = 1 << 20
+"""Bytes of a line that are looked at; the rest of a longer one is dropped, so that memory stays bounded."""
+
+# Container runtimes cut a line every 16 KiB; more pieces than this are no log line.
+_MOST_PIECES = 64
+_DOCKER_PIECE = 16 * 1024
+_MOST_STREAMS = 1000
+_READ_WHOLE = 50
+
+_LEVELS = frozenset({"DEBUG", "INFO", "WARN", "ERROR", "DPANIC", "PANIC", "FATAL"})
+FAILURES = frozenset({"WARN", "ERROR", "DPANIC", "PANIC", "FATAL"})
+"""The levels at which a line always tells of a failure."""
+
+_ESCAPES = re.compile(r"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
+_STAMP = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"
+_STAMPS = re.compile(rf"(?<!\S){_STAMP}(?!\S)")
+_RUNTIME = re.compile(rf"(?:^|\s){_STAMP} (?:stdout|stderr) ([FP]) ")
+_CONSOLE = re.compile(rf"({_STAMP})\t({'|'.join(sorted(_LEVELS))})\t((?:controller|webhook)[\w.-]*)\t(.*)", re.DOTALL)
+_CALLER = re.compile(r"[\w./@-]+\.go:\d+")
+_PANIC = re.compile(r"(?:^|\s)panic: (\S.*)", re.DOTALL)
+_KLOG = re.compile(r"(?:^|\s)[EF]\d{4} \d\d:\d\d:\d\d\.\d+\s+\d+ [\w.-]+\.go:\d+\] (\S.*)", re.DOTALL)
+_OURS = ("sigs.k8s.io/karpenter", "karpenter-provider-aws")
+_TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(?:[.,](\d+))?(Z|[+-]\d\d:?\d\d)?")
+_EITHER_LEVEL = "|".join(sorted(_LEVELS))
+# Where a line of the controller's begins: as it is, and inside a JSON string.
+_BEGINS = re.compile(r'\{ ?"level": ?"')
+_BEGINS_ESCAPED = re.compile(
+    rf'\{{ ?\\"level\\": ?\\"|\\t(?:{_EITHER_LEVEL})\\t(?:controller|webhook)\b', re.IGNORECASE
+)
+_CELL = re.compile(r'"(\{ ?""level"": ?""(?:[^"]|"")*)"')
+_MARK = re.compile(rb'"?\{ ?(?:\\"|""|")level(?:\\"|""|"):')
+_FIRST_KEY = re.compile(rf'(\s*)"level": ?"(?:{_EITHER_LEVEL})",\s*', re.IGNORECASE)
+_INDENTED = re.compile(rb'\s*(?:"[^"]*": .*|[][{}]+,?)\s*$')
+_ARRAY = re.compile(r"\s*\[\s*(?=\{)")
+_NEXT = re.compile(r"\s*,\s*(?=\{)")
+_PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd", b"PK\x03\x04": "zip"}
+# Longer than any line that somebody has copied from a terminal, or an object indented.
+_MOST_HELD = 1 << 17
+_QUIET = re.compile(rb'"level": ?"(?:INFO|DEBUG)"')
+_TIME_KEY = re.compile(rb'"time": ?"(\d{4}-\d\d-\d\dT[^"]{8,30})"')
+
+
+class NoLog(ValueError):
+    """What was read holds no line of a Karpenter controller's log."""
+
+
+class Entry(NamedTuple):
+    """One line that the controller wrote.
+
+    `number` counts the log's lines from 1; `time` is in seconds since 1970, None where the line has none;
+    `fields` is everything that was logged beside the message; `stream` tells the lines of several pods
+    apart, as far as their prefixes do.
+    """
+
+    number: int
+    level: str
+    time: float | None
+    message: str
+    error: str
+    fields: dict[str, Any]
+    stream: str
+
+    @property
+    def text(self) -> str:
+        """Message and error, as causes are looked for in them."""
+        return f"{self.message}\n{self.error}" if self.error else self.message
+
+
+class Reader:
+    """Entries of a log, line by line; the counts are those of the lines read so far.
+
+    `lines` are all lines but blank ones, `read` those of the controller, `unread` those that nothing could
+    be made of; `unread_first` and `unread_last` say that the first or the last line is one of these and
+    looks like a piece of one, as where a log was cut out of a longer one.
+    `first` and `last` are the times between which the log reaches, None where no line has one.
+    """
+
+    def __init__(self, keep: Iterable[str] = ()) -> None:
+        """`keep` are words of the entries below a warning that are wanted; the others may be skipped unread."""
+        words = [re.escape(word.encode()) for word in keep]
+        self._keep = re.compile(b"|".join(words)) if words else None
+        self._pieces: dict[str, list[str]] = {}
+        self.lines = self.read = self.unread = self.number = 0
+        self.unread_first = self.unread_last = False
+        self.first: float | None = None
+        self.last: float | None = None
+        self._latest = b""
+        self._held: list[str] = []
+        self._held_number = 0
+        self._indent = ""
+
+    def entries(self, lines: Iterable[bytes]) -> Iterator[Entry]:
+        """The entries that matter: those of a failure's level, those with a word to keep, and the first few."""
+        pending: list[Entry] = []
+        proven = False
+        for self.number, raw in enumerate(lines, 1):
+            if not raw.strip():
+                continue
+            self.lines += 1
+            self.unread_last = False
+            if self.read >= _READ_WHOLE and self._skips(raw):
+                self.read += 1
+                continue
+            entries, ours = self._line(raw.decode("utf-8", "replace"))
+            proven = proven or ours
+            if not entries:
+                if not ours and not self._held:
+                    self.unread += 1
+                    self.unread_last = _is_piece(raw)
+                    self.unread_first = self.unread_first or (self.lines == 1 and self.unread_last)
+                continue
+            # A panic or a line of klog's could be any program's, as long as nothing else is there.
+            pending += entries
+            if proven or len(pending) >= _READ_WHOLE:
+                yield from self._passed(pending if proven else [])
+                pending.clear()
+        if proven:
+            yield from self._passed(pending)
+        self.unread_last = self.unread_last or bool(self._held)
+        self._let_go()
+        self._saw(instant(self._latest.decode("ascii", "replace")))
+
+    def _passed(self, entries: list[Entry]) -> Iterator[Entry]:
+        for entry in entries:
+            self.read += 1
+            self._saw(entry.time)
+            yield entry
+
+    def _skips(self, raw: bytes) -> bool:
+        """Whether a line is one of those that need no look, by far the most of a log; its time is noted."""
+        if not raw.startswith(b'{"level"') or not _QUIET.match(raw, 1):
+            return False
+        if self._keep is None or self._keep.search(raw):
+            return False
+        at = _TIME_KEY.search(raw)
+        if at is None or not raw.rstrip().endswith(b"}"):
+            return False
+        if at[1].endswith(b"Z"):
+            self._latest = max(self._latest, at[1])
+        else:
+            self._saw(instant(at[1].decode("ascii", "replace")))
+        return True
+
+    def _saw(self, time: float | None) -> None:
+        if time is not None:
+            self.first = time if self.first is None else min(self.first, time)
+            self.last = time if self.last is None else max(self.last, time)
+
+    def _line(self, line: str) -> tuple[list[Entry], bool]:
+        """The entries of a line, with the lines before it that are a part of it, and whether it is surely one's."""
+        line = line.rstrip("\r\n")
+        if self._held and self._indent:
+            return self._indented(line)
+        found, ours = self._several(line)
+        if found:
+            self._let_go()
+            return found, ours
+        if self._held and not _BEGINS.search(line):
+            return self._continued(line)
+        self._let_go()
+        first_key = _FIRST_KEY.fullmatch(line)
+        if not ours and (first_key or _BEGINS.search(line[:500])):
+            self._held, self._held_number = [line], self.number
+            self._indent = first_key[1] if first_key else ""
+        return [], ours
+
+    def _continued(self, line: str) -> tuple[list[Entry], bool]:
+        """What a line makes with the beginning before it, as where a terminal has wrapped it."""
+        self._held.append(line)
+        found, ours = self._several("".join(self._held))
+        if found:
+            self._held = []
+            return [entry._replace(number=self._held_number) for entry in found], ours
+        if len(self._held) > _MOST_PIECES or sum(map(len, self._held)) > _MOST_HELD:
+            self._let_go()
+            self.unread -= 1  # this line is counted by who asked
+        return [], False
+
+    def _indented(self, line: str) -> tuple[list[Entry], bool]:
+        """What a line makes of the object before it that is written over several lines, its level first."""
+        closes = line.strip() in ("}", "},") and len(line) - len(line.lstrip()) < len(self._indent)
+        if not closes and len(self._held) < 500 and sum(map(len, self._held)) < _MOST_HELD:
+            self._held.append(line)
+            return [], False
+        found, ours = self._several("{" + "".join(self._held) + "}") if closes else ([], False)
+        if found:
+            self._held = []
+            return [entry._replace(number=self._held_number) for entry in found], ours
+        self._let_go()
+        return [], False
+
+    def _let_go(self) -> None:
+        """What was held makes no line of the controller's."""
+        self.unread += len(self._held)
+        self._held = []
+
+    def _several(self, line: str) -> tuple[list[Entry], bool]:
+        """The entries of a line: mostly one, many where a store's export has all of them on one line."""
+        if not (_ARRAY.match(line) or len(_BEGINS.findall(line)) > 1):
+            entry, ours = self._entry(line)
+            if entry is not None or ours:
+                return [entry] if entry else [], ours
+        found = [entry for text in _exported(line) for entry in [self._entry(text)[0]] if entry is not None]
+        return found, bool(found)
+
+    def _entry(self, line: str, stream: str = "", depth: int = 0) -> tuple[Entry | None, bool]:
+        """What a line says, and whether it is surely a Karpenter controller's (or a piece of such a line)."""
+        line = _ESCAPES.sub("", line) if "\x1b" in line else line
+        line = line.lstrip("\ufeff").rstrip("\r\n")
+        runtime = _RUNTIME.search(line[:300])
+        if runtime:
+            stream = stream or line[: runtime.start()].strip()
+            stamp = line[runtime.start() : runtime.end()]
+            whole = self._joined(stream, line[runtime.end() :], runtime[1] == "F")
+            if whole is None:
+                return None, True
+            line = stamp + whole
+        columns = _CONSOLE.search(line) if "\t" in line else None
+        if columns:
+            return self._console(line, columns, stream), True
+        start = line.find("{")
+        if start >= 0:
+            found = _object(line, start)
+            begins = _BEGINS.search(line, start + 1) if found is None else None
+            if begins:  # after labels in braces, for example
+                start, found = begins.start(), _object(line, begins.start())
+            if found is not None:
+                before = line[:start]
+                stream = stream or " ".join(_STAMPS.sub(" ", before).split())
+                if _is_ours(found):
+                    return self._from_fields(found, before, stream), True
+                inner = _wrapped(found)
+                if isinstance(inner, dict):
+                    return self._from_fields(inner, before, stream), True
+                if inner is not None and depth < 3:
+                    return self._unwrapped(found, inner, stream, depth)
+        return self._plain(line, stream)
+
+    def _unwrapped(self, outer: dict[str, Any], inner: str, stream: str, depth: int) -> tuple[Entry | None, bool]:
+        """The entry in a JSON line of a container runtime's or a collector's."""
+        about = outer.get("kubernetes")
+        pod = about.get("pod_name") if isinstance(about, dict) else None
+        stream = pod if isinstance(pod, str) else stream
+        if "stream" in outer and "time" in outer:
+            # Docker: a piece of 16 KiB without a line's end goes on in the next one. Collectors take the end away.
+            short = len(inner.encode("utf-8", "replace")) < _DOCKER_PIECE
+            whole = self._joined(stream, inner, outer.get("_p", "F") == "F" and (short or inner.endswith("\n")))
+            if whole is None:
+                return None, True
+            inner = whole
+        entry, ours = self._entry(inner, stream, depth + 1)
+        if entry is not None and entry.time is None:
+            entry = entry._replace(time=instant(str(outer.get("time") or outer.get("@timestamp") or "")))
+        return entry, ours
+
+    def _joined(self, stream: str, piece: str, ends: bool) -> str | None:
+        """A line whole again once its last piece is there."""
+        held = self._pieces.pop(stream, [])
+        if ends:
+            return "".join([*held, piece])
+        if len(held) < _MOST_PIECES and len(self._pieces) < _MOST_STREAMS:
+            held.append(piece)
+        self._pieces[stream] = held
+        return None
+
+    def _console(self, line: str, columns: re.Match[str], stream: str) -> Entry:
+        rest = columns[4]
+        head, _, tail = rest.partition("\t")
+        if _CALLER.fullmatch(head):
+            rest = tail
+        message, _, tail = rest.partition("\t")
+        fields = (_object(tail, 0) if tail.startswith("{") else None) or {}
+        prefix = line[: columns.start()]
+        stream = stream or " ".join(_STAMPS.sub(" ", prefix).split())
+        error = _error(fields)
+        if not error and tail and not fields:
+            error = tail  # cut, or not JSON: better than nothing
+        return Entry(self.number, columns[2], instant(columns[1]), message, error, fields, stream)
+
+    def _from_fields(self, fields: dict[str, Any], before: str, stream: str) -> Entry:
+        time = fields.get("time")
+        if isinstance(time, int | float) and not isinstance(time, bool) and 0 <= time < 1e11:
+            at: float | None = float(time)
+        else:
+            at = instant(time) if isinstance(time, str) else None
+        if at is None:
+            at = instant(before)
+        return Entry(self.number, fields["level"].upper(), at, fields["message"], _error(fields), fields, stream)
+
+    def _plain(self, line: str, stream: str) -> tuple[Entry | None, bool]:
+        """A panic or a line of klog's, which a controller writes to the same place; or a line of a stack trace."""
+        found = _PANIC.search(line) or _KLOG.search(line)
+        if found:
+            level = "PANIC" if "panic: " in found[0] else "ERROR"
+            stream = stream or " ".join(_STAMPS.sub(" ", line[: found.start()]).split())
+            return Entry(self.number, level, instant(line[:200]), found[1].strip(), "", {}, stream), False
+        return None, any(word in line for word in _OURS)
+
+
+def bounded(stream: BinaryIO) -> Iterator[bytes]:
+    """The lines of a stream, none longer than `LONGEST_LINE` bytes. OSError where it cannot be read.
+
+    UTF-16, as Windows PowerShell writes what is redirected to a file, becomes UTF-8. Where an export has many
+    entries on one line, they come in parts. NoLog where it is compressed.
+    """
+    line = stream.readline(LONGEST_LINE)
+    for magic, how in _PACKED.items():
+        if line.startswith(magic):
+            raise NoLog(f"is compressed ({how}): unpack it first")
+    if line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        yield from _lines_of_utf16(line, stream)
+        return
+    while line:
+        if len(line) < LONGEST_LINE or line.endswith(b"\n"):
+            yield line
+        else:
+            yield from _parts(line, stream)
+        line = stream.readline(LONGEST_LINE)
+
+
+def _parts(line: bytes, stream: BinaryIO) -> Iterator[bytes]:
+    """A line that is too long: cut between the entries of an export, and of any other no more than the beginning."""
+    more = line
+    while len(more) == LONGEST_LINE and not more.endswith(b"\n"):
+        marks = [mark.start() for mark in _MARK.finditer(line)]
+        rest = line[marks[-1] :] if len(marks) > 1 else b""
+        if line:
+            yield line[: len(line) - len(rest)]
+        more = stream.readline(LONGEST_LINE)
+        line = rest + more if rest else b""
+    if line:
+        yield line
+
+
+def _lines_of_utf16(start: bytes, stream: BinaryIO) -> Iterator[bytes]:
+    decoder = codecs.getincrementaldecoder("utf-16")("replace")
+    held = ""
+    for chunk in chain([start], iter(lambda: stream.read(1 << 16), b"")):
+        *whole, held = (held + decoder.decode(chunk)).split("\n")
+        for text in whole:
+            yield f"{text}\n".encode("utf-8", "replace")
+        held = held[:LONGEST_LINE]
+    yield held.encode("utf-8", "replace")
+
+
+def instant(text: str) -> float | None:
+    """The seconds since 1970 of the first ISO 8601 time of a text, UTC where it names no zone; None for none."""
+    found = _TIME.search(text)
+    if found is None:
+        return None
+    year, month, day, hour, minute, second = (int(found[n]) for n in range(1, 7))
+    if not (1 <= month <= 12 and 1 <= day <= 31 and hour < 24 and minute < 60 and second < 61):
+        return None
+    seconds = _days(year, month, day) * 86400.0 + hour * 3600 + minute * 60 + second
+    if found[7]:
+        seconds += float(f"0.{found[7]}")
+    zone = found[8]
+    if zone and zone != "Z":
+        offset = int(zone[1:3]) * 3600 + int(zone[-2:]) * 60
+        seconds += offset if zone[0] == "-" else -offset
+    return seconds
+
+
+def written(time: float) -> str:
+    """A time in UTC, to the second: `2026-03-02T02:10:33Z`."""
+    days, rest = divmod(int(time), 86400)
+    # The inverse of `_days`: years begin in March, so that the leap day is a year's last.
+    era, day_of_era = divmod(days + 719468, 146097)
+    year_of_era = (day_of_era - day_of_era // 1460 + day_of_era // 36524 - day_of_era // 146096) // 365
+    day_of_year = day_of_era - (365 * year_of_era + year_of_era // 4 - year_of_era // 100)
+    month = (5 * day_of_year + 2) // 153
+    day = day_of_year - (153 * month + 2) // 5 + 1
+    month = month + 3 if month < 10 else month - 9
+    year = year_of_era + era * 400 + (month <= 2)
+    return f"{year:04}-{month:02}-{day:02}T{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}Z"
+
+
+def _days(year: int, month: int, day: int) -> int:
+    """Days since 1970-01-01 of the Gregorian calendar. No module that reads a clock is needed for it."""
+    year -= month <= 2
+    era, year_of_era = divmod(year, 400)
+    day_of_year = (153 * (month - 3 if month > 2 else month + 9) + 2) // 5 + day - 1
+    return era * 146097 + year_of_era * 365 + year_of_era // 4 - year_of_era // 100 + day_of_year - 719468
+
+
+def _is_piece(line: bytes) -> bool:
+    """Whether a line that cannot be read is what was left of one: an end or a beginning of JSON, or columns."""
+    if _INDENTED.match(line):
+        return False  # what an export has beside its lines
+    return b'":' in line or b"\t" in line or line.rstrip().endswith(b"}")
+
+
+_DECODER = json.JSONDecoder()
+
+
+def _object(text: str, start: int) -> dict[str, Any] | None:
+    """The JSON object that begins there; None where there is none, or a cut one."""
+    try:
+        found, _ = _DECODER.raw_decode(text, start)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _exported(line: str) -> Iterator[str]:
+    """The controller's lines in a line of an export: in an array, in JSON strings or CSV cells, or side by side."""
+    array = _ARRAY.match(line)
+    start = array.end() if array else -1
+    while start >= 0:
+        try:
+            found, end = _DECODER.raw_decode(line, start)
+        except (ValueError, RecursionError):
+            break
+        if isinstance(found, dict) and _is_ours(found):
+            yield line[start:end]
+        else:
+            yield from _exported(line[start:end])
+        comma = _NEXT.match(line, end)
+        if comma is None:
+            return
+        start = comma.end()
+    done = max(start, 0)
+    for mark in _BEGINS_ESCAPED.finditer(line):
+        opens = line.rfind('"', done, mark.start() + 1)
+        while opens > done and line[opens - 1] == "\\":
+            opens = line.rfind('"', done, opens)
+        if mark.start() < done or opens < 0:
+            continue
+        try:
+            text, done = _DECODER.raw_decode(line, opens)
+        except ValueError:
+            continue
+        if isinstance(text, str):
+            yield text
+    for cell in _CELL.finditer(line):
+        yield cell[1].replace('""', '"')
+    for begins in _BEGINS.finditer(line, max(start, 0)):
+        yield line[begins.start() :]
+
+
+def _is_ours(found: dict[str, Any]) -> bool:
+    """Whether an object is a line of the controller: zap's keys as Karpenter names them, and its logger or commit."""
+    level, logger = found.get("level"), found.get("logger")
+    if not isinstance(level, str) or level.upper() not in _LEVELS or not isinstance(found.get("message"), str):
+        return False
+    named = isinstance(logger, str) and logger.partition(".")[0] in ("controller", "webhook")
+    return named or (isinstance(found.get("commit"), str) and "time" in found)
+
+
+def _wrapped(found: dict[str, Any]) -> str | dict[str, Any] | None:
+    """The line inside a JSON line of Docker's (`log`), a collector's or journald's, as text or read already."""
+    for key in ("log_processed", "log", "message", "body", "line", "MESSAGE", "@message", "_raw"):
+        inner = found.get(key)
+        if isinstance(inner, str) or (isinstance(inner, dict) and _is_ours(inner)):
+            return inner
+    return next((inner for inner in found.values() if isinstance(inner, dict) and _is_ours(inner)), None)
+
+
+def _error(fields: dict[str, Any]) -> str:
+    # The last is what a skipped pool is told with, on a line of level info.
+    for key in ("error", "err", "minValuesIncompatibleErr"):
+        said = fields.get(key)
+        if isinstance(said, str):
+            return said
+    return ""
