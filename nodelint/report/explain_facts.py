@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from nodelint.facts import Facts, moment, span
 from nodelint.images import ImageSet, is_deprecated
 from nodelint.images.choice import Passed
 from nodelint.resolve.resolution import Resolution
 from nodelint.snapshot import MachineImage
+from nodelint.tuples import NamedTuple
 from nodelint.versions import Version
 
 if TYPE_CHECKING:

@@ -1,0 +1,77 @@
+"""Findings as workflow commands, which GitHub Actions shows as annotations on the lines of a pull request.
+
+The commands are read as the runner reads them (actions/runner, src/Runner.Common/ActionCommand.cs). GitHub
+shows ten annotations of each level for a step, so the gravest come first.
+"""
+
+from __future__ import annotations
+
+from nodelint.engine import Report, Result
+from nodelint.finding import SEVERITIES, Span
+from nodelint.report.run import Run, headline, lines_of, shown_path, skip_text, skips, writable
+from nodelint.report.text import place, printable
+
+_LEVELS = {"error": "error", "warning": "warning", "info": "notice"}
+_SHOWN = 10
+
+
+def render(report: Report, run: Run) -> str:
+    """One command a line, then what was skipped, and a summary that is no command."""
+    lines = [_command("error", f"not read: {printable(why)}", **_file(path, run)) for path, why in run.unreadable]
+    lines += [_command("error", f"a fault of ours, please report it: {printable(f)}") for f in report.faults]
+    ranked = sorted(report.results, key=lambda result: SEVERITIES.index(result.severity))
+    lines += [_finding(result, run) for result in ranked]
+    lines += [_plain(f"The fix of {r.rule.name} at {place(r.span)} was left out: {why}.") for r, why in run.refused]
+    lines += [_plain(f"Skipped: {skip_text(skip)}.") for skip in skips(report.skipped, run.root)]
+    more = ""
+    if any(report.number_of(severity) > _SHOWN for severity in SEVERITIES):
+        more = f" GitHub shows {_SHOWN} annotations of each level; all are in this log."
+    fixed = f" Fixed {len(run.applied):,}." if run.applied else ""
+    lines.append(_plain(f"nodelint: {headline(report, run.files)}.{fixed}{more}"))
+    return writable("\n".join(lines) + "\n")
+
+
+def _finding(result: Result, run: Run) -> str:
+    span, finding = result.span, result.finding
+    said = [finding.message, *(f"also {place(also.span)}: {also.message}" for also in finding.also)]
+    if finding.hint:
+        said.append(f"hint: {finding.hint}")
+    where = _place(span, run)
+    if not where:
+        said[0] = f"{place(span)}: {said[0]}"
+    message = "\n".join(map(printable, said))
+    return _command(_LEVELS[result.severity], message, **where, title=f"nodelint {result.rule.name}")
+
+
+def _place(span: Span, run: Run) -> dict[str, str]:
+    """File, lines and columns; nothing for standard input, which GitHub has no lines of."""
+    where = _file(span.source.path, run)
+    if not where:
+        return {}
+    first, last = lines_of(span)
+    where |= {"line": str(first), "endLine": str(last)}
+    if first == last:  # the runner drops columns of what spans lines
+        start, end = span.source.position(span.start), span.source.position(span.end)
+        where["col"] = str(start.column)
+        where["endColumn"] = str(end.column if end.line == first else start.column)
+    return where
+
+
+def _file(path: str, run: Run) -> dict[str, str]:
+    return {} if path == "-" else {"file": shown_path(path, run.root)}
+
+
+def _command(level: str, message: str, **properties: str) -> str:
+    written = ",".join(f"{name}={_escaped(value, ':', ',')}" for name, value in properties.items())
+    return f"::{level}{' ' if written else ''}{written}::{_escaped(message)}"
+
+
+def _escaped(text: str, *more: str) -> str:
+    for character in ("%", "\r", "\n", *more):
+        text = text.replace(character, f"%{ord(character):02X}")
+    return text
+
+
+def _plain(text: str) -> str:
+    # The runner still knows an older form of commands, which may begin anywhere in a line.
+    return printable(text).replace("##[", "## [")

@@ -1,0 +1,50 @@
+"""Findings as GitLab's Code Quality report, which a merge request shows beside the lines and as what is new.
+
+https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format names the fields. What was skipped
+has no place in it; the text report says it.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from nodelint.engine import Report, Result
+from nodelint.fingerprints import fingerprints
+from nodelint.report.run import Run, lines_of, shown_path, writable
+from nodelint.report.text import printable
+
+_SEVERITIES = {"error": "critical", "warning": "major", "info": "info"}
+
+
+def render(report: Report, run: Run) -> str:
+    """A JSON list with one entry for each finding and each file that could not be read."""
+    marks = fingerprints(report.results, run.root)
+    rows = [_row(result, mark, run) for result, mark in zip(report.results, marks, strict=True)]
+    for path, why in run.unreadable:
+        shown = shown_path(path, run.root)
+        rows.append(
+            {
+                "description": f"not read: {printable(why)}",
+                "check_name": "unreadable",
+                "fingerprint": f"unreadable {shown}",
+                "severity": "critical",
+                "location": {"path": shown, "lines": {"begin": 1, "end": 1}},
+            }
+        )
+    return writable(json.dumps(rows, indent=2, ensure_ascii=False) + "\n")
+
+
+def _row(result: Result, mark: str, run: Run) -> dict[str, Any]:
+    first, last = lines_of(result.span)
+    hint = f" ({result.finding.hint})" if result.finding.hint else ""
+    return {
+        "description": printable(f"{result.finding.message}{hint}"),
+        "check_name": result.rule.name,
+        "fingerprint": mark,
+        "severity": _SEVERITIES[result.severity],
+        "location": {
+            "path": shown_path(result.span.source.path, run.root),
+            "lines": {"begin": first, "end": last},
+        },
+    }

@@ -1,0 +1,99 @@
+"""Findings as JUnit's XML, which Jenkins, GitLab and others show as tests.
+
+A file is a suite. What was found is a failed test; an object without findings is one that passed, so that
+a clean run is no empty report, which Jenkins takes for a mistake. Elements and attributes are those of
+Jenkins' xUnit plugin (junit-10.xsd).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from xml.etree import ElementTree as ET
+
+from nodelint.engine import Report, Result, Skipped
+from nodelint.fingerprints import field
+from nodelint.report.run import Run, shown_path, writable
+from nodelint.report.text import finding_text, printable
+
+_WHOLE_RUN = "nodelint"
+_ILLEGAL = "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
+
+
+def render(report: Report, run: Run) -> str:
+    """The document. Errors and warnings fail; an info is a test that passed, with what was said as its output."""
+    suites = _Suites()
+    told = {id(result.object) for result in report.results}
+    told |= {id(skip.object) for skip in report.skipped}
+    for result in report.results:
+        _finding(suites, result, run)
+    for obj in report.objects:
+        if id(obj) not in told:
+            suites.case(shown_path(obj.source.path, run.root), obj.label)
+    for skip in report.skipped:
+        _skip(suites, skip, run)
+    for path, why in run.unreadable:
+        error = ET.SubElement(suites.case(shown_path(path, run.root), "read"), "error", type="unreadable")
+        error.set("message", _legal(printable(why)))
+    for fault in report.faults:
+        error = ET.SubElement(suites.case(_WHOLE_RUN, "fault"), "error", type="fault")
+        error.set("message", _legal(printable(f"a fault of ours, please report it: {fault}")))
+    if not suites.cases:
+        suites.case(_WHOLE_RUN, "nothing to check")
+    return suites.text()
+
+
+class _Suites:
+    def __init__(self) -> None:
+        self.cases: dict[str, dict[str, ET.Element]] = {}
+        self.seen: Counter[tuple[str, str]] = Counter()
+
+    def case(self, suite: str, name: str) -> ET.Element:
+        """A new test. Of several of one name readers keep the first, so that each gets a name of its own."""
+        suite, name = _legal(printable(suite)), _legal(printable(name))
+        cases = self.cases.setdefault(suite, {})
+        unique = name
+        while unique in cases:
+            self.seen[suite, name] += 1
+            unique = f"{name} ({self.seen[suite, name] + 1})"
+        cases[unique] = ET.Element("testcase", name=unique, classname=suite, time="0")
+        return cases[unique]
+
+    def text(self) -> str:
+        root = ET.Element("testsuites", name=_WHOLE_RUN)
+        for name in sorted(self.cases):
+            suite = ET.SubElement(root, "testsuite", name=name)
+            suite.extend(self.cases[name].values())
+            _count(suite, "tests", "failures", "errors", "skipped")
+        _count(root, "tests", "failures", "errors")
+        ET.indent(root)
+        body = ET.tostring(root, encoding="unicode", short_empty_elements=True)
+        return writable(f'<?xml version="1.0" encoding="UTF-8"?>\n{body}\n')
+
+
+def _count(element: ET.Element, *names: str) -> None:
+    tags = {"tests": "testcase", "failures": "failure", "errors": "error", "skipped": "skipped"}
+    for name in names:
+        element.set(name, str(sum(1 for _ in element.iter(tags[name]))))
+
+
+def _finding(suites: _Suites, result: Result, run: Run) -> None:
+    what = [result.rule.name, result.object.label if result.object else "", field(result)]
+    case = suites.case(shown_path(result.span.source.path, run.root), " ".join(filter(None, what)))
+    if result.severity == "info":
+        said = ET.SubElement(case, "system-out")
+    else:
+        said = ET.SubElement(case, "failure", type=result.severity)
+        said.set("message", _legal(printable(result.finding.message)))
+    said.text = _legal(finding_text(result))
+
+
+def _skip(suites: _Suites, skip: Skipped, run: Run) -> None:
+    suite = shown_path(skip.path, run.root) if skip.path else _WHOLE_RUN
+    what = [skip.rule or "read", skip.object.label if skip.object else ""]
+    said = ET.SubElement(suites.case(suite, " ".join(filter(None, what))), "skipped")
+    said.set("message", _legal(printable(skip.reason)))
+
+
+def _legal(text: str) -> str:
+    return re.sub(_ILLEGAL, "", writable(text))

@@ -1,0 +1,194 @@
+"""Findings as GitHub's Markdown: a comment under a pull request, or the summary of a job.
+
+What a manifest says appears as code or escaped: it can neither break the table nor bring in markup.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from difflib import unified_diff
+from html import escape
+
+from nodelint.edits import apply
+from nodelint.engine import Report, Result
+from nodelint.finding import SEVERITIES, Edit, counted, short
+from nodelint.report.run import Run, headline, rule_page, shown_path, skip_text, skips, writable
+from nodelint.report.text import printable, utc
+
+MOST = 65_536
+"""Characters that GitHub takes for a comment."""
+
+# Shares of it; what says how much was left out has to fit too.
+_FOR_ROWS = MOST * 6 // 10
+_FOR_NOTES = MOST // 10
+_FOR_MORE = 500
+# Lines of a fix, characters of each, and lines of the file around it.
+_LINES = 40
+_WIDTH = 300
+_AROUND = 3
+# Characters of a note, and reasons of what was skipped.
+_LONGEST_NOTE = 500
+_REASONS = 5
+
+
+def render(report: Report, run: Run) -> str:
+    """Counts, a table of the findings by file, the fixes as diffs, and what was skipped."""
+    head = f"### nodelint: {_inline(headline(report, run.files))}\n"
+    notes = _within(_notes(report, run), _FOR_NOTES)
+    table = _table([(result, _row(result, run)) for result in report.results])
+    fixes = _details([r for r in report.results if r.fixable], run, MOST - len(head + notes + table) - _FOR_MORE)
+    return writable("\n".join(filter(None, [head, table, fixes, notes])))
+
+
+def _table(rows: Sequence[tuple[Result, str]]) -> str:
+    """As many rows as there is room for, the gravest before others, in the order of the files."""
+    if not rows:
+        return ""
+    kept: set[int] = set()
+    room = _FOR_ROWS
+    for number in sorted(range(len(rows)), key=lambda n: SEVERITIES.index(rows[n][0].severity)):
+        room -= len(rows[number][1])
+        if room < 0:
+            break
+        kept.add(number)
+    shown = "".join(text for number, (_, text) in enumerate(rows) if number in kept)
+    left = len(rows) - len(kept)
+    more = f"\n… and {counted(left, 'more finding')}: `nodelint check` lists all.\n" if left else ""
+    return f"| severity | place | rule | message |\n| --- | --- | --- | --- |\n{shown}{more}"
+
+
+def _row(result: Result, run: Run) -> str:
+    line = result.span.source.position(result.span.start).line
+    place = _code(printable(f"{shown_path(result.span.source.path, run.root)}:{line}"))
+    rule = f"[{result.rule.name}]({rule_page(result.rule)})"
+    said = _inline(printable(result.finding.message))
+    if result.finding.hint:
+        said += f"<br>hint: {_inline(printable(result.finding.hint))}"
+    # A bar parts cells even within code.
+    cells = [cell.replace("|", "\\|") for cell in (result.severity, place, rule, said)]
+    return f"| {' | '.join(cells)} |\n"
+
+
+def _details(results: Sequence[Result], run: Run, room: int) -> str:
+    shown = []
+    for result in results:
+        text = _fix(result, run)
+        room -= len(text)
+        if room < 0:
+            break
+        shown.append(text)
+    left = len(results) - len(shown)
+    more = f"… and {left:,} more: `nodelint check --diff` shows all.\n"
+    return "".join(shown) + (more if left else "")
+
+
+def _fix(result: Result, run: Run) -> str:
+    by_source: dict[int, list[Edit]] = {}
+    for edit in result.finding.edits:
+        by_source.setdefault(id(edit.source), []).append(edit)
+    lines = [line for edits in by_source.values() for line in _diff(edits, run)]
+    if len(lines) > _LINES:
+        lines = [*lines[:_LINES], f"… {counted(len(lines) - _LINES, 'more line')}, shown by --diff"]
+    fence = "`" * max(3, 1 + max(map(_backticks, lines), default=0))
+    where = f"{shown_path(result.span.source.path, run.root)}:{result.span.source.position(result.span.start).line}"
+    unsafe = "" if result.safety == "safe" else ", unsafe: it changes what runs today"
+    summary = f"fix of {result.rule.name} at <code>{escape(printable(where))}</code>{unsafe}"
+    body = "\n".join(lines)
+    return f"<details><summary>{summary}</summary>\n\n{fence}diff\n{body}\n{fence}\n\n</details>\n"
+
+
+def _diff(edits: Sequence[Edit], run: Run) -> Iterator[str]:
+    """A unified diff. Only the lines around the edits are compared; their numbers are those of the file."""
+    source = edits[0].source
+    text = source.text
+    start, end = min(e.start for e in edits), max(e.end for e in edits)
+    start = text.rfind("\n", 0, start) + 1
+    for _ in range(_AROUND):
+        start = text.rfind("\n", 0, max(0, start - 1)) + 1
+    for _ in range(_AROUND + 1):
+        end = text.find("\n", end) + 1 or len(text)
+    old = text[start:end]
+    new = apply(old, [Edit(source, e.start - start, e.end - start, e.text) for e in edits])
+    above = source.position(start).line - 1
+    path = printable(shown_path(source.path, run.root)).lstrip("/")
+    lines = unified_diff(_lines(old), _lines(new), f"a/{path}", f"b/{path}", n=_AROUND, lineterm="")
+    for line in lines:
+        moved = re.sub(r"^@@ -(\d+)(.*) \+(\d+)(.*) @@$", lambda m: _moved(m, above), line)
+        yield moved if len(moved) <= _WIDTH else f"{moved[:_WIDTH]}…"
+
+
+def _moved(match: re.Match[str], by: int) -> str:
+    return f"@@ -{int(match[1]) + by}{match[2]} +{int(match[3]) + by}{match[4]} @@"
+
+
+def _lines(text: str) -> list[str]:
+    flat = text.removeprefix("\ufeff").replace("\r\n", "\n").removesuffix("\n")
+    return [re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\ufeff]", " ", line) for line in flat.split("\n")]
+
+
+def _notes(report: Report, run: Run) -> Iterator[str]:
+    for path, why in run.unreadable:
+        yield f"Not read: {_code(printable(shown_path(path, run.root)))}: {_note(why)}."
+    for fault in report.faults:
+        yield f"A fault of nodelint itself, please report it: {_note(fault)}."
+    if run.applied:
+        yield f"Fixed {counted(len(run.applied), 'finding')}."
+    for result, why in run.refused:
+        yield f"The fix of {result.rule.name} was left out: {_note(why)}."
+    reasons = skips(report.skipped, run.root)
+    if reasons:
+        more = len(reasons) - _REASONS
+        rest = f"; and {counted(more, 'more reason')}" if more > 0 else ""
+        said = [_note(skip_text(skip)) for skip in reasons[:_REASONS]]
+        yield f"Skipped: {'; '.join(said)}{rest}."
+    if run.facts:
+        known = [f"{run.facts.types:,} instance types of {run.facts.date} ({run.facts.origin})"]
+        if run.facts.snapshot:
+            known.append(f"{run.facts.snapshot.region} as of {utc(run.facts.snapshot.until)}")
+        yield _note(f"Facts: {'; '.join(known)}.")
+
+
+def _within(notes: Iterable[str], room: int) -> str:
+    """The notes, each a paragraph, of which there is room for."""
+    every = list(notes)
+    shown: list[str] = []
+    for note in every:
+        room -= len(note) + 2
+        if room < 0:
+            shown.append(f"… and {counted(len(every) - len(shown), 'more note')}.")
+            break
+        shown.append(note)
+    return "\n\n".join(shown) + "\n" if shown else ""
+
+
+def _note(text: str) -> str:
+    return _inline(short(printable(text), _LONGEST_NOTE))
+
+
+def _inline(text: str) -> str:
+    """A message, in which backticks mark what is code; where they do not pair, none of them does."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        return _escaped(text)
+    within = range(1, len(parts) - 1)
+    return "".join(
+        _code(part) if n % 2 else " " if n in within and not part else _escaped(part) for n, part in enumerate(parts)
+    )
+
+
+def _code(text: str) -> str:
+    if not text.strip():
+        return _escaped(f"`{text}`")
+    fence = "`" * (1 + _backticks(text))
+    pad = " " if text[0] in "` " or text[-1] in "` " else ""
+    return f"{fence}{pad}{text}{pad}{fence}"
+
+
+def _backticks(text: str) -> int:
+    """The longest row of them."""
+    return max(map(len, re.findall("`+", text)), default=0)
+
+
+def _escaped(text: str) -> str:
+    return re.sub(r"[\\`*_\[\]~]", r"\\\g<0>", escape(text, quote=False))

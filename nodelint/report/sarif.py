@@ -1,0 +1,216 @@
+"""Findings as SARIF 2.1.0, which code scanning, editors and other viewers read.
+
+https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html is the standard. Columns count code points; a
+byte order mark counts nowhere.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import quote
+
+from nodelint import __version__
+from nodelint.engine import Report, Result, Skipped
+from nodelint.finding import Edit, Severity, Span, span_of
+from nodelint.fingerprints import NAME, fingerprints, relative
+from nodelint.manifest import Object
+from nodelint.report.run import HOME, Run, rule_page, writable
+from nodelint.report.text import printable
+from nodelint.rule import Rule
+
+_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_ROOT = "%SRCROOT%"
+_LEVELS = {"error": "error", "warning": "warning", "info": "note"}
+_SAFETY = {"safe": "Safe: running nodes stay as they are.", "unsafe": "Unsafe: it changes what runs today."}
+_NOTICES = {
+    "skipped": "Something could not be judged.",
+    "unreadable": "A file could not be read.",
+    "refused-fix": "A fix was left out because it would have broken the file.",
+    "fault": "A rule broke down: a fault of nodelint itself.",
+}
+_LONGEST = 1000
+"""Characters of a rule's full description; GitHub shows no more."""
+
+
+def render(report: Report, run: Run) -> str:
+    """A log with one run. A skip, an unreadable file, a refused fix and a fault are its notifications."""
+    rules = sorted({result.rule.name: result.rule for result in report.results}.values(), key=lambda r: r.name)
+    index = {rule.name: number for number, rule in enumerate(rules)}
+    marks = fingerprints(report.results, run.root)
+    pairs = zip(report.results, marks, strict=True)
+    log = {
+        "$schema": _SCHEMA,
+        "version": "2.1.0",
+        "runs": [
+            {
+                "tool": {
+                    "driver": {
+                        "name": "nodelint",
+                        "version": __version__,
+                        "semanticVersion": __version__,
+                        "informationUri": HOME,
+                        "rules": [_rule(rule) for rule in rules],
+                        "notifications": [{"id": i, "shortDescription": {"text": t}} for i, t in _NOTICES.items()],
+                    }
+                },
+                "columnKind": "unicodeCodePoints",
+                "newlineSequences": ["\r\n", "\n", "\r"],
+                "originalUriBaseIds": {_ROOT: {"description": {"text": "The folder that was checked from."}}},
+                "invocations": [
+                    {
+                        "executionSuccessful": not report.faults and not run.unreadable,
+                        "toolExecutionNotifications": _notices(report, run, index),
+                    }
+                ],
+                "results": [_result(result, mark, index[result.rule.name], run.root) for result, mark in pairs],
+            }
+        ],
+    }
+    return writable(json.dumps(log, indent=2, ensure_ascii=False) + "\n")
+
+
+def _rule(rule: Rule) -> dict[str, Any]:
+    page = rule.page.strip()
+    prose = page.partition("\n")[2].partition("```")[0].strip()
+    while len(prose) > _LONGEST and "\n\n" in prose:
+        prose = prose.rpartition("\n\n")[0]
+    return {
+        "id": rule.name,
+        "shortDescription": {"text": rule.summary},
+        "fullDescription": {"text": (prose or rule.summary)[:_LONGEST]},
+        "help": {"text": page, "markdown": page},
+        "helpUri": rule_page(rule),
+        "defaultConfiguration": {"level": _level(rule.severity)},
+        "properties": {"tags": ["aws", "karpenter", "kubernetes"], "problem.severity": _problem(rule.severity)},
+    }
+
+
+def _result(result: Result, mark: str, index: int, root: str) -> dict[str, Any]:
+    finding = result.finding
+    said = f"{finding.message}\nhint: {finding.hint}" if finding.hint else finding.message
+    value: dict[str, Any] = {
+        "ruleId": result.rule.name,
+        "ruleIndex": index,
+        "level": _level(result.severity),
+        "message": _message(said),
+        "locations": [_location(result.span, root, result.object)],
+    }
+    if finding.also:
+        value["relatedLocations"] = [
+            {"id": number, **_location(also.span, root), "message": _message(also.message)}
+            for number, also in enumerate(finding.also, 1)
+        ]
+    value["partialFingerprints"] = {NAME: mark}
+    if finding.edits:
+        value["fixes"] = [
+            {"description": {"text": _SAFETY[result.safety]}, "artifactChanges": _changes(finding.edits, root)}
+        ]
+    return value
+
+
+def _changes(edits: Sequence[Edit], root: str) -> list[dict[str, Any]]:
+    by_source: dict[int, list[Edit]] = {}
+    for edit in edits:
+        by_source.setdefault(id(edit.source), []).append(edit)
+    return [
+        {"artifactLocation": _artifact(group[0].source.path, root), "replacements": [_replacement(e) for e in group]}
+        for group in by_source.values()
+    ]
+
+
+def _replacement(edit: Edit) -> dict[str, Any]:
+    mark = edit.source.text.startswith("\ufeff")
+    start, end = max(edit.start - mark, 0), max(edit.end - mark, 0)
+    value: dict[str, Any] = {"deletedRegion": {**_region(edit.span), "charOffset": start, "charLength": end - start}}
+    if edit.text:
+        value["insertedContent"] = {"text": edit.text}
+    return value
+
+
+def _location(span: Span, root: str, obj: Object | None = None) -> dict[str, Any]:
+    value: dict[str, Any] = {
+        "physicalLocation": {"artifactLocation": _artifact(span.source.path, root), "region": _region(span)}
+    }
+    if obj is not None:
+        value["logicalLocations"] = [_logical(obj)]
+    return value
+
+
+def _logical(obj: Object) -> dict[str, str]:
+    value = {"kind": obj.kind, "fullyQualifiedName": printable(obj.label)}
+    if isinstance(obj.name, str):
+        value["name"] = printable(obj.name)
+    return value
+
+
+def _region(span: Span) -> dict[str, int]:
+    start, end = span.source.position(span.start), span.source.position(span.end)
+    return {"startLine": start.line, "startColumn": start.column, "endLine": end.line, "endColumn": end.column}
+
+
+def _artifact(path: str, root: str) -> dict[str, Any]:
+    if path == "-":
+        return {"uri": "stdin", "uriBaseId": _ROOT, "description": {"text": "standard input"}}
+    seen = relative(path, root)
+    if not seen.startswith("../") and not os.path.isabs(seen):
+        return {"uri": quote(os.fsencode(seen)), "uriBaseId": _ROOT}
+    whole = os.path.abspath(path).replace(os.sep, "/")
+    return {"uri": f"file:///{quote(os.fsencode(whole.lstrip('/')), safe='/:')}"}
+
+
+def _notices(report: Report, run: Run, index: dict[str, int]) -> list[dict[str, Any]]:
+    notices = [_skip(skip, run.root, index) for skip in report.skipped]
+    for path, why in run.unreadable:
+        notices.append(_notice("unreadable", "error", f"{path}: {why}", [_whole_file(path, run.root)]))
+    for result, why in run.refused:
+        place = [_location(result.span, run.root, result.object)]
+        notices.append(_notice("refused-fix", "warning", why, place, result.rule.name, index))
+    return notices + [_notice("fault", "error", fault) for fault in report.faults]
+
+
+def _skip(skip: Skipped, root: str, index: dict[str, int]) -> dict[str, Any]:
+    if skip.object is not None:
+        place = [_location(span_of(skip.object.name_node), root, skip.object)]
+    else:
+        place = [_whole_file(skip.path, root)] if skip.path else []
+    return _notice("skipped", "note", skip.reason, place, skip.rule, index)
+
+
+def _notice(
+    name: str,
+    level: str,
+    text: str,
+    locations: Sequence[dict[str, Any]] = (),
+    rule: str | None = None,
+    index: dict[str, int] | None = None,
+) -> dict[str, Any]:
+    number = list(_NOTICES).index(name)
+    value: dict[str, Any] = {"descriptor": {"id": name, "index": number}, "level": level, "message": _message(text)}
+    if locations:
+        value["locations"] = list(locations)
+    if rule is not None:
+        value["associatedRule"] = {"id": rule}
+        if index and rule in index:
+            value["associatedRule"]["index"] = index[rule]
+    return value
+
+
+def _whole_file(path: str, root: str) -> dict[str, Any]:
+    return {"physicalLocation": {"artifactLocation": _artifact(path, root)}}
+
+
+def _message(text: str) -> dict[str, str]:
+    # Braces stand for arguments in messages, unless they are doubled.
+    flat = "\n".join(map(printable, text.split("\n")))
+    return {"text": flat.replace("{", "{{").replace("}", "}}")}
+
+
+def _level(severity: Severity) -> str:
+    return _LEVELS[severity]
+
+
+def _problem(severity: Severity) -> str:
+    return "recommendation" if severity == "info" else severity
