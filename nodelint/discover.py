@@ -10,13 +10,20 @@ from nodelint.globs import NOTHING, Globs
 from nodelint.kustomize import is_patch
 from nodelint.source import Source
 
-ENDINGS = (".yaml", ".yml", ".json")
+ENDINGS = (".yaml", ".yml", ".json", ".tf", ".tofu")
+
+# Templates of YAML: of Terraform, of Go, of Jinja. A bare `.tpl` is a chart's helpers as often as a manifest.
+_TEMPLATES = (".tpl", ".tftpl", ".tmpl", ".gotmpl", ".j2")
+_TAKEN = ENDINGS + _TEMPLATES
 
 # What no manifest of the user's own stands in; a folder that is named on the command line is read all the same.
 _PASSED_OVER = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
 
 # Every document that concerns Karpenter on AWS holds this in its apiVersion.
 _MARK = b"karpenter"
+
+# A snapshot holds it too, in the names of labels; one that is committed beside the manifests is none of them.
+_SNAPSHOT = b'"nodelint-snapshot"'
 
 # Bytes. A guard against reading a device or a dump whole, not a limit that a repository meets.
 _LARGEST = 64 << 20
@@ -40,11 +47,13 @@ def discover(
     exclude: Globs = NOTHING,
     stdin: Callable[[], bytes] | None = None,
     on_file: Callable[[int], None] | None = None,
+    include: Globs = NOTHING,
 ) -> Discovery:
     """Read files, folders (with all that is below them) and `-` for standard input, each file once.
 
-    In folders only files that end in .yaml, .yml or .json are read; hidden folders and those of
-    package managers are passed over. `exclude` are globs over the path as it is printed.
+    In folders only manifests, their templates and Terraform's files are read, by their endings, and what
+    `include` matches: scripts and Markdown, say. Hidden folders and those of package managers are passed
+    over. `include` and `exclude` are globs over the path as it is printed; what both match is left out.
     """
     found = Discovery()
     seen: set[str] = set()
@@ -62,7 +71,7 @@ def discover(
             if _concerns_karpenter(found.stdin):
                 found.sources.append(Source.from_bytes("-", found.stdin))
             continue
-        for file in _files(path, exclude, found):
+        for file in _files(path, exclude, include, found):
             if file in seen:
                 continue
             seen.add(file)
@@ -79,13 +88,13 @@ def discover(
     return found
 
 
-def context(asked: Iterable[Source], exclude: Globs = NOTHING) -> list[Source]:
+def context(asked: Iterable[Source], exclude: Globs = NOTHING, include: Globs = NOTHING) -> list[Source]:
     """The other manifests of the repositories that the sources stand in; of none where they stand in none."""
     asked = list(asked)
     folders = {os.path.dirname(os.path.abspath(source.path)) for source in asked}
     roots = sorted({root for folder in folders if (root := repository(folder)) is not None})
     have = {os.path.realpath(source.path) for source in asked}
-    found = discover([os.path.relpath(root) for root in roots], exclude)
+    found = discover([os.path.relpath(root) for root in roots], exclude, include=include)
     return [source for source in found.sources if os.path.realpath(source.path) not in have]
 
 
@@ -100,16 +109,16 @@ def repository(folder: str) -> str | None:
         folder = parent
 
 
-def _files(path: str, exclude: Globs, found: Discovery) -> Iterator[str]:
+def _files(path: str, exclude: Globs, include: Globs, found: Discovery) -> Iterator[str]:
     """The files that a path stands for, each as a normal path."""
     path = os.path.normpath(path)
     if os.path.isdir(path):
-        yield from _below(path, "" if path == os.curdir else os.path.join(path, ""), exclude, found)
+        yield from _below(path, "" if path == os.curdir else os.path.join(path, ""), exclude, include, found)
     elif not exclude.match(path):
         yield path
 
 
-def _below(folder: str, prefix: str, exclude: Globs, found: Discovery) -> Iterator[str]:
+def _below(folder: str, prefix: str, exclude: Globs, include: Globs, found: Discovery) -> Iterator[str]:
     open_folders = [(prefix, _listed(folder, found))]
     while open_folders:
         prefix, entries = open_folders[-1]
@@ -123,7 +132,7 @@ def _below(folder: str, prefix: str, exclude: Globs, found: Discovery) -> Iterat
                     if not name.startswith(".") and name not in _PASSED_OVER:
                         open_folders.append((path + os.sep, _listed(path, found)))
                         break
-                elif name.endswith(ENDINGS) and entry.is_file():
+                elif (name.endswith(_TAKEN) or (include and include.match(path))) and entry.is_file():
                     yield path
             except OSError as error:  # a link that leads back to itself
                 found.unreadable.append((path, _why(error)))
@@ -171,6 +180,8 @@ def _stdin() -> bytes:
 
 
 def _concerns_karpenter(data: bytes) -> bool:
+    if _SNAPSHOT in data[:200]:
+        return False
     # A file in UTF-16 has the letters of the mark with zeros between them.
     return _MARK in data or (b"\0" in data and _MARK in data.replace(b"\0", b""))
 

@@ -37,6 +37,11 @@ def is_patch(path: str) -> bool | None:
     return None if near or _called_patch(path) else False
 
 
+def forget() -> None:
+    """Read every kustomization anew: for a process that outlives a change of one."""
+    _above.cache_clear()
+
+
 def _called_patch(path: str) -> bool:
     from re import search
 

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import PurePath
-from typing import Any, NamedTuple
+from typing import Any
 
 from nodelint.convert.migrate import Blocked, Migration, field, held, kubelet_of, node_class, node_pool, same
 from nodelint.convert.retired import node_template, provisioner
@@ -18,7 +18,8 @@ from nodelint.convert.rewrite import Draft, Lines, Path, edits_between
 from nodelint.edits import NotEditable
 from nodelint.finding import Edit
 from nodelint.manifest import EC2NodeClass, NodePool, Object, text
-from nodelint.source.nodes import Node
+from nodelint.source.nodes import UNKNOWN, Node
+from nodelint.tuples import NamedTuple
 
 _TEMPLATE = ("spec", "template", "spec")
 
@@ -157,11 +158,12 @@ def _together(asked: Object, members: list[_Member]) -> Conversion:
             raise Blocked("lines of template code stand in its document: convert it by hand")
         migration = _migration(member)
         key = (id(member.obj.source), document.start)
-        old = member.obj.source.text[document.start : document.end]
-        _, current = drafts.get(key, (member.obj, old))
-        draft = Draft(member.obj.source.path, current, _steps(member.obj.node))
+        _, current = drafts.get(key, (member.obj, _alone(member.obj)))
+        draft = Draft(_path(member.obj), current, _steps(member.obj.node))
         _carry(member, draft, migration.value)
         draft.reach(migration.value)
+        if document.host == "hcl" and _expressions(draft.node) != _expressions(member.obj.node):
+            raise Blocked("an expression of HCL would have to move: convert it by hand")
         drafts[key] = (member.obj, draft.text)
         if member.obj is asked:
             notes += [note for note in migration.notes if note not in notes]
@@ -169,11 +171,40 @@ def _together(asked: Object, members: list[_Member]) -> Conversion:
     before = after = ""
     for obj, new in drafts.values():
         start, end = obj.document.start, obj.document.end
-        old = obj.source.text[start:end]
+        old, new = obj.source.text[start:end], _back(obj, new)
         edits += edits_between(obj.source, start, old, new)
         before, after = before + old, after + new
     notes += [f"a comment went with what it was about: {lost}" for lost in _lost_comments(before, after)]
     return Conversion(edits, notes)
+
+
+def _path(obj: Object) -> str:
+    """A path by which the text of the object's document alone is read as what it is."""
+    if obj.document.host is None:
+        return obj.source.path
+    return "manifest.tf" if obj.document.host == "hcl" else "manifest.yaml"
+
+
+def _expressions(node: Node) -> list[str]:
+    """What is worked out elsewhere, in some order that its place does not change."""
+    return sorted(each.text for each in node.walk() if each.value is UNKNOWN)
+
+
+def _alone(obj: Object) -> str:
+    """The text of the object's document, less what each of its lines begins with in the text around it."""
+    document, prefix = obj.document, obj.document.prefix
+    text = obj.source.text[document.start : document.end]
+    if not prefix:
+        return text
+    lines = text.splitlines(keepends=True)
+    if any(line.strip() and not line.startswith(prefix) for line in lines):
+        raise Blocked("its lines begin in different ways: convert it by hand")
+    return "".join(line.removeprefix(prefix) for line in lines)
+
+
+def _back(obj: Object, text: str) -> str:
+    prefix = obj.document.prefix
+    return "".join(prefix + line if line.strip() else line for line in text.splitlines(keepends=True))
 
 
 def _migration(member: _Member) -> Migration:
@@ -245,8 +276,9 @@ def _carry_provisioner(draft: Draft) -> None:
 
 
 def _kubelet_lines(pool: Object) -> Lines | None:
-    document = pool.document
-    draft = Draft(pool.source.path, pool.source.text[document.start : document.end], _steps(pool.node))
+    if pool.document.host == "hcl":
+        return None
+    draft = Draft(_path(pool), _alone(pool), _steps(pool.node))
     path = ("spec", "kubeletConfiguration") if pool.kind == "Provisioner" else (*_TEMPLATE, "kubelet")
     return draft.cut(path)
 

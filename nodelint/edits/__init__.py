@@ -25,6 +25,7 @@ from nodelint.edits.members import (
     guard,
     in_block,
     insert_member,
+    is_hcl,
     is_json,
     key_column,
     last_line_end,
@@ -92,6 +93,10 @@ def _common(a: str, b: str) -> int:
 
 def set_value(node: Node, value: str | int | float | bool) -> list[Edit]:
     """Another scalar in a node's place; its quotes stay where the new value allows it."""
+    if is_hcl(node):
+        from nodelint.edits import hcl
+
+        return hcl.set_value(node, value)
     if node.kind != "scalar" or node.alias:
         return replace(node, value)
     guard(node)
@@ -117,6 +122,10 @@ def set_key(node_of_key: Node, new: str) -> list[Edit]:
 
 def replace(node: Node, value: Plain) -> list[Edit]:
     """Another value in a node's place, in the style that stands there; comments inside the old one go."""
+    if is_hcl(node):
+        from nodelint.edits import hcl
+
+        return hcl.replace(node, value)
     guard(node, structure=node.kind != "scalar")
     manner = manner_of(root_of(node))
     writer = Writer(manner, node.start)
@@ -187,6 +196,10 @@ def insert_items(sequence: Node, index: int, items: Sequence[Plain]) -> list[Edi
     if not items:
         return []
     guard(sequence, structure=True)
+    if is_hcl(sequence):
+        from nodelint.edits import hcl
+
+        return hcl.insert_items(sequence, index, items)
     writer = Writer(manner_of(root_of(sequence)), sequence.end)
     models = sequence.items[:index] or sequence.items
     model = text_model(models, items) or (models[-1] if models else None)
@@ -220,6 +233,10 @@ def add_keys(mapping: Node, values: Mapping[str, Plain], after: str | None = Non
     for key in values:
         if any(entry.name == key and not entry.merged for entry in mapping.entries):
             raise NotEditable(f"the key `{key}` is there already")
+    if is_hcl(mapping):
+        from nodelint.edits import hcl
+
+        return hcl.add_keys(mapping, values, after, first)
     members = members_of(mapping)
     if not members and in_block(mapping):
         return replace(mapping, dict(values))
@@ -258,6 +275,10 @@ def remove(node: Node) -> list[Edit]:
     parent = node.parent
     if parent is None:
         raise NotEditable("this is a whole document")
+    if is_hcl(parent):
+        from nodelint.edits import hcl
+
+        return hcl.remove(node)
     if node.shared:
         guard(node)
     guard(parent, structure=True)
@@ -320,17 +341,30 @@ def add_document(document: Document, text: str) -> list[Edit]:
     if document.root is None:
         raise NotEditable("the document is not read")
     source = document.root.source
+    if document.host == "hcl":
+        raise NotEditable("an object of HCL is not followed by documents")
+    if document.host == "terraform" and not _among_others(document):
+        raise NotEditable("the heredoc is the one manifest of a resource")
     if document.root.style == "flow" and len(source.documents) == 1 and is_json(source):
         raise NotEditable("a JSON file holds one object")
     newline = source.newline
     body = re.sub(r"\A(?:---[ \t]*\r?\n)?(?:[ \t]*\r?\n)*", "", text).rstrip("\r\n")
-    lines = ["---", *re.split(r"\r?\n", body)]
+    lines = [document.prefix + line if line.strip() else line for line in ("---", *re.split(r"\r?\n", body))]
     end = document.end
     if end >= len(source.text):
         last = source.text.endswith("\n")
         written = newline.join(lines)
         return [Edit(source, end, end, written + newline if last else newline + written)]
     return [Edit(source, end, end, "".join(line + newline for line in lines))]
+
+
+def _among_others(document: Document) -> bool:
+    """Whether a heredoc holds documents beside this one."""
+    assert document.root is not None
+    text = document.root.source.text
+    if re.match(r"[ \t]*---", text[document.start : document.root.start]):
+        return True
+    return re.compile(r"[ \t]*---[ \t]*\r?\n").match(text, document.end) is not None
 
 
 def add_object(node: Node, text: str) -> list[Edit]:
@@ -359,8 +393,10 @@ def add_object(node: Node, text: str) -> list[Edit]:
 def copy_document(node: Node) -> str:
     """The exact text of an object, from its first key to its last value, as it would stand on its own."""
     text = node.source.text
+    if is_hcl(node):
+        raise NotEditable("an object of HCL is no YAML")
     end = node.end if node.style == "flow" else last_line_end(text, node)
-    if node.parent is None:
+    if node.parent is None and not document_of(node).prefix:
         return text[line_start(text, node.start) : end]
     width = len(leading(node)) if node.style == "flow" else column(node)
     first, *rest = text[node.start : end].split("\n")

@@ -25,7 +25,14 @@ class NotEditable(Exception):
 
 
 def edit_of(node: Node, start: int, end: int, text: str) -> Edit:
-    """An edit of the source that a node stands in."""
+    """An edit of the source that a node stands in; a line that it makes begins as those of its document do."""
+    if node.source.tabbed:
+        prefix = document_of(node).prefix
+        if "\t" in prefix:
+            whole = start == 0 or node.source.text[start - 1] == "\n"
+            text = re.sub(rf"(?<=\n) {{{len(prefix)}}}", prefix, text)
+            if whole and text.startswith(" " * len(prefix)):
+                text = prefix + text[len(prefix) :]
     return Edit(node.source, start, end, text)
 
 
@@ -139,6 +146,11 @@ def last_line_end(text: str, node: Node) -> int:
         if blank is not None:
             end = blank.end()
     return end
+
+
+def is_hcl(node: Node) -> bool:
+    """Whether a node stands in an object of HCL."""
+    return root_of(node).style == "hcl"
 
 
 def is_json(source: Source) -> bool:

@@ -7,11 +7,16 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Iterable
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from nodelint.source.compose import Unreadable, compose
 from nodelint.source.nodes import UNKNOWN, Entry, Node, Position, Scalar, Unknown
 from nodelint.source.placeholders import CODE, holds_code, mask
+
+if TYPE_CHECKING:
+    from nodelint.source.embedded import Reading
 
 __all__ = [
     "UNKNOWN",
@@ -62,9 +67,13 @@ class Document:
     `root` is None where the document is empty, cannot be read, or was passed over because the word
     karpenter is not in it. `templated` says that whole lines of it were template code: what a reader
     misses may be there after rendering.
+
+    A document that stands in a text of another kind has a `host`: `terraform` (a heredoc), `hcl` (an object
+    of HCL's own), `shell`, `markdown`, or `block` for a block scalar of another document. Every line of it
+    begins with `prefix`. `part` is as in `Source`. `target` is the kind that a JSON6902 patch is for.
     """
 
-    __slots__ = ("end", "index", "root", "start", "templated")
+    __slots__ = ("end", "host", "index", "part", "prefix", "root", "start", "target", "templated")
 
     def __init__(self, root: Node | None, start: int, end: int, index: int, templated: bool = False) -> None:
         self.root = root
@@ -72,16 +81,40 @@ class Document:
         self.end = end
         self.index = index
         self.templated = templated
+        self.host: str | None = None
+        self.prefix = ""
+        self.part: bool | None = False
+        self.target: Node | None = None
+
+    @property
+    def origin(self) -> str | None:
+        """The file that a `# Source:` comment above the first key names, as `helm template` writes it."""
+        if self.root is None:
+            return None
+        above = self.root.source.text[self.start : self.root.start]
+        named = re.search(r"(?m)^# Source: ([^\s:]+/(?:templates|crds)/[^\r\n]+)", above)
+        return None if named is None else named[1].rstrip()
 
 
 class Source:
     """A file's text, its documents, and what could not be read.
 
     `part` is told by whoever knows the file's surroundings: True where its objects are parts of others, such
-    as a Kustomize patch, None where they may be.
+    as a Kustomize patch, None where they may be. `tabbed` says that tabs begin the lines of a document.
     """
 
-    __slots__ = ("_lines", "_masked", "documents", "newline", "part", "path", "problems", "set_aside", "text")
+    __slots__ = (
+        "_lines",
+        "_masked",
+        "documents",
+        "newline",
+        "part",
+        "path",
+        "problems",
+        "set_aside",
+        "tabbed",
+        "text",
+    )
 
     path: str
     text: str
@@ -99,6 +132,7 @@ class Source:
         self.problems = []
         self.set_aside = []
         self.part: bool | None = False
+        self.tabbed = False
         self._lines: list[int] | None = None
         self._masked: tuple[str, list[int]] | None = None
 
@@ -128,9 +162,18 @@ class Source:
             source = cls(path, data.decode("utf-8", "replace"))
             if b"karpenter" in data:
                 offset = len(data[: error.start].decode())
-                bad = data[error.start]
-                source.problems.append(Problem(offset, f"the byte 0x{bad:02x} is no UTF-8"))
+                message = f"the byte 0x{data[error.start]:02x} is no UTF-8"
+                if path.endswith(_ALWAYS_YAML) or not source._is_script():
+                    source.problems.append(Problem(offset, message))
+                else:
+                    source.set_aside.append(SetAside(offset, message))
             return source
+
+    def _is_script(self) -> bool:
+        """Whether it is a text in which the encoding is the author's own choice."""
+        from nodelint.source.embedded import host_of
+
+        return host_of(self.path) in ("shell", "markdown")
 
     def with_text(self, text: str) -> Source:
         """The same file with another text."""
@@ -157,6 +200,12 @@ class Source:
         end = lines[number] - 1 if number < len(lines) else len(self.text)
         return self.text[lines[number - 1] : end].removesuffix("\r").removeprefix("\ufeff")
 
+    def origin(self, offset: int) -> str | None:
+        """The chart's file from which the document at a place was rendered, where a comment of Helm's names one."""
+        if "# Source: " not in self.text:
+            return None
+        return next((d.origin for d in self.documents if d.start <= offset < d.end), None)
+
     def concerns_karpenter(self, offset: int) -> bool:
         """Whether the document at a place holds objects of Karpenter's, or would if it could be read.
 
@@ -176,16 +225,66 @@ class Source:
         return self._lines
 
     def _read(self) -> None:
+        if not self.path.endswith(_ALWAYS_YAML):
+            from nodelint.source.embedded import host_of, read
+
+            host = host_of(self.path)
+            if host is not None and len(self.text) > LARGEST_DOCUMENT:
+                self.documents.append(Document(None, 0, len(self.text), 0))
+                self.set_aside.append(
+                    SetAside(0, f"a file of more than {LARGEST_DOCUMENT // 1_000_000} MB is not read")
+                )
+                return
+            if host is not None:
+                self._take(read(self, host))
+                return
         start = 1 if self.text.startswith("\ufeff") else 0
         for begin, end in _chunks(self.text, start):
             if self.text.find("karpenter", begin, end) < 0:
                 self.documents.append(Document(None, begin, end, len(self.documents)))
                 continue
+            before = len(self.documents)
             try:
                 self._read_chunk(begin, end)
             except Unreadable as error:
                 self.documents.append(Document(None, begin, end, len(self.documents)))
                 self.problems.append(Problem(error.offset, error.message))
+            for document in self.documents[before:]:
+                if document.root is not None and self._may_hold_another(document):
+                    from nodelint.source.embedded import blocks
+
+                    self._take(blocks(self, document.root))
+
+    def _may_hold_another(self, document: Document) -> bool:
+        """Whether a block scalar of a document may hold a manifest of its own."""
+        root = document.root
+        assert root is not None
+        own = root.get("apiVersion") is not None
+        if self.text.count("apiVersion", document.start, document.end) <= own and not re.compile(_OPERATION).search(
+            self.text, document.start, document.end
+        ):
+            return False
+        return re.compile(_BLOCK_SCALAR).search(self.text, document.start, document.end) is not None
+
+    def _take(self, readings: Iterable[Reading], depth: int = 1) -> None:
+        """Make documents of what was found within a text, `depth` texts within each other."""
+        for reading in readings:
+            document = Document(reading.root, reading.start, reading.end, len(self.documents), reading.templated)
+            document.host, document.part = reading.region.host, reading.region.part
+            document.prefix, document.target = reading.prefix, reading.region.target
+            self.documents.append(document)
+            if "\t" in reading.prefix:
+                self.tabbed = True
+            if reading.problem is not None and reading.aside:
+                self.set_aside.append(SetAside(reading.at, reading.problem))
+            elif reading.problem is not None:
+                self.problems.append(Problem(reading.at, reading.problem))
+            if reading.root is None or reading.region.host == "hcl" or depth >= _MOST_TEXTS:
+                continue
+            if self._may_hold_another(document):
+                from nodelint.source.embedded import blocks
+
+                self._take(blocks(self, reading.root, reading.region), depth + 1)
 
     def _read_chunk(self, begin: int, end: int) -> None:
         if end - begin > LARGEST_DOCUMENT:
@@ -203,7 +302,13 @@ class Source:
                 self._masked = mask(self.text)
             masked, lines = self._masked
             try:
-                roots = compose(self, masked[begin:end], begin, masked=True)
+                try:
+                    roots = compose(self, masked[begin:end], begin, masked=True)
+                except Unreadable:
+                    masked, lines = mask(self.text, whole_lines=True)
+                    if masked == self._masked[0]:
+                        raise
+                    roots = compose(self, masked[begin:end], begin, masked=True)
             except Unreadable as again:
                 if not self._template_to_blame(begin, end, error, again):
                     raise error from None
@@ -229,6 +334,12 @@ class Source:
         return (plainly.offset, plainly.message) != (masked.offset, masked.message)
 
 
+_MOST_TEXTS = 5
+"""Texts within texts: a heredoc, a chart's values in it, a manifest in those is three."""
+
+_ALWAYS_YAML = (".yaml", ".yml", ".json", "-")
+_BLOCK_SCALAR = r"[|>][-+1-9]*[ \t]*(?:#[^\n]*)?\r?\n"
+_OPERATION = r"\bop[\"']?[ \t]*:[ \t]*[\"']?(?:add|replace)\b"
 _OURS = (
     r"karpenter\.(?:sh|k8s\.aws)/v[0-9]"
     r"|\bkind[\"']?[ \t]*:[ \t]*[\"']?(?:NodePool|EC2NodeClass|Provisioner|AWSNodeTemplate)\b"

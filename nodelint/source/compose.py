@@ -33,7 +33,10 @@ _MERGES = (None, _CORE + "merge")
 """How a merge key is tagged: some tools that write YAML spell the tag out, `!!merge <<`."""
 # compiled when first needed: few files have an anchor, a tag or template code
 _PROPERTIES = r"(?:(?:&[\w-]+|!<[^>\s]*>|![^\s,\[\]{}]*)(?:\s++|(?<=\s)#[^\n\r]*+)*+)+"
-_CODE_AHEAD = r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*[ \t]*(?:\{\{|\{%|%\{|<%)"
+_CODE_AHEAD = r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*[ \t]*(?:\{\{|\{%|%\{|<%|\$\{)"
+_BRANCH = r"(?:\{\{|\{%|%\{|<%)[-~+=]?\s*(?:if|unless|else|elif|elsif|end|with|range|for)\b"
+_IDENTITY = ("apiVersion", "kind")
+"""Keys of which two make two objects."""
 _SURROGATES = r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})"
 _FORBIDDEN = "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufeff\ufffe\uffff]"
 
@@ -59,20 +62,20 @@ class _Frame:
         self.anchor = anchor
 
 
-def compose(source: Source, text: str, base: int, masked: bool) -> list[Node | None]:
+def compose(source: Source, text: str, base: int, masked: bool, literal: bool = False) -> list[Node | None]:
     """The roots of the documents in `text`, which stands at `base` in the source's own text.
 
-    `masked` says that template code was set aside in it, so that values may be unknown for it.
-    Raises `Unreadable`.
+    `masked` says that template code was set aside in it, so that values may be unknown for it; `literal` that
+    nothing is put in the place of a `$`. Raises `Unreadable`.
     """
     import _ruamel_yaml as libyaml  # 9 ms, so only where there is something to parse
 
     try:
-        return _Composer(source, text, base, masked).run(libyaml)
+        return _Composer(source, text, base, masked, literal).run(libyaml)
     except (libyaml.YAMLError, UnicodeEncodeError) as error:
         joined = re.sub(_SURROGATES, _join, text)
         if joined != text:
-            return compose(source, joined, base, masked)
+            return compose(source, joined, base, masked, literal)
         raise _worded(error, text, base) from None
 
 
@@ -83,11 +86,12 @@ def _join(pair: re.Match[str]) -> str:
 
 
 class _Composer:
-    def __init__(self, source: Source, text: str, base: int, masked: bool) -> None:
+    def __init__(self, source: Source, text: str, base: int, masked: bool, literal: bool) -> None:
         self.source = source
         self.text = text
         self.base = base
         self.masked = masked
+        self.literal = literal
         self.anchors: dict[str, Node | None] = {}
         self.copies = 0
 
@@ -181,10 +185,17 @@ class _Composer:
         else:
             name = key_name(value_of_key)
         if name is not None:
-            if name in frame.names:
+            if name in frame.names and not self.is_alternative(frame.node, key, name):
                 raise Unreadable(key.start, f"the key `{_short(name)}` is there twice")
             frame.names.add(name)
         frame.node.entries.append(Entry(key, value, name))
+
+    def is_alternative(self, mapping: Node, key: Node, name: str) -> bool:
+        """Whether a key that is there twice stands in another branch of a template than before."""
+        before = mapping.key(name)
+        if not self.masked or before is None or name in _IDENTITY:
+            return False
+        return re.compile(_BRANCH).search(self.source.text, before.end, key.start) is not None
 
     def close(self, frame: _Frame, end: int) -> None:
         node = frame.node
@@ -214,7 +225,7 @@ class _Composer:
                 self.tagged(node, event.tag, text)
             return node
         node = Node(self.source, start, end, "scalar", style, text)
-        if holds_placeholder(text):
+        if holds_placeholder(text.replace("$", "") if self.literal else text):
             node.value = UNKNOWN
             node.tag = event.tag
         elif event.tag is not None:
@@ -244,14 +255,16 @@ class _Composer:
 
     def block_value(self, text: str, start: int, end: int) -> Scalar:
         line = text.strip()
-        if "\n" not in line and is_placeholder(line):
+        if "\n" not in line and is_placeholder(line) and not (self.literal and line.startswith("$")):
             return UNKNOWN
         if not self.masked:
             return text
         original = self.source.text[start:end]
         if any(mark in original for mark in CODE):
             return UNKNOWN
-        return unmask(text, original) if MASK in text else text
+        if MASK in text:
+            text = unmask(text, self.text[start - self.base : end - self.base], original)
+        return UNKNOWN if MASK in text else text
 
     def tagged(self, node: Node, tag: str, text: str) -> None:
         node.tag = tag

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal
+
+from nodelint.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from nodelint.source import Source
@@ -22,7 +24,7 @@ class Unknown:
 UNKNOWN: Final = Unknown()
 Scalar = str | int | float | bool | None | Unknown
 Kind = Literal["scalar", "mapping", "sequence"]
-Style = Literal["plain", "single", "double", "literal", "folded", "flow", "block"]
+Style = Literal["plain", "single", "double", "literal", "folded", "flow", "block", "hcl"]
 
 
 class Position(NamedTuple):

@@ -23,7 +23,8 @@ CODE = ("{{", "{%", "%{", "<%")
 """How template code begins, of every kind that can stand between values."""
 _CLOSES = {"{{": "}}", "{%": "%}", "<%": "%>", "%{": "}"}
 _OPENS = r"\{\{|\{%|<%|%\{"
-_VARIABLE = r"\$\{[^{}\n]*\}|<<[A-Za-z0-9_.-]+>>"
+_BRACED = r"\$\{(?:[^{}\n]|\{(?:[^{}\n]|\{[^{}\n]*\})*\})*\}"
+_VARIABLE = rf"{_BRACED}|<<[A-Za-z0-9_.-]+>>"
 
 
 def holds_placeholder(text: str) -> bool:
@@ -43,15 +44,20 @@ def holds_code(text: str) -> bool:
     return "${" in text or any(mark in text for mark in CODE)
 
 
-def mask(text: str) -> tuple[str, list[int]]:
+def mask(text: str, whole_lines: bool = False) -> tuple[str, list[int]]:
     """A text of equal length that YAML can read, and where the lines start that were all template code.
 
-    Such lines become blank; an expression within a line becomes as many `MASK` characters.
+    Such lines become blank; an expression within a line becomes as many `MASK` characters. With `whole_lines`
+    a `${x}` that has a line to itself is taken for lines that it will become, and not for a value.
     """
     lines: list[int] = []
     out: list[str] = []
     at = 0
-    for begin, end in _lines_of(text, _expressions(text)):
+    expressions = _expressions(text)
+    if whole_lines:
+        alone = [match.span(1) for match in re.finditer(rf"(?m)^[ \t]*({_BRACED})[ \t]*\r?$", text)]
+        expressions = _apart(sorted([*expressions, *alone]))
+    for begin, end in _lines_of(text, expressions):
         start = text.rfind("\n", 0, begin) + 1
         start += text.startswith("\ufeff", start)
         blank = not text[start:begin].strip(" \t")
@@ -83,6 +89,15 @@ def _expressions(text: str) -> list[tuple[int, int]]:
     return found
 
 
+def _apart(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Those of some spans in order that begin behind the end of the one before."""
+    kept: list[tuple[int, int]] = []
+    for span in spans:
+        if not kept or span[0] >= kept[-1][1]:
+            kept.append(span)
+    return kept
+
+
 def _lines_of(text: str, expressions: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """Expressions with nothing but blanks between them on a line, taken together."""
     joined: list[tuple[int, int]] = []
@@ -102,11 +117,15 @@ def depth(text: str, start: int, end: int) -> int:
     return max(open_, 0)
 
 
-def unmask(value: str, original: str) -> str:
-    """A block scalar's value with the expressions of its original characters put back."""
-    for match in re.finditer(_VARIABLE, original):
-        value = value.replace(MASK * len(match.group()), match.group(), 1)
-    return value
+def unmask(value: str, masked: str, original: str) -> str:
+    """A block scalar's value with the characters put back that `masked` has a `MASK` for.
+
+    Where a part of them is no part of the value, the `MASK`s stay.
+    """
+    hidden = iter([was for is_, was in zip(masked, original, strict=True) if is_ == MASK])
+    if value.count(MASK) != masked.count(MASK):
+        return value
+    return re.sub(MASK, lambda _: next(hidden), value)
 
 
 def _masked(match: re.Match[str]) -> str:

@@ -1,0 +1,256 @@
+"""Edits in objects of HCL: `key = value`, lists with commas, laid out as the neighbours are.
+
+What `terraform fmt` would do is followed where it costs no further edit: signs of a new object stand below each
+other, a new key of an old one takes the column of the key above where it is short enough.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+from nodelint.edits.members import NotEditable, edit_of, members_of, root_of
+from nodelint.edits.writing import Plain, is_broken, leading, line_end, line_start
+from nodelint.finding import Edit
+from nodelint.source.nodes import Node
+from nodelint.tuples import NamedTuple
+
+_IDENTIFIER = r"[^\W\d][\w-]*"
+_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_TAIL = r"(?P<comma>[ \t]*,)?[ \t]*(?:#[^\r\n]*|//[^\r\n]*|/\*[^\r\n]*?\*/[ \t]*)?(?=\r?\n)"
+
+
+class Form(NamedTuple):
+    """How an object writes its keys: in quotes or bare, and what stands between key and value."""
+
+    quoted: bool
+    sign: str
+
+
+def set_value(node: Node, value: str | int | float | bool) -> list[Edit]:
+    """Another scalar in a node's place; for a key another name."""
+    if node.kind != "scalar":
+        return replace(node, value)
+    is_key = node.parent is not None and any(entry.key is node for entry in node.parent.entries)
+    written = _key(str(value), node.style == "double") if is_key else _scalar(value)
+    return [] if node.text == written else [edit_of(node, node.start, node.end, written)]
+
+
+def replace(node: Node, value: Plain) -> list[Edit]:
+    """Another value in a node's place."""
+    if node.parent is None:
+        raise NotEditable("this is a whole object")
+    if any(entry.key is node for entry in node.parent.entries):
+        raise NotEditable("a key can only be renamed")
+    written = _value(value, leading(node), node, _form(node), _unit(node), node.source.newline)
+    return [edit_of(node, node.start, node.end, written)]
+
+
+def insert_items(sequence: Node, index: int, items: Sequence[Plain]) -> list[Edit]:
+    """Several items, in this order, before the one of that index."""
+    near = sequence.items[max(index, 1) - 1 : max(index, 1)]
+    model = near[0] if near else None
+
+    def written(indent: str) -> list[str]:
+        form, unit, newline = _form(sequence), _unit(sequence), sequence.source.newline
+        return [_value(item, indent, model, form, unit, newline) for item in items]
+
+    if sequence.items:
+        return _insert(sequence, index, written)
+    indent = leading(sequence)
+    if any(isinstance(item, Mapping) for item in items):
+        indent += _unit(sequence)
+        return _fill(sequence, written(indent), indent)
+    return _fill(sequence, written(indent), None)
+
+
+def add_keys(mapping: Node, values: Mapping[str, Plain], after: str | None, first: bool) -> list[Edit]:
+    """Several more keys in their order: behind the key `after`, or `first`, else at the end."""
+    members = members_of(mapping)
+    previous = mapping.entry(after) if after is not None else None
+    index = 0 if first else len(members)
+    if previous is not None:
+        index = next((i + 1 for i, (start, _) in enumerate(members) if start is previous.key), index)
+
+    def written(indent: str) -> list[str]:
+        form, unit, newline = _form(mapping), _unit(mapping), mapping.source.newline
+        width = _column_of_sign(members[max(index - 1, 0)]) if members else 0
+        found = []
+        for key, value in values.items():
+            text = _value(value, indent, _like(mapping, key), form, unit, newline)
+            found.append(_key(key, form.quoted).ljust(width if "\n" not in text else 0) + form.sign + text)
+        return found
+
+    if members:
+        return _insert(mapping, index, written)
+    inner = leading(mapping) + _unit(mapping)
+    return _fill(mapping, written(inner), inner)
+
+
+def remove(node: Node) -> list[Edit]:
+    """Take out an item of a list or a key with its value; its lines go with the comments right above."""
+    parent = node.parent
+    if parent is None:
+        raise NotEditable("this is a whole object")
+    text = node.source.text
+    members = members_of(parent)
+    index = next(i for i, (first, last) in enumerate(members) if node is first or node is last)
+    first, last = members[index]
+    if len(members) == 1:
+        return [edit_of(parent, parent.start + 1, parent.end - 1, "")]
+    line = line_start(text, first.start)
+    tail = re.compile(_TAIL).match(text, last.end)
+    if not text[line : first.start].strip() and tail is not None:
+        floor = members[index - 1][1].end if index else parent.start
+        while (above := line_start(text, line - 1)) > floor and text[above:line].lstrip().startswith(("#", "//")):
+            line = above
+        return [edit_of(parent, line, text.index("\n", tail.end()) + 1, "")]
+    if index + 1 < len(members):
+        return [edit_of(parent, first.start, members[index + 1][0].start, "")]
+    return [edit_of(parent, members[index - 1][1].end, last.end, "")]
+
+
+# -- where members go
+
+
+def _insert(node: Node, index: int, written: Callable[[str], list[str]]) -> list[Edit]:
+    text, newline = node.source.text, node.source.newline
+    members = members_of(node)
+    index = min(index, len(members))
+    near = members[max(index - 1, 0)]
+    indent = leading(near[0])
+    own_line = not text[line_start(text, near[0].start) : near[0].start].strip()
+    # In an object a line break parts two members; a list needs its commas.
+    needs_comma = node.kind == "sequence"
+    if index == 0:
+        parts = written(indent)
+        comma = "," if needs_comma or not own_line else ""
+        gap = newline + indent if own_line else " "
+        return [edit_of(node, near[0].start, near[0].start, "".join(part + comma + gap for part in parts))]
+    tail = re.compile(_TAIL).match(text, near[1].end)
+    if not own_line or tail is None:
+        return [edit_of(node, near[1].end, near[1].end, "".join(", " + part for part in written(leading(node))))]
+    parts = written(indent)
+    at = line_end(text, tail.end())
+    has_comma = tail["comma"] is not None
+    comma = "," if needs_comma or has_comma else ""
+    lines = "".join(newline + indent + part + comma for part in parts)
+    if needs_comma and not has_comma:
+        lines = lines.removesuffix(",")
+        return [edit_of(node, near[1].end, near[1].end, ","), edit_of(node, at, at, lines)]
+    return [edit_of(node, at, at, lines)]
+
+
+def _fill(node: Node, parts: list[str], indent: str | None) -> list[Edit]:
+    """The first members of an empty list or object, each on a line of its own where there is an indent."""
+    if node.source.text[node.start + 1 : node.end - 1].strip():
+        raise NotEditable("a comment stands in between")
+    if indent is None:
+        return [edit_of(node, node.start + 1, node.end - 1, ", ".join(parts))]
+    newline = node.source.newline
+    comma = "," if node.kind == "sequence" else ""
+    lines = "".join(newline + indent + part + comma for part in parts)
+    return [edit_of(node, node.start + 1, node.end - 1, lines + newline + leading(node))]
+
+
+# -- how a value is written
+
+
+def _scalar(value: str | int | float | bool | None) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return str(value)
+    out = "".join(_ESCAPES.get(c) or (f"\\u{ord(c):04x}" if ord(c) < 0x20 else c) for c in value)
+    return '"' + out.replace("${", "$${").replace("%{", "%%{") + '"'
+
+
+def _key(key: str, quoted: bool) -> str:
+    return _scalar(key) if quoted or not re.fullmatch(_IDENTIFIER, key) else key
+
+
+def _value(value: Plain, indent: str, model: Node | None, form: Form, unit: str, newline: str) -> str:
+    """A value after a model; `indent` is that of the line that it begins on."""
+    inner = indent + unit
+    if isinstance(value, Mapping):
+        model = model if model is not None and model.kind == "mapping" else None
+        if not value:
+            return "{}"
+        if model is not None and model.entries and not is_broken(model):
+            parts = [
+                _key(key, form.quoted) + form.sign + _value(v, indent, model.get(key), form, unit, newline)
+                for key, v in value.items()
+            ]
+            return "{ " + ", ".join(parts) + " }"
+        return "{" + newline + _lines(value, inner, model, form, unit, newline) + indent + "}"
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        model = model if model is not None and model.kind == "sequence" and model.items else None
+        last = model.items[-1] if model is not None else None
+        broken = is_broken(model) if model is not None else any(isinstance(v, Mapping) for v in value)
+        if not value:
+            return "[]"
+        if not broken:
+            return "[" + ", ".join(_value(v, indent, last, form, unit, newline) for v in value) + "]"
+        lines = [inner + _value(v, inner, last, form, unit, newline) for v in value]
+        return "[" + newline + ("," + newline).join(lines) + newline + indent + "]"
+    return _scalar(value)
+
+
+def _lines(value: Mapping[str, Plain], indent: str, model: Node | None, form: Form, unit: str, newline: str) -> str:
+    keys = {key: _key(key, form.quoted) for key in value}
+    texts = {
+        key: _value(v, indent, model.get(key) if model is not None else None, form, unit, newline)
+        for key, v in value.items()
+    }
+    width = max((len(keys[key]) for key in value if newline not in texts[key]), default=0)
+    if form.sign != " = ":
+        width = 0
+    return "".join(
+        indent + keys[key].ljust(width if newline not in texts[key] else 0) + form.sign + texts[key] + newline
+        for key in value
+    )
+
+
+def _form(node: Node) -> Form:
+    """How the nearest object writes its keys."""
+    at: Node | None = node
+    while at is not None:
+        if at.kind == "mapping" and at.entries:
+            entry = at.entries[0]
+            between = node.source.text[entry.key.end : entry.value.start]
+            return Form(entry.key.style == "double", ": " if ":" in between else " = ")
+        at = at.parent
+    return Form(False, " = ")
+
+
+def _column_of_sign(member: tuple[Node, Node]) -> int:
+    """How wide a key is with the blanks that align its sign; 0 where its value takes several lines."""
+    key, value = member
+    text = key.source.text
+    if "\n" in text[value.start : value.end]:
+        return 0
+    sign = re.compile(r"[ \t]*(?= [=:])").match(text, key.end)
+    return 0 if sign is None else sign.end() - key.start
+
+
+def _like(mapping: Node, key: str) -> Node | None:
+    """A value of the same key elsewhere in the object."""
+    for node in root_of(mapping).walk():
+        if node.kind == "mapping" and node is not mapping:
+            found = node.get(key)
+            if found is not None:
+                return found
+    return None
+
+
+def _unit(node: Node) -> str:
+    """One step of indent."""
+    for each in root_of(node).walk():
+        if each.style == "hcl" and is_broken(each):
+            inner = leading(each.items[0] if each.items else each.entries[0].key)
+            outer = leading(each)
+            if len(inner) > len(outer):
+                return inner[len(outer) :]
+    return "  "

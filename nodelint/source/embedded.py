@@ -1,0 +1,390 @@
+"""Manifests that stand inside other texts: Terraform, shell scripts, Markdown, block scalars of other manifests.
+
+What is found becomes documents of the source that holds it, in the source's own offsets: a finding points at
+the line of the file, and an edit changes that file. YAML may be indented as a whole; that is how it is read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal
+
+from nodelint.source.compose import Unreadable, compose
+from nodelint.source import jsonpatch
+from nodelint.source.hcl import Odd, Text
+from nodelint.source.nodes import Node
+from nodelint.source.placeholders import MASK, holds_code, mask
+from nodelint.tuples import NamedTuple
+
+if TYPE_CHECKING:
+    from nodelint.source import Source
+
+Host = Literal["terraform", "shell", "markdown"]
+
+GROUPS = r"karpenter\.(?:sh|k8s\.aws)/v[0-9]"
+"""What every manifest of Karpenter's has in its apiVersion."""
+
+_TEMPLATES = (".tpl", ".tftpl", ".tmpl", ".gotmpl", ".j2", ".jinja2", ".envsubst")
+_HOSTS: dict[str, Host] = {
+    "tf": "terraform",
+    "tofu": "terraform",
+    "hcl": "terraform",
+    "sh": "shell",
+    "bash": "shell",
+    "zsh": "shell",
+    "md": "markdown",
+    "markdown": "markdown",
+    "mdx": "markdown",
+}
+_YAML = ("yaml", "yml", "json", "jsonc")
+_SHELL = ("bash", "sh", "shell", "zsh", "console", "shell-session", "terminal")
+_HCL = ("hcl", "terraform", "tf", "tofu", "opentofu")
+
+_FENCE = r"(?m)^(?P<indent>[ \t]*)(?P<fence>`{3,}|~{3,})[ \t]*\{?\.?(?P<word>[\w-]*)[^`\r\n]*\r?$"
+_HEREDOC = (
+    r"""(?<!<)<<(?P<dash>-?)[ \t]*(?:(?P<quote>["'\\])(?P<quoted>[A-Za-z_][\w-]*)["']?|(?P<word>[A-Za-z_]\w*))"""
+)
+_ELLIPSIS = r"(?m)^[ \t]*(?:(?:\.{3}|…|\[\.{3}\]|<snip>)[ \t]*|#[ \t]*(?:\.{3}|…)[^\r\n]*)\r?$"
+_PATCHES = frozenset({"patch", "patches", "patchesStrategicMerge"})
+# what a shell puts a value in the place of; capitals and braces are known to all other readers as well
+_EXPANSION = r"\\[$`\\]|\$\(\(|\$\(|`|\$?\$\{|\$[A-Za-z_]\w*|\$[0-9@*#?$!-]"
+_LONGEST_EXPANSION = 500
+"""Characters within which the bracket of a `$(` is looked for."""
+_KNOWN = r"\$[A-Z_][A-Z0-9_]*(?!\w)|\$\{[^{}\n]*\}"
+_FIRST_LINE = r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*[ \t]*(?:---|- |[\w\"'./-]+[ \t]*:(?:\s|$)|\{)"
+
+
+def host_of(path: str) -> Host | None:
+    """What kind of text a file is by its name, endings of templates set aside; None for YAML and all else."""
+    name = path.lower()
+    while name.endswith(_TEMPLATES):
+        name = name.rpartition(".")[0]
+    return _HOSTS.get(name.rpartition(".")[2])
+
+
+class Region(NamedTuple):
+    """Lines of a text that hold YAML.
+
+    `literal`: nothing is put in the place of a `$`. `shell`: what a shell expands is. `lenient`: what is no
+    YAML here is no mistake.
+    """
+
+    start: int
+    end: int
+    host: str
+    literal: bool = False
+    shell: bool = False
+    lenient: bool = False
+    part: bool | None = False
+    target: Node | None = None
+    """The kind that a JSON6902 patch is for."""
+
+
+class Reading(NamedTuple):
+    """One document of a region: its root, where it begins and ends, and what a whole-line template hides."""
+
+    root: Node | None
+    start: int
+    end: int
+    region: Region
+    templated: bool
+    prefix: str
+    """What every line of it begins with."""
+    problem: str | None = None
+    at: int = 0
+    aside: bool = False
+
+
+def read(source: Source, host: Host) -> Iterator[Reading]:
+    """The manifests inside a text of a known kind, in their order. Nothing is raised."""
+    text = source.text
+    if re.search(GROUPS, text) is None:
+        return
+    if host == "terraform":
+        yield from _terraform(source, 0, len(text))
+    elif host == "shell":
+        for region in _heredocs(text, 0, len(text)):
+            yield from read_region(source, region)
+    else:
+        yield from _markdown(source)
+
+
+def blocks(source: Source, root: Node, within: Region | None = None) -> Iterator[Reading]:
+    """The manifests in block scalars of a document, which may itself stand within a region."""
+    shell = within is not None and within.shell
+    text = source.text
+    groups = re.compile(GROUPS)
+    for node in root.walk():
+        if node.style not in ("literal", "folded") or node.shared:
+            continue
+        target = jsonpatch.target(node)
+        if target is None and groups.search(text, node.start, node.end) is None:
+            continue
+        keys = _keys_above(node)
+        body = text.find("\n", node.start, node.end) + 1
+        if keys is None or not body:
+            continue
+        part = not _PATCHES.isdisjoint(keys)
+        region = Region(body, _line_after(text, node.end), "block", shell=shell, part=part)
+        if target is not None and not _says_object(text, body, node.end):
+            yield from read_region(source, region._replace(target=target))
+        elif node.style == "literal":
+            yield from _text_with_manifests(source, region)
+        elif _says_object(text, body, node.end):
+            reason = "a manifest in a folded text, whose lines are joined: write `|` in the place of `>`"
+            yield Reading(None, body, region.end, region, False, "", reason, node.start, True)
+
+
+def _keys_above(node: Node) -> list[str] | None:
+    """The keys that lead to a node; None where it is a text of one of Karpenter's objects, or an annotation."""
+    keys: list[str] = []
+    at = node
+    while at.parent is not None:
+        keys += [entry.name for entry in at.parent.entries if entry.value is at and entry.name is not None]
+        at = at.parent
+        group = at.get("apiVersion")
+        if group is not None and isinstance(group.value, str) and re.match(GROUPS, group.value):
+            return None
+    return None if "annotations" in keys else keys
+
+
+def _says_object(text: str, start: int, end: int) -> bool:
+    """Whether a text may be a manifest of Karpenter's, and does not merely name one."""
+    return re.compile(rf"apiVersion[\"']?[ \t]*:[ \t]*[\"']?{GROUPS}").search(text, start, end) is not None
+
+
+# -- Terraform
+
+
+def _terraform(source: Source, start: int, end: int, lenient: bool = False) -> Iterator[Reading]:
+    text = source.text
+    words = Text(text, start, end)
+    found: list[Reading] = []
+    for heredoc in words.heredocs:
+        found += _text_with_manifests(source, Region(heredoc.start, heredoc.end, "terraform", lenient=lenient))
+    for manifest in words.manifests():
+        at = words.tokens[manifest.at].start
+        region = Region(at, at, "hcl")
+        try:
+            node = words.object(source, manifest)
+        except Odd as odd:
+            found.append(
+                Reading(None, at, words.end_of(manifest.at), region, False, "", odd.message, odd.offset, True)
+            )
+            continue
+        if node.get("spec") is None:
+            continue  # a reference to an object, as in a nodeClassRef of v1beta1
+        begin = _comments_above(text, at)
+        found.append(Reading(node, begin, node.end, region, manifest.merged, ""))
+    yield from sorted(found, key=lambda reading: reading.start)
+
+
+def _text_with_manifests(source: Source, region: Region) -> Iterator[Reading]:
+    """The manifests of a text that is YAML, or a script whose heredocs are."""
+    text = source.text
+    if not _says_object(text, region.start, region.end):
+        return
+    inner = list(_heredocs(text, region.start, region.end))
+    for within in inner:
+        yield from read_region(source, within._replace(literal=False, lenient=True, part=region.part or within.part))
+    if not inner:
+        is_yaml = re.compile(_FIRST_LINE).match(text, region.start) is not None
+        yield from read_region(source, region._replace(lenient=region.lenient or not is_yaml))
+
+
+def _comments_above(text: str, at: int) -> int:
+    """The start of the lines of comments right above a place; the start of its own line without any."""
+    start = text.rfind("\n", 0, at) + 1
+    while start > 0:
+        above = text.rfind("\n", 0, start - 1) + 1
+        if not text[above:start].lstrip().startswith(("#", "//")):
+            break
+        start = above
+    return start
+
+
+# -- shell
+
+
+def _heredocs(text: str, start: int, end: int) -> Iterator[Region]:
+    """The bodies of the heredocs of a script; one that has no end is none."""
+    if "<<" not in text[start:end]:
+        return
+    substituted = "envsubst" in text[start:end]
+    unclosed: set[str] = set()
+    opener = re.compile(_HEREDOC)
+    at = start
+    while at < end:
+        line_end = text.find("\n", at, end)
+        if line_end < 0:
+            return
+        line = text[at:line_end]
+        at = line_end + 1
+        if "<<" not in line or line.lstrip().startswith("#"):
+            continue
+        for match in opener.finditer(line):
+            word = match["word"] or match["quoted"]
+            if word in unclosed:
+                continue
+            tabs = r"\t*" if match["dash"] else r"[ \t]*"
+            close = re.compile(rf"(?m)^{tabs}{re.escape(word)}[ \t]*\r?$").search(text, at, end)
+            if close is None:
+                unclosed.add(word)
+                continue
+            if _is_quoted(line, match.start()):
+                continue
+            literal = match["quote"] is not None
+            if _says_object(text, at, close.start()) and " delete " not in line:
+                part = re.search(r"\bpatch\b", line) is not None
+                ragged = bool(match["dash"]) and len(set(re.findall(r"(?m)^(\t*)\S", text[at : close.start()]))) > 1
+                yield Region(at, close.start(), "shell", literal and not substituted, not literal, ragged, part)
+            at = min(close.end() + 1, end)
+
+
+def _is_quoted(line: str, at: int) -> bool:
+    """Whether a place in a line of a script lies within quotes that close on the line and run no command."""
+    quoted = re.compile(r"""\\.|'[^']*'|"(?:[^"\\]|\\.)*\"""")
+    return any(
+        match.start() < at < match.end() and not ("$(" in match.group() or "`" in match.group())
+        for match in quoted.finditer(line)
+    )
+
+
+def _expansions(text: str) -> list[tuple[int, int]]:
+    """What a shell replaces in a heredoc, less what is written in a form that is a placeholder everywhere."""
+    found = []
+    at = 0
+    expansion, known = re.compile(_EXPANSION), re.compile(_KNOWN)
+    while (match := expansion.search(text, at)) is not None:
+        plain = known.match(text, match.start())
+        if plain is not None:
+            at = plain.end()
+            continue
+        at = match.end()
+        opening = match.group()
+        if opening == "`":
+            close = text.find("`", at)
+            at = close + 1 if close >= 0 else at
+        elif opening.endswith(("(", "{")):
+            at = _closed(text, match.end(), opening)
+        found.append((match.start(), at))
+    return found
+
+
+def _closed(text: str, at: int, opening: str) -> int:
+    """Behind the brackets that close a `$(`, `$((` or `${`; where they are not closed, behind its opening."""
+    pair = "{}" if opening.endswith("{") else "()"
+    depth = opening.count(pair[0])
+    for match in re.compile(r"[{}]" if pair == "{}" else r"[()]").finditer(text, at, at + _LONGEST_EXPANSION):
+        depth += 1 if match.group() == pair[0] else -1
+        if depth == 0:
+            return match.end()
+    return at
+
+
+# -- Markdown
+
+
+def _markdown(source: Source) -> Iterator[Reading]:
+    text = source.text
+    fence = re.compile(_FENCE)
+    at = 0
+    while (opening := fence.search(text, at)) is not None:
+        start = opening.end() + 1
+        mark = opening["fence"]
+        closing = re.compile(rf"(?m)^[ \t]*{re.escape(mark[0])}{{{len(mark)},}}[ \t]*\r?$").search(text, start)
+        end = closing.start() if closing is not None else len(text)
+        at = closing.end() if closing is not None else len(text)
+        word = opening["word"].lower()
+        if re.compile(GROUPS).search(text, start, end) is None:
+            continue
+        if word in _YAML:
+            yield from read_region(source, Region(start, end, "markdown", lenient=True, part=None))
+        elif word in _SHELL:
+            for region in _heredocs(text, start, end):
+                yield from read_region(source, region._replace(host="markdown", lenient=True))
+        elif word in _HCL:
+            for reading in _terraform(source, start, end, lenient=True):
+                yield reading._replace(region=reading.region._replace(part=None))
+
+
+# -- YAML that stands in lines of another text
+
+
+def read_region(source: Source, region: Region) -> Iterator[Reading]:
+    """The documents of a region that hold an object of Karpenter's."""
+    text = source.text
+    body = text[region.start : region.end]
+    shown = list(body)
+    if region.shell:
+        for begin, end in _expansions(body):
+            shown[begin:end] = MASK * (end - begin)
+    skipped = [region.start + m.start() for m in re.finditer(_ELLIPSIS, body)] if region.host == "markdown" else []
+    for start in skipped:
+        for at in range(start - region.start, body.find("\n", start - region.start)):
+            shown[at] = "\n"
+    masked = "".join(shown)
+    prefix = _prefix(masked)
+    # a shell takes tabs away, and YAML knows none in front of a line
+    masked = re.sub(r"(?m)^\t+", lambda match: " " * len(match.group()), masked)
+    for begin, end in _documents(masked, prefix):
+        if region.target is not None or _says_object(text, region.start + begin, region.start + end):
+            yield _document(source, region, masked[begin:end], region.start + begin, prefix, skipped)
+
+
+def _document(source: Source, region: Region, text: str, start: int, prefix: str, skipped: list[int]) -> Reading:
+    """One document of a region, read as it stands, else with its template code masked, else without such lines."""
+    end = start + len(text)
+    marked = re.match(rf"[ ]*---(?=\s|$)|{' ' * len(prefix)}\.\.\.(?=\s|$)", text)
+    if marked is not None:  # an indented marker is none for YAML
+        text = " " * marked.end() + text[marked.end() :]
+    first: Unreadable | None = None
+    hidden = any(start <= line < end for line in skipped)
+    for attempt in _attempts(text, region):
+        shown, lines = attempt
+        try:
+            roots = compose(source, shown, start, MASK in shown or bool(lines), region.literal)
+        except Unreadable as error:
+            first = first or error
+            continue
+        root = roots[0] if len(roots) == 1 else None
+        return Reading(root, start, end, region, hidden or bool(lines), prefix)
+    assert first is not None
+    if region.lenient or hidden:
+        reason = f"not read as a manifest: {first.message}"
+        return Reading(None, start, end, region, False, prefix, reason, first.offset, True)
+    if holds_code(text) or MASK in text:
+        reason = f"a template that is no YAML before it is rendered: {first.message}"
+        return Reading(None, start, end, region, False, prefix, reason, first.offset, True)
+    return Reading(None, start, end, region, False, prefix, first.message, first.offset)
+
+
+def _attempts(text: str, region: Region) -> Iterator[tuple[str, list[int]]]:
+    yield text, []
+    if holds_code(text):
+        yield mask(text)
+        if "${" in text:
+            yield mask(text, whole_lines=True)
+
+
+def _prefix(text: str) -> str:
+    """The white space that every line begins with: that of the line that has least of it."""
+    indents = re.findall(r"(?m)^([ \t]*)(?![ \t]|\r?$|\r?\n|#|%\{|\{\{|\{%|<%|\$\{)", text)
+    return min(indents, key=len, default="")
+
+
+def _documents(text: str, prefix: str) -> list[tuple[int, int]]:
+    """Where the documents of a region begin and end: at markers that stand at its indent."""
+    borders = [0]
+    for match in re.finditer(rf"(?m)^[ ]{{{len(prefix)}}}(---|\.\.\.)(?=[ \t\r\n]|\Z)", text):
+        border = match.start() if match[1] == "---" else text.find("\n", match.end()) + 1 or len(text)
+        if border > borders[-1] and text[borders[-1] : border].strip():
+            borders.append(border)
+    borders.append(len(text))
+    return [(a, b) for a, b in pairwise(borders) if a < b]
+
+
+def _line_after(text: str, at: int) -> int:
+    return text.find("\n", at) + 1 or len(text)

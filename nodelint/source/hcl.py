@@ -1,0 +1,376 @@
+"""HCL as Terraform and OpenTofu write it: which objects of a file are manifests, as nodes with tight spans.
+
+This is no parser of the language: it knows strings, heredocs, comments and brackets, reads objects, lists and
+literals, and takes whatever else stands in an expression's place for a value that is not known. Nothing here
+raises on a text that is no HCL; what cannot be read is told by `Odd`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from nodelint.source.nodes import UNKNOWN, Entry, Node, Scalar
+from nodelint.tuples import NamedTuple
+
+if TYPE_CHECKING:
+    from nodelint.source import Source
+
+DEEPEST = 60
+"""Objects and lists within each other; what lies deeper is not known."""
+
+_TOKEN = (
+    r"(?P<blank>[ \t\r\ufeff]+|\#[^\n]*|//[^\n]*|/\*(?:[^*]|\*(?!/))*+(?:\*/)?)"
+    r"|(?P<nl>\n)"
+    r"|(?P<id>[^\W\d][\w-]*)"
+    r"|(?P<num>\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)"
+    r"|(?P<heredoc><<-?[^\W\d][\w-]*[ \t]*\r?\n)"
+    r"|(?P<op>=>|==|!=|<=|>=|&&|\|\||\.\.\.|[\s\S])"
+)
+_ESCAPES = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\"}
+_ESCAPED = r'\\(?:([nrt"\\])|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8}))|(\$\$|%%)(?=\{)'
+_PAIRS = {"{": "}", "[": "]", "(": ")"}
+_BEFORE_OBJECT = ("=", ":", "(", ",", "[", "?", "=>")
+_ENCODERS = ("yamlencode", "jsonencode")
+
+
+class Odd(Exception):
+    """An object that is written in a form that is not read, and where."""
+
+    def __init__(self, offset: int, message: str) -> None:
+        super().__init__(message)
+        self.offset = offset
+        self.message = message
+
+
+class Token(NamedTuple):
+    """A word of HCL: `kind` is `id`, `num`, `str`, `heredoc`, `nl`, or a sign itself."""
+
+    kind: str
+    start: int
+    end: int
+
+
+class Heredoc(NamedTuple):
+    """The lines of a heredoc, from the one below its mark to the one above its end, and its mark's offset."""
+
+    start: int
+    end: int
+    mark: int
+
+
+class Found(NamedTuple):
+    """A manifest written as an object: where its `{` is, and whether something is merged into it."""
+
+    at: int
+    merged: bool
+
+
+class Text:
+    """The words of a range of a text, in which heredocs and objects can be looked for."""
+
+    def __init__(self, text: str, start: int, end: int) -> None:
+        self.text = text
+        self.heredocs: list[Heredoc] = []
+        self.tokens = list(self._tokens(start, end))
+
+    def _tokens(self, at: int, end: int) -> Iterator[Token]:
+        text = self.text
+        token = re.compile(_TOKEN)
+        unclosed: set[str] = set()
+        while at < end:
+            if text[at] == '"':
+                close = string_end(text, at, end)
+                yield Token("str", at, close)
+                at = close
+                continue
+            match = token.match(text, at, end)
+            assert match is not None and match.lastgroup is not None
+            kind, begin, at = match.lastgroup, at, match.end()
+            if kind == "heredoc":
+                mark = match.group().lstrip("<-").strip()
+                ending = re.compile(rf"(?m)^[ \t]*{re.escape(mark)}[ \t]*\r?$")
+                last = None if mark in unclosed else ending.search(text, at, end)
+                if last is None:
+                    unclosed.add(mark)
+                    yield Token("op", begin, at)
+                    continue
+                self.heredocs.append(Heredoc(at, last.start(), begin))
+                at = last.end()
+                yield Token("heredoc", begin, at)
+            elif kind != "blank":
+                yield Token(match.group() if kind == "op" else kind, begin, at)
+
+    def manifests(self) -> list[Found]:
+        """The objects that have an `apiVersion` of Karpenter's, whose value is written beside it."""
+        found: dict[int, Found] = {}
+        open_: list[int] = []
+        tokens = self.tokens
+        for index, token in enumerate(tokens):
+            if token.kind in _PAIRS:
+                open_.append(index)
+            elif token.kind in ("}", "]", ")"):
+                if open_:
+                    open_.pop()
+            elif token.kind in ("id", "str") and self._says_group(index) and open_:
+                brace = open_[-1]
+                if tokens[brace].kind == "{" and self._begins_value(brace) and brace not in found:
+                    found[brace] = Found(brace, self._is_merged(open_[:-1]))
+        return list(found.values())
+
+    def object(self, source: Source, found: Found) -> Node:
+        """The node of a manifest. Raises `Odd`."""
+        node, _ = _Reader(source, self.tokens).object(found.at, 0)
+        return node
+
+    def end_of(self, index: int) -> int:
+        """Where what the bracket at `index` opens is closed; the end of the text where it is not."""
+        depth = 0
+        for token in self.tokens[index:]:
+            depth += (token.kind in _PAIRS) - (token.kind in ("}", "]", ")"))
+            if depth == 0:
+                return token.end
+        return len(self.text)
+
+    def _says_group(self, index: int) -> bool:
+        following = self.tokens[index + 1 : index + 3]
+        return (
+            len(following) == 2
+            and self._word(index) == "apiVersion"
+            and following[0].kind in ("=", ":")
+            and following[1].kind == "str"
+            and re.match(r'"karpenter\.(?:sh|k8s\.aws)/', self.text[following[1].start : following[1].end])
+            is not None
+        )
+
+    def _word(self, index: int) -> str:
+        token = self.tokens[index]
+        return self.text[token.start : token.end].strip('"')
+
+    def _before(self, index: int) -> int:
+        index -= 1
+        while index >= 0 and self.tokens[index].kind == "nl":
+            index -= 1
+        return index
+
+    def _begins_value(self, brace: int) -> bool:
+        before = self._before(brace)
+        return before >= 0 and self.tokens[before].kind in _BEFORE_OBJECT
+
+    def _is_merged(self, around: list[int]) -> bool:
+        """Whether the nearest of the brackets around an object makes it an argument of what may change it."""
+        if not around or self.tokens[around[-1]].kind != "(":
+            return False
+        return around[-1] == 0 or self._word(around[-1] - 1) not in _ENCODERS
+
+
+def string_end(text: str, at: int, end: int) -> int:
+    """Behind the closing quote of the string that begins at `at`; where it has none, the end of its line."""
+    at += 1
+    stop = re.compile(r'[^"\\\n$%]*')
+    while at < end:
+        match = stop.match(text, at, end)
+        at = match.end() if match is not None else at
+        if at >= end or text[at] == "\n":
+            return min(at, end)
+        if text[at] == '"':
+            return at + 1
+        if text[at] == "\\":
+            at += 2
+        elif text.startswith(("$${", "%%{"), at):
+            at += 3
+        elif text.startswith(("${", "%{"), at):
+            at = template_end(text, at, end)
+        else:
+            at += 1
+    return end
+
+
+def template_end(text: str, at: int, end: int) -> int:
+    """Behind the brace that closes the `${` or `%{` at `at`, strings and braces within passed over."""
+    depth = 0
+    step = re.compile(r'[^{}"]*')
+    quoted = re.compile(r'"(?:[^"\\\n]|\\.)*+"?')
+    while at < end:
+        match = step.match(text, at, end)
+        at = match.end() if match is not None else at
+        if at >= end:
+            break
+        if text[at] == '"':
+            match = quoted.match(text, at, end)
+            at = match.end() if match is not None else at + 1
+            continue
+        depth += 1 if text[at] == "{" else -1
+        at += 1
+        if depth == 0:
+            return at
+    return end
+
+
+class _Reader:
+    def __init__(self, source: Source, tokens: list[Token]) -> None:
+        self.source = source
+        self.text = source.text
+        self.tokens = tokens
+
+    def kind(self, index: int) -> str:
+        return self.tokens[index].kind if index < len(self.tokens) else "end"
+
+    def past_lines(self, index: int) -> int:
+        while self.kind(index) == "nl":
+            index += 1
+        return index
+
+    def node(self, first: int, last: int, kind: str = "scalar", value: Scalar = UNKNOWN) -> Node:
+        start, end = self.tokens[first].start, self.tokens[last].end
+        if kind == "mapping":
+            return Node(self.source, start, end, "mapping", "hcl")
+        if kind == "sequence":
+            return Node(self.source, start, end, "sequence", "hcl")
+        style = "double" if first == last and self.tokens[first].kind == "str" else "plain"
+        return Node(self.source, start, end, "scalar", "double" if style == "double" else "plain", value)
+
+    def object(self, index: int, depth: int) -> tuple[Node, int]:
+        """The object whose `{` is at `index`, and the index behind its `}`."""
+        first = index
+        index = self.past_lines(index + 1)
+        members: list[tuple[Node, Node]] = []
+        while self.kind(index) != "}":
+            key, index = self.key(index)
+            value, index = self.value(index, ("nl", ",", "}"), depth + 1)
+            members.append((key, value))
+            after = self.past_lines(index)
+            if self.kind(after) == ",":
+                after = self.past_lines(after + 1)
+            elif after == index and self.kind(index) != "}":
+                raise self.odd(index)
+            index = after
+        node = self.node(first, index, "mapping")
+        for key, value in members:
+            key.parent = value.parent = node
+            node.entries.append(Entry(key, value, key.value if isinstance(key.value, str) else None))
+        return node, index + 1
+
+    def list(self, index: int, depth: int) -> tuple[Node, int]:
+        """The list whose `[` is at `index`, and the index behind its `]`."""
+        first = index
+        index = self.past_lines(index + 1)
+        items: list[Node] = []
+        while self.kind(index) != "]":
+            item, index = self.value(index, (",", "]"), depth + 1)
+            items.append(item)
+            index = self.past_lines(index)
+            if self.kind(index) == ",":
+                index = self.past_lines(index + 1)
+            elif self.kind(index) != "]":
+                raise self.odd(index)
+        node = self.node(first, index, "sequence")
+        for item in items:
+            item.parent = node
+            node.items.append(item)
+        return node, index + 1
+
+    def key(self, index: int) -> tuple[Node, int]:
+        """A key and the index behind its `=` or `:`; one that is worked out is not known."""
+        kind = self.kind(index)
+        if kind in ("id", "num", "str") and self.kind(index + 1) in ("=", ":"):
+            token = self.tokens[index]
+            value = self.string(token) if kind == "str" else self.text[token.start : token.end]
+            return self.node(index, index, value=value), index + 2
+        last = self.expression(index, ("=", ":", "nl", ",", "}"))
+        if last < index or self.kind(last + 1) not in ("=", ":"):
+            raise self.odd(last + 1)
+        return self.node(index, last), last + 2
+
+    def value(self, index: int, enders: tuple[str, ...], depth: int) -> tuple[Node, int]:
+        """A value and the index behind it: of `enders` or line breaks before one."""
+        begin = index
+        kind = self.kind(index)
+        found: tuple[Node, int] | None = None
+        if depth > DEEPEST:
+            pass
+        elif kind == "{" and not self.is_loop(index):
+            found = self.object(index, depth)
+        elif kind == "[" and not self.is_loop(index):
+            found = self.list(index, depth)
+        elif kind == "str":
+            found = self.node(index, index, value=self.string(self.tokens[index])), index + 1
+        elif kind == "num":
+            found = self.node(index, index, value=self.number(index, index)), index + 1
+        elif kind == "-" and self.kind(index + 1) == "num":
+            found = self.node(index, index + 1, value=self.number(index, index + 1)), index + 2
+        elif kind == "id":
+            words: dict[str, Scalar] = {"true": True, "false": False, "null": None}
+            word = self.text[self.tokens[index].start : self.tokens[index].end]
+            if word in words:
+                found = self.node(index, index, value=words[word]), index + 1
+        if found is not None:
+            after = found[1] if "nl" in enders else self.past_lines(found[1])
+            if self.kind(after) in enders:
+                return found
+        last = self.expression(begin, enders)
+        if last < begin:
+            raise self.odd(begin)
+        return self.node(begin, last), last + 1
+
+    def expression(self, index: int, enders: tuple[str, ...]) -> int:
+        """The last word of the expression that begins at `index`; one before it where there is none."""
+        open_: list[str] = []
+        last = index - 1
+        while index < len(self.tokens):
+            kind = self.tokens[index].kind
+            if not open_ and kind in enders:
+                break
+            if kind in _PAIRS:
+                open_.append(_PAIRS[kind])
+            elif kind in ("}", "]", ")") and (not open_ or open_.pop() != kind):
+                break
+            if kind != "nl":
+                last = index
+            index += 1
+        return last
+
+    def is_loop(self, index: int) -> bool:
+        """Whether a bracket opens a `for` expression."""
+        index = self.past_lines(index + 1)
+        if self.kind(index) != "id" or self.kind(index + 1) != "id":
+            return False
+        return self.text[self.tokens[index].start : self.tokens[index].end] == "for"
+
+    def string(self, token: Token) -> Scalar:
+        written = self.text[token.start : token.end]
+        body = written[1:-1]
+        if len(written) < 2 or not written.endswith('"'):
+            raise Odd(token.start, "could not find the end of the quoted text that starts here")
+        if re.search(r"(?<!\$)\$\{|(?<!%)%\{", body):
+            return UNKNOWN
+        if "\\" not in body and "$${" not in body and "%%{" not in body:
+            return body
+        return re.sub(_ESCAPED, _unescaped, body)
+
+    def number(self, first: int, last: int) -> Scalar:
+        written = self.text[self.tokens[first].start : self.tokens[last].end].replace(" ", "")
+        try:
+            return int(written)
+        except ValueError:
+            pass
+        try:
+            value = float(written)
+        except ValueError:
+            return UNKNOWN
+        return UNKNOWN if value in (float("inf"), float("-inf")) else value
+
+    def odd(self, index: int) -> Odd:
+        at = self.tokens[min(index, len(self.tokens) - 1)].start
+        return Odd(at, "an object of a form that is not read")
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    if match[1] is not None:
+        return _ESCAPES[match[1]]
+    code = match[2] or match[3]
+    if code is None:
+        return match[4][0]
+    number = int(code, 16)
+    return chr(number) if number < 0xD800 or 0xE000 <= number < 0x110000 else "\ufffd"

@@ -1,0 +1,1105 @@
+"""Manifests inside other texts: found, judged at the lines of the file that holds them, and fixed there."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nodelint import edits
+from nodelint.discover import discover
+from nodelint.engine import Fixed, Report, Target, fix, lint
+from nodelint.finding import Edit
+from nodelint.globs import Globs
+from nodelint.manifest import EC2NodeClass, NodePool, Object, objects
+from nodelint.report.page import alone, target_of
+from nodelint.source import UNKNOWN, Node, Source
+from nodelint.source.embedded import host_of
+from nodelint.versions import NEWEST
+
+from .test_rules import CASES, FIXED, RULES, TEXT_RULES, Case
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def held(path: str, text: str) -> list[Object]:
+    return list(objects(Source.from_text(path, text)))
+
+
+def indented(text: str, pad: str) -> str:
+    return "".join(pad + line if line.strip() else line for line in text.splitlines(keepends=True))
+
+
+# -- each example of each rule, in each host
+
+
+def in_heredoc(text: str) -> tuple[str, str]:
+    return (
+        "a.tf",
+        f'resource "kubectl_manifest" "this" {{\n  yaml_body = <<-YAML\n{indented(text, "    ")}  YAML\n}}\n',
+    )
+
+
+def in_script(text: str) -> tuple[str, str]:
+    return "a.sh", f"set -e\nkubectl apply -f - <<'EOF'\n{text}EOF\necho done\n"
+
+
+def in_script_with_tabs(text: str) -> tuple[str, str]:
+    return "a.sh", f"if true; then\n\tkubectl apply -f - <<-'EOF'\n{indented(text, chr(9))}\tEOF\nfi\n"
+
+
+def in_config_map(text: str) -> tuple[str, str]:
+    head = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: pools\ndata:\n  pools.yaml: |\n"
+    return "a.yaml", head + indented(text, "    ") + "  other: text\n"
+
+
+def in_fence(text: str) -> tuple[str, str]:
+    return "a.md", f"# Pools\n\n1. As here:\n\n   ```yaml\n{indented(text, '   ')}   ```\n\nEnd.\n"
+
+
+HOSTS = [in_heredoc, in_script, in_script_with_tabs, in_config_map, in_fence]
+each_host = pytest.mark.parametrize("host", HOSTS, ids=lambda host: host.__name__)
+Host = Callable[[str], tuple[str, str]]
+
+
+def judged(path: str, text: str, case: Case) -> tuple[Source, Report]:
+    source = Source.from_text(path, text)
+    report = lint([source], target_of(case.bad), RULES, alone(case.rule))
+    assert not report.faults
+    return source, report
+
+
+def told(source: Source, report: Report, lines_above: int = 0, indent: int = 0) -> list[tuple[str, str, int, int]]:
+    found = []
+    for result in report.results:
+        at = source.position(result.span.start)
+        found.append((result.rule.name, result.finding.message, at.line - lines_above, at.column - indent))
+    return found
+
+
+def mended(path: str, text: str, case: Case) -> Fixed:
+    source = Source.from_text(path, text)
+    return fix([source], target_of(case.bad), RULES, alone(case.rule), unsafe=True)
+
+
+@each_host
+@pytest.mark.parametrize("case", [c for c in CASES if c.rule.name not in TEXT_RULES], ids=str)
+def test_a_host_changes_no_finding(case: Case, host: Host) -> None:
+    path, text = host(case.bad.text)
+    mark = "@@@@"
+    above = host(mark + "\n")[1].split(mark)[0]
+    plain = told(*judged("a.yaml", case.bad.text, case))
+    lines, indent = above.count("\n"), len(above) - above.rfind("\n") - 1
+    assert told(*judged(path, text, case), lines, indent) == plain
+
+
+@each_host
+@pytest.mark.parametrize("case", [c for c in FIXED if c.rule.name not in TEXT_RULES], ids=str)
+def test_a_fix_lands_in_the_host(case: Case, host: Host) -> None:
+    if host is in_heredoc and case.good.text.count("\n---") > case.bad.text.count("\n---") == 0:
+        pytest.skip("a resource of Terraform holds one manifest")
+    path, text = host(case.bad.text)
+    done = mended(path, text, case)
+    assert not done.refused
+    assert done.sources[0].text == host(case.good.text)[1]
+
+
+# -- patches of operations
+
+
+def as_operations(value: Any, path: str = "/spec", deep: int = 4) -> list[tuple[str, Any]]:
+    """What a mapping holds as paths and values, some steps deep."""
+    found: list[tuple[str, Any]] = []
+    for key, below in value.items():
+        at = f"{path}/{key.replace('~', '~0').replace('/', '~1')}"
+        found += as_operations(below, at, deep - 1) if isinstance(below, dict) and below and deep else [(at, below)]
+    return found
+
+
+def in_patch(kind: str, operations: list[tuple[str, Any]]) -> str:
+    lines = "".join(
+        f"      - op: replace\n        path: {json.dumps(path)}\n        value: {json.dumps(value)}\n"
+        for path, value in operations
+    )
+    head = "# for karpenter\nkind: Kustomization\npatches:\n  - target:\n      kind: "
+    return f"{head}{kind}\n    patch: |-\n{lines}"
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_a_patch_of_operations_is_judged_and_stays_one(case: Case) -> None:
+    for root in known_roots(case.bad.text) or []:
+        if not isinstance(root, dict) or root.get("kind") not in ("NodePool", "EC2NodeClass"):
+            continue
+        if not str(root.get("apiVersion")).endswith("/v1") or not isinstance(root.get("spec"), dict):
+            continue
+        operations = [(path, value) for path, value in as_operations(root["spec"]) if value is not None]
+        text = in_patch(root["kind"], operations)
+        source = Source.from_text("kustomization.yaml", text)
+        (obj,) = objects(source)
+        assert obj.partial and not source.problems
+        done = fix([source], target_of(case.bad), RULES, unsafe=True)
+        (after,) = [d for d in done.sources[0].documents if d.target is not None]
+        assert after.root is not None
+        assert [set(item) for item in after.root.plain()] == [{"op", "path", "value"}] * len(operations)  # type: ignore[attr-defined]
+
+
+def as_hcl(value: Any, indent: str = "") -> str:
+    """A value as an expression of HCL, as `terraform fmt` would lay it out but for the columns."""
+    inner = indent + "  "
+    if isinstance(value, dict):
+        keys = {k: k if re.fullmatch(r"[A-Za-z_]\w*", k) else json.dumps(k, ensure_ascii=False) for k in value}
+        lines = [f"{inner}{keys[k]} = {as_hcl(v, inner)}\n" for k, v in value.items()]
+        return "{\n" + "".join(lines) + indent + "}" if lines else "{}"
+    if isinstance(value, list):
+        if any(isinstance(item, (dict, list)) for item in value):
+            return "[\n" + "".join(f"{inner}{as_hcl(item, inner)},\n" for item in value) + indent + "]"
+        return "[" + ", ".join(as_hcl(item) for item in value) + "]"
+    return json.dumps(value, ensure_ascii=False).replace("${", "$${").replace("%{", "%%{")
+
+
+def as_resources(roots: list[Any]) -> str:
+    return "\n".join(
+        f'resource "kubernetes_manifest" "r{n}" {{\n  manifest = {as_hcl(root, "  ")}\n}}\n'
+        for n, root in enumerate(roots)
+    )
+
+
+def known_roots(text: str) -> list[Any] | None:
+    """The values of a text, None where HCL cannot say them."""
+    source = Source.from_text("a.yaml", text)
+    roots = [d.root for d in source.documents if d.root]
+    if any(n.value is UNKNOWN or isinstance(n.value, float) for root in roots for n in root.walk()):
+        return None
+    return [root.plain() for root in roots]
+
+
+def _hcl_cases(cases: list[Case]) -> list[Case]:
+    fit = [c for c in cases if c.rule.name not in (*TEXT_RULES, "unused-suppression")]
+    return [
+        c for c in fit if known_roots(c.bad.text) and all(isinstance(r, dict) for r in known_roots(c.bad.text) or [])
+    ]
+
+
+@pytest.mark.parametrize("case", _hcl_cases(CASES), ids=str)
+def test_an_object_of_hcl_has_the_findings_of_the_same_yaml(case: Case) -> None:
+    roots = known_roots(case.bad.text)
+    assert roots
+    text = as_resources(roots)
+    assert [o.node.plain() for o in held("a.tf", text)] == [o.node.plain() for o in held("a.yaml", case.bad.text)]
+
+    def places(source: Source, report: Report) -> list[tuple[str, str, str]]:
+        return sorted(
+            (r.rule.name, r.finding.message, r.finding.at.path if isinstance(r.finding.at, Node) else "")
+            for r in report.results
+        )
+
+    as_json = "".join("---\n" + json.dumps(root, indent=2) + "\n" for root in roots)
+    assert places(*judged("a.tf", text, case)) == places(*judged("a.yaml", as_json, case))
+
+
+@pytest.mark.parametrize("case", _hcl_cases(FIXED), ids=str)
+def test_a_fix_of_hcl_says_what_the_good_example_says(case: Case) -> None:
+    roots, wanted = known_roots(case.bad.text), known_roots(case.good.text)
+    assert roots and wanted
+    if len(roots) != len(wanted):
+        pytest.skip("an object of HCL is not followed by another")
+    done = mended("a.tf", as_resources(roots), case)
+    assert not done.refused
+    assert [o.node.plain() for o in objects(done.sources[0])] == [
+        o.node.plain() for o in held("a.yaml", case.good.text)
+    ]
+
+
+# -- one small repository of each style, through the command line
+
+TREES = Path(__file__).parent / "trees"
+CATEGORY = ("node.kubernetes.io/instance-category", "karpenter.k8s.aws/instance-category")
+CAPACITY = ("karpenter.sh/capacity-typ,", "karpenter.sh/capacity-type,")
+
+STYLES: dict[str, tuple[list[tuple[str, int, str]], list[tuple[str, str]]]] = {
+    "argocd": (
+        [("application.yaml", 27, "unknown-label"), ("application.yaml", 50, "unsupported-alias")],
+        [CATEGORY, ("al2023@latst", "al2023@latest")],
+    ),
+    "config-map": ([("configmap.yaml", 23, "unknown-label")], [CATEGORY]),
+    "crossplane": ([("object.yaml", 19, "unknown-label")], [CATEGORY]),
+    "envsubst": ([("pool.yaml", 10, "unknown-label")], [CATEGORY]),
+    "flux": ([("release.yaml", 28, "unknown-label"), ("release.yaml", 41, "invalid-field")], [CATEGORY]),
+    "helm-chart": ([("templates/pool.yaml", 13, "unknown-label")], [CATEGORY]),
+    "helm-values": (
+        [("values.yaml", 20, "unknown-label"), ("values.yaml", 32, "unknown-label")],
+        [CATEGORY, CAPACITY],
+    ),
+    "kustomize": (
+        [
+            ("base/pool.yaml", 10, "unknown-label"),
+            ("overlays/prod/heavier.yaml", 7, "unknown-field"),
+            ("overlays/prod/kustomization.yaml", 13, "unknown-field"),
+        ],
+        [CATEGORY, ("consolidateAftr", "consolidateAfter"), ("wieght", "weight")],
+    ),
+    "markdown": (
+        [("README.md", 20, "unknown-label"), ("README.md", 51, "unknown-label")],
+        [CATEGORY, CAPACITY],
+    ),
+    "shell": (
+        [("install.sh", 36, "unknown-label"), ("install.sh", 52, "unknown-label")],
+        [CATEGORY, ("karpenter.sh/capacity-typ\n", "karpenter.sh/capacity-type\n")],
+    ),
+    "terraform-heredoc": ([("karpenter.tf", 56, "unknown-label")], [CATEGORY]),
+    "terraform-object": (
+        [("karpenter.tf", 39, "unknown-label"), ("karpenter.tf", 73, "unknown-label")],
+        [CATEGORY, ('"karpenter.sh/capacity-typ"', '"karpenter.sh/capacity-type"')],
+    ),
+    "terraform-template": (
+        [("class.tftpl", 7, "invalid-field"), ("pool.yaml.tpl", 13, "unknown-label")],
+        [CATEGORY, ("Al2023", "AL2023")],
+    ),
+}
+# Files that are read when they are named, or by `--include`; in a folder they are not manifests by their endings.
+NAMED = {"markdown": ["README.md"], "shell": ["install.sh"]}
+
+
+def copied(style: str, folder: Path) -> list[Path]:
+    """The files of a style's repository, in a folder of the test's own."""
+    made = []
+    for path in sorted((TREES / style).rglob("*")):
+        if path.is_file():
+            target = folder / path.relative_to(TREES / style)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(path.read_bytes())
+            made.append(target)
+    return made
+
+
+def findings(run: Run, folder: Path, *args: str) -> list[tuple[str, int, str]]:
+    done = run("check", "--format", "json", "--snapshot", "bundled", *args, cwd=folder)
+    assert done.returncode in (0, 1), done.stderr
+    report = json.loads(done.stdout)
+    return [(f["path"].removeprefix("./"), f["start"]["line"], f["rule"]) for f in report["findings"]]
+
+
+def test_each_style_has_its_repository() -> None:
+    assert {path.name for path in TREES.iterdir()} == {*STYLES, "cluster"}
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_a_style_has_its_findings_and_fixes_and_no_other(style: str, nodelint: Run, tmp_path: Path) -> None:
+    wanted, changes = STYLES[style]
+    files = copied(style, tmp_path)
+    before = {path: path.read_bytes() for path in files}
+    paths = NAMED.get(style, ["."])
+    assert findings(nodelint, tmp_path, *paths) == wanted
+    nodelint("check", "--unsafe-fixes", "--snapshot", "bundled", *paths, cwd=tmp_path)
+    for path in files:
+        text = before[path].decode()
+        for old, new in changes:
+            if path.name != "configmap.yaml" or old == CATEGORY[0]:
+                text = text.replace(old, new)
+        assert path.read_text(encoding="utf-8") == text
+    fixable = {rule for _, _, rule in wanted} - {"invalid-field"} if style == "flux" else {r for _, _, r in wanted}
+    left = [rule for _, _, rule in findings(nodelint, tmp_path, *paths)]
+    assert not fixable.intersection(left), left
+
+
+@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("mark", ["", "\ufeff"], ids=["no mark", "byte order mark"])
+def test_line_breaks_of_windows_change_nothing(style: str, mark: str) -> None:
+    def plainly(path: Path, text: str) -> tuple[list[object], list[str], Fixed]:
+        source = Source.from_text(path.name, text)
+        assert source.problems == []
+        done = fix([source], Target(NEWEST), RULES, unsafe=True)
+        places = [source.position(obj.node.start)[:2] for obj in objects(source)]
+        return (
+            [(o.label, at) for o, at in zip(objects(source), places, strict=True)],
+            [r.finding.message for r in done.applied],
+            done,
+        )
+
+    for path in sorted((TREES / style).rglob("*.*")):
+        if path.is_file():
+            text = path.read_text(encoding="utf-8")
+            labels, said, done = plainly(path, text)
+            other, said_too, done_too = plainly(path, mark + text.replace("\n", "\r\n"))
+            assert (other, said_too) == (labels, said)
+            assert done_too.sources[0].text == mark + done.sources[0].text.replace("\n", "\r\n")
+
+
+def test_a_tree_that_mixes_all_styles(nodelint: Run, tmp_path: Path) -> None:
+    for style in STYLES:
+        copied(style, tmp_path / style)
+    wanted = sorted(
+        (f"{style}/{path}", line, rule)
+        for style, (found, _) in STYLES.items()
+        if style not in NAMED
+        for path, line, rule in found
+    )
+    assert sorted(findings(nodelint, tmp_path, ".")) == wanted
+    named = [f"{style}/{name}" for style, names in NAMED.items() for name in names]
+    also = sorted((f"{style}/{path}", line, rule) for style in NAMED for path, line, rule in STYLES[style][0])
+    assert sorted(findings(nodelint, tmp_path, ".", *named)) == sorted([*wanted, *also])
+
+
+def test_scripts_and_markdown_are_read_where_a_glob_includes_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for style in STYLES:
+        copied(style, tmp_path / style)
+    monkeypatch.chdir(tmp_path)
+    plainly = {source.path for source in discover(["."]).sources}
+    assert not {path for path in plainly if path.endswith((".md", ".sh"))}
+    more = {source.path for source in discover(["."], include=Globs(["*.md", "shell/*"])).sources}
+    assert more - plainly == {"markdown/README.md", "shell/install.sh"}
+    fewer = discover(["."], Globs(["shell"]), include=Globs(["*.md", "shell/*"]))
+    assert {source.path for source in fewer.sources} - plainly == {"markdown/README.md"}
+
+
+def test_templates_and_terraform_are_read_in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ["a.tf", "a.tofu", "b.yaml.j2", "b.yml.tpl", "c.tftpl", "d.yaml.gotmpl", "d.yaml.tmpl"]
+    for name in [*names, "a.tfvars", "b.py", "c.sh", "d.md"]:
+        (tmp_path / name).write_text(pool("spot"), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert [source.path for source in discover(["."]).sources] == names
+    assert [len(list(objects(source))) for source in discover(["."]).sources] == [0, 0, 1, 1, 1, 1, 1]
+
+
+# -- what comes through a pipe
+
+RENDERED = """\
+---
+# Source: pools/templates/pool.yaml
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: a}
+spec: {}
+---
+# Source: pools/templates/class.yaml
+# made by hand
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: a}
+spec: {}
+---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: b} # Source: of no file
+spec: {}
+"""
+
+
+def test_a_rendered_chart_names_the_file_of_each_object() -> None:
+    found = held("-", RENDERED)
+    origins = [obj.document.origin for obj in found]
+    assert origins == ["pools/templates/pool.yaml", "pools/templates/class.yaml", None]
+    (quoted,) = held("-", "# Source: https://karpenter.sh/docs/templates/\n" + RENDERED.partition("pool.yaml\n")[2][:80])
+    assert quoted.document.origin is None
+
+
+def test_a_finding_names_the_file_that_was_rendered(nodelint: Run) -> None:
+    done = nodelint("check", "--snapshot", "bundled", "-", stdin=RENDERED)
+    assert "\n-:13:1 (pools/templates/class.yaml): error " in done.stdout
+    assert "\n-:18:1: error " in done.stdout
+    done = nodelint("check", "--snapshot", "bundled", "--format", "json", "-", stdin=RENDERED)
+    assert {(f["start"]["line"] > 14, f["origin"]) for f in json.loads(done.stdout)["findings"]} == {
+        (False, "pools/templates/pool.yaml"),
+        (False, "pools/templates/class.yaml"),
+        (True, None),
+    }
+
+
+def test_what_a_cluster_adds_to_an_object_is_no_finding(nodelint: Run) -> None:
+    """A list as `kubectl get nodepools,ec2nodeclasses -o yaml` gives it of a cluster with Karpenter 1.14."""
+    text = (TREES / "cluster" / "list.yaml").read_text(encoding="utf-8")
+    done = nodelint("check", "--format", "json", "--snapshot", "bundled", "-", stdin=text)
+    report = json.loads(done.stdout)
+    assert report["findings"] == []
+    found = held("-", text)
+    assert [obj.label for obj in found] == ["NodePool/default", "EC2NodeClass/default"]
+
+
+# -- the particulars of each host
+
+
+@pytest.mark.parametrize(
+    ("host", "line"), [(in_heredoc, 6), (in_script, 6), (in_script_with_tabs, 6), (in_config_map, 10)]
+)
+def test_a_manifest_that_is_no_yaml_is_told_at_its_line(host: Host, line: int) -> None:
+    text = "apiVersion: karpenter.sh/v1\nkind: NodePool\nspec: {}\nspec: {}\n"
+    source = Source.from_text(*host(text))
+    report = lint([source], Target(NEWEST), RULES)
+    assert [(r.rule.name, source.position(r.span.start).line) for r in report.results] == [("yaml-syntax", line)]
+
+
+POOL = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: NAME
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.sh/capacity-type, operator: In, values: [VALUE]}
+"""
+
+
+def pool(value: str, name: str = "default") -> str:
+    return POOL.replace("VALUE", value).replace("NAME", name)
+
+
+def value_of(obj: Object) -> object:
+    assert isinstance(obj, NodePool)
+    return obj.requirements[0].values[0].text
+
+
+@pytest.mark.parametrize(
+    ("path", "host"),
+    [
+        ("a.yaml", None),
+        ("a.yaml.tpl", None),
+        ("a.tftpl", None),
+        ("a.yml.j2", None),
+        ("a", None),
+        ("main.tf", "terraform"),
+        ("main.tofu", "terraform"),
+        ("main.tf.tmpl", "terraform"),
+        ("run.sh", "shell"),
+        ("run.sh.tpl", "shell"),
+        ("README.md", "markdown"),
+    ],
+)
+def test_a_file_is_read_by_its_ending(path: str, host: str | None) -> None:
+    assert host_of(path) == host
+
+
+class TestHeredocsOfTerraform:
+    @pytest.mark.parametrize("mark", ["<<EOT", "<<-EOT", "<<-YAML"])
+    def test_positions_are_those_of_the_file(self, mark: str) -> None:
+        text = f"x = {mark}\n{indented(pool('spot'), '    ')}  {mark.lstrip('<-')}\n"
+        (obj,) = held("a.tf", text)
+        source = obj.source
+        assert source.position(obj.node.start)[:2] == (2, 5)
+        assert source.line(source.position(obj.name_node.start).line).strip() == "name: default"
+        assert obj.document.host == "terraform"
+
+    def test_a_script_within_keeps_the_signs_of_both(self) -> None:
+        text = f"command = <<-CMD\n    kubectl apply -f - <<EOF\n{pool('$${TYPE}', '${var.name}')}EOF\n  CMD\n"
+        (obj,) = held("a.tf", text)
+        assert value_of(obj) is UNKNOWN
+        assert obj.name is UNKNOWN
+
+    def test_an_interpolation_is_unknown_and_lines_of_code_are_set_aside(self) -> None:
+        text = "x = <<EOT\n%{ if var.a }\n" + pool('${lookup(var.m, "k", { a = 1 })}') + "%{ endif }\nEOT\n"
+        (obj,) = held("a.tf", text)
+        assert value_of(obj) is UNKNOWN
+        assert obj.partial
+
+    def test_several_documents_are_told_apart(self) -> None:
+        text = "x = <<-EOT\n" + indented(pool("spot", "a") + "---\n" + pool("spot", "b"), "    ") + "  EOT\n"
+        assert [obj.name for obj in held("a.tf", text)] == ["a", "b"]
+
+    def test_what_is_no_manifest_is_left_alone(self) -> None:
+        source = Source.from_text(
+            "a.tf",
+            'output "how" {\n  value = <<EOT\nRun this: kubectl get nodepools\n'
+            "apiVersion: karpenter.sh/v1 (is served)\nEOT\n}\n",
+        )
+        assert list(objects(source)) == []
+        assert source.problems == []
+
+    def test_a_script_in_a_heredoc(self) -> None:
+        text = f"command = <<-CMD\n    kubectl apply -f - <<EOF\n{pool('$TYPE')}EOF\n  CMD\n"
+        (obj,) = held("a.tf", text)
+        assert value_of(obj) is UNKNOWN
+
+    def test_a_new_document_goes_only_where_there_are_several(self) -> None:
+        (obj,) = held("a.tf", "x = <<-EOT\n" + indented(pool("spot"), "    ") + "  EOT\n")
+        with pytest.raises(edits.NotEditable):
+            edits.add_document(obj.document, "a: 1\n")
+        first, _ = held("a.tf", "x = <<-EOT\n" + indented(pool("a") + "---\n" + pool("b"), "    ") + "  EOT\n")
+        text = edits.apply(first.source.text, edits.add_document(first.document, "---\na: 1\n"))
+        assert "[a]}\n    ---\n    a: 1\n    ---\n" in text
+
+
+class TestObjectsOfHcl:
+    WHOLE = """\
+    resource "kubernetes_manifest" "pool" {
+      manifest = {
+        apiVersion = "karpenter.sh/v1" # the one that is served
+        "kind" : "NodePool",
+        metadata = { name = "a", labels = { "a.b/c" = "d", (var.key) = "e" } }
+        /* a comment
+           of two lines */
+        spec = {
+          weight = -1
+          limits = { cpu = 1.5, memory = "${var.gi}Gi" }
+          list   = [1, true, null, "a\\tb \\"c\\" \\u00e9 $${x} %%{y}",
+            var.x, f("}"), [for a in b : a], { for a in b : a => a }]
+          cond   = var.a ? {
+            b = 1
+          } : {}
+          text = <<-EOT
+            apiVersion: nothing
+            EOT
+        }
+      }
+    }
+    """
+
+    def test_values(self) -> None:
+        (obj,) = held("a.tf", self.WHOLE)
+        assert obj.node.plain() == {
+            "apiVersion": "karpenter.sh/v1",
+            "kind": "NodePool",
+            "metadata": {"name": "a", "labels": {"a.b/c": "d", "(var.key)": "e"}},
+            "spec": {
+                "weight": -1,
+                "limits": {"cpu": 1.5, "memory": UNKNOWN},
+                "list": [1, True, None, 'a\tb "c" é ${x} %{y}', UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN],
+                "cond": UNKNOWN,
+                "text": UNKNOWN,
+            },
+        }
+
+    def test_spans_are_tight(self) -> None:
+        (obj,) = held("a.tf", self.WHOLE)
+        items = obj.node.at("spec", "list")
+        assert items is not None
+        assert [item.text for item in items.items[4:]] == [
+            "var.x", 'f("}")', "[for a in b : a]", "{ for a in b : a => a }",
+        ]  # fmt: skip
+        condition = obj.node.at("spec", "cond")
+        assert condition is not None
+        assert condition.text.startswith("var.a ? {") and condition.text.endswith("} : {}")
+
+    def test_what_is_merged_may_lack_fields(self) -> None:
+        text = 'manifest = merge({ apiVersion = "karpenter.sh/v1", kind = "NodePool", spec = {} }, var.more)\n'
+        (obj,) = held("a.tf", text)
+        assert obj.partial
+        (whole,) = held("a.tf", text.replace("merge(", "yamlencode(").replace(", var.more)", ")"))
+        assert not whole.partial
+
+    def test_a_reference_is_no_object(self) -> None:
+        text = 'ref = { apiVersion = "karpenter.k8s.aws/v1beta1", kind = "EC2NodeClass", name = "a" }\n'
+        assert held("a.tf", text) == []
+        assert held("a.tf", "".join(f"# {line}\n" for line in self.WHOLE.splitlines())) == []
+
+    def test_what_cannot_be_read_is_set_aside_with_a_reason(self) -> None:
+        source = Source.from_text("a.tf", 'm = {\n  apiVersion = "karpenter.sh/v1"\n  = 5\n  spec = {}\n}\n')
+        assert list(objects(source)) == []
+        assert [aside.reason for aside in source.set_aside] == ["an object of a form that is not read"]
+
+    def test_a_comment_silences_a_rule(self) -> None:
+        text = as_resources([json.loads(json.dumps(obj.node.plain())) for obj in held("a.yaml", pool("spto"))])
+        for place in ("values = ", "manifest = "):
+            line = next(line for line in text.splitlines() if place in line)
+            pad = line[: len(line) - len(line.lstrip())]
+            quiet = text.replace(line, f"{pad}# nodelint: ignore[unknown-value] why\n{line}")
+            for given_text, count in ((text, 1), (quiet, 0)):
+                report = lint([Source.from_text("a.tf", given_text)], Target(NEWEST), RULES)
+                assert [r.rule.name for r in report.results].count("unknown-value") == count
+
+
+OBJECT = """\
+manifest = {
+  apiVersion = "karpenter.sh/v1"
+  kind       = "NodePool"
+  spec = {
+    limits = {}
+    none   = []
+    values = ["a", "b"] # two
+    items = [
+      # the first
+      { key = "a", values = ["x"] },
+      {
+        key    = "b"
+        values = ["y"]
+      } # no comma
+    ]
+    weight = 10
+  }
+}
+"""
+
+
+class TestEditsOfHcl:
+    @staticmethod
+    def edited(change: Callable[[Node], list[Edit]], text: str = OBJECT) -> list[str]:
+        """The lines that are other than before, with `-` and `+`."""
+        (obj,) = held("a.tf", text)
+        spec = obj.node.get("spec")
+        assert spec is not None
+        new = edits.apply(text, change(spec))
+        assert len(held("a.tf", new)) == 1
+        lines = difflib.ndiff(text.splitlines(), new.splitlines())
+        return [line for line in lines if line[0] in "+-"]
+
+    def test_set_value(self) -> None:
+        assert self.edited(lambda s: edits.set_value(s.at("weight") or s, 20)) == [
+            "-     weight = 10",
+            "+     weight = 20",
+        ]
+        assert self.edited(lambda s: edits.set_value(s.at("values", 0) or s, 'c"${d}')) == [
+            '-     values = ["a", "b"] # two',
+            '+     values = ["c\\"$${d}", "b"] # two',
+        ]
+
+    def test_add_item(self) -> None:
+        assert self.edited(lambda s: edits.add_item(s.at("values") or s, "c")) == [
+            '-     values = ["a", "b"] # two',
+            '+     values = ["a", "b", "c"] # two',
+        ]
+        assert self.edited(lambda s: edits.add_item(s.at("none") or s, "c")) == [
+            "-     none   = []",
+            '+     none   = ["c"]',
+        ]
+        assert self.edited(lambda s: edits.insert_item(s.at("items") or s, 0, {"key": "z"})) == [
+            '+       { key = "z" },'
+        ]
+        assert self.edited(lambda s: edits.add_item(s.at("items") or s, {"key": "c", "values": ["z"]})) == [
+            "-       } # no comma",
+            "+       }, # no comma",
+            "+       {",
+            '+         key    = "c"',
+            '+         values = ["z"]',
+            "+       }",
+        ]
+
+    def test_add_key(self) -> None:
+        assert self.edited(lambda s: edits.add_key(s, "new", True)) == ["+     new    = true"]
+        assert self.edited(lambda s: edits.add_key(s, "a.b/c", {"d": 1}, after="none")) == [
+            '+     "a.b/c" = {',
+            "+       d = 1",
+            "+     }",
+        ]
+        assert self.edited(lambda s: edits.add_key(s.at("limits") or s, "cpu", 100)) == [
+            "-     limits = {}",
+            "+     limits = {",
+            "+       cpu = 100",
+            "+     }",
+        ]
+        assert self.edited(lambda s: edits.add_key(s.at("items", 0) or s, "operator", "In", after="key")) == [
+            '-       { key = "a", values = ["x"] },',
+            '+       { key = "a", operator = "In", values = ["x"] },',
+        ]
+
+    def test_remove(self) -> None:
+        assert self.edited(lambda s: edits.remove(s.at("weight") or s)) == ["-     weight = 10"]
+        assert self.edited(lambda s: edits.remove(s.at("values", 0) or s)) == [
+            '-     values = ["a", "b"] # two',
+            '+     values = ["b"] # two',
+        ]
+        assert self.edited(lambda s: edits.remove(s.at("items", 0) or s)) == [
+            "-       # the first",
+            '-       { key = "a", values = ["x"] },',
+        ]
+        assert self.edited(lambda s: edits.remove(s.at("items", 1, "values", 0) or s)) == [
+            '-         values = ["y"]',
+            "+         values = []",
+        ]
+
+    def test_set_values(self) -> None:
+        assert self.edited(lambda s: edits.set_values(s.at("values") or s, ["b", "c", "d"])) == [
+            '-     values = ["a", "b"] # two',
+            '+     values = ["b", "c", "d"] # two',
+        ]
+
+    def test_what_cannot_be_done_is_told(self) -> None:
+        (obj,) = held("a.tf", OBJECT)
+        weight = obj.node.at("spec", "weight")
+        assert weight is not None
+        for attempt in (
+            lambda: edits.remove(obj.node),
+            lambda: edits.add_item(weight, 1),
+            lambda: edits.copy_document(obj.node),
+            lambda: edits.add_object(obj.node, "a: 1\n"),
+        ):
+            with pytest.raises(edits.NotEditable):
+                attempt()
+
+
+class TestScripts:
+    def test_what_the_shell_expands_is_unknown(self) -> None:
+        for value in ("$TYPE", "$type", "${type:-spot}", "$(get type)", "`get type`", '"$1"'):
+            (obj,) = held("a.sh", f"kubectl apply -f - <<EOF\n{pool(value)}EOF\n")
+            assert value_of(obj) is UNKNOWN, value
+
+    @pytest.mark.parametrize("mark", ["'EOF'", '"EOF"', "\\EOF"])
+    def test_a_quoted_word_leaves_the_text_as_it_is(self, mark: str) -> None:
+        (obj,) = held("a.sh", f"kubectl apply -f - <<{mark}\n{pool('$TYPE')}EOF\n")
+        assert value_of(obj) == "$TYPE"
+        (obj,) = held("a.sh", f"envsubst <<{mark} | kubectl apply -f -\n{pool('$TYPE')}EOF\n")
+        assert value_of(obj) is UNKNOWN
+
+    def test_leading_tabs_are_no_part_of_the_text(self) -> None:
+        text = f"\tcat <<-EOF\n{indented(pool('spot'), chr(9))}\tEOF\n"
+        (obj,) = held("a.sh", text)
+        assert isinstance(obj, NodePool)
+        where = obj.requirements_node
+        assert where is not None
+        new = edits.apply(text, edits.add_item(where, {"key": "a", "operator": "Exists"}))
+        assert "\n\t        - {key: a, operator: Exists}\n" in new
+        assert [obj.node.plain() for obj in held("a.sh", new)]
+
+    def test_a_user_data_script_keeps_its_text(self) -> None:
+        text = (
+            "cat <<EOF\napiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nmetadata: {name: a}\n"
+            "spec:\n  userData: |\n    echo $name $(date)\nEOF\n"
+        )
+        (obj,) = held("a.sh", text)
+        assert isinstance(obj, EC2NodeClass)
+        user_data = obj.node.at("spec", "userData")
+        assert user_data is not None
+        assert user_data.value == "echo $name $(date)\n"
+
+    def test_a_heredoc_that_does_not_end_is_none(self) -> None:
+        assert held("a.sh", f"cat <<EOF\n{pool('spot')}") == []
+        assert held("a.sh", f"# cat <<EOF\n{pool('spot')}EOF\n") == []
+        assert held("a.sh", f"cat <<<EOF\n{pool('spot')}EOF\n") == []
+
+
+class TestMarkdown:
+    @pytest.mark.parametrize("word", ["yaml", "yml", "YAML", "{.yaml}", 'yaml title="pool.yaml"'])
+    def test_fences(self, word: str) -> None:
+        assert len(held("a.md", f"```{word}\n{pool('spot')}```\n")) == 1
+        assert len(held("a.md", f"~~~~{word}\n{pool('spot')}# ~~~\n~~~~\n")) == 1
+
+    def test_an_excerpt_is_not_told_what_it_lacks(self) -> None:
+        lines = pool("spot").replace(
+            "      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}\n", ""
+        )
+        (obj,) = held("a.md", f"```yaml\n{lines}```\n")
+        assert obj.partial
+        (obj,) = held("a.md", f"```yaml\n{pool('spot')}```\n")
+        assert not obj.partial
+        (obj,) = held("a.md", "```yaml\n" + pool("spot") + "  # ...\n```\n")
+        assert obj.partial
+
+    def test_a_fence_that_is_no_yaml_is_no_error(self) -> None:
+        source = Source.from_text("a.md", "```yaml\napiVersion: karpenter.sh/v1\nkind: [NodePool\n```\n")
+        assert source.problems == []
+        assert len(source.set_aside) == 1
+
+    def test_terraform_in_a_fence(self) -> None:
+        (obj,) = held("a.md", f"```hcl\n{OBJECT}```\n")
+        assert obj.document.host == "hcl"
+
+    def test_text_is_not_read(self) -> None:
+        source = Source.from_text("a.md", pool("spot"))
+        assert list(objects(source)) == [] and source.problems == []
+
+
+class TestBranches:
+    @pytest.mark.parametrize(
+        "marks",
+        [("{{- if .x }}", "{{- else }}", "{{- end }}"), ("#{{ if .x }}", "#{{ else if .y }}", "#{{ end }}"),
+         ("%{ if x }", "%{ else }", "%{ endif }"), ("{% if x %}", "{% else %}", "{% endif %}")],
+    )  # fmt: skip
+    def test_a_key_in_two_branches_of_a_template(self, marks: tuple[str, str, str]) -> None:
+        if_, else_, end = (f"  {mark}\n" if mark[0] != "#" else f"{mark}\n" for mark in marks)
+        weights = f"{if_}  weight: 1\n{else_}  weight: none\n{end}"
+        source = Source.from_text("a.yaml", pool("spot").replace("spec:\n", "spec:\n" + weights, 1))
+        report = lint([source], Target(NEWEST), RULES)
+        assert [(r.rule.name, source.position(r.span.start).line) for r in report.results] == [("invalid-field", 9)]
+        assert not source.problems and not source.set_aside
+
+    def test_a_key_twice_in_one_branch_is_a_mistake(self) -> None:
+        text = pool("spot").replace("spec:\n", "spec:\n  weight: 1\n  weight: 2\n  {{ include }}\n", 1)
+        (aside,) = Source.from_text("a.yaml", text).set_aside
+        assert aside.reason.endswith(": the key `weight` is there twice")
+
+    def test_two_objects_in_one_document_are_set_aside(self) -> None:
+        text = "{{ if .x }}\n" + pool("spot") + "{{ else }}\n" + pool("on-demand") + "{{ end }}\n"
+        source = Source.from_text("a.yaml", text)
+        assert (source.problems, len(source.set_aside)) == ([], 1)
+
+
+class TestYamlWithinYaml:
+    def test_annotations_and_user_data_hold_no_objects(self) -> None:
+        inner = json.dumps({"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {}})
+        text = pool("spot").replace(
+            "  name: default\n", f"  name: default\n  annotations:\n    last: |\n      {inner}\n", 1
+        )
+        assert len(held("a.yaml", text)) == 1
+        outer = f"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  annotations:\n    last: |\n      {inner}\n"
+        assert held("a.yaml", outer) == []
+
+    def test_references_are_no_objects(self) -> None:
+        text = (
+            "apiVersion: v1\nkind: Node\nmetadata:\n  ownerReferences:\n"
+            "    - {apiVersion: karpenter.sh/v1, kind: NodeClaim, name: a}\n"
+            "    - {apiVersion: karpenter.sh/v1, kind: NodePool, name: a}\n"
+        )
+        assert held("a.yaml", text) == []
+
+    def test_a_script_in_a_workflow(self) -> None:
+        step = "jobs:\n  a:\n    steps:\n      - run: |\n          kubectl apply -f - <<EOF\n"
+        for value in ("${{ inputs.type }}", "$type", "$(get type)"):
+            text = step + indented(pool(value), "          ") + "          EOF\n"
+            (obj,) = held("ci.yaml", text)
+            assert value_of(obj) is UNKNOWN
+            assert obj.source.problems == []
+
+    def test_a_text_in_a_text_in_a_text(self) -> None:
+        values = "extraObjects:\n  - |\n" + indented(pool("${var.x}", "inner"), "    ")
+        text = "values = [<<-EOT\n" + indented(values, "    ") + "    EOT\n]\n"
+        (obj,) = held("a.tf", text)
+        assert (obj.name, value_of(obj)) == ("inner", UNKNOWN)
+        inner = indented(values, "        ")
+        application = f"apiVersion: v1\nkind: ConfigMap\ndata:\n  app.yaml: |\n    helm:\n      values: |\n{inner}"
+        (obj,) = held("a.yaml", application)
+        assert obj.source.position(obj.node.start)[:2] == (9, 13)
+        tabs = indented(application.replace("${var.x}", "$(x)"), "\t")
+        (obj,) = held("a.sh", f"cat <<-EOF\n{tabs}\tEOF\n")
+        assert (obj.name, value_of(obj)) == ("inner", UNKNOWN)
+
+    def test_a_folded_manifest_is_said_to_be_unread(self) -> None:
+        source = Source.from_bytes("a.yaml", (TREES / "config-map" / "configmap.yaml").read_bytes())
+        assert [aside.reason for aside in source.set_aside] == [
+            "a manifest in a folded text, whose lines are joined: write `|` in the place of `>`"
+        ]
+
+    def test_a_plain_file_does_not_import_what_reads_others(self) -> None:
+        code = (
+            "import sys; from nodelint.source import Source; from nodelint.manifest import objects\n"
+            f"assert len(list(objects(Source.from_text('a.yaml', {pool('spot')!r})))) == 1\n"
+            "assert 'nodelint.source.embedded' not in sys.modules"
+        )
+        subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parent.parent)
+
+
+# -- against a parser of the language, and on any text
+
+
+hcl_values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**9), 10**9)
+    | st.text(st.characters(codec="utf-8", exclude_categories=("Cs", "Cc")), max_size=12),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.from_regex(r"[a-z][a-z0-9_./-]{0,8}", fullmatch=True), inner, max_size=4)
+    ),
+    max_leaves=12,
+)
+
+
+@settings(deadline=None, max_examples=60)
+@given(hcl_values)
+def test_hcl_says_what_it_was_made_from(value: Any) -> None:
+    root = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "spec": {"x": value}}
+    text = f"manifest = {as_hcl(root)}\n"
+    (obj,) = held("a.tf", text)
+    assert obj.node.plain() == root
+
+
+@settings(deadline=None, max_examples=40)
+@given(hcl_values)
+def test_hcl_agrees_with_another_parser(value: Any) -> None:
+    hcl2 = pytest.importorskip("hcl2")
+    root = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "spec": {"x": value}}
+    text = f"manifest = {as_hcl(root)}\n"
+    (obj,) = held("a.tf", text)
+
+    def plain(found: Any) -> Any:
+        if isinstance(found, dict):
+            return {
+                json.loads(k) if k.startswith('"') else k: plain(v)
+                for k, v in found.items()
+                if not k.startswith("__")
+            }
+        if isinstance(found, list):
+            return [plain(item) for item in found]
+        if isinstance(found, str) and found.startswith('"'):
+            return json.loads(found).replace("$${", "${").replace("%%{", "%{")
+        return found
+
+    assert plain(hcl2.loads(text)["manifest"]) == obj.node.plain()
+
+
+PIECES = [
+    "apiVersion: karpenter.sh/v1\n", 'apiVersion = "karpenter.sh/v1"', "kind: NodePool\n", "spec:\n", "  - a: ",
+    "<<EOT\n", "<<-EOF\n", "<<'EOF'\n", "EOT\n", "EOF\n", "${", "}", "%{ if x }\n", "%{ endif }", "{", "[", "]", "(",
+    ")", '"', "'", "`", "$(", "$((", "\\", "#", "//", "/*", "*/", "```yaml\n", "```\n", "~~~\n", "---\n", "\t", "  ",
+    "\n", "\r\n", "|\n", ">-\n", "data:\n", "  x: |\n", "manifest = ", "=", ":", ",", "for", "\ufeff", "\0",
+    "é", "...",
+]  # fmt: skip
+
+
+@settings(deadline=None, max_examples=300)
+@given(
+    st.sampled_from(["a.tf", "a.sh", "a.md", "a.yaml", "a.yaml.tpl", "a.tftpl"]),
+    st.lists(st.sampled_from(PIECES) | st.text(max_size=3), max_size=40).map("".join),
+)
+def test_no_text_breaks_a_reader(path: str, text: str) -> None:
+    source = Source.from_text(path, "karpenter\n" + text)
+    for obj in objects(source):
+        assert obj.node.end <= len(source.text)
+        for node in obj.node.walk():
+            assert 0 <= node.start <= node.end <= len(source.text)
+    for problem in source.problems:
+        assert 0 <= problem.offset <= len(source.text)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.sampled_from(sorted(TREES.rglob("*.*"))), st.data())
+def test_no_half_of_a_file_breaks_a_reader(path: Path, data: st.DataObject) -> None:
+    if not path.is_file():
+        return
+    text = path.read_text(encoding="utf-8")
+    cut = data.draw(st.integers(0, len(text)))
+    for half in (text[:cut], text[cut:], text[:cut] + text[cut + 1 :]):
+        assert isinstance(list(objects(Source.from_text(path.name, half))), list)
+
+
+class TestNoFalseAlarm:
+    """What looks like an object and is none, or is not all of one."""
+
+    def test_what_is_deleted_or_patched_by_a_script(self) -> None:
+        short = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\n"
+        assert held("a.sh", f"kubectl delete -f - <<EOF\n{short}EOF\n") == []
+        (obj,) = held("a.sh", f'kubectl patch nodepool a --patch "$(cat <<EOF\n{short}EOF\n)"\n')
+        assert obj.partial
+
+    def test_a_play_that_takes_an_object_away(self) -> None:
+        inner = "    definition: {apiVersion: karpenter.sh/v1, kind: NodePool, metadata: {name: a}}\n"
+        assert held("a.yaml", f"- kubernetes.core.k8s:\n    state: absent\n{inner}") == []
+
+    def test_the_base_of_a_composition_is_a_part(self) -> None:
+        text = (
+            "apiVersion: apiextensions.crossplane.io/v1\nkind: Composition\nspec:\n  resources:\n    - base:\n"
+            "        spec:\n          manifest: {apiVersion: karpenter.sh/v1, kind: NodePool, spec: {weight: 1}}\n"
+        )
+        (obj,) = held("a.yaml", text)
+        assert obj.partial
+
+    def test_a_script_in_another_encoding(self) -> None:
+        data = "# für karpenter.sh/v1\n".encode("latin-1")
+        assert Source.from_bytes("a.sh", data).problems == []
+        assert len(Source.from_bytes("a.yaml", data).problems) == 1
+        assert len(Source.from_bytes("a.tf", data).problems) == 1
+
+
+def in_values(text: str) -> str:
+    """Each document an item of a list in a HelmRelease's values."""
+    head = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: a}\n"
+    head += "spec:\n  values:\n    objects:\n"
+    items = [part for part in re.split(r"(?m)^---.*\n", text) if part.strip()]
+    return head + "".join("      - " + indented(part, "        ")[8:] for part in items)
+
+
+def _in_values(cases: list[Case]) -> list[Case]:
+    # an object below others is found by its kind and its `spec`; what stands above its first key is not its own
+    def fits(text: str) -> bool:
+        return all(re.match(r"apiVersion|kind", part) for part in re.split(r"(?m)^---.*\n", text) if part.strip())
+
+    return [c for c in cases if c.rule.name not in TEXT_RULES and fits(c.bad.text) and fits(c.good.text)]
+
+
+@pytest.mark.parametrize("case", _in_values(CASES), ids=str)
+def test_values_of_a_release_change_no_finding(case: Case) -> None:
+    if len(held("a.yaml", in_values(case.bad.text))) != len(held("a.yaml", case.bad.text)):
+        assert "spec:" not in case.bad.text, "an object with a spec is found wherever it stands"
+        return
+
+    def said(source: Source, report: Report) -> list[tuple[str, str, str]]:
+        return sorted(
+            (r.rule.name, r.finding.message, source.line(_line(source, r.span.start)).lstrip(" -"))
+            for r in report.results
+        )
+
+    def _line(source: Source, at: int) -> int:
+        return source.position(at).line
+
+    assert said(*judged("a.yaml", in_values(case.bad.text), case)) == said(*judged("a.yaml", case.bad.text, case))
+
+
+@pytest.mark.parametrize("case", _in_values(FIXED), ids=str)
+def test_a_fix_lands_in_the_values_of_a_release(case: Case) -> None:
+    done = mended("a.yaml", in_values(case.bad.text), case)
+    assert not done.refused
+    assert done.sources[0].text == in_values(case.good.text)
+
+
+def _collections(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    found = [path] if isinstance(value, (dict, list)) else []
+    if isinstance(value, dict):
+        return found + [p for k, v in value.items() for p in _collections(v, (*path, k))]
+    if isinstance(value, list):
+        return found + [p for i, v in enumerate(value) for p in _collections(v, (*path, i))]
+    return found
+
+
+def _laid_out(value: Any, draw: Callable[[Any], Any], indent: str = "  ") -> str:
+    """A value as HCL in some layout or other, with comments where there may be some."""
+    inner = indent + "  "
+    if not isinstance(value, (dict, list)) or not value:
+        return as_hcl(value)
+    parts = (
+        [f"{json.dumps(k)} = {_laid_out(v, draw, inner)}" for k, v in value.items()]
+        if isinstance(value, dict)
+        else [_laid_out(v, draw, inner) for v in value]
+    )
+    opening, closing = "{}" if isinstance(value, dict) else "[]"
+    if not draw(st.booleans()):
+        return f"{opening} {', '.join(parts)} {closing}"
+    out = ""
+    for number, part in enumerate(parts):
+        last = number == len(parts) - 1
+        comma = "," if (isinstance(value, list) and not last) or draw(st.booleans()) else ""
+        out += draw(st.sampled_from(["", f"{inner}# above\n", f"{inner}// above\n"]))
+        out += (
+            inner + part + comma + draw(st.sampled_from(["", " # beside, it", " // beside", " /* beside */"])) + "\n"
+        )
+    return f"{opening}\n{out}{indent}{closing}"
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.dictionaries(st.sampled_from("abcd"), hcl_values, min_size=1, max_size=4), st.data())
+def test_an_edit_of_hcl_changes_what_it_says_and_nothing_else(value: dict[str, Any], data: st.DataObject) -> None:
+    root = {"apiVersion": "karpenter.sh/v1", "spec": value}
+    text = f"manifest = {_laid_out(root, data.draw)}\n"
+    source = Source.from_text("a.tf", text)
+    (document,) = [d for d in source.documents if d.root is not None]
+    assert document.root is not None and document.root.plain() == root
+    path = data.draw(st.sampled_from(_collections(value)))
+    node = document.root.at("spec", *path)
+    wanted: Any = json.loads(json.dumps(root))
+    target = wanted["spec"]
+    for step in path:
+        target = target[step]
+    assert node is not None
+    new = data.draw(hcl_values)
+    members = [*target] if isinstance(target, dict) else [*range(len(target))]
+    act = data.draw(st.sampled_from(["add", "remove", "replace"] if members else ["add"]))
+    if act == "add" and isinstance(target, list):
+        at = data.draw(st.integers(0, len(target)))
+        made = edits.insert_item(node, at, new)
+        target.insert(at, new)
+    elif act == "add":
+        first = data.draw(st.booleans())
+        made = edits.add_keys(node, {"new key": new, "z": 1}, first=first)
+        target.update({"new key": new, "z": 1})
+    else:
+        member = data.draw(st.sampled_from(members))
+        below = node.at(member)
+        assert below is not None
+        made = edits.remove(below) if act == "remove" else edits.replace(below, new)
+        if act == "remove":
+            del target[member]
+        else:
+            target[member] = new
+    after = edits.apply(text, made)
+    roots = [d.root for d in Source.from_text("a.tf", after).documents if d.root is not None]
+    assert [r.plain() for r in roots] == [wanted], after
+    assert act != "add" or after.count("above") == text.count("above")

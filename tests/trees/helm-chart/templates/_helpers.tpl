@@ -1,0 +1,3 @@
+{{- define "pools.labels" -}}
+app.kubernetes.io/part-of: karpenter
+{{- end }}
