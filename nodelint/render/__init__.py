@@ -1,0 +1,329 @@
+"""Overlays and charts as the cluster gets them, and what is wrong in them led back to the files.
+
+kustomize, kubectl and helm do the rendering, where they are on the path. What they would have to fetch
+is said, and never fetched.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from nodelint.finding import Also, Edit, Finding, Span
+from nodelint.globs import NOTHING, Globs
+from nodelint.render import tools
+from nodelint.render.places import Origins, Place
+from nodelint.render.roots import Root, read, roots
+from nodelint.source import Node, Source
+from nodelint.tuples import NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from nodelint.engine import Report, Result, Selection, Skipped, Target
+    from nodelint.manifest import Object
+    from nodelint.rule import Rule
+    from nodelint.versions import KubernetesVersion
+
+# What charts ask of a cluster before they hand out Karpenter's objects.
+_SERVED = ("karpenter.sh/v1", "karpenter.sh/v1/NodePool", "karpenter.k8s.aws/v1", "karpenter.k8s.aws/v1/EC2NodeClass")
+
+
+class Build(NamedTuple):
+    """What an overlay, or a chart with one file of values, has come to. The source's path is its folder."""
+
+    root: Root
+    source: Source
+
+
+class Rendering(NamedTuple):
+    """All that could be rendered, and what could not: a path and why."""
+
+    builds: tuple[Build, ...] = ()
+    problems: tuple[tuple[str, str], ...] = ()
+
+
+def render(
+    paths: Sequence[str],
+    kustomize: bool,
+    helm: bool,
+    exclude: Globs = NOTHING,
+    kubernetes: KubernetesVersion | None = None,
+) -> Rendering:
+    """Render the overlays and charts that paths stand for, as far as they mention Karpenter.
+
+    A folder stands for those below it, a file for those in its repository that it is a part of. Takes as long
+    as the tools do, up to `tools.SECONDS` each. Nothing is raised: what fails is in `problems`.
+    """
+    builds: list[Build] = []
+    problems: list[tuple[str, str]] = []
+    lacking: set[str] = set()
+    for root in roots(paths, kustomize, helm, exclude):
+        command = tools.kustomize_command() if root.tool == "kustomize" else tools.helm_command()
+        if command is None:
+            if root.tool not in lacking:
+                names = "neither kustomize nor kubectl is" if root.tool == "kustomize" else "helm is not"
+                problems.append((root.file, f"not rendered: {names} on the path"))
+            lacking.add(root.tool)
+        elif root.missing is not None:
+            problems.append((root.file, f"not rendered: `{root.missing}` is not on this disk, and is not fetched"))
+        elif root.tool == "kustomize":
+            _try(root, [*command, _path(root.folder)], builds, problems, root.file)
+        else:
+            _chart(root, command, kubernetes, builds, problems)
+    return Rendering(tuple(builds), tuple(problems))
+
+
+def parts(rendering: Rendering, sources: Sequence[Source]) -> list[Source]:
+    """The files that were asked for and rendered, and are not among the sources, for they do not mention Karpenter.
+
+    A fix may be theirs (a chart's values): judge and fix them with the others.
+    """
+    have = {os.path.abspath(source.path) for source in sources}
+    more = []
+    for build in rendering.builds:
+        for path in build.root.parts:
+            whole = os.path.abspath(path)
+            asked = build.root.asked
+            if whole not in have and (asked is None or whole in asked) and (source := read(path)) is not None:
+                have.add(whole)
+                more.append(source)
+    return more
+
+
+def lint(
+    rendering: Rendering,
+    sources: Sequence[Source],
+    target: Target,
+    rules: Mapping[str, Rule],
+    selection: Selection,
+    context_sources: Sequence[Source] = (),
+) -> Report:
+    """Judge files as `engine.lint` does, and what was rendered in the place of the files that it came from.
+
+    Each finding about a result stands where its value stands in `sources`, or in a file beside them; its
+    fix is there only where that place is certain. What the overlay puts right is no finding any more.
+    """
+    from nodelint import engine
+
+    plain = engine.lint(sources, target, rules, selection, context_sources)
+    if not rendering.builds:
+        return plain
+    at_hand = {os.path.abspath(s.path): s for s in (*context_sources, *sources)}
+    covered: set[str] = set()
+    told: dict[tuple[object, ...], Result] = {}
+    skipped: list[Skipped] = []
+    judged: dict[int, Object] = {}
+    faults = list(plain.faults)
+    for root, source in rendering.builds:
+        files = {os.path.abspath(path): path for path in root.parts}
+        parts = [s for whole, path in files.items() if (s := at_hand.get(whole) or read(path)) is not None]
+        at_hand.update((os.path.abspath(s.path), s) for s in parts)
+        origins = Origins(root, source, parts)
+        covered |= _covered(root, origins, files)
+        around = [s for s in (*sources, *context_sources) if os.path.abspath(s.path) not in files]
+        report = engine.lint([source], target, rules, selection, around)
+        for result in report.results:
+            back = _led_back(result, root, source, origins, plain)
+            if back is not None and _wanted(back, root, selection):
+                span = back.span
+                told.setdefault((back.rule.name, span.source.path, span.start, span.end, back.finding.message), back)
+        skipped += [_skip(skip, root, origins) for skip in report.skipped]
+        faults += report.faults
+        for obj in report.objects:
+            known = origins.object_of(obj) or obj
+            judged.setdefault(id(known), known)
+    results = [r for r in plain.results if os.path.abspath(r.span.source.path) not in covered]
+    results += told.values()
+    order = {source.path: n for n, source in enumerate(sources)}
+    results.sort(
+        key=lambda r: (order.get(r.span.source.path, len(order)), r.span.source.path, r.span.start, r.rule.name)
+    )
+    return plain._replace(
+        results=tuple(results),
+        skipped=tuple(
+            dict.fromkeys([*(s for s in plain.skipped if os.path.abspath(s.path) not in covered), *skipped])
+        ),
+        objects=(*(o for o in plain.objects if os.path.abspath(o.source.path) not in covered), *judged.values()),
+        faults=tuple(dict.fromkeys(faults)),
+    )
+
+
+# -- rendering
+
+
+def _chart(
+    root: Root,
+    command: list[str],
+    kubernetes: KubernetesVersion | None,
+    builds: list[Build],
+    problems: list[tuple[str, str]],
+) -> None:
+    """A chart as it is, and with each of its files of values.
+
+    One that lacks a value which each of the files gives is not meant to be installed as it is: that is told
+    only where none of them can be rendered.
+    """
+    served = [word for name in _SERVED for word in ("--api-versions", name)]
+    version = ["--kube-version", f"{kubernetes}.0"] if kubernetes is not None else []
+    base = [*command, root.name or "release", _path(root.folder), *served, *version]
+    alone: list[tuple[str, str]] = []
+    before = len(builds)
+    common = [part for part in root.parts if part not in root.values and part != root.file]
+    _try(root._replace(parts=(root.file, *common)), base, builds, alone, root.file)
+    for values in root.values:
+        own = root._replace(parts=(root.file, values, *common))
+        _try(own, [*base, "--values", _path(values)], builds, problems, values)
+    if len(builds) == before:
+        problems += alone
+
+
+def _try(root: Root, command: list[str], builds: list[Build], problems: list[tuple[str, str]], path: str) -> None:
+    try:
+        text = tools.run(command)
+    except tools.Failed as error:
+        problems.append((path, f"not rendered: {error}"))
+        return
+    builds.append(Build(root, Source.from_text(root.folder.replace(os.sep, "/"), text)))
+
+
+def _path(path: str) -> str:
+    """A path that no tool takes for an option."""
+    return path if os.path.isabs(path) else os.path.join(os.curdir, path)
+
+
+def _covered(root: Root, origins: Origins, files: Mapping[str, str]) -> set[str]:
+    """The files that the result speaks for: of a chart's templates, those that have come to something."""
+    if root.tool == "kustomize":
+        return set(files)
+    templates = origins.templates()
+    below = os.path.abspath(root.folder) + os.sep
+    return {path for path in files if path in templates or os.path.dirname(path) + os.sep == below}
+
+
+# -- leading back
+
+
+def _led_back(result: Result, root: Root, source: Source, origins: Origins, plain: Report) -> Result | None:
+    """A finding about a result as one about the files; None where not even the overlay's own can be read."""
+    finding = result.finding
+    place = origins.of(finding.at)
+    if place is None:
+        return None
+    also = [*_also(finding, source, origins), *_built(place, root, origins)]
+    edits = _edits(finding, source, origins)
+    if not edits:
+        edits = _as_plainly_said(result, place, plain)
+    led = finding._replace(at=place.at, also=also, covers=(), edits=edits)
+    obj = place.object
+    if obj is None and result.object is not None:
+        around = origins.object_of(result.object)
+        span = led.span
+        if around is not None and around.source is span.source and around.node.start <= span.start <= around.node.end:
+            obj = around
+    return result._replace(finding=led, object=obj)
+
+
+def _skip(skip: Skipped, root: Root, origins: Origins) -> Skipped:
+    obj = skip.object and origins.object_of(skip.object)
+    path = obj.source.path if obj else root.file.replace(os.sep, "/")
+    return skip._replace(path=path if skip.path else "", object=obj)
+
+
+def _also(finding: Finding, source: Source, origins: Origins) -> Iterator[Also]:
+    for also in finding.also:
+        if also.span.source is not source:
+            yield also
+            continue
+        place = origins.of(also.at)
+        if place is not None:
+            yield Also(place.at, also.message)
+
+
+def _built(place: Place, root: Root, origins: Origins) -> Iterator[Also]:
+    """Which overlay or chart shows it, where the place itself does not say so."""
+    own = origins.own
+    span = place.at if isinstance(place.at, Span) else Span(place.at.source, place.at.start, place.at.end)
+    if own is not None and span.source is not own:
+        what = "overlay" if root.tool == "kustomize" else "chart"
+        yield Also(Span(own, 0, 0), f"in what this {what} renders to")
+
+
+def _edits(finding: Finding, source: Source, origins: Origins) -> Sequence[Edit]:
+    """The same change in the files, where every value that it changes has its certain place there; else nothing."""
+    from nodelint.edits import NotEditable, apply, set_value, set_values
+
+    if not finding.edits or any(edit.source is not source for edit in finding.edits):
+        return ()
+    after = source.with_text(apply(source.text, finding.edits))
+    if len(after.documents) != len(source.documents):
+        return ()
+    made: list[Edit] = []
+    for node, new in _changed(source, after):
+        place = origins.of(node)
+        if place is None or not place.sure or isinstance(place.at, Span):
+            return ()
+        try:
+            if node.kind == "scalar" and isinstance(new, str | int | float):
+                made += set_value(place.at, new)
+            elif node.kind == "sequence" and isinstance(new, list) and all(isinstance(item, str) for item in new):
+                if not _in_a_document(place.at):
+                    return ()
+                made += set_values(place.at, new)
+            else:
+                return ()
+        except NotEditable:
+            return ()
+    return made
+
+
+def _in_a_document(node: Node) -> bool:
+    """Whether a list can be edited: one within the text of a patch is not read anew."""
+    while node.parent is not None:
+        node = node.parent
+    return any(document.root is node for document in node.source.documents)
+
+
+def _changed(before: Source, after: Source) -> Iterator[tuple[Node, object]]:
+    """The smallest values that differ between two texts, with what they have become."""
+    for old, new in zip(before.documents, after.documents, strict=True):
+        if old.root is not None and new.root is not None:
+            yield from _differing(old.root, new.root)
+
+
+def _differing(old: Node, new: Node) -> Iterator[tuple[Node, object]]:
+    if old.plain() == new.plain():
+        return
+    if old.kind == new.kind == "mapping" and len(old.entries) == len(new.entries):
+        for a, b in zip(old.entries, new.entries, strict=True):
+            if a.name != b.name:
+                yield a.key, b.name
+            yield from _differing(a.value, b.value)
+    elif old.kind == new.kind == "sequence" and len(old.items) == len(new.items):
+        for x, y in zip(old.items, new.items, strict=True):
+            yield from _differing(x, y)
+    else:
+        yield old, new.plain()
+
+
+def _as_plainly_said(result: Result, place: Place, plain: Report) -> Sequence[Edit]:
+    """The fix of the same finding about the file itself, where it says the very same of a certain place."""
+    if place.sure:
+        at = place.at if isinstance(place.at, Span) else Span(place.at.source, place.at.start, place.at.end)
+        for other in plain.results:
+            if other.rule is result.rule and other.span == at and other.finding.message == result.finding.message:
+                return other.finding.edits
+    return ()
+
+
+def _wanted(result: Result, root: Root, selection: Selection) -> bool:
+    """Whether a finding is about what was asked for, and nothing in the file or the configuration silences it."""
+    from nodelint.suppress import suppressions
+
+    span = result.span
+    if root.asked is not None and os.path.abspath(span.source.path) not in root.asked:
+        return False
+    if selection.ignored_at(result.rule.name, span.source.path):
+        return False
+    return not any(comment.silences(result.rule.name, result.finding) for comment in suppressions(span.source))

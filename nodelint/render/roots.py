@@ -1,0 +1,259 @@
+"""What can be rendered: the overlays and charts that paths stand for, and the files that each is made of."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from nodelint.discover import repository
+from nodelint.globs import NOTHING, Globs
+from nodelint.source import Document, Node, Source
+from nodelint.source.compose import Unreadable, compose
+from nodelint.tuples import NamedTuple
+
+KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+CHART = "Chart.yaml"
+
+_MARK = b"karpenter"
+_LARGEST = 64 << 20
+_PASSED_OVER = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
+_TEXTS = (".yaml", ".yml", ".json", ".tpl", ".txt")
+_VALUES = r"values[-._][^/]*\.ya?ml"
+_CI_VALUES = r"[^/]*values\.ya?ml"
+_MOST_FILES = 5000
+"""Files of one overlay or chart: a guard against bases that name one another in a tangle."""
+
+Tool = Literal["kustomize", "helm"]
+
+
+class Root(NamedTuple):
+    """An overlay or a chart.
+
+    `file` is its own file, `parts` are all that it is made of, that file first, and what is applied last before
+    what it is applied to. `values` are the files of values that a chart is rendered with, each beside its
+    values.yaml. `missing` names what is not on this disk and would have to be fetched.
+    `asked` are the paths whose findings are told, None for all.
+    """
+
+    tool: Tool
+    folder: str
+    file: str
+    parts: tuple[str, ...]
+    values: tuple[str, ...] = ()
+    missing: str | None = None
+    asked: frozenset[str] | None = None
+    name: str = ""
+
+
+def roots(paths: Sequence[str], kustomize: bool, helm: bool, exclude: Globs = NOTHING) -> list[Root]:
+    """The overlays and charts in folders, and those that named files are parts of; those that mention Karpenter.
+
+    What another of them is built on is rendered within that one, and not alone.
+    """
+    named = list(dict.fromkeys(map(os.path.normpath, filter(None, paths))))
+    folders = [path for path in named if os.path.isdir(path)]
+    files = [path for path in named if path != "-" and path not in folders]
+    chosen = _tops(folders, kustomize, helm, exclude)
+    if files:
+        have = {os.path.abspath(root.folder) for root in chosen}
+        chosen += [r for r in _of_files(files, kustomize, helm, exclude) if os.path.abspath(r.folder) not in have]
+    return [root for root in chosen if _mentions_karpenter(root.parts)]
+
+
+def nodes_of(source: Source) -> list[Node]:
+    """The roots of a source's documents, read whether or not the word karpenter is in them; none if unreadable.
+
+    What was passed over for want of that word is among the source's documents from then on.
+    """
+    known = [document.root for document in source.documents if document.root is not None]
+    if known:
+        return known
+    try:
+        found = [root for root in compose(source, source.text, 0, masked=False) if root is not None]
+    except Unreadable:
+        return []
+    source.documents = [Document(root, 0, len(source.text), n) for n, root in enumerate(found)]
+    return found
+
+
+def read(path: str) -> Source | None:
+    """A file as a source under its own path; None where it cannot be read."""
+    try:
+        if os.path.getsize(path) > _LARGEST:
+            return None
+        with open(path, "rb") as file:
+            return Source.from_bytes(path.replace(os.sep, "/"), file.read())
+    except OSError:
+        return None
+
+
+def _of_files(files: list[str], kustomize: bool, helm: bool, exclude: Globs) -> Iterator[Root]:
+    """What some files are parts of, anywhere in their repositories."""
+    asked = frozenset(map(os.path.abspath, files))
+    folders = {os.path.dirname(path) for path in asked}
+    places = sorted({os.path.relpath(repository(folder) or folder) for folder in folders})
+    for root in _tops(places, kustomize, helm, exclude):
+        if asked & set(map(os.path.abspath, root.parts)):
+            whole = os.path.abspath(root.file) in asked
+            yield root if whole else root._replace(asked=asked)
+
+
+def _tops(folders: Sequence[str], kustomize: bool, helm: bool, exclude: Globs) -> list[Root]:
+    """The overlays and charts in folders that are not parts of others there."""
+    found = {os.path.abspath(r.file): r for folder in folders for r in _below(folder, kustomize, helm, exclude)}
+    inner = {os.path.abspath(part) for root in found.values() for part in root.parts[1:]}
+    return [root for file, root in found.items() if file not in inner]
+
+
+def _below(top: str, kustomize: bool, helm: bool, exclude: Globs) -> Iterator[Root]:
+    for folder, folders, files in os.walk(top):
+        shown = "" if folder == os.curdir else os.path.normpath(folder)
+        folders[:] = sorted(
+            name
+            for name in folders
+            if not name.startswith(".")
+            and name not in _PASSED_OVER
+            and not (exclude and exclude.match(os.path.join(shown, name)))
+        )
+        own = next((name for name in KUSTOMIZATIONS if name in files), None)
+        if kustomize and own is not None:
+            overlay = _overlay(shown or os.curdir, own)
+            if overlay is not None:
+                yield overlay
+        if CHART in files:
+            if helm:
+                chart = _chart(shown or os.curdir, files)
+                if chart is not None:
+                    yield chart
+            folders[:] = [name for name in folders if name not in ("charts", "templates")]
+
+
+# -- Kustomize
+
+
+def _overlay(folder: str, own: str) -> Root | None:
+    """None for a Component, which is nothing without the overlay that takes it in."""
+    source = read(os.path.join(folder, own))
+    if source is None or any(_said(node, "kind") == "Component" for node in nodes_of(source)):
+        return None
+    parts: dict[str, None] = {}
+    missing: list[str] = []
+    _follow(folder, parts, missing)
+    return Root(
+        "kustomize",
+        folder,
+        os.path.normpath(os.path.join(folder, own)),
+        tuple(parts),
+        missing=next(iter(missing), None),
+    )
+
+
+def _follow(folder: str, parts: dict[str, None], missing: list[str]) -> None:
+    """Add the files of a kustomization: itself, its patches, its components, then what it is built on."""
+    pending = [folder]
+    while pending and len(parts) < _MOST_FILES:
+        folder = pending.pop(0)
+        name = next((n for n in KUSTOMIZATIONS if os.path.isfile(os.path.join(folder, n))), None)
+        if name is None:
+            continue
+        path = os.path.normpath(os.path.join(folder, name))
+        source = None if path in parts else read(path)
+        if source is None:
+            continue
+        parts[path] = None
+        for root in nodes_of(source):
+            for patch in patch_files(root):
+                parts.setdefault(os.path.normpath(os.path.join(folder, patch)))
+            missing += [n for n in _loaded(root) if not os.path.exists(os.path.join(folder, n))]
+            for field in ("components", "resources", "bases"):
+                for named in _texts(root.get(field)):
+                    below = os.path.normpath(os.path.join(folder, named))
+                    if os.path.isdir(below):
+                        pending.append(below)
+                    elif os.path.isfile(below):
+                        parts.setdefault(below)
+                    else:
+                        missing.append(named)
+
+
+def patch_files(root: Node) -> Iterator[str]:
+    """The files that a kustomization names as patches."""
+    for field in ("patches", "patchesJson6902"):
+        for item in _items(root.get(field)):
+            path = _said(item, "path")
+            if path is not None:
+                yield path
+    for text in _texts(root.get("patchesStrategicMerge")):
+        if "\n" not in text:
+            yield text
+
+
+def _loaded(root: Node) -> Iterator[str]:
+    """What else a kustomization loads, each of which may be an address: patches, plugins, files of generators."""
+    yield from patch_files(root)
+    for field in ("generators", "transformers", "validators", "crds", "configurations"):
+        yield from (text for text in _texts(root.get(field)) if "\n" not in text)
+    for item in (*_items(root.get("replacements")), *([o] if (o := root.get("openapi")) is not None else [])):
+        path = _said(item, "path")
+        if path is not None:
+            yield path
+    for field in ("configMapGenerator", "secretGenerator"):
+        for item in _items(root.get(field)):
+            for name in ("files", "envs"):
+                yield from (text.partition("=")[2] or text for text in _texts(item.get(name)))
+
+
+# -- Helm
+
+
+def _chart(folder: str, files: list[str]) -> Root | None:
+    """None for a library, which has nothing of its own to install."""
+    source = read(os.path.join(folder, CHART))
+    about = nodes_of(source)[:1] if source is not None else []
+    if any(_said(node, "type") == "library" for node in about):
+        return None
+    values = [os.path.join(folder, n) for n in sorted(files) if re.fullmatch(_VALUES, n)]
+    trial = os.path.join(folder, "ci")
+    if os.path.isdir(trial):
+        values += [os.path.join(trial, n) for n in sorted(os.listdir(trial)) if re.fullmatch(_CI_VALUES, n)]
+    values = [os.path.normpath(path) for path in values]
+    parts = [os.path.join(folder, CHART), *values]
+    parts += [os.path.join(folder, n) for n in ("values.yaml",) if n in files]
+    for place in ("templates", "charts"):
+        for where, folders, names in os.walk(os.path.join(folder, place)):
+            folders.sort()
+            parts += [os.path.join(where, name) for name in sorted(names) if name.endswith(_TEXTS)]
+            if len(parts) > _MOST_FILES:
+                break
+    file, *rest = map(os.path.normpath, parts)
+    name = next((said for node in about if (said := _said(node, "name"))), "")
+    return Root("helm", folder, file, (file, *rest), tuple(values), name=name)
+
+
+# -- what both ask
+
+
+def _mentions_karpenter(paths: Sequence[str]) -> bool:
+    for path in paths:
+        try:
+            with open(path, "rb") as file:
+                if _MARK in file.read(_LARGEST):
+                    return True
+        except OSError:
+            continue
+    return False
+
+
+def _items(node: Node | None) -> list[Node]:
+    return node.items if node is not None else []
+
+
+def _texts(node: Node | None) -> list[str]:
+    return [item.value for item in _items(node) if isinstance(item.value, str)]
+
+
+def _said(node: Node, key: str) -> str | None:
+    value = node.get(key)
+    return value.value if value is not None and isinstance(value.value, str) else None

@@ -1,0 +1,523 @@
+"""Overlays and charts are rendered, and what is wrong in the result is told of the files that it came from.
+
+A stand-in for kustomize or helm, which prints a text that the test has written, tries our side of it everywhere;
+the real tools are tried where they are on the path.
+"""
+
+from __future__ import annotations
+
+import shutil
+import stat
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nodelint import engine
+from nodelint.discover import discover
+from nodelint.engine import Report, Selection, Target
+from nodelint.globs import Globs
+from nodelint.render import Rendering, lint, parts, render
+from nodelint.render.tools import Failed, run
+from nodelint.rule import Rule
+from nodelint.source import Source
+from nodelint.versions import NEWEST
+
+KUSTOMIZE = "kustomize" if shutil.which("kustomize") else "kubectl"
+real_kustomize = pytest.mark.skipif(
+    shutil.which(KUSTOMIZE) is None, reason="neither kustomize nor kubectl is on the path: the real one is not tried"
+)
+real_helm = pytest.mark.skipif(
+    shutil.which("helm") is None, reason="helm is not on the path: the real one is not tried"
+)
+
+POOL = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  weight: {weight}
+  template:
+    spec:
+      nodeClassRef: {{group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}}
+      requirements:
+        - key: kubernetes.io/arch
+          operator: In
+          values: [amd64]
+        - key: karpenter.sh/capacity-type
+          operator: In
+          values: [{capacity}]
+"""
+
+Lint = Callable[..., Report]
+
+
+def write(folder: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(text), encoding="utf-8")
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "repository"
+    folder.mkdir()
+    (folder / ".git").mkdir()
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.fixture
+def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], Path]:
+    """Put a program of a name on the path, alone there, whose body is Python; its calls go to the file returned."""
+
+    def put(name: str, body: str) -> Path:
+        folder, calls = tmp_path / "bin", tmp_path / "calls.txt"
+        folder.mkdir(exist_ok=True)
+        program = folder / name
+        head = (
+            f"#!{sys.executable}\nimport sys, time\nopen({str(calls)!r}, 'a').write(' '.join(sys.argv[1:]) + '\\n')\n"
+        )
+        program.write_text(head + textwrap.dedent(body), encoding="utf-8")
+        program.chmod(program.stat().st_mode | stat.S_IXUSR)
+        monkeypatch.setenv("PATH", str(folder))
+        return calls
+
+    return put
+
+
+@pytest.fixture
+def judged(rules: dict[str, Rule]) -> Lint:
+    def judge(*paths: str, kustomize: bool = True, helm: bool = True, select: str | None = None) -> Report:
+        sources = discover(paths or ["."]).sources
+        rendering = render(paths or ["."], kustomize, helm)
+        assert not rendering.problems, rendering.problems
+        chosen = Selection(frozenset([select])) if select else engine.DEFAULTS
+        return lint(rendering, sources, Target(NEWEST), rules, chosen)
+
+    return judge
+
+
+def said(report: Report) -> list[tuple[str, str, int]]:
+    found = []
+    for result in report.results:
+        span = result.span
+        found.append((result.rule.name, span.source.path, span.source.position(span.start).line))
+    assert not report.faults
+    return found
+
+
+def printing(path: Path) -> str:
+    return f"print(open({str(path)!r}).read())"
+
+
+OVERLAY = {
+    "base/kustomization.yaml": "resources: [pool.yaml]\n",
+    "base/pool.yaml": POOL.format(weight=200, capacity="spott"),
+    "prod/kustomization.yaml": """\
+        resources: [../base]
+        patches:
+          - path: weight.yaml
+        """,
+    "prod/weight.yaml": """\
+        apiVersion: karpenter.sh/v1
+        kind: NodePool
+        metadata: {name: default}
+        spec: {weight: 10}
+        """,
+}
+
+
+def test_a_value_of_the_base_is_told_there_and_what_a_patch_puts_right_is_not(
+    here: Path, tmp_path: Path, stand_in: Callable[[str, str], Path], judged: Lint, rules: dict[str, Rule]
+) -> None:
+    """The base's weight is above 100, and no cluster gets it."""
+    write(here, OVERLAY)
+    result = tmp_path / "result.yaml"
+    result.write_text(POOL.format(weight=10, capacity="spott"), encoding="utf-8")
+    calls = stand_in("kustomize", printing(result))
+    alone = engine.lint(discover(["."]).sources, Target(NEWEST), rules, engine.DEFAULTS)
+    assert ("base/pool.yaml", 6) in [(path, line) for _, path, line in said(alone)]
+    report = judged()
+    assert [(path, line) for _, path, line in said(report)] == [("base/pool.yaml", 16)]
+    assert calls.read_text(encoding="utf-8") == "build ./prod\n"
+    also = report.results[0].finding.also
+    assert [(a.span.source.path, a.message) for a in also] == [
+        ("prod/kustomization.yaml", "in what this overlay renders to")
+    ]
+
+
+def test_a_fix_lands_in_the_file_that_carries_the_value(
+    here: Path, tmp_path: Path, stand_in: Callable[[str, str], Path], judged: Lint
+) -> None:
+    """The result spells the list in another style than the base does."""
+    write(here, OVERLAY)
+    result = tmp_path / "result.yaml"
+    text = POOL.format(weight=10, capacity="spott").replace("[spott]", '\n          - "spott"')
+    result.write_text(text, encoding="utf-8")
+    stand_in("kustomize", printing(result))
+    (found,) = judged().results
+    (edit,) = found.finding.edits
+    assert edit.source.path == "base/pool.yaml"
+    fixed = edit.source.text[: edit.start] + edit.text + edit.source.text[edit.end :]
+    assert fixed == POOL.format(weight=200, capacity="spot")
+
+
+def test_a_value_that_no_file_holds_is_told_of_the_overlay_without_a_fix(
+    here: Path, tmp_path: Path, stand_in: Callable[[str, str], Path], judged: Lint
+) -> None:
+    """A replacement or a generator made it."""
+    write(here, OVERLAY)
+    result = tmp_path / "result.yaml"
+    made = POOL.format(weight=10, capacity="on-demand") + "  limitz: {cpu: 1000}\n"
+    result.write_text(made, encoding="utf-8")
+    stand_in("kustomize", printing(result))
+    report = judged()
+    assert [(rule, path) for rule, path, _ in said(report)] == [("unknown-field", "prod/kustomization.yaml")]
+    assert not report.results[0].finding.edits
+
+
+def test_a_file_that_is_named_is_checked_within_the_overlays_it_is_a_part_of(
+    here: Path, tmp_path: Path, stand_in: Callable[[str, str], Path], judged: Lint
+) -> None:
+    """What is wrong in other files of the overlay was not asked for."""
+    write(here, {**OVERLAY, "other/kustomization.yaml": "resources: [pool.yaml]\n", "other/pool.yaml": POOL})
+    result = tmp_path / "result.yaml"
+    result.write_text(POOL.format(weight=200, capacity="spott"), encoding="utf-8")
+    calls = stand_in("kustomize", printing(result))
+    assert said(judged("prod/weight.yaml")) == []
+    assert calls.read_text(encoding="utf-8") == "build ./prod\n"
+    assert len(said(judged("base/pool.yaml"))) == 2
+
+
+def test_the_same_finding_of_two_overlays_is_told_once(
+    here: Path, tmp_path: Path, stand_in: Callable[[str, str], Path], judged: Lint
+) -> None:
+    write(here, {**OVERLAY, "test/kustomization.yaml": "resources: [../base]\n"})
+    result = tmp_path / "result.yaml"
+    result.write_text(POOL.format(weight=10, capacity="spott"), encoding="utf-8")
+    calls = stand_in("kustomize", printing(result))
+    assert [(path, line) for _, path, line in said(judged())] == [("base/pool.yaml", 16)]
+    assert calls.read_text(encoding="utf-8") == "build ./prod\nbuild ./test\n"
+
+
+def test_a_comment_in_the_file_silences_a_finding_of_the_result(
+    here: Path, tmp_path: Path, stand_in: Callable[[str, str], Path], judged: Lint
+) -> None:
+    write(here, OVERLAY)
+    result = tmp_path / "result.yaml"
+    result.write_text(POOL.format(weight=10, capacity="spott"), encoding="utf-8")
+    stand_in("kustomize", printing(result))
+    (rule,) = {rule for rule, _, _ in said(judged())}
+    pool = here / "base" / "pool.yaml"
+    text = pool.read_text(encoding="utf-8")
+    pool.write_text(text.replace("[spott]", f"[spott]  # nodelint: ignore[{rule}] known"), encoding="utf-8")
+    assert said(judged()) == []
+
+
+def test_what_could_not_be_judged_is_told_of_the_file_and_once(
+    here: Path, tmp_path: Path, stand_in: Callable[[str, str], Path], judged: Lint
+) -> None:
+    write(here, OVERLAY)
+    result = tmp_path / "result.yaml"
+    text = POOL.format(weight=10, capacity="spot").replace("[amd64]", "[amd64, arm64]")
+    result.write_text(text, encoding="utf-8")
+    stand_in("kustomize", printing(result))
+    report = judged()
+    told = [(skip.path, skip.object and skip.object.source.path) for skip in report.skipped if not skip.fact]
+    assert told == [("base/pool.yaml", "base/pool.yaml")]
+    assert {skip.path for skip in report.skipped if skip.fact} == {""}
+    assert len(set(report.skipped)) == len(report.skipped)
+    assert [obj.label for obj in report.objects] == ["NodePool/default"]
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("sys.stderr.write('Error: accumulating resources: no such file\\nmore\\n'); sys.exit(1)", "no such file"),
+        ("sys.stderr.write('W1121 10:00:00.1 1 x.go:1] old\\nerror: bad\\n'); sys.exit(1)", "kustomize: bad"),
+        (
+            "sys.stderr.write('E1121 10:00:00.1 1 x.go:1] \"failed\" err=<\\n\\tno such\\n >\\n'); sys.exit(1)",
+            "no such",
+        ),
+        (
+            "import os; sys.stderr.write('Error: in ' + os.getcwd() + '/prod: x'); sys.exit(1)",
+            "kustomize: in prod: x",
+        ),
+        ("sys.exit(3)", "exit code 3"),
+        ("sys.stdout.buffer.write(bytes([255, 254, 0]))", "no UTF-8"),
+    ],
+)
+def test_what_a_tool_says_is_told_in_a_line(
+    here: Path, stand_in: Callable[[str, str], Path], body: str, told: str
+) -> None:
+    write(here, OVERLAY)
+    stand_in("kustomize", body)
+    rendering = render(["."], True, False)
+    ((path, why),) = rendering.problems
+    assert path == "prod/kustomization.yaml"
+    assert why.startswith("not rendered: ") and told in why and "\n" not in why
+    assert rendering.builds == ()
+
+
+def test_a_tool_that_hangs_is_ended_with_what_it_started(tmp_path: Path) -> None:
+    inner = "import time; time.sleep(60)"
+    script = f"import subprocess, sys, time; subprocess.Popen([sys.executable, '-c', {inner!r}]); time.sleep(60)"
+    with pytest.raises(Failed, match=r"took longer than 0\.5 s"):
+        run([sys.executable, "-c", script], seconds=0.5)
+
+
+def test_without_a_tool_it_is_said_once(here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(here, {**OVERLAY, "test/kustomization.yaml": "resources: [../base]\n", **CHART})
+    monkeypatch.setenv("PATH", str(tmp_path))
+    told = [why for _, why in render(["."], True, True).problems]
+    assert sorted(told) == [
+        "not rendered: helm is not on the path",
+        "not rendered: neither kustomize nor kubectl is on the path",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("field", "base"),
+    [
+        ("resources: [../base, '%s']", "https://example.org/base?ref=v1"),
+        ("resources: [../base, '%s']", "github.com/example/base"),
+        ("resources: [../base, '%s']", "../gone"),
+        ("resources: [../base]\ncomponents: ['%s']", "git@example.org:team/component"),
+        ("resources: [../base]\npatches: [{path: '%s'}]", "https://example.org/patch.yaml"),
+        ("resources: [../base]\ntransformers: ['%s']", "https://example.org/t"),
+        ("resources: [../base]\nconfigMapGenerator: [{name: x, files: ['a=%s']}]", "https://example.org/f"),
+    ],
+)
+def test_nothing_is_fetched(here: Path, stand_in: Callable[[str, str], Path], field: str, base: str) -> None:
+    write(here, {**OVERLAY, "prod/kustomization.yaml": field % base + "\n"})
+    calls = stand_in("kustomize", "print()")
+    assert render(["."], True, False).problems == (
+        ("prod/kustomization.yaml", f"not rendered: `{base}` is not on this disk, and is not fetched"),
+    )
+    assert not calls.exists()
+
+
+def test_what_does_not_mention_karpenter_is_not_rendered(here: Path, stand_in: Callable[[str, str], Path]) -> None:
+    write(here, {"web/kustomization.yaml": "resources: [web.yaml]\n", "web/web.yaml": "kind: Deployment\n"})
+    calls = stand_in("kustomize", "print()")
+    assert render(["."], True, True) == Rendering()
+    assert not calls.exists()
+
+
+# -- Helm
+
+CHART = {
+    "chart/Chart.yaml": "apiVersion: v2\nname: pools\nversion: 0.1.0\n",
+    "chart/values.yaml": "capacity: on-demand\nweight: 1\n",
+    "chart/values-prod.yaml": "capacity: spott\n",
+    "chart/templates/pool.yaml": POOL.format(weight="{{ .Values.weight }}", capacity="{{ .Values.capacity }}"),
+    "chart/templates/_helpers.tpl": "",
+    "chart/templates/off.yaml": "{{- if .Values.off }}\n" + POOL.format(weight=300, capacity="spot") + "{{- end }}\n",
+}
+
+
+@pytest.fixture
+def helm(tmp_path: Path, stand_in: Callable[[str, str], Path]) -> Path:
+    for name, capacity in (("default", "on-demand"), ("prod", "spott")):
+        text = "---\n# Source: pools/templates/pool.yaml\n" + POOL.format(weight=1, capacity=capacity)
+        (tmp_path / f"{name}.yaml").write_text(text, encoding="utf-8")
+    prod, default = str(tmp_path / "prod.yaml"), str(tmp_path / "default.yaml")
+    return stand_in("helm", f"print(open({prod!r} if any('prod' in a for a in sys.argv) else {default!r}).read())")
+
+
+def test_a_value_handed_to_a_chart_is_told_in_the_file_of_values(here: Path, helm: Path, judged: Lint) -> None:
+    write(here, CHART)
+    report = judged()
+    assert [(path, line) for _, path, line in said(report)] == [
+        ("chart/templates/off.yaml", 7),
+        ("chart/values-prod.yaml", 1),
+    ]
+    assert report.results[1].finding.edits[0].source.path == "chart/values-prod.yaml"
+    first, second = helm.read_text(encoding="utf-8").splitlines()
+    assert first.startswith("template pools ./chart --api-versions karpenter.sh/v1 ")
+    assert second == first + " --values ./chart/values-prod.yaml"
+
+
+def test_files_that_do_not_mention_karpenter_are_there_to_be_fixed(here: Path, helm: Path) -> None:
+    write(here, CHART)
+    sources = discover(["."]).sources
+    assert [source.path for source in sources] == ["chart/templates/off.yaml", "chart/templates/pool.yaml"]
+    more = [source.path for source in parts(render(["."], False, True), sources)]
+    assert more == ["chart/Chart.yaml", "chart/values.yaml", "chart/templates/_helpers.tpl", "chart/values-prod.yaml"]
+    asked = ["chart/values-prod.yaml"]
+    assert [source.path for source in parts(render(asked, False, True), [])] == asked
+
+
+def test_what_is_excluded_is_not_rendered(here: Path, stand_in: Callable[[str, str], Path]) -> None:
+    write(here, OVERLAY)
+    calls = stand_in("kustomize", "print()")
+    assert render(["."], True, False, Globs(["prod"])).builds != ()
+    assert calls.read_text(encoding="utf-8") == "build ./base\n"
+
+
+def test_a_chart_that_needs_values_is_rendered_with_those_it_has(
+    here: Path, tmp_path: Path, stand_in: Callable[[str, str], Path], judged: Lint
+) -> None:
+    write(here, CHART)
+    result = tmp_path / "prod.yaml"
+    result.write_text(POOL.format(weight=1, capacity="spot"), encoding="utf-8")
+    stand_in("helm", f"if '--values' not in sys.argv: sys.exit('Error: capacity is required')\n{printing(result)}")
+    assert len(render(["."], False, True).builds) == 1
+    assert judged().results is not None
+
+
+def test_a_dependency_that_is_not_there_is_told(here: Path, stand_in: Callable[[str, str], Path]) -> None:
+    write(here, CHART)
+    said_by_helm = "found in Chart.yaml, but missing in charts/ directory: common"
+    stand_in("helm", f"sys.exit('Error: {said_by_helm}')")
+    assert render(["."], False, True).problems == (
+        ("chart/values-prod.yaml", f"not rendered: helm: {said_by_helm}"),
+        ("chart/Chart.yaml", f"not rendered: helm: {said_by_helm}"),
+    )
+
+
+def test_a_library_and_a_chart_within_a_chart_are_not_rendered_alone(
+    here: Path, stand_in: Callable[[str, str], Path]
+) -> None:
+    inner = {name.replace("chart/", "chart/charts/inner/"): text for name, text in CHART.items()}
+    library = {"lib/Chart.yaml": "name: lib\ntype: library\n# karpenter\n"}
+    write(here, {**CHART, **inner, **library})
+    calls = stand_in("helm", "print()")
+    assert render(["."], False, True).problems == ()
+    assert {line.split()[2] for line in calls.read_text(encoding="utf-8").splitlines()} == {"./chart"}
+
+
+# -- the real tools
+
+
+@real_kustomize
+def test_an_overlay_with_patches_of_each_kind(here: Path, judged: Lint) -> None:
+    write(
+        here,
+        {
+            **OVERLAY,
+            "prod/kustomization.yaml": """\
+                namePrefix: prod-
+                resources: [../base]
+                patches:
+                  - path: weight.yaml
+                  - patch: |-
+                      apiVersion: karpenter.sh/v1
+                      kind: NodePool
+                      metadata: {name: default}
+                      spec:
+                        limitz: {cpu: 100}
+                  - target: {kind: NodePool}
+                    patch: |-
+                      - op: add
+                        path: /spec/disruption
+                        value:
+                          consolidationPolicy: WhenEmptee
+                  - target: {kind: NodePool}
+                    path: operations.json
+                """,
+            "prod/operations.json": (
+                '[{"op": "add", "path": "/spec/template/spec/requirements/-",\n'
+                '  "value": {"key": "kubernetes.io/os", "operator": "Inn", "values": ["linux"]}}]\n'
+            ),
+        },
+    )
+    places = [(path, line) for _, path, line in said(judged())]
+    assert sorted(places) == [
+        ("base/pool.yaml", 16),
+        ("prod/kustomization.yaml", 10),
+        ("prod/kustomization.yaml", 14),
+        ("prod/kustomization.yaml", 16),
+        ("prod/operations.json", 2),
+    ]
+
+
+@real_kustomize
+def test_the_real_tool_is_heard_out(here: Path) -> None:
+    write(here, {**OVERLAY, "prod/weight.yaml": "kind: NodePool # karpenter\nspec: [\n"})
+    ((path, why),) = render(["."], True, False).problems
+    assert path == "prod/kustomization.yaml"
+    assert why.startswith(("not rendered: kube", "not rendered: kustomize"))
+    assert "\n" not in why and len(why) < 300
+
+
+@real_helm
+def test_the_real_helm_renders_with_each_file_of_values(here: Path, judged: Lint) -> None:
+    write(here, CHART)
+    assert ("chart/values-prod.yaml", 1) in [(path, line) for _, path, line in said(judged())]
+
+
+def test_nothing_changes_where_nothing_is_rendered(rules: dict[str, Rule]) -> None:
+    source = Source.from_text("pool.yaml", POOL.format(weight=1, capacity="spott"))
+    plain = engine.lint([source], Target(NEWEST), rules, engine.DEFAULTS)
+    same = lint(Rendering(), [source], Target(NEWEST), rules, engine.DEFAULTS)
+    assert [r.finding.message for r in same.results] == [r.finding.message for r in plain.results] != []
+
+
+TWO = """\
+{{- range $name, $pool := .Values.pools }}
+---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: {{ $name }}-a
+spec:
+  weight: 200
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        {{- toYaml $pool.requirements | nindent 8 }}
+---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: {{ $name }}-b
+spec:
+  weight: 200
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        {{- toYaml $.Values.shared.requirements | nindent 8 }}
+{{- end }}
+"""
+
+
+def test_a_chart_that_makes_pools_of_values(
+    here: Path, tmp_path: Path, stand_in: Callable[[str, str], Path], judged: Lint
+) -> None:
+    """Two objects of one template whose names are filled in; what they require stands in the values."""
+    line = "- {key: karpenter.sh/capacity-type, operator: In, values: [%s]}\n"
+    values = "pools:\n  web:\n    requirements:\n      " + line % "spott"
+    values += "shared:\n  requirements:\n    " + line % "on-demnd"
+    write(
+        here,
+        {
+            "chart/Chart.yaml": "name: pools\nversion: 0.1.0\n",
+            "chart/values.yaml": values,
+            "chart/templates/pools.yaml": TWO,
+        },
+    )
+    documents = [
+        POOL.format(weight=200, capacity=capacity).replace("name: default\nspec", f"name: web-{name}\nspec")
+        for name, capacity in (("a", "spott"), ("b", "on-demnd"))
+    ]
+    result = tmp_path / "result.yaml"
+    result.write_text("".join(f"---\n# Source: pools/templates/pools.yaml\n{d}" for d in documents), encoding="utf-8")
+    stand_in("helm", printing(result))
+    report = judged()
+    places = {
+        (path, line): bool(r.finding.edits) for (_, path, line), r in zip(said(report), report.results, strict=True)
+    }
+    assert places == {
+        ("chart/templates/pools.yaml", 8): False,  # 200 is too much, and there is no telling what was meant
+        ("chart/templates/pools.yaml", 20): False,
+        ("chart/values.yaml", 4): False,  # the one place where the text stands, by what way is not known
+        ("chart/values.yaml", 7): True,  # `.Values.shared.requirements`, and nothing else
+    }
