@@ -1,0 +1,35 @@
+"""nodelint in an editor: a language server over standard input and output, or a socket.
+
+Findings as one types, fixes as code actions, hover on requirements, aliases and labels, completion. It needs pygls
+(`nodelint[lsp]`).
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Callable
+from datetime import datetime
+
+
+def serve(now: Callable[[], datetime], address: tuple[str, int] | None = None) -> int:
+    """Serve one client until it leaves; the exit code that the protocol asks for.
+
+    `address` is the host and port to listen on; None for standard input and output. Logs go to standard
+    error. Raises ImportError without pygls, and OSError for an address that cannot be had.
+    """
+    from nodelint.lsp.server import Server
+
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="nodelint lsp: %(message)s")
+    server = Server(now)
+    if address is not None:
+        server.start_tcp(*address)
+    else:
+        # What anything prints goes to standard error: on standard output it would break the protocol.
+        out = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+        sys.stdout.flush()
+        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+        server.start_io(stdout=out)
+    server.finish()
+    return 0 if server.ended_well else 1

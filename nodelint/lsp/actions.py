@@ -1,0 +1,159 @@
+"""What can be done about findings: each fix, all safe ones, and a comment that silences the rule here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from difflib import SequenceMatcher
+
+from lsprotocol import types
+
+from nodelint.edits import apply
+from nodelint.engine import Result, why_broken
+from nodelint.finding import Edit, short
+from nodelint.lsp.diagnostics import placed, uri_of
+from nodelint.lsp.positions import Lines
+from nodelint.lsp.project import Buffer, View
+from nodelint.source import Source
+from nodelint.suppress import suppressions
+
+FIX_ALL = "source.fixAll.nodelint"
+
+_SAFETY = {"safe": "safe: running nodes stay", "unsafe": "unsafe: it changes what runs today"}
+
+
+def actions(
+    view: View, buffer: Buffer, start: int, end: int, only: Sequence[str] | None, versioned: bool
+) -> Iterator[types.CodeAction]:
+    """What can be done between two offsets, of the kinds asked for (None: all).
+
+    `versioned` says that the client takes edits that name the version of the text they are for.
+    """
+    if _asked(types.CodeActionKind.QuickFix, only):
+        met = [(r, d) for r, d in placed(view, buffer) if r.span.start <= end and start <= r.span.end]
+        fixes: dict[tuple[Edit, ...], list[tuple[Result, types.Diagnostic]]] = {}
+        for result, diagnostic in met:
+            if result.fixable and _applies(view, result):
+                fixes.setdefault(tuple(result.finding.edits), []).append((result, diagnostic))
+        for group in fixes.values():
+            yield _fix(view, buffer, group[0][0], [diagnostic for _, diagnostic in group], versioned)
+        for result, diagnostic in met:
+            ignore = _ignored(buffer.source, result)
+            if ignore is not None:
+                yield types.CodeAction(
+                    title=f"Ignore {result.rule.name} here",
+                    kind=types.CodeActionKind.QuickFix,
+                    diagnostics=[diagnostic],
+                    edit=workspace_edit(view, buffer.encoding, [ignore], versioned),
+                )
+    if _asked(FIX_ALL, only):
+        edits = fix_all(view, buffer)
+        if edits:
+            yield types.CodeAction(
+                title="Fix all that is safe to fix (nodelint)",
+                kind=FIX_ALL,
+                edit=workspace_edit(view, buffer.encoding, edits, versioned),
+            )
+
+
+def _asked(kind: str, only: Sequence[str] | None) -> bool:
+    """Whether a kind is one of those asked for, or below one."""
+    return only is None or any(kind == each or kind.startswith(f"{each}.") or not each for each in only)
+
+
+def fix_all(view: View, buffer: Buffer) -> list[Edit]:
+    """The edits that make of a text what `nodelint check --fix` would write."""
+    if not any(result.fixable and result.safety == "safe" for result in view.results(buffer)):
+        return []
+    (fixed,) = view.fixed(buffer).sources
+    return list(_difference(buffer.source, fixed.text))
+
+
+def _difference(source: Source, text: str) -> Iterator[Edit]:
+    """Edits of whole lines that make one text of another."""
+    old, new = source.text.splitlines(keepends=True), text.splitlines(keepends=True)
+    starts = [0]
+    for line in old:
+        starts.append(starts[-1] + len(line))
+    for kind, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if kind != "equal":
+            yield Edit(source, starts[a], starts[b], "".join(new[c:d]))
+
+
+def _applies(view: View, result: Result) -> bool:
+    """Whether `--fix` would not refuse the fix: the texts can be read with it, and the API server takes them."""
+    by_source: dict[int, list[Edit]] = {}
+    for edit in result.finding.edits:
+        by_source.setdefault(id(edit.source), []).append(edit)
+    old = [edits[0].source for edits in by_source.values()]
+    new = [source.with_text(apply(source.text, by_source[id(source)])) for source in old]
+    return why_broken(old, new, view.target) is None
+
+
+def _fix(
+    view: View, buffer: Buffer, result: Result, diagnostics: list[types.Diagnostic], versioned: bool
+) -> types.CodeAction:
+    return types.CodeAction(
+        title=f"{_what(result.finding.edits)} ({_SAFETY[result.safety]})",
+        kind=types.CodeActionKind.QuickFix,
+        diagnostics=diagnostics,
+        is_preferred=result.safety == "safe",
+        edit=workspace_edit(view, buffer.encoding, result.finding.edits, versioned),
+    )
+
+
+def _what(edits: Sequence[Edit]) -> str:
+    """What some edits do, in a few words."""
+    if len({id(edit.source) for edit in edits}) > 1:
+        return "Fix this, in several files"
+    if len(edits) > 1:
+        return f"Fix this, in {len(edits)} places"
+    (edit,) = edits
+    old, new = edit.source.text[edit.start : edit.end].strip(), edit.text.strip()
+    if not new:
+        return f"Remove `{short(old)}`"
+    return f"Write `{short(new)}`" if not old else f"Replace `{short(old)}` with `{short(new)}`"
+
+
+def _ignored(source: Source, result: Result) -> Edit | None:
+    """A comment that silences the rule: at the end of the line where there is room, else above it."""
+    at = result.span.start
+    lines = Lines(source.text, "utf-32")
+    line = lines.position(at).line
+    end = lines.line_end(line)
+    start = end - lines.position(end).character
+    text = source.text[start:end]
+    indent = text[: len(text) - len(text.lstrip(" \t"))]
+    comment = f"# nodelint: ignore[{result.rule.name}]"
+    behind = Edit(source, start + len(text.rstrip()), end, f"  {comment}")
+    above = Edit(source, start, start, f"{indent}{comment}{source.newline}")
+    for edit in (behind, above):
+        moved = at + (len(edit.text) if edit is above else 0)
+        new = source.with_text(apply(source.text, [edit]))
+        if len(new.problems) <= len(source.problems) and any(
+            result.rule.name in each.rules and each.scope is not None and each.scope.start <= moved < each.scope.end
+            for each in suppressions(new)
+        ):
+            return edit
+    return None
+
+
+def workspace_edit(view: View, encoding: str, edits: Iterable[Edit], versioned: bool) -> types.WorkspaceEdit:
+    """Edits of one or more texts as a client applies them: each for the version that was judged."""
+    by_source: dict[int, list[Edit]] = {}
+    for edit in edits:
+        by_source.setdefault(id(edit.source), []).append(edit)
+    changes: list[types.TextDocumentEdit] = []
+    for group in by_source.values():
+        source = group[0].source
+        opened = view.buffer_of(source)
+        lines = opened.lines if opened is not None else Lines(source.text, encoding, hides_bom=True)
+        uri = opened.uri if opened is not None else uri_of(source.path)
+        named = types.OptionalVersionedTextDocumentIdentifier(uri, opened.version if opened is not None else None)
+        changes.append(
+            types.TextDocumentEdit(named, [types.TextEdit(lines.range(e.start, e.end), e.text) for e in group])
+        )
+    if versioned:
+        return types.WorkspaceEdit(document_changes=list(changes))
+    return types.WorkspaceEdit(
+        changes={each.text_document.uri: [e for e in each.edits if isinstance(e, types.TextEdit)] for each in changes}
+    )

@@ -1,0 +1,236 @@
+"""What can be written at a place: fields, label keys, operators, values, aliases, names of classes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from lsprotocol import types
+
+from nodelint.catalog import ARCH, CAPACITY_TYPE, INSTANCE_TYPE, Catalog
+from nodelint.facts import Facts, Missing
+from nodelint.images import families, family_example, family_title
+from nodelint.lsp.hover import MEANINGS, code, label, releases_with, shape_at, size_of
+from nodelint.lsp.outline import Spot, spot
+from nodelint.lsp.project import Buffer, View
+from nodelint.queries import alias_families
+from nodelint.requirement import INCLUSIVE_BOUNDS, normalize, well_known
+from nodelint.schema.shape import Shape
+from nodelint.tuples import NamedTuple
+from nodelint.versions import facts
+from nodelint.vocabulary import known_values, natural
+
+_REQUIREMENTS = ("spec", "template", "spec", "requirements", "-")
+_LABELS = ("spec", "template", "metadata", "labels")
+_ALIAS = ("spec", "amiSelectorTerms", "-", "alias")
+_REF = ("spec", "template", "spec", "nodeClassRef")
+_REGION, _ZONE, _ZONE_ID = "topology.kubernetes.io/region", "topology.kubernetes.io/zone", "topology.k8s.aws/zone-id"
+_OF_A_POOL = "karpenter.sh/nodepool"
+
+_MOST = 300
+"""Offers of one answer; where there are more, the editor asks again with each letter."""
+
+_Kind = types.CompletionItemKind
+
+
+class Offer(NamedTuple):
+    """Something that can be written; `key` says that a colon belongs behind it, `bare` that it is no text."""
+
+    text: str
+    kind: types.CompletionItemKind
+    detail: str = ""
+    documentation: str = ""
+    key: bool = False
+    bare: bool = False
+
+
+def complete(view: View, buffer: Buffer, offset: int) -> types.CompletionList:
+    """What can be written at an offset, in the order in which it should be shown."""
+    found = spot(buffer.text, offset)
+    offers = list(_offers(view, found)) if found is not None else []
+    if found is None or not offers:
+        return types.CompletionList(is_incomplete=False, items=[])
+    typed = buffer.text[found.start : offset].lower()
+    several = len(offers) > _MOST
+    if several:
+        offers = [offer for offer in offers if _has_letters(typed, offer.text.lower())]
+    shape = shape_at(view, found)
+    around = {"value": "[{}]", "open": "- {}", "key": "{}"}[found.place]
+    form = around if shape is not None and shape.items is not None else "{}"
+    items = [_item(buffer, found, offer, number, form) for number, offer in enumerate(offers[:_MOST])]
+    return types.CompletionList(is_incomplete=several, items=items)
+
+
+def _has_letters(typed: str, text: str) -> bool:
+    """Whether a text has the letters that were typed, in their order: what editors filter by."""
+    rest = iter(text)
+    return all(letter in rest for letter in typed)
+
+
+def _item(buffer: Buffer, found: Spot, offer: Offer, number: int, form: str) -> types.CompletionItem:
+    """An offer as the editor takes it; `form` is what makes a list of it where none has been begun."""
+    text = offer.text
+    quoted = buffer.text[found.start - 1 : found.start] in ("'", '"')
+    if not quoted and not offer.bare:
+        text = f'"{text}"' if buffer.path.endswith(".json") else text if offer.key else _quoted(text)
+        text = form.format(text)
+    if offer.key and not quoted and not re.match(r"[ \t]*:", buffer.text[found.end :]):
+        text += ": "
+    return types.CompletionItem(
+        label=offer.text,
+        kind=offer.kind,
+        detail=offer.detail or None,
+        documentation=types.MarkupContent(types.MarkupKind.Markdown, offer.documentation)
+        if offer.documentation
+        else None,
+        sort_text=f"{number:05}",
+        filter_text=offer.text,
+        text_edit=types.TextEdit(buffer.lines.range(found.start, found.end), text),
+    )
+
+
+def _quoted(text: str) -> str:
+    """A value as YAML has to write it to be a text: numbers and booleans in quotes."""
+    return f'"{text}"' if re.fullmatch(r"[-+.\d][\d.eE_+-]*|true|false|yes|no|on|off|null|", text) else text
+
+
+def _offers(view: View, found: Spot) -> Iterator[Offer]:
+    path, catalog = found.path, view.context.catalog
+    if found.kind == "NodePool":
+        if path == (*_REQUIREMENTS, "key") and found.place == "value":
+            yield from _label_keys(catalog)
+            return
+        if path == (*_REQUIREMENTS, "operator") and found.place == "value":
+            yield from _operators(view)
+            return
+        if path[: len(_REQUIREMENTS) + 1] == (*_REQUIREMENTS, "values"):
+            yield from _values(view, found.beside("key"), found.listed())
+            return
+        if path == _LABELS and found.place != "value":
+            yield from (offer._replace(key=True) for offer in _label_keys(catalog) if offer.text not in found.present)
+            return
+        if path[:-1] == _LABELS and found.place == "value":
+            yield from _values(view, path[-1], frozenset())
+            return
+        if path[:-1] == _REF and found.place == "value":
+            yield from _of_reference(view, path[-1])
+            return
+    if found.kind == "EC2NodeClass" and path == _ALIAS and found.place == "value":
+        yield from _aliases(view)
+        return
+    shape = shape_at(view, found)
+    if shape is None:
+        return
+    if found.place != "value" and shape.has_fields:
+        yield from _fields(shape, found)
+    elif not shape.has_fields:
+        listed = found.listed() if path[-1:] == ("-",) else frozenset()
+        yield from (offer for offer in _enumerated(view, shape) if offer.text not in listed)
+
+
+def _fields(shape: Shape, found: Spot) -> Iterator[Offer]:
+    names = [name for name in shape.fields if name not in found.present]
+    for name in sorted(names, key=lambda name: name not in shape.required):
+        child = shape.field(name)
+        if child is not None and shape.has_release(child):
+            kind = {"array": "list"}.get(child.type, child.type)
+            detail = f"{kind}, required" if name in shape.required else kind
+            yield Offer(name, _Kind.Field, detail, str(child.raw.get("description", "")), key=True)
+
+
+def _enumerated(view: View, shape: Shape) -> Iterator[Offer]:
+    """The values that a schema lists, on the value itself or on a list's entries."""
+    values = shape.raw.get("enum")
+    entries = shape.items
+    if values is None and entries is not None:
+        shape, values = entries, entries.raw.get("enum")
+    if values is None and shape.type == "boolean":
+        values = ["true", "false"]
+        yield from (Offer(value, _Kind.Keyword, bare=True) for value in values)
+        return
+    for value in values or ():
+        if isinstance(value, str) and value and releases_with(shape, value, view.target.karpenter):
+            yield Offer(value, _Kind.EnumMember)
+
+
+def _label_keys(catalog: Catalog) -> Iterator[Offer]:
+    """The labels that Karpenter of the target release knows, those that are asked for most first."""
+    first = (ARCH, CAPACITY_TYPE, INSTANCE_TYPE)
+    keys = sorted(well_known(catalog.version) - {_OF_A_POOL}, key=lambda key: (key not in first, key))
+    meanings = facts("label_words")["meanings"]
+    for key in keys:
+        yield Offer(key, _Kind.Property, meanings.get(key, ""), "\n\n".join(label(key, catalog)[1:]))
+
+
+def _operators(view: View) -> Iterator[Offer]:
+    for operator, meaning in MEANINGS.items():
+        if operator not in ("Gte", "Lte") or view.target.karpenter >= INCLUSIVE_BOUNDS:
+            yield Offer(operator, _Kind.Operator, meaning)
+
+
+def _values(view: View, key: str | None, listed: frozenset[str]) -> Iterator[Offer]:
+    if key is None:
+        return
+    catalog = view.context.catalog
+    name = normalize(key)
+    values = _of_places(name, view.context.facts)
+    if values is None:
+        values = known_values(name, catalog)
+    by_value = catalog.values(name) if name in catalog.keys else {}
+    for value in sorted(values or (), key=natural):
+        if value in listed or not value:
+            continue
+        if name == INSTANCE_TYPE:
+            yield Offer(value, _Kind.Value, size_of(catalog, value))
+        else:
+            count = by_value.get(value, 0).bit_count()
+            yield Offer(value, _Kind.Value, f"{count:,} instance types" if count else "")
+
+
+def _of_places(key: str, known: Facts) -> Iterable[str] | None:
+    """Regions and zones, as far as AWS was asked about them; None for other labels."""
+    if key not in (_REGION, _ZONE, _ZONE_ID):
+        return None
+    if known.region is None:
+        return ()
+    if key == _REGION:
+        return (known.region.name,)
+    subnets = known.region.subnets.values()
+    ids = {subnet.zone: subnet.zoneId for subnet in subnets}
+    if key == _ZONE_ID:
+        return {id for id in ids.values() if id}
+    try:
+        return {*ids, *(zone for offering in known.offerings.values() for zone in offering.zones)}
+    except Missing:
+        return ids
+
+
+def _of_reference(view: View, field: str) -> Iterator[Offer]:
+    if field == "name":
+        names = {c.name: c for c in view.context.classes if isinstance(c.name, str)}
+        for name in sorted(names):
+            yield Offer(name, _Kind.Reference, "EC2NodeClass", f"in {code(names[name].source.path)}")
+    elif field in ("kind", "group", "apiVersion"):
+        known = {"kind": "EC2NodeClass", "group": "karpenter.k8s.aws", "apiVersion": "karpenter.k8s.aws/v1"}
+        yield Offer(known[field], _Kind.Constant)
+
+
+def _aliases(view: View) -> Iterator[Offer]:
+    """Families with a version that their releases have: pinned first, for `latest` moves nodes by itself."""
+    for family in families(view.target.karpenter, view.target.kubernetes):
+        published = _published(view.context.facts, family)
+        example = family_example(family).partition("@")[2]
+        for version in published or [example]:
+            detail = "published" if published else "an example of a version"
+            if version != "latest":
+                yield Offer(f"{family}@{version}", _Kind.Value, f"{family_title(family)}, {detail}")
+        yield Offer(f"{family}@latest", _Kind.Value, f"{family_title(family)}, whatever is newest")
+
+
+def _published(known: Facts, family: str) -> list[str]:
+    """The versions of an alias family among the images that AWS was asked about, newest first."""
+    form = alias_families()[family].get("names")
+    if known.region is None or form is None:
+        return []
+    names = (re.fullmatch(form, image.name) for image in known.region.images.values())
+    return sorted({name[1] for name in names if name}, key=natural, reverse=True)

@@ -1,0 +1,81 @@
+"""Findings as diagnostics."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from lsprotocol import types
+from pygls.uris import from_fs_path
+
+from nodelint.engine import Result
+from nodelint.finding import Severity, Span
+from nodelint.fingerprints import fingerprints
+from nodelint.lsp.positions import Lines
+from nodelint.lsp.project import Buffer, Trouble, View
+from nodelint.report.run import rule_page
+
+SOURCE = "nodelint"
+
+_SEVERITIES: dict[Severity, types.DiagnosticSeverity] = {
+    "error": types.DiagnosticSeverity.Error,
+    "warning": types.DiagnosticSeverity.Warning,
+    "info": types.DiagnosticSeverity.Information,
+}
+
+
+def uri_of(path: str) -> str:
+    """The URI of a file; an untitled text's path is its URI."""
+    if path.startswith("untitled:"):
+        return path
+    return from_fs_path(os.path.abspath(path)) or path
+
+
+def diagnostics(view: View, buffer: Buffer) -> list[types.Diagnostic]:
+    """What is wrong in one text."""
+    return [diagnostic for _, diagnostic in placed(view, buffer)]
+
+
+def placed(view: View, buffer: Buffer) -> Iterator[tuple[Result, types.Diagnostic]]:
+    """Each finding of a text with its diagnostic."""
+    results = view.results(buffer)
+    for result, mark in zip(results, fingerprints(results, view.home), strict=True):
+        yield result, _diagnostic(view, buffer, result, mark)
+
+
+def _diagnostic(view: View, buffer: Buffer, result: Result, mark: str) -> types.Diagnostic:
+    finding, span = result.finding, result.span
+    # Of what goes over many lines the first says where to look; the rest would be a wall of red.
+    end = min(span.end, buffer.lines.end_of_line_at(span.start))
+    said = f"{finding.message}\nhint: {finding.hint}" if finding.hint else finding.message
+    data = {"fingerprint": mark, "fix": result.safety if result.fixable else None}
+    return types.Diagnostic(
+        range=buffer.lines.range(span.start, max(span.start, end)),
+        message=said,
+        severity=_SEVERITIES[result.severity],
+        code=result.rule.name,
+        code_description=types.CodeDescription(rule_page(result.rule)),
+        source=SOURCE,
+        related_information=[
+            types.DiagnosticRelatedInformation(location(view, buffer.encoding, also.span), also.message)
+            for also in finding.also
+        ]
+        or None,
+        data=data,
+    )
+
+
+def location(view: View, encoding: str, span: Span) -> types.Location:
+    """Where some characters are, in an open text or in a file."""
+    opened = view.buffer_of(span.source)
+    lines = opened.lines if opened is not None else Lines(span.source.text, encoding, hides_bom=True)
+    uri = opened.uri if opened is not None else uri_of(span.source.path)
+    return types.Location(uri, lines.range(span.start, span.end))
+
+
+def of_trouble(trouble: Trouble) -> types.Diagnostic:
+    """A configuration that cannot be used, as a diagnostic on its file."""
+    start = types.Position(trouble.line - 1, trouble.column - 1)
+    end = types.Position(trouble.line - 1, trouble.column)
+    severity = types.DiagnosticSeverity.Error
+    return types.Diagnostic(types.Range(start, end), trouble.message, severity, code="configuration", source=SOURCE)

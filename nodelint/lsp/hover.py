@@ -1,0 +1,312 @@
+"""What a place in a manifest means, in Markdown; and where the class is that a pool points to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from nodelint.catalog import ARCH, INSTANCE_TYPE, Catalog
+from nodelint.finding import Span, short, span_of
+from nodelint.fingerprints import relative
+from nodelint.images import families, family_title
+from nodelint.lsp.outline import Spot, spot
+from nodelint.lsp.project import Buffer, View
+from nodelint.manifest import EC2NodeClass, Label, NodePool, RequirementLine, SelectorTerm, parse_alias, served
+from nodelint.requirement import INCLUSIVE_BOUNDS, normalize, well_known, well_known_since
+from nodelint.resolve import LineEffect, Resolution
+from nodelint.schema.shape import Shape
+from nodelint.source import Node
+from nodelint.tuples import NamedTuple
+from nodelint.versions import Version, facts
+from nodelint.vocabulary import known_values, natural, unit_of
+
+_CPU, _MEMORY = "karpenter.k8s.aws/instance-cpu", "karpenter.k8s.aws/instance-memory"
+_SHOWN = 12
+
+_OLDEST = Version(1, 0, 0)
+"""What it has brought needs no word: nobody here runs an older one."""
+
+MEANINGS = {
+    "In": "one of the values; a type without the label does not meet it",
+    "NotIn": "none of the values; a type without the label meets it too",
+    "Exists": "any value; a type without the label does not meet it",
+    "DoesNotExist": "no such label",
+    "Gt": "a number above the value; a type without the label does not meet it",
+    "Lt": "a number below the value; a type without the label does not meet it",
+    "Gte": "the value or a number above it; a type without the label does not meet it",
+    "Lte": "the value or a number below it; a type without the label does not meet it",
+}
+"""What each operator asks of an instance type."""
+
+
+class Hover(NamedTuple):
+    """Markdown, and the characters that it is about."""
+
+    markdown: str
+    span: Span
+
+
+def hover(view: View, buffer: Buffer, offset: int) -> Hover | None:
+    """What is known of the place."""
+    for obj in view.objects(buffer):
+        if not served(obj, view.target.karpenter):
+            continue
+        found = None
+        if isinstance(obj, NodePool):
+            found = _in_pool(view, obj, offset)
+        elif isinstance(obj, EC2NodeClass):
+            found = _in_class(view, obj, offset)
+        if found is not None:
+            return found
+    return _of_field(view, buffer, offset)
+
+
+def definition(view: View, buffer: Buffer, offset: int) -> Span | None:
+    """The name of the class that the place points to."""
+    for pool in view.objects(buffer):
+        if isinstance(pool, NodePool) and pool.class_ref is not None and _holds(pool.class_ref.node, offset):
+            node_class = view.context.node_class(pool)
+            return None if node_class is None else span_of(node_class.name_node)
+    return None
+
+
+def _holds(node: Node, offset: int) -> bool:
+    return node.start <= offset <= node.end
+
+
+def _in_pool(view: View, pool: NodePool, offset: int) -> Hover | None:
+    ref = pool.class_ref
+    name = ref.node.get("name") if ref is not None else None
+    if name is not None and _holds(name, offset):
+        return Hover(_class_of(view, pool), span_of(name))
+    lines: list[RequirementLine | Label] = [*pool.requirements, *pool.template_labels]
+    for at in lines:
+        start = at.key_node.start if isinstance(at, Label) else at.node.start
+        if start <= offset <= at.node.end:
+            return _of_line(view, pool, at, offset)
+    return None
+
+
+def _of_line(view: View, pool: NodePool, at: RequirementLine | Label, offset: int) -> Hover:
+    resolution = view.context.resolution(pool)
+    line = next(each for each in resolution.lines if each.at is at)
+    catalog = resolution.catalog
+    for value in at.values if isinstance(at, RequirementLine) else ():
+        known = isinstance(value.text, str) and normalize(line.key) == INSTANCE_TYPE and value.text in catalog
+        if known and _holds(value.node, offset):
+            return Hover(instance_type(catalog, str(value.text)), span_of(value.node))
+    parts = [_heading(line), *_effect(line, resolution)]
+    if isinstance(at.key, str) and _holds(at.key_node, offset):
+        parts += ["---", *label(at.key, catalog)]
+    span = Span(at.node.source, at.key_node.start, at.node.end) if isinstance(at, Label) else span_of(at.node)
+    return Hover("\n\n".join(parts), span)
+
+
+def _heading(line: LineEffect) -> str:
+    words = [f"**{_plain(line.key)}** {line.operator}"]
+    values = [code(value) for value in line.values[:_SHOWN]]
+    if len(line.values) > _SHOWN:
+        values.append(f"and {len(line.values) - _SHOWN:,} more")
+    if values:
+        words.append(", ".join(values))
+    if line.min_values is not None:
+        words.append(f"(at least {line.min_values} values)")
+    return " ".join(words)
+
+
+def _effect(line: LineEffect, resolution: Resolution) -> Iterator[str]:
+    said = MEANINGS.get(line.operator)
+    if line.is_label:
+        said = "a label of the template, which counts as a requirement too"
+    if said:
+        yield f"{said[0].upper()}{said[1:]}."
+    if line.requirement is None:
+        yield "A placeholder, or a form that Karpenter does not read, keeps it from being judged."
+        return
+    version = resolution.version
+    if normalize(line.key) != line.key:
+        yield f"Karpenter reads the key as {code(normalize(line.key))}."
+    if normalize(line.key) not in well_known(version):
+        since = well_known_since(normalize(line.key))
+        reason = f"Karpenter {version} has no such label, {since} brings it" if since else "it is one of your own"
+        yield f"It removes no instance type: {reason}."
+    rows = []
+    total = len(resolution.catalog)
+    most = "" if resolution.complete else "at most "
+    rows.append(f"alone it leaves **{line.kept.bit_count():,}** of {total:,} instance types")
+    removed = line.removed
+    back = f"{-removed:,} come back" if removed < 0 else f"{removed:,} removed"
+    rows.append(f"here {line.before.bit_count():,} → {line.after.bit_count():,} ({back})")
+    if line.removed_alone > 0:
+        rows.append(f"without this line {line.removed_alone:,} more would be left in the end")
+    launchable = resolution.launchable.bit_count()
+    rows.append(f"the pool can launch {most}**{launchable:,}** with all its lines")
+    missing = resolution.candidates.bit_count() - launchable
+    if missing:
+        rows.append(f"{missing:,} more meet everything, but have no image")
+    least = next((each for each in resolution.min_values if each.line is line), None)
+    if least is not None and least.have is not None:
+        rows.append(f"minValues: {least.have:,} values are left, {least.wanted:,} are wanted")
+    yield "\n".join(f"- {row}" for row in rows)
+    same = [each for each in resolution.lines if each.requirement and each.requirement.key == line.requirement.key]
+    if len(same) > 1:
+        yield f"With the other lines on this key: {code(str(resolution.folded.get(line.requirement.key)))}"
+    if line.operator in ("Gt", "Lt") and len(same) > 1 and version < INCLUSIVE_BOUNDS:
+        yield f"Karpenter before {INCLUSIVE_BOUNDS} does not see that `Gt 3` and `Lt 4` leave no whole number."
+    if line.note is not None:
+        yield f"Note: {line.note}."
+    unknown = dict.fromkeys(each.reason for each in resolution.unknown)
+    if unknown:
+        yield "Not known: " + "; ".join(short(reason, 120) for reason in unknown) + "."
+    yield f"*Karpenter {version}*"
+
+
+def label(key: str, catalog: Catalog) -> list[str]:
+    """What a label is, since when, and the values that it has."""
+    name = normalize(key)
+    since = well_known_since(name)
+    if since is None:
+        return [f"{code(key)} is no label that Karpenter knows: what it asks is met by nodes that bear it."]
+    parts = [f"{code(name)}: {facts('label_words')['meanings'].get(name, '')}"]
+    unit = unit_of(name)
+    if unit:
+        parts[0] += f" In {unit}."
+    values = known_values(name, catalog)
+    if values:
+        some = sorted(values, key=natural)
+        more = f", … ({len(some):,} in all)" if len(some) > _SHOWN else ""
+        parts.append("Values: " + ", ".join(code(value) for value in some[:_SHOWN] if value) + more)
+    if name not in well_known(catalog.version):
+        parts.append(f"Since Karpenter {since}, not in {catalog.version}.")
+    elif since > _OLDEST:
+        parts.append(f"Since Karpenter {since}.")
+    return parts
+
+
+def instance_type(catalog: Catalog, name: str) -> str:
+    """An instance type in one line."""
+    return f"**{name}**: {size_of(catalog, name)}"
+
+
+def size_of(catalog: Catalog, name: str) -> str:
+    """What an instance type has: `4 vCPU, 16 GiB, arm64, 0.15 USD an hour`."""
+    parts = []
+    if cpu := catalog.label(name, _CPU):
+        parts.append(f"{cpu} vCPU")
+    if memory := catalog.label(name, _MEMORY):
+        parts.append(f"{int(memory) / 1024:g} GiB")
+    if arch := catalog.label(name, ARCH):
+        parts.append(arch)
+    price = catalog.price(name)
+    if price is not None:
+        parts.append(f"{price:g} USD an hour on demand in us-east-1")
+    return ", ".join(parts)
+
+
+def _class_of(view: View, pool: NodePool) -> str:
+    node_class = view.context.node_class(pool)
+    if node_class is None:
+        unknown = view.context.resolution(pool).images.unknown
+        return f"EC2NodeClass: {unknown[0].reason}" if unknown else "EC2NodeClass: not known"
+    place = node_class.source.position(node_class.name_node.start)
+    where = f"{relative(node_class.source.path, view.home)}:{place.line}"
+    parts = [f"**EC2NodeClass {_plain(str(node_class.name))}** in {code(where)}"]
+    images = dict.fromkeys(image.label for image in view.context.images(node_class).images)
+    if images:
+        parts.append("Images: " + ", ".join(code(short(image, 60)) for image in images))
+    return "\n\n".join(parts)
+
+
+def _in_class(view: View, node_class: EC2NodeClass, offset: int) -> Hover | None:
+    for term in node_class.ami_terms:
+        node = term.node.get("alias")
+        if node is not None and isinstance(term.alias, str) and _holds(node, offset):
+            return Hover("\n\n".join(_of_alias(view, node_class, term, term.alias)), span_of(node))
+    return None
+
+
+def _of_alias(view: View, node_class: EC2NodeClass, term: SelectorTerm, written: str) -> Iterator[str]:
+    alias = parse_alias(written)
+    version, kubernetes = view.target.karpenter, view.target.kubernetes
+    known = families(version)
+    if alias.family not in known:
+        yield f"{code(alias.family)} is no alias of Karpenter {version}; there are {_listed(known)}."
+        return
+    which = "whatever is newest" if alias.version == "latest" else _plain(alias.version)
+    yield f"**{family_title(alias.family)}**, {which}"
+    found = view.context.images(node_class)
+    resolutions = [view.context.resolution(pool) for pool in view.context.pools(node_class)]
+    rows = []
+    for index, image in enumerate(found.images):
+        if image.alias is None:
+            continue
+        takes = [
+            f"{bits.bit_count():,} types of {code(str(each.pool.name))}"
+            for each in resolutions
+            if index < len(each.image_bits) and (bits := each.image_bits[index])
+        ]
+        what = f"{image.arch or '?'} {'/'.join(image.variants)}".strip()
+        if image.found is not None:
+            what += f" {code(image.found.id)}"
+        rows.append(f"- {what}: {', '.join(takes) if takes else 'taken by no NodePool here'}")
+    if rows:
+        yield "\n".join(rows)
+    for problem in found.problems:
+        yield problem.message if problem.active else f"Later: {problem.message}"
+    on = f", Kubernetes {kubernetes}" if kubernetes else ""
+    yield f"*Karpenter {version}{on}*"
+
+
+def _of_field(view: View, buffer: Buffer, offset: int) -> Hover | None:
+    """The schema's words about the field whose name is under the cursor."""
+    found = spot(buffer.text, offset)
+    if found is None or found.place == "value":
+        return None
+    start = found.end
+    while start > 0 and (buffer.text[start - 1].isalnum() or buffer.text[start - 1] in "_$"):
+        start -= 1
+    name = buffer.text[start : found.end]
+    holder = shape_at(view, found)
+    shape = holder.field(name) if holder is not None else None
+    if shape is None or not shape.raw.get("description"):
+        return None
+    parts = [f"**{name}** *{'list' if shape.type == 'array' else shape.type}*", str(shape.raw["description"])]
+    if "default" in shape.raw:
+        parts.append(f"Default: {code(str(shape.raw['default']))}")
+    if shape.window.since is not None:
+        parts.append(f"Since Karpenter {shape.window.since}.")
+    if shape.window.until is not None:
+        parts.append(f"Gone since Karpenter {shape.window.until}.")
+    return Hover("\n\n".join(parts), Span(buffer.source, start, found.end))
+
+
+def shape_at(view: View, found: Spot) -> Shape | None:
+    """The schema of the value that a spot's path leads to, as it stands in the target release."""
+    version = found.api_version.rpartition("/")[2]
+    shape = view.context.schemas.shape(found.kind, version, view.target.karpenter)
+    for step in found.path:
+        if shape is None:
+            return None
+        shape = shape.items if step == "-" else shape.field(step) or shape.extra
+    return shape
+
+
+def code(text: str) -> str:
+    """A text as Markdown code, whatever it holds."""
+    flat = " ".join(text.split()).replace("`", "'")
+    return f"`{flat}`" if flat else '`""`'
+
+
+def _plain(text: str) -> str:
+    """A text that Markdown leaves as it is."""
+    return "".join(f"\\{char}" if char in "\\`*_{}[]<>#|!" else char for char in " ".join(text.split()))
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(map(code, names))
+
+
+def releases_with(shape: Shape, value: str, version: Version) -> bool:
+    """Whether a release has a value of a text that came or went with one."""
+    window = shape.values.get(value, {})
+    since, until = window.get("since"), window.get("until")
+    return (since is None or version >= Version.parse(since)) and (until is None or version < Version.parse(until))

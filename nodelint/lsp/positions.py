@@ -1,0 +1,82 @@
+"""Offsets into a text as the positions that a client counts, and what a client's changes make of a text."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+
+from lsprotocol import types
+
+_UTF8, _UTF32 = types.PositionEncodingKind.Utf8, types.PositionEncodingKind.Utf32
+
+
+class Lines:
+    """The lines of a text, for positions in one encoding (`utf-16`, `utf-8` or `utf-32` units).
+
+    Lines end at `\\n`, `\\r\\n` and a lone `\\r`, as the protocol has it. `hides_bom` is for a file that no
+    client has opened: an editor will show it without its byte order mark.
+    """
+
+    def __init__(self, text: str, encoding: str, hides_bom: bool = False) -> None:
+        self.text = text
+        self._encoding = encoding
+        breaks = r"\r\n?|\n" if "\r" in text else "\n"
+        self._starts = [0, *(found.end() for found in re.finditer(breaks, text))]
+        if hides_bom and text.startswith("\ufeff"):
+            self._starts[0] = 1
+        self._plain = encoding == _UTF32 or text.isascii()
+
+    def position(self, offset: int) -> types.Position:
+        """The position of a character; of the nearest where the text has none there."""
+        offset = max(self._starts[0], min(offset, len(self.text)))
+        line = bisect_right(self._starts, offset) - 1
+        return types.Position(line, self._units(self.text[self._starts[line] : offset]))
+
+    def offset(self, position: types.Position) -> int:
+        """The character at a position; a position behind the end of its line is that end."""
+        if position.line >= len(self._starts):
+            return len(self.text)
+        start, end = self._starts[position.line], self.line_end(position.line)
+        if self._plain:
+            return min(start + position.character, end)
+        units = 0
+        for offset in range(start, end):
+            if units >= position.character:
+                return offset
+            units += self._units(self.text[offset])
+        return end
+
+    def range(self, start: int, end: int) -> types.Range:
+        """The range of some characters."""
+        return types.Range(self.position(start), self.position(end))
+
+    def line_end(self, line: int) -> int:
+        """Where the break of a line stands, counted from 0; the end of the text for the last one."""
+        if line + 1 >= len(self._starts):
+            return len(self.text)
+        end = self._starts[line + 1] - 1
+        return end - 1 if self.text[end] == "\n" and self.text[end - 1 : end] == "\r" else end
+
+    def end_of_line_at(self, offset: int) -> int:
+        """Where the line of a character ends."""
+        return self.line_end(bisect_right(self._starts, offset) - 1)
+
+    def _units(self, text: str) -> int:
+        if self._plain:
+            return len(text)
+        if self._encoding == _UTF8:
+            return len(text.encode("utf-8", "surrogatepass"))
+        return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def changed(text: str, changes: Sequence[types.TextDocumentContentChangeEvent], encoding: str) -> str:
+    """The text after a client's changes, each of which is about what those before it have left."""
+    for change in changes:
+        if isinstance(change, types.TextDocumentContentChangePartial):
+            lines = Lines(text, encoding)
+            start, end = lines.offset(change.range.start), lines.offset(change.range.end)
+            text = text[: min(start, end)] + change.text + text[max(start, end) :]
+        else:
+            text = change.text
+    return text

@@ -1,0 +1,361 @@
+"""What an editor has open, with the rest of its repositories around it, as something that can be judged.
+
+Everything here runs on one thread, over texts that do not change; the server hands it a new `State` for
+every change. What a run of the command would read (configuration, snapshot, other manifests) is read by the
+same functions.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+from pygls.uris import to_fs_path
+
+from nodelint import baseline, cache, config, engine
+from nodelint.discover import discover, repository
+from nodelint.facts import NOTHING, Facts
+from nodelint.finding import did_you_mean
+from nodelint.globs import Globs
+from nodelint.kustomize import forget, is_patch
+from nodelint.lsp.positions import Lines
+from nodelint.manifest import Object, objects
+from nodelint.rule import Context, Rule, bundled, load
+from nodelint.schema import Schemas
+from nodelint.source import Source
+from nodelint.tuples import NamedTuple
+from nodelint.versions import NEWEST
+
+
+class Buffer:
+    """One version of a text that is open in the editor."""
+
+    def __init__(self, uri: str, version: int | None, text: str, encoding: str) -> None:
+        self.uri = uri
+        self.version = version
+        self.text = text
+        self.encoding = encoding
+        self.path = _path(uri)
+
+    @property
+    def on_disk(self) -> bool:
+        """Whether it is a file, and not a text that has no name yet."""
+        return self.path != self.uri
+
+    @cached_property
+    def source(self) -> Source:
+        """The text as it is judged."""
+        source = Source.from_text(self.path, self.text)
+        if self.on_disk:
+            source.part = is_patch(self.path)
+        return source
+
+    @cached_property
+    def lines(self) -> Lines:
+        return Lines(self.text, self.encoding)
+
+
+def speaks_of_files(uri: str) -> bool:
+    """Whether a text is a file or will be one; not the other side of a comparison, or a page of an extension."""
+    return uri.startswith(("file:", "untitled:"))
+
+
+def _path(uri: str) -> str:
+    path = to_fs_path(uri) if uri.startswith("file:") else None
+    return uri if path is None else os.path.normpath(path)
+
+
+class State(NamedTuple):
+    """What there is to judge at one moment.
+
+    `number` counts every change, `disk` those on disk that the editor told of.
+    """
+
+    buffers: Mapping[str, Buffer] = {}
+    folders: tuple[str, ...] = ()
+    number: int = 0
+    disk: int = 0
+
+
+class Trouble(NamedTuple):
+    """What keeps texts from being judged as they should be: the file to blame, the place in it, and why."""
+
+    path: str | None
+    line: int
+    column: int
+    message: str
+
+
+class Setup(NamedTuple):
+    """What a configuration makes of a run; `known` are findings that are not told, None without a baseline."""
+
+    settings: config.Settings
+    selection: engine.Selection
+    target: engine.Target
+    known: tuple[baseline.Entry, ...] | None = None
+
+
+class View:
+    """Open texts of one configuration and repository, and what can be said of them.
+
+    `home` is the folder from which the files are named.
+    """
+
+    def __init__(self, setup: Setup, rules: Mapping[str, Rule], buffers: Sequence[Buffer], home: str) -> None:
+        self.setup = setup
+        self.rules = rules
+        self.buffers = buffers
+        self.home = home
+        self.beside: list[Source] = []
+        self._fixed: dict[str, engine.Fixed] = {}
+
+    @property
+    def target(self) -> engine.Target:
+        return self.setup.target
+
+    @cached_property
+    def report(self) -> engine.Report:
+        """What is wrong, in all of its texts, less what the baseline knows."""
+        sources = [buffer.source for buffer in self.buffers]
+        report = engine.lint(sources, self.target, self.rules, self.setup.selection, self.beside)
+        file = self.setup.settings.baseline
+        if self.setup.known is None or file is None:
+            return report
+        return baseline.split(report, self.setup.known, os.path.dirname(os.path.abspath(file))).new
+
+    def same_as(self, other: View) -> bool:
+        """Whether both say the same, because they are made of the very same things."""
+        mine = (self.setup, self.buffers, self.home, self.beside)
+        return mine == (other.setup, other.buffers, other.home, other.beside)
+
+    def results(self, buffer: Buffer) -> list[engine.Result]:
+        """What is wrong in one text."""
+        return [result for result in self.report.results if result.span.source is buffer.source]
+
+    def fixed(self, buffer: Buffer) -> engine.Fixed:
+        """What `nodelint check --fix` makes of one text."""
+        if buffer.uri not in self._fixed:
+            others = [other.source for other in self.buffers if other is not buffer]
+            self._fixed[buffer.uri] = engine.fix(
+                [buffer.source], self.target, self.rules, self.setup.selection, [*others, *self.beside]
+            )
+        return self._fixed[buffer.uri]
+
+    @cached_property
+    def _objects(self) -> dict[int, list[Object]]:
+        sources = [*(buffer.source for buffer in self.buffers), *self.beside]
+        return {id(source): list(objects(source)) for source in sources}
+
+    def objects(self, buffer: Buffer) -> list[Object]:
+        """Karpenter's objects in one text; those that `context` knows."""
+        return self._objects.get(id(buffer.source), [])
+
+    @cached_property
+    def context(self) -> Context:
+        """What rules may ask, to be asked by whoever explains."""
+        every = [obj for found in self._objects.values() for obj in found]
+        target = self.target
+        return Context(every, target.karpenter, target.kubernetes, target.schemas, (), target.facts)
+
+    def buffer_of(self, source: Source) -> Buffer | None:
+        """The open text that a source is of."""
+        return next((buffer for buffer in self.buffers if buffer.source is source), None)
+
+
+class Project:
+    """The views of a state, and what is kept from one state to the next. `now` gives the time, in UTC."""
+
+    def __init__(self, now: Callable[[], datetime]) -> None:
+        self.troubles: list[Trouble] = []
+        self._now = now
+        self._state: State | None = None
+        self._views: list[View] = []
+        self._disk: dict[tuple[object, ...], list[Source]] = {}
+        self._last_good: dict[str | None, Setup] = {}
+        self._kept: dict[str, tuple[object, Any]] = {}
+
+    @cached_property
+    def rules(self) -> dict[str, Rule]:
+        return load(bundled())
+
+    def warm(self) -> None:
+        """Load what the first text would wait for."""
+        pool = "apiVersion: karpenter.sh/v1\nkind: NodePool\nspec: {template: {spec: {requirements: []}}}\n"
+        setup = Setup(config.Settings(), engine.DEFAULTS, engine.Target(NEWEST))
+        view = View(setup, self.rules, [Buffer("untitled:warm", 0, pool, "utf-16")], "")
+        _ = view.report
+
+    def views(self, state: State) -> list[View]:
+        """The views of a state; `troubles` then holds what stood in the way."""
+        before = self._state
+        if before is not None and before.number == state.number:
+            return self._views
+        if before is None or before.disk != state.disk or before.folders != state.folders:
+            self._disk.clear()
+            forget()
+        self.troubles = []
+        groups: dict[tuple[str | None, str | None], list[Buffer]] = {}
+        for buffer in state.buffers.values():
+            folder = _folder(buffer, state)
+            try:
+                path = config.find(folder)
+            except config.ConfigError as error:
+                named = str(error).partition(": ")[0]
+                self._tell(str(error), named if os.path.isfile(named) else None)
+                continue
+            root = repository(folder) or _workspace_folder(folder, state.folders)
+            groups.setdefault((path, root), []).append(buffer)
+        old, self._views = self._views, []
+        for (path, root), buffers in groups.items():
+            folder = root or _folder(buffers[0], state)
+            setup = self._setup(path, folder)
+            if setup is not None:
+                view = self._view(setup, buffers, root, folder, state)
+                self._views.append(next((each for each in old if each.same_as(view)), view))
+        self._state = state
+        return self._views
+
+    def view_of(self, state: State, uri: str) -> tuple[View, Buffer] | None:
+        """The view that an open text is in; None where it is excluded, or its configuration cannot be used."""
+        for view in self.views(state):
+            for buffer in view.buffers:
+                if buffer.uri == uri:
+                    return view, buffer
+        return None
+
+    def _view(self, setup: Setup, buffers: list[Buffer], root: str | None, folder: str, state: State) -> View:
+        settings = setup.settings
+        exclude = Globs(settings.exclude, settings.exclude_root)
+        asked = [buffer for buffer in buffers if not (buffer.on_disk and exclude and exclude.match(buffer.path))]
+        view = View(setup, self.rules, asked, folder)
+        if root is not None:
+            include = Globs(settings.include, settings.include_root)
+            key = (root, settings.exclude, settings.exclude_root, settings.include, settings.include_root)
+            if key not in self._disk:
+                self._disk[key] = discover([root], exclude, include=include).sources
+            opened = {os.path.realpath(buffer.path) for buffer in state.buffers.values() if buffer.on_disk}
+            view.beside = [each for each in self._disk[key] if os.path.realpath(each.path) not in opened]
+            others = [b for b in state.buffers.values() if b not in asked and _below(b.path, root)]
+            view.beside += [b.source for b in others if not exclude.match(b.path)]
+        return view
+
+    def _setup(self, path: str | None, folder: str) -> Setup | None:
+        """What a configuration says; while it cannot be used, what it said last."""
+        try:
+            settings = config.load(path, {})
+            selection = _selection(settings, self.rules, path)
+            setup = Setup(settings, selection, self._target(settings, folder), self._baseline(settings))
+        except config.ConfigError as error:
+            self._tell(str(error), path)
+            return self._last_good.get(path)
+        self._last_good[path] = setup
+        return setup
+
+    def _baseline(self, settings: config.Settings) -> tuple[baseline.Entry, ...] | None:
+        file = settings.baseline
+        if file is None:
+            return None
+        try:
+            known: tuple[baseline.Entry, ...] = self._read(file, _entries)
+        except OSError as error:
+            raise config.ConfigError(f"{file}: {(error.strerror or str(error)).lower()}") from error
+        except UnicodeDecodeError as error:
+            raise config.ConfigError(f"{file}: no baseline of nodelint: the file is not UTF-8") from error
+        except baseline.BaselineError as error:
+            raise config.ConfigError(str(error)) from error
+        return known
+
+    def _target(self, settings: config.Settings, folder: str) -> engine.Target:
+        schemas = None
+        if settings.crds is not None:
+            try:
+                schemas = self._read(settings.crds, Schemas.from_crds)
+            except (OSError, ValueError) as error:
+                why = getattr(error, "strerror", None) or str(error)
+                raise config.ConfigError(f"{settings.crds}: {why.lower()}") from error
+        return engine.Target(settings.karpenter, settings.kubernetes, schemas, self._facts(settings, folder))
+
+    def _facts(self, settings: config.Settings, folder: str) -> Facts:
+        """The facts of the snapshot that is configured, else of the cached one, as `check` takes them."""
+        named = settings.snapshot
+        path = None if named == config.BUNDLED else named or cache.kept(folder)
+        if path is None:
+            return NOTHING
+        try:
+            snapshot = self._read(path, cache.read if named else cache.read_kept)
+        except cache.Unusable as error:
+            self._tell(str(error), path)
+            return NOTHING
+        return cache.facts_of(snapshot, path, settings.region, self._now(), {} if named else cache.time_to_live())
+
+    def _read(self, path: str, read: Callable[[str], Any]) -> Any:
+        """What a file or folder holds, read again only when it has changed."""
+        mark = _mark(path)
+        kept = self._kept.get(path)
+        if kept is None or kept[0] != mark or mark is None:
+            self._kept[path] = kept = (mark, read(path))
+        return kept[1]
+
+    def _tell(self, message: str, path: str | None = None) -> None:
+        trouble = _trouble(message, path)
+        if trouble not in self.troubles:
+            self.troubles.append(trouble)
+
+
+def _entries(path: str) -> tuple[baseline.Entry, ...]:
+    with open(path, encoding="utf-8") as file:
+        return baseline.read(file.read(), path)
+
+
+def _folder(buffer: Buffer, state: State) -> str:
+    if buffer.on_disk:
+        return os.path.dirname(buffer.path)
+    return state.folders[0] if state.folders else os.getcwd()
+
+
+def _workspace_folder(folder: str, folders: Iterable[str]) -> str | None:
+    return max((each for each in folders if _below(folder, each)), key=len, default=None)
+
+
+def _below(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(os.path.join(folder, ""))
+
+
+def _mark(path: str) -> object:
+    """What changes when a file, or a file of a folder, does; None where that cannot be told."""
+    try:
+        paths = [path, *(entry.path for entry in os.scandir(path))] if os.path.isdir(path) else [path]
+        return tuple((p, s.st_mtime_ns, s.st_size) for p in sorted(paths) for s in [os.stat(p)])
+    except OSError:
+        return None
+
+
+def _trouble(message: str, path: str | None) -> Trouble:
+    """A ConfigError's message names its file, and often a line and a column."""
+    from re import match
+
+    if path is None or not message.startswith(path):
+        return Trouble(path, 1, 1, message)
+    rest = message[len(path) :].lstrip(" ")
+    placed = match(r":([0-9]+):([0-9]+): (.*)", rest)
+    if placed:
+        return Trouble(path, int(placed[1]), int(placed[2]), placed[3])
+    return Trouble(path, 1, 1, rest.removeprefix(":").strip())
+
+
+def _selection(settings: config.Settings, rules: Mapping[str, Rule], path: str | None) -> engine.Selection:
+    """Which rules report. Raises ConfigError for the name of no rule."""
+    per_path = [name for names in settings.per_path.values() for name in names]
+    for name in [*(settings.select or ()), *settings.ignore, *per_path]:
+        if name not in rules and name != "all":
+            raise config.ConfigError(f"{path}: there is no rule `{name}`{did_you_mean(name, rules)}")
+
+    def named(names: frozenset[str]) -> frozenset[str]:
+        return frozenset(rules) if "all" in names else names
+
+    select = None if settings.select is None else named(settings.select)
+    by_glob = {glob: named(names) for glob, names in settings.per_path.items()}
+    return engine.Selection(select, named(settings.ignore), by_glob, settings.root)

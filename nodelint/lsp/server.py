@@ -1,0 +1,302 @@
+"""The language server: what the client says becomes states, and what it asks is answered from their views.
+
+Texts are kept on the loop's thread; whatever judges them runs on one thread beside it, one thing at a time, so that
+the client is always listened to. A run over a state that is no longer the newest is thrown away.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
+from typing import TypeVar
+
+from lsprotocol import types
+from pygls.lsp.server import LanguageServer
+from pygls.protocol.language_server import LanguageServerProtocol, lsp_method
+from pygls.uris import to_fs_path
+
+from nodelint import __version__
+from nodelint.config import FILES
+from nodelint.lsp.actions import FIX_ALL, actions
+from nodelint.lsp.completion import complete
+from nodelint.lsp.diagnostics import diagnostics, location, of_trouble, uri_of
+from nodelint.lsp.hover import definition, hover
+from nodelint.lsp.positions import changed
+from nodelint.lsp.project import Buffer, Project, State, Trouble, View, speaks_of_files
+
+_QUIET = 0.2
+"""Seconds without a change after which texts are judged."""
+
+_WATCHED = ("**/*.{yaml,yml,json,tf,tofu,tpl,tftpl,tmpl,gotmpl,j2,toml}", "**/Kustomization")
+_log = logging.getLogger("nodelint.lsp")
+_T = TypeVar("_T")
+
+
+class _Protocol(LanguageServerProtocol):
+    """pygls, but for the texts: it ends lines where the protocol does not (U+2028, U+0085), and changes positions."""
+
+    @lsp_method(types.TEXT_DOCUMENT_DID_CHANGE)
+    def lsp_text_document__did_change(self, params: types.DidChangeTextDocumentParams) -> Iterator[object]:
+        """Hand a client's changes on as they came."""
+        yield self.fm.features[types.TEXT_DOCUMENT_DID_CHANGE], (params,), None
+
+
+class Server(LanguageServer):
+    """nodelint for an editor. `now` gives the time, in UTC."""
+
+    def __init__(self, now: Callable[[], datetime]) -> None:
+        super().__init__("nodelint", __version__, protocol_cls=_Protocol)
+        self.state = State()
+        self.ended_well = False
+        self._project = Project(now)
+        self._worker = ThreadPoolExecutor(1, thread_name_prefix="nodelint")
+        self._judging: asyncio.Task[None] | None = None
+        self._published: dict[str, types.PublishDiagnosticsParams] = {}
+        self._told: set[str] = set()
+        self._faults: set[str] = set()
+        self._watches = False
+        _register(self)
+
+    @property
+    def encoding(self) -> str:
+        """What the client counts positions in."""
+        return types.PositionEncodingKind(self.workspace.position_encoding or "utf-16").value
+
+    def report_server_error(self, error: Exception, source: object) -> None:
+        """What could not be handled: said on standard error, and the next message counts."""
+        _log.error("%s", error)
+
+    # What changes
+
+    def opened(self, uri: str, version: int | None, text: str) -> None:
+        """A text that is now open. Where the client does not watch the disk, this is when it is read again."""
+        if speaks_of_files(uri):
+            self._published.pop(uri, None)
+            self._changed(self._with(uri, version, text), disk=not self._watches)
+
+    def edited(self, params: types.DidChangeTextDocumentParams) -> None:
+        """Changes of an open text."""
+        uri = params.text_document.uri
+        before = self.state.buffers.get(uri)
+        if before is not None:
+            text = changed(before.text, params.content_changes, self.encoding)
+            self._changed(self._with(uri, params.text_document.version, text))
+
+    def closed(self, uri: str) -> None:
+        """A text that is open no longer; what is on disk counts again."""
+        buffers = {other: buffer for other, buffer in self.state.buffers.items() if other != uri}
+        if len(buffers) < len(self.state.buffers):
+            # The disk may hold another text than the one that was given up.
+            self._changed(buffers, disk=True)
+
+    def disk_changed(self) -> None:
+        """Files that are not open, or the configuration, may be others now."""
+        self._changed(self.state.buffers, disk=True)
+
+    def folders_changed(self) -> None:
+        """The client has opened or closed folders."""
+        folders = [to_fs_path(folder.uri) for folder in self.workspace.folders.values()]
+        if not folders and self.workspace.root_path:
+            folders = [self.workspace.root_path]
+        self.state = self.state._replace(folders=tuple(folder for folder in folders if folder))
+        self._changed(self.state.buffers)
+
+    def _with(self, uri: str, version: int | None, text: str) -> dict[str, Buffer]:
+        return {**self.state.buffers, uri: Buffer(uri, version, text, self.encoding)}
+
+    def _changed(self, buffers: Mapping[str, Buffer], disk: bool = False) -> None:
+        state = self.state
+        if disk:  # what a kustomization says of an open file may be another thing now
+            buffers = {uri: Buffer(uri, b.version, b.text, b.encoding) for uri, b in buffers.items()}
+        self.state = state._replace(buffers=buffers, number=state.number + 1, disk=state.disk + disk)
+        if self._judging is not None:
+            self._judging.cancel()
+        # The first look at a text is not put off: nobody is typing yet.
+        known = self.state.buffers.keys() <= self._published.keys()
+        self._judging = asyncio.ensure_future(self._judge(self.state, _QUIET if known else 0))
+
+    # What is answered
+
+    async def run(self, work: Callable[[], _T]) -> _T:
+        """Do something on the thread that judges."""
+        return await asyncio.get_running_loop().run_in_executor(self._worker, work)
+
+    async def ask(self, uri: str, work: Callable[[View, Buffer], _T]) -> _T | None:
+        """What is to be said of an open text as it is now; None for one that is not judged, and where that fails."""
+        state = self.state
+
+        def answer() -> _T | None:
+            found = self._project.view_of(state, uri)
+            return None if found is None else work(*found)
+
+        try:
+            return await self.run(answer)
+        except Exception:
+            _log.exception("a fault of ours, please report it")
+            return None
+
+    async def _judge(self, state: State, quiet: float) -> None:
+        await asyncio.sleep(quiet)
+
+        def judge() -> tuple[list[types.PublishDiagnosticsParams], list[Trouble], list[str]]:
+            views = self._project.views(state)
+            said = [
+                types.PublishDiagnosticsParams(buffer.uri, diagnostics(view, buffer), buffer.version)
+                for view in views
+                for buffer in view.buffers
+            ]
+            return said, list(self._project.troubles), [fault for view in views for fault in view.report.faults]
+
+        try:
+            said, troubles, faults = await self.run(judge)
+        except Exception:
+            _log.exception("a fault of ours, please report it")
+            return
+        if state.number != self.state.number:
+            return
+        for fault in dict.fromkeys(faults):
+            if fault not in self._faults:
+                _log.error("a fault of ours, please report it: %s", fault)
+        self._faults.update(faults)
+        self._publish(said, troubles)
+
+    def _publish(self, said: list[types.PublishDiagnosticsParams], troubles: list[Trouble]) -> None:
+        told = set()
+        for trouble in troubles:
+            if trouble.path is not None:
+                uri = uri_of(trouble.path)
+                opened = self.state.buffers.get(uri)
+                said = [each for each in said if each.uri != uri]
+                version = opened.version if opened is not None else None
+                said.append(types.PublishDiagnosticsParams(uri, [of_trouble(trouble)], version))
+            message = (
+                f"nodelint: {trouble.path}: {trouble.message}" if trouble.path else f"nodelint: {trouble.message}"
+            )
+            told.add(message)
+            if message not in self._told:
+                self.window_show_message(types.ShowMessageParams(types.MessageType.Error, message))
+        self._told = told
+        now = {each.uri: each for each in said}
+        for uri, params in now.items():
+            if params != self._published.get(uri):
+                self.text_document_publish_diagnostics(params)
+        for uri in self._published.keys() - now.keys():
+            self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
+        self._published = now
+
+    async def begin(self) -> None:
+        """Watch the disk, where the client can, and load what the first text would wait for."""
+        workspace = self.client_capabilities.workspace
+        watching = workspace.did_change_watched_files if workspace is not None else None
+        if watching is not None and watching.dynamic_registration:
+            watchers = [types.FileSystemWatcher(glob_pattern=glob) for glob in _WATCHED]
+            options = types.DidChangeWatchedFilesRegistrationOptions(watchers)
+            registration = types.Registration("nodelint-files", types.WORKSPACE_DID_CHANGE_WATCHED_FILES, options)
+            self.client_register_capability(types.RegistrationParams([registration]))
+            self._watches = True
+        self.folders_changed()
+        await self.run(self._project.warm)
+
+    @property
+    def versioned(self) -> bool:
+        """Whether the client takes edits that name the version that they are for."""
+        workspace = self.client_capabilities.workspace
+        edit = workspace.workspace_edit if workspace is not None else None
+        return edit is not None and edit.document_changes is True
+
+    def finish(self) -> None:
+        """Let go of what is still to be judged."""
+        if self._judging is not None:
+            self._judging.cancel()
+        self._worker.shutdown(wait=False, cancel_futures=True)
+
+
+def _register(server: Server) -> None:
+    """What the client may say and ask."""
+
+    @server.feature(types.INITIALIZED)
+    async def initialized(_: types.InitializedParams) -> None:
+        await server.begin()
+
+    @server.feature(types.SHUTDOWN)
+    def shutdown(_: None) -> None:
+        server.ended_well = True
+        server.finish()
+
+    @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
+    def opened(params: types.DidOpenTextDocumentParams) -> None:
+        document = params.text_document
+        server.opened(document.uri, document.version, document.text)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
+    def edited(params: types.DidChangeTextDocumentParams) -> None:
+        server.edited(params)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
+    def saved(params: types.DidSaveTextDocumentParams) -> None:
+        # Of a manifest that is saved nothing is new; a configuration or a kustomization is read from disk.
+        name = params.text_document.uri.rpartition("/")[2]
+        if name in (*FILES, "pyproject.toml") or name.lower().startswith("kustomization"):
+            server.disk_changed()
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
+    def closed(params: types.DidCloseTextDocumentParams) -> None:
+        server.closed(params.text_document.uri)
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
+    def watched(params: types.DidChangeWatchedFilesParams) -> None:
+        names = (*FILES, "pyproject.toml")
+        if any(c.uri not in server.state.buffers or c.uri.endswith(names) for c in params.changes):
+            server.disk_changed()
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
+    def folders(_: types.DidChangeWorkspaceFoldersParams) -> None:
+        server.folders_changed()
+
+    @server.feature(types.TEXT_DOCUMENT_HOVER)
+    async def hovered(params: types.HoverParams) -> types.Hover | None:
+        def answer(view: View, buffer: Buffer) -> types.Hover | None:
+            found = hover(view, buffer, buffer.lines.offset(params.position))
+            if found is None:
+                return None
+            text = types.MarkupContent(types.MarkupKind.Markdown, found.markdown)
+            return types.Hover(text, buffer.lines.range(found.span.start, found.span.end))
+
+        return await server.ask(params.text_document.uri, answer)
+
+    @server.feature(types.TEXT_DOCUMENT_DEFINITION)
+    async def defined(params: types.DefinitionParams) -> types.Location | None:
+        def answer(view: View, buffer: Buffer) -> types.Location | None:
+            found = definition(view, buffer, buffer.lines.offset(params.position))
+            return None if found is None else location(view, buffer.encoding, found)
+
+        return await server.ask(params.text_document.uri, answer)
+
+    @server.feature(
+        types.TEXT_DOCUMENT_COMPLETION,
+        types.CompletionOptions(trigger_characters=[" ", '"', "'", "[", "@", "/", "."]),
+    )
+    async def completed(params: types.CompletionParams) -> types.CompletionList | None:
+        def answer(view: View, buffer: Buffer) -> types.CompletionList:
+            return complete(view, buffer, buffer.lines.offset(params.position))
+
+        return await server.ask(params.text_document.uri, answer)
+
+    @server.feature(
+        types.TEXT_DOCUMENT_CODE_ACTION,
+        types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix, FIX_ALL]),
+    )
+    async def acted(params: types.CodeActionParams) -> list[types.CodeAction] | None:
+        def answer(view: View, buffer: Buffer) -> list[types.CodeAction]:
+            start, end = buffer.lines.offset(params.range.start), buffer.lines.offset(params.range.end)
+            only = None if params.context.only is None else [str(_value(kind)) for kind in params.context.only]
+            return list(actions(view, buffer, start, end, only, server.versioned))
+
+        return await server.ask(params.text_document.uri, answer)
+
+
+def _value(kind: types.CodeActionKind | str) -> str:
+    return kind.value if isinstance(kind, types.CodeActionKind) else kind
