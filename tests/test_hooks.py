@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +13,11 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
+from nodelint.discover import discover
+
 from .conftest import ROOT
+
+TREES = ROOT / "tests" / "trees"
 
 HOOKS = YAML(typ="safe").load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
 
@@ -25,6 +32,22 @@ spec:
   subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
   securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
 """
+
+
+HELD = (
+    "pool.yaml",
+    "pool.yml",
+    "pool.json",
+    "karpenter.tf",
+    "karpenter.tofu",
+    "pool.yaml.tpl",
+    "class.tftpl",
+    "templates/_helpers.tpl",
+    "pool.yaml.gotmpl",
+    "pool.tmpl",
+    "pool.yaml.j2",
+)
+NOT_HELD = ("README.md", "install.sh", "main.go", "logo.svg", "yaml", "tf.py", "Chart.lock")
 
 
 def run(entry: str, folder: Path, *files: str) -> subprocess.CompletedProcess[str]:
@@ -53,3 +76,44 @@ def test_the_hooks_are_the_two_that_the_papers_name() -> None:
 def test_a_hook_sees_all_files_at_once(hook: dict[str, object]) -> None:
     """A pool and its class in two runs beside each other would not know of each other, and write the same files."""
     assert hook["require_serial"] is True
+
+
+@pytest.mark.parametrize("hook", HOOKS, ids=lambda h: h["id"])
+def test_a_hook_is_handed_what_can_hold_a_manifest(hook: dict[str, str]) -> None:
+    """Scripts and Markdown are for those who ask: a user's own `files` takes the place of ours."""
+    assert [name for name in (*HELD, *NOT_HELD) if re.search(hook["files"], name)] == list(HELD)
+    assert hook["types"] == ["text"]
+
+
+def test_what_a_folder_is_searched_for_is_what_a_hook_is_handed(tmp_path: Path) -> None:
+    for name in (*HELD, *NOT_HELD):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("# karpenter\n", encoding="utf-8")
+    found = {os.path.relpath(source.path, tmp_path) for source in discover([str(tmp_path)]).sources}
+    assert found == set(HELD)
+
+
+@pytest.mark.parametrize("hook", HOOKS, ids=lambda h: h["id"])
+@pytest.mark.parametrize("tree", sorted(p.name for p in TREES.iterdir() if p.name not in ("markdown", "shell")))
+def test_a_hook_reads_each_style_of_repository(hook: dict[str, str], tree: str, tmp_path: Path) -> None:
+    """Every file of a tree at once, as the first commit hands it over: no fault, and no file that cannot be read."""
+    shutil.copytree(TREES / tree, tmp_path / tree)
+    files = sorted(str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*") if p.is_file())
+    done = run(hook["entry"], tmp_path, *[name for name in files if re.search(hook["files"], name)])
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    assert done.stderr == ""
+
+
+def test_a_commit_without_manifests_loads_nothing_that_judges(tmp_path: Path) -> None:
+    """What such a commit costs is Python's start and little more."""
+    (tmp_path / "values.yaml").write_text("a: 1\n", encoding="utf-8")
+    (tmp_path / "main.tf").write_text("locals {}\n", encoding="utf-8")
+    code = (
+        "import sys\nfrom nodelint.cli import cli\n"
+        "try: cli(['check', 'values.yaml', 'main.tf'])\nexcept SystemExit as e: assert e.code == 0\n"
+        "print(sorted(m for m in sys.modules if m in ('boto3', 'cel_expr_python', '_ruamel_yaml')"
+        " or m.startswith(('nodelint.engine', 'nodelint.render', 'nodelint.report.', 'nodelint.schema'))))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"

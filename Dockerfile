@@ -1,0 +1,25 @@
+# The image holds nodelint and what it needs; the manifests are mounted at /src:
+#   docker run --rm -v "$PWD:/src" nodelint check
+ARG PYTHON=3.13-slim
+
+FROM python:${PYTHON} AS build
+WORKDIR /build
+COPY pyproject.toml README.md LICENSE ./
+COPY nodelint nodelint
+COPY rules rules
+COPY schemas schemas
+RUN python -m pip wheel --no-cache-dir --wheel-dir /wheels .
+
+FROM python:${PYTHON}
+LABEL org.opencontainers.image.title="nodelint" \
+      org.opencontainers.image.description="A linter for Karpenter's NodePool and EC2NodeClass" \
+      org.opencontainers.image.source="https://github.com/nodelint/nodelint" \
+      org.opencontainers.image.licenses="Apache-2.0"
+ENV PYTHONDONTWRITEBYTECODE=1
+RUN --mount=type=bind,from=build,source=/wheels,target=/wheels \
+    python -m pip install --no-cache-dir --no-index --find-links /wheels /wheels/nodelint-*.whl \
+    && useradd --no-log-init --uid 10001 --create-home nodelint
+USER 10001
+WORKDIR /src
+ENTRYPOINT ["nodelint"]
+CMD ["check"]

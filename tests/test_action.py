@@ -1,0 +1,249 @@
+"""action.yml: what a runner would do, done by bash over a sample tree."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+from .conftest import ROOT
+
+ACTION: dict[str, Any] = YAML(typ="safe").load((ROOT / "action.yml").read_text(encoding="utf-8"))
+STEPS: list[dict[str, Any]] = ACTION["runs"]["steps"]
+SCRIPTS = [step for step in STEPS if "run" in step]
+
+STAND_IN = """\
+#!{python}
+import os, pathlib, sys
+here = pathlib.Path({here!r})
+(here / "calls").open("a").write(repr(sys.argv[1:]) + "\\n")
+for value in sys.argv:
+    form, _, file = value.removeprefix("--format=").partition("=")
+    if file and form in ("github", "markdown", "sarif"):
+        pathlib.Path(file).write_text(form + " was here\\n")
+print("::error::not a command")
+codes = os.environ["CODES"].split()
+sys.exit(int(codes[min(len((here / "calls").read_text().splitlines()), len(codes)) - 1]))
+"""
+
+pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not on the path: no step is run")
+
+
+def step(name: str) -> dict[str, Any]:
+    return next(each for each in STEPS if each.get("id") == name or each["name"] == name)
+
+
+def environment(name: str, inputs: dict[str, str], more: dict[str, str]) -> dict[str, str]:
+    """What a runner puts in the place of the expressions in a step's `env`."""
+    given = {key: str(about.get("default", "")) for key, about in ACTION["inputs"].items()} | inputs
+    values = {f"inputs.{key}": value for key, value in given.items()} | more
+    filled = {}
+    for key, text in step(name).get("env", {}).items():
+        expression = re.fullmatch(r"\$\{\{ ([\w.-]+)(?: \|\| '(\w+)')? \}\}", str(text))
+        filled[key] = str(text) if expression is None else values[expression[1]] or expression[2] or ""
+    return filled
+
+
+class Ran:
+    def __init__(self, done: subprocess.CompletedProcess[str], folder: Path) -> None:
+        self.done = done
+        self.outputs = (folder / "output").read_text(encoding="utf-8")
+        self.summary = (folder / "summary").read_text(encoding="utf-8")
+
+    def output(self, name: str) -> str:
+        match = re.search(rf"(?m)^{name}=(.*)$|^{name}<<(\w+)\n(.*)\n\2$", self.outputs)
+        assert match is not None, self.outputs
+        return match[1] or match[3] or ""
+
+
+def run(name: str, folder: Path, cwd: Path, more: dict[str, str], **inputs: str) -> Ran:
+    for each in ("output", "summary"):
+        (folder / each).touch()
+    runner = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(folder),
+        "RUNNER_TEMP": str(folder),
+        "GITHUB_OUTPUT": str(folder / "output"),
+        "GITHUB_STEP_SUMMARY": str(folder / "summary"),
+        "NODELINT_RETRY_SECONDS": "0",
+        "CODES": "0",
+        **{key: os.environ[key] for key in ("SYSTEMROOT",) if key in os.environ},
+    }
+    dashed = {key.replace("_", "-"): value for key, value in inputs.items()}
+    env = {**runner, **{k: v for k, v in more.items() if k.isupper()}, **environment(name, dashed, more)}
+    # as a runner calls `shell: bash`
+    command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step(name)["run"]]
+    return Ran(subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, check=False), folder)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The runner's folder; `tree` in it is the checkout, with a space in its name."""
+    (tmp_path / "the tree").mkdir()
+    program = tmp_path / "nodelint"
+    program.write_text(STAND_IN.format(python=sys.executable, here=str(tmp_path)), encoding="utf-8")
+    program.chmod(0o755)
+    return tmp_path
+
+
+def check(folder: Path, codes: str = "0", **inputs: str) -> Ran:
+    more = {"steps.install.outputs.nodelint": str(folder / "nodelint"), "CODES": codes}
+    return run("check", folder, folder / "the tree", more, **inputs)
+
+
+def calls(folder: Path) -> list[list[str]]:
+    import ast
+
+    return [ast.literal_eval(line) for line in (folder / "calls").read_text(encoding="utf-8").splitlines()]
+
+
+def test_a_run_with_nothing_said(folder: Path) -> None:
+    ran = check(folder)
+    assert ran.done.returncode == 0, ran.done.stderr
+    ((command, *args),) = calls(folder)
+    assert command == "check"
+    assert args[-2:] == ["--", "."]
+    assert "--format=sarif=nodelint.sarif" in args and args[:2] == ["--format", "text"]
+    assert "--live" not in args and not any(arg.startswith("--karpenter") for arg in args)
+    assert ran.output("exit-code") == "0"
+    assert ran.output("sarif") == str(folder / "the tree" / "nodelint.sarif")
+    assert ran.summary == "markdown was here\n"
+
+
+def test_annotations_are_commands_and_the_text_is_none(folder: Path) -> None:
+    lines = check(folder, "1").done.stdout.splitlines()
+    stop = next(line for line in lines if line.startswith("::stop-commands::"))
+    end = lines.index(f"::{stop.rpartition('::')[2]}::")
+    assert lines.index(stop) < lines.index("::error::not a command") < end < lines.index("github was here")
+
+
+def test_every_input_arrives_as_it_is(folder: Path) -> None:
+    evil = "a b; $(touch gone) `touch gone` ${IFS} 'x' \"y\""
+    check(
+        folder,
+        paths=f"{evil}\n\n  two words \n--fix\n",
+        karpenter_version="1.4",
+        kubernetes_version="1.33",
+        snapshot=evil,
+        region="eu-central-1",
+        baseline="known.json",
+        config="c.yaml",
+        fail_on="warning",
+        live="true",
+        require_facts="true",
+        args="--exclude\nvendored/*\n",
+    )
+    ((_, *args),) = calls(folder)
+    border = args.index("--")
+    assert args[border + 1 :] == [evil, "  two words ", "--fix"]
+    assert f"--snapshot={evil}" in args[:border]
+    assert args[border - 2 : border] == ["--exclude", "vendored/*"]
+    for said in (
+        "--karpenter-version=1.4",
+        "--kubernetes-version=1.33",
+        "--region=eu-central-1",
+        "--fail-on=warning",
+    ):
+        assert said in args[:border]
+    assert {"--baseline=known.json", "--config=c.yaml", "--live", "--require-facts"} <= set(args[:border])
+    assert not list(folder.rglob("gone"))
+
+
+def test_no_output_that_was_not_asked_for(folder: Path) -> None:
+    ran = check(folder, summary="false", annotations="false", sarif="")
+    ((_, *args),) = calls(folder)
+    assert [arg for arg in args if "=" in arg] == []
+    assert ran.summary == ""
+    assert "sarif" not in ran.outputs
+
+
+def test_what_is_uploaded_is_written(folder: Path) -> None:
+    assert check(folder, sarif="", upload_sarif="true").output("sarif").endswith("/nodelint.sarif")
+
+
+@pytest.mark.parametrize(
+    ("codes", "live", "tries", "end"),
+    [
+        ("4 4 0", "true", 3, "0"),
+        ("4 1", "true", 2, "1"),
+        ("4 4 4 0", "true", 3, "4"),
+        ("4 0", "false", 1, "4"),
+        ("5 0", "true", 1, "5"),
+        ("2", "true", 1, "2"),
+    ],
+)
+def test_what_may_pass_is_tried_again_and_the_code_is_kept(
+    folder: Path, codes: str, live: str, tries: int, end: str
+) -> None:
+    ran = check(folder, codes, live=live)
+    assert ran.done.returncode == 0, "the steps behind it have to run"
+    assert len(calls(folder)) == tries
+    assert ran.output("exit-code") == end
+    more = {"steps.check.outputs.exit-code": end}
+    assert run("End as nodelint did", folder, folder, more).done.returncode == int(end)
+
+
+def test_python_is_found_where_it_is_new_enough(folder: Path) -> None:
+    bin_of = folder / "bin"
+    bin_of.mkdir()
+    old, new = bin_of / "python3", bin_of / "python"
+    old.write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
+    new.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n', encoding="utf-8")
+    for each in (old, new):
+        each.chmod(0o755)
+    assert run("python", folder, folder, {"PATH": f"{bin_of}:{os.environ['PATH']}"}).output("name") == "python"
+    (folder / "output").unlink()
+    new.write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
+    assert run("python", folder, folder, {"PATH": f"{bin_of}:{os.environ['PATH']}"}).output("name") == ""
+
+
+def test_the_tool_itself_takes_what_the_action_hands_it(folder: Path) -> None:
+    """The real command behind the same step, over a shipped example with a mistake in it."""
+    (folder / "nodelint").write_text(f'#!/bin/sh\nexec {sys.executable} -m nodelint "$@"\n', encoding="utf-8")
+    shutil.copytree(ROOT / "examples" / "bad", folder / "the tree" / "clusters")
+    ran = check(folder, paths="clusters/custom-image.yaml", karpenter_version="1.14")
+    assert ran.output("exit-code") == "1", ran.done.stderr
+    assert "image-arch-mismatch" in ran.done.stdout
+    assert "::error file=clusters/custom-image.yaml,line=13" in ran.done.stdout
+    assert "image-arch-mismatch" in ran.summary
+    assert '"version": "2.1.0"' in Path(ran.output("sarif")).read_text(encoding="utf-8")
+
+
+def test_no_script_holds_an_expression() -> None:
+    """What a pull request can choose (a branch's name, a title) must not become part of a program."""
+    assert [each["name"] for each in SCRIPTS if "${{" in each["run"]] == []
+
+
+def test_every_input_is_used_and_told_of() -> None:
+    text = (ROOT / "action.yml").read_text(encoding="utf-8")
+    for name, about in ACTION["inputs"].items():
+        assert about["description"].endswith("."), name
+        assert f"inputs.{name}" in text, name
+
+
+def test_it_is_an_action() -> None:
+    assert ACTION["runs"]["using"] == "composite"
+    for each in STEPS:
+        assert ("run" in each) != ("uses" in each)
+        assert "run" not in each or each["shell"] == "bash"
+    if find_spec("check_jsonschema") is None:
+        pytest.skip("check-jsonschema is not installed: the schema of actions is not tried")
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.github-actions"]
+    done = subprocess.run([*command, str(ROOT / "action.yml")], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.skipif(shutil.which("shellcheck") is None, reason="shellcheck is not on the path")
+@pytest.mark.parametrize("each", SCRIPTS, ids=lambda s: s["name"])
+def test_the_scripts_are_sound(each: dict[str, Any]) -> None:
+    command = ["shellcheck", "--shell=bash", "--enable=all", "--exclude=SC2153,SC2154,SC2250,SC2292,SC2312", "-"]
+    done = subprocess.run(command, input=each["run"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout

@@ -1,0 +1,134 @@
+"""What docs/ci tells users to copy is what works: the GitLab job, workflows, the hooks, the image."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+from nodelint import __version__
+
+from .conftest import ROOT
+
+CI = ROOT / "docs" / "ci"
+PAGES = sorted(CI.glob("*.md"))
+WORKFLOWS = [
+    text
+    for page in PAGES
+    for text in re.findall(r"^```yaml\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    if "\njobs:" in text
+]
+SCHEMAS = pytest.mark.skipif(
+    find_spec("check_jsonschema") is None, reason="check-jsonschema is not installed: no schema is tried"
+)
+
+
+def parsed(text: str) -> Any:
+    return YAML(typ="safe").load(text)
+
+
+def valid(kind: str, path: Path) -> None:
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", kind, str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_gitlab_job_leaves_its_reports(tmp_path: Path) -> None:
+    """The job's script as a runner would call it, over a shipped example with a mistake in it."""
+    job = parsed((CI / "gitlab-ci.yml").read_text(encoding="utf-8"))["nodelint"]
+    program = tmp_path / "bin" / "nodelint"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m nodelint "$@"\n', encoding="utf-8")
+    program.chmod(0o755)
+    shutil.copytree(ROOT / "examples" / "bad", tmp_path / "clusters")
+    variables = {key: str(value) for key, value in job["variables"].items()} | {"NODELINT_PATHS": "clusters"}
+    env = {**os.environ, **variables, "PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(
+        ["bash", "-e", "-c", "\n".join(job["script"])],
+        cwd=tmp_path,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1, done.stderr
+    reports = job["artifacts"]["reports"]
+    quality = json.loads((tmp_path / reports["codequality"]).read_text(encoding="utf-8"))
+    assert {issue["location"]["path"] for issue in quality} >= {"clusters/custom-image.yaml"}
+    assert "<testsuite" in (tmp_path / reports["junit"]).read_text(encoding="utf-8")
+    assert job["artifacts"]["when"] == "always"
+    assert job["retry"] == {"max": 2, "exit_codes": [4]}
+
+
+@SCHEMAS
+def test_the_gitlab_job_is_one() -> None:
+    valid("vendor.gitlab-ci", CI / "gitlab-ci.yml")
+
+
+@SCHEMAS
+@pytest.mark.parametrize("text", WORKFLOWS, ids=lambda text: parsed(text)["name"])
+def test_each_workflow_is_one(text: str, tmp_path: Path) -> None:
+    (tmp_path / "workflow.yml").write_text(text, encoding="utf-8")
+    valid("vendor.github-workflows", tmp_path / "workflow.yml")
+
+
+def test_the_action_is_told_of_as_it_is() -> None:
+    inputs = parsed((ROOT / "action.yml").read_text(encoding="utf-8"))["inputs"]
+    table = (CI / "github.md").read_text(encoding="utf-8").split("| input |", 1)[1].split("\n\n", 1)[0]
+    told = {name for row in table.splitlines()[2:] for name in re.findall(r"`([\w-]+)`", row.split("|")[1])}
+    assert told == set(inputs)
+    for text in WORKFLOWS:
+        for step in (step for job in parsed(text)["jobs"].values() for step in job["steps"]):
+            if step.get("uses", "").startswith("nodelint/"):
+                assert set(step.get("with", {})) <= set(inputs)
+
+
+@pytest.mark.parametrize("page", [*PAGES, CI / "gitlab-ci.yml"], ids=lambda page: page.name)
+def test_pages_name_the_release_that_they_come_with(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    named = re.findall(r"nodelint(?:/nodelint)?[@/]v(\d[\w.]*\d)|(?:rev|NODELINT_REF): v(\d[\w.]*\d)", text)
+    assert {one or other for one, other in named} <= {__version__}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_link_leads_somewhere(page: Path) -> None:
+    for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+        assert (page.parent / link).exists(), link
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_option_named_is_one(page: Path) -> None:
+    for name, rest in re.findall(
+        r"nodelint (check|refresh|baseline|init)((?: [^\n|`)]+)?)", page.read_text(encoding="utf-8")
+    ):
+        shown = subprocess.run(
+            [sys.executable, "-m", "nodelint", name, "--help"], capture_output=True, text=True, check=True
+        ).stdout
+        for option in re.findall(r"--[a-z-]+", rest):
+            assert option in shown, f"{name} {option}"
+
+
+def test_the_image_is_built_from_what_is_let_in() -> None:
+    """.dockerignore shuts out all but what the build copies, and pyproject.toml packs."""
+    let_in = set(re.findall(r"(?m)^!(.+)$", (ROOT / ".dockerignore").read_text(encoding="utf-8")))
+    text = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    copied = {word for line in re.findall(r"(?m)^COPY (.+)$", text) for word in line.split()[:-1]}
+    assert copied == let_in
+    assert all((ROOT / name).exists() for name in copied)
+    assert 'ENTRYPOINT ["nodelint"]' in text and "WORKDIR /src" in text
+    assert re.search(r"(?m)^USER [1-9]\d+$", text), "a number, so that a cluster can see that it is not root"
+
+
+@pytest.mark.skipif(shutil.which("hadolint") is None, reason="hadolint is not on the path")
+def test_the_image_is_sound() -> None:
+    done = subprocess.run(["hadolint", str(ROOT / "Dockerfile")], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
