@@ -28,12 +28,15 @@ GPU_COUNT = "karpenter.k8s.aws/instance-gpu-count"
 HYPERVISOR = "karpenter.k8s.aws/instance-hypervisor"
 INSTANCE_TYPE = "node.kubernetes.io/instance-type"
 OS = "kubernetes.io/os"
+REGION = "topology.kubernetes.io/region"
 SIZE = "karpenter.k8s.aws/instance-size"
 TENANCY = "karpenter.k8s.aws/instance-tenancy"
 WINDOWS_BUILD = "node.kubernetes.io/windows-build"
+ZONE = "topology.kubernetes.io/zone"
+ZONE_ID = "topology.k8s.aws/zone-id"
 """The label keys that others ask about by name."""
 
-_ALWAYS_THERE = frozenset({"topology.kubernetes.io/region", "topology.kubernetes.io/zone"})
+_ALWAYS_THERE = frozenset({REGION, ZONE})
 
 
 class Catalog:
@@ -60,9 +63,14 @@ class Catalog:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Catalog:
-        """The catalogue of a snapshot file. Raises OSError, and SnapshotError for what it holds."""
+        """The catalogue of a file that comes with nodelint, whose values the tests have checked.
+
+        Raises OSError, and SnapshotError for what is no snapshot.
+        """
+        from nodelint.snapshot.format import read
+
         with open(path, "rb") as file:
-            return cls(Snapshot.parse(file.read()))
+            return cls(read(file.read()))
 
     def at(self, version: Version) -> Catalog:
         """The catalogue as the controller of a release sees it.

@@ -7,9 +7,9 @@ which the engine turns into a skip that says why.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from nodelint.finding import short
 from nodelint.snapshot import (
@@ -27,6 +27,7 @@ from nodelint.snapshot import (
     account_hash,
     pruned_owners,
 )
+from nodelint.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from datetime import datetime, timedelta
@@ -215,7 +216,8 @@ class Facts:
             return
         age = self.now - moment(at)
         if age > limit:
-            said = f"{WORDS[kind]} are {span(age)} old, more than {span(limit)}; `nodelint refresh` asks again"
+            # Without the kind: what was asked at one time and is good for one time is said in one line.
+            said = f"AWS was asked {span(age)} ago, which is more than {span(limit)}; `nodelint refresh` asks again"
             raise Missing(kind, said, transient=True)
 
 
@@ -255,11 +257,3 @@ def _newest_first(images: Iterable[MachineImage]) -> tuple[MachineImage, ...]:
 
 NOTHING = Facts()
 """No fact at all: what a run has without a snapshot."""
-
-
-def kinds_of(questions: Sequence[Question]) -> dict[Kind, int]:
-    """How many questions there are of each kind, in the order of their first."""
-    counts: dict[Kind, int] = {}
-    for question in questions:
-        counts[question.kind] = counts.get(question.kind, 0) + 1
-    return counts

@@ -15,7 +15,7 @@ from nodelint.finding import Skip
 from nodelint.manifest import EC2NodeClass, NodePool
 from nodelint.queries import Asked, group_question, placement_question, reservation_questions, subnet_question
 from nodelint.requirement import Requirement
-from nodelint.snapshot import CapacityReservation, PlacementGroup, Question, SecurityGroup, Subnet
+from nodelint.snapshot import CapacityReservation, Kind, PlacementGroup, Question, SecurityGroup, Subnet
 from nodelint.source import UNKNOWN, Node
 from nodelint.versions import Version, behaves
 from nodelint.versions import facts as data
@@ -182,6 +182,13 @@ def elsewhere(pools: Iterable[NodePool], facts: Facts) -> str | None:
     if False in said and True not in said:
         return f"the zones are of another region than the facts (`{facts.region.name}`)"
     return None
+
+
+def check_region(pools: Iterable[NodePool], facts: Facts, kind: Kind) -> None:
+    """Make sure that the facts are about where NodePools and their class are. Raises Missing (see `elsewhere`)."""
+    why = elsewhere(pools, facts)
+    if why is not None:
+        raise Missing(kind, why)
 
 
 def _is_in(pool: NodePool, region: str) -> bool | None:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from nodelint.facts import Facts, Missing
 from nodelint.manifest import Alias, EC2NodeClass, Label, SelectorTerm, Text, labels, parse_alias, text
 from nodelint.snapshot import Kind, MachineImage, Question, Region, Reply, Row
 from nodelint.source import UNKNOWN, Node
+from nodelint.tuples import NamedTuple
 from nodelint.versions import NEWEST, KubernetesVersion, Version, behaves, facts, kubernetes_match, releases_match
 
 DEFAULT_OWNERS = ("self", "amazon")

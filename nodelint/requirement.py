@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
+from nodelint.tuples import NamedTuple
 from nodelint.versions import Version, facts
 
 Operator = Literal["In", "NotIn", "Exists", "DoesNotExist"]

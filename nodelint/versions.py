@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 import os
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
+
+from nodelint.tuples import NamedTuple
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__))
 

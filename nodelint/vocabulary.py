@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from nodelint.catalog import FAMILY, FLEX, INSTANCE_TYPE, SIZE, Catalog
 from nodelint.manifest import Label, NodePool, RequirementLine, Value
 from nodelint.requirement import normalize, well_known, well_known_since
 from nodelint.source import Node
+from nodelint.tuples import NamedTuple
 from nodelint.versions import NEWEST, Version, facts
 
 EVERYTHING = ("*", "**", ".*")

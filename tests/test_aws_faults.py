@@ -169,7 +169,7 @@ def images(count: int) -> list[dict[str, Any]]:
             "Name": f"golden-{number}",
             "Architecture": "arm64" if number % 2 else "x86_64",
             "State": "available",
-            "CreationDate": f"2026-{1 + number // 800:02}-{1 + number // 24 % 28:02}T{number % 24:02}:00:00.000Z",
+            "CreationDate": f"2026-{1 + number // 900:02}-{1 + number // 24 % 28:02}T{number % 24:02}:00:00.000Z",
             "OwnerId": OWN,
             "Public": False,
             "BlockDeviceMappings": [
@@ -204,7 +204,14 @@ def test_pages_that_go_round_end(front: aws.Front) -> None:
 
 
 @pytest.mark.parametrize(
-    "change", [{"ImageId": None}, {"State": None}, {"CreationDate": "yesterday"}, {"DeprecationTime": "soon"}]
+    "change",
+    [
+        {"ImageId": None},
+        {"State": None},
+        {"CreationDate": "yesterday"},
+        {"CreationDate": "2026-13-01T00:00:00.000Z"},
+        {"DeprecationTime": "soon"},
+    ],
 )
 def test_an_image_that_makes_no_sense_is_no_answer(front: aws.Front, change: dict[str, Any]) -> None:
     item = {key: value for key, value in {**images(1)[0], **change}.items() if value is not None}

@@ -315,6 +315,8 @@ REAL: dict[str, Any] = {
         (("regions", 0, "subnets", 0, "free"), "1"),
         (("regions", 0, "subnets", 0, "fre"), 1),
         (("regions", 0, "subnets", 0), {"id": "subnet-1"}),
+        (("regions", 0, "offerings"), [{"types": ["m5.large"], "zones": ["a"]}]),
+        (("regions", 0, "offerings"), [{"types": ["m5.large"], "zones": [], "capacity": []}] * 2),
         (("regions",), [{}]),
         (("regions",), [REAL["regions"][0], REAL["regions"][0]]),
         (("region",), []),
@@ -353,3 +355,13 @@ def test_of_many_images_those_are_kept_that_can_decide() -> None:
     assert len(kept) == 40
     assert {image.created[8:10] for image in kept} == {f"{day:02}" for day in range(21, 31)}
     assert [image.created for image in kept] == sorted((image.created for image in kept), reverse=True)
+
+
+def test_types_of_a_family_that_are_offered_alike_share_a_line() -> None:
+    sold = {"m5.large": ("a", "b"), "m5.xlarge": ("a", "b"), "m5.metal": ("a",), "c5.large": ("a", "b")}
+    offerings = {name: Offering(name, zones, ("spot",)) for name, zones in sold.items()}
+    region = Region("us-east-1", None, {}, offerings=offerings)
+    written = SMALL._replace(regions=(region,)).text()
+    assert '{"types":["m5.large","m5.xlarge"],"zones":["a","b"],"capacity":["spot"]}' in written
+    assert written.count('"zones"') == 3
+    assert Snapshot.parse(written).regions == (region,)

@@ -14,14 +14,13 @@ and nothing else. Where nothing can be asked (no boto3, no credentials, expired 
 
 from __future__ import annotations
 
-import hashlib
 import socket
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import Lock
 from time import monotonic
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import nodelint
@@ -31,7 +30,8 @@ from nodelint.aws.workers import Going, done
 from nodelint.catalog import Catalog
 from nodelint.facts import WORDS
 from nodelint.queries import EVERYWHERE, Ask
-from nodelint.snapshot import Answer, Kind, Offering, Question, Region, Reply, kept_images
+from nodelint.snapshot import TABLE_OF, Answer, Offering, Question, Region, Reply, account_hash, kept_images
+from nodelint.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from boto3.session import Session
@@ -40,15 +40,6 @@ __all__ = ["OWN_PARAMETERS", "Account", "CannotAsk", "Progress", "policy"]
 
 Progress = Callable[[int, int, str], None]
 """Told after every call: how many are done, how many are known of, and what was asked for last."""
-
-_FIELDS: Mapping[Kind, str] = {
-    "images": "images",
-    "subnets": "subnets",
-    "security-groups": "groups",
-    "capacity-reservations": "reservations",
-    "placement-groups": "placements",
-}
-"""The table of a Region in which the things of an answer stand."""
 
 _ONE_FOR_ALL = ("roles", "instance-profiles")
 """IAM knows no regions: what one was told holds in all."""
@@ -292,7 +283,7 @@ class Account:
         return Reply(Region(region, self._account(), answers, **tables), tuple(each.row for each in sold))
 
     def _answer(self, question: Question, found: Sequence[Any], tables: dict[str, dict[str, Any]]) -> Answer:
-        field = _FIELDS.get(question.kind)
+        field = TABLE_OF.get(question.kind)
         if question in EVERYWHERE:
             return Answer(self._now, total=len(found))
         if field is None:
@@ -322,7 +313,7 @@ class Account:
 
     def _account(self) -> str | None:
         """The account as a snapshot names it: the same for the same account, and no number to read off."""
-        return None if self._id is None else f"sha256:{hashlib.sha256(self._id.encode()).hexdigest()[:16]}"
+        return None if self._id is None else account_hash(self._id)
 
 
 _NONE: Mapping[Question, Any] = MappingProxyType({})

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
 from nodelint.aws.failures import INVALID, REFUSED, Unreadable
 from nodelint.aws.workers import Going
@@ -22,6 +23,7 @@ from nodelint.snapshot import (
     SecurityGroup,
     Subnet,
 )
+from nodelint.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from nodelint.catalog import Catalog
@@ -362,6 +364,7 @@ def _second(text: str) -> str:
     match = re.fullmatch(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d+)?Z", text)
     if match is None:
         raise ValueError(f"`{text}` is no time")
+    datetime.fromisoformat(match[1])  # a month that is none would make a snapshot that nobody can read
     return match[1] + "Z"
 
 

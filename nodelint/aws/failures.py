@@ -6,7 +6,7 @@ kept: it names accounts and principals, and a snapshot may be committed.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from nodelint.tuples import NamedTuple
 
 
 class CannotAsk(Exception):

@@ -7,7 +7,8 @@ v3.0.1: five fields, or one of seven descriptors. Its days of the week run from 
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+
+from nodelint.tuples import NamedTuple
 
 DESCRIPTORS = ("@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly")
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from nodelint.finding import Severity
 from nodelint.source import Node
+from nodelint.tuples import NamedTuple
 
 
 class ControllerProblem(NamedTuple):

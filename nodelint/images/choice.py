@@ -7,10 +7,11 @@ instance type the best one is kept: before 1.1.0 the newest, since then one that
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from nodelint.facts import moment
 from nodelint.snapshot import MachineImage
+from nodelint.tuples import NamedTuple
 from nodelint.versions import Version, behaves, has_defect
 
 if TYPE_CHECKING:

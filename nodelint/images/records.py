@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from collections.abc import Iterator
+from typing import Literal
 
 from nodelint.facts import Missing
 from nodelint.finding import Skip
@@ -12,6 +13,7 @@ from nodelint.queries import alias_families
 from nodelint.requirement import Requirements
 from nodelint.snapshot import MachineImage, Question
 from nodelint.source import Node
+from nodelint.tuples import NamedTuple
 from nodelint.versions import KubernetesVersion, Version
 
 ProblemKind = Literal["family", "version", "kubernetes", "release", "missing", "unpublished"]
@@ -84,6 +86,11 @@ class TermImages(NamedTuple):
     used: tuple[MachineImage, ...] = ()
     passed: tuple[Passed, ...] = ()
     missing: Missing | None = None
+
+    def skips(self) -> Iterator[Skip]:
+        """What is not at hand, at its place; nothing where all is known."""
+        if self.missing is not None:
+            yield Skip(self.node, self.missing.reason, self.missing.transient, self.missing.kind)
 
 
 class ImageProblem(NamedTuple):

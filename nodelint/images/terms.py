@@ -7,7 +7,6 @@ others stay unknown.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from nodelint.facts import Facts, Missing
 from nodelint.finding import short
@@ -18,6 +17,7 @@ from nodelint.images.records import Image, ImageProblem, ImageSet, TermImages, U
 from nodelint.manifest import SelectorTerm
 from nodelint.queries import id_question, image_question
 from nodelint.source import UNKNOWN, Node
+from nodelint.tuples import NamedTuple
 from nodelint.versions import Version, behaves
 
 

@@ -10,17 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nodelint.catalog import CAPACITY_TYPE, HYPERVISOR, OS, WINDOWS_BUILD, Catalog
+from nodelint.catalog import CAPACITY_TYPE, HYPERVISOR, OS, REGION, WINDOWS_BUILD, ZONE, ZONE_ID, Catalog
 from nodelint.images import ImageSet, Unknown, excluded_prefix
 from nodelint.manifest import EC2NodeClass
 from nodelint.requirement import Requirement, Requirements, normalize, well_known, well_known_since
 from nodelint.source import UNKNOWN, Node
 from nodelint.versions import Version, behaves
 
-REGION = "topology.kubernetes.io/region"
-"""Of this key all types have one value, for a cluster is in one region."""
-
-PLACE_KEYS = frozenset({"topology.kubernetes.io/zone", REGION, "topology.k8s.aws/zone-id"})
+PLACE_KEYS = frozenset({REGION, ZONE, ZONE_ID})
 """Keys whose values the subnets of the class decide: which there are is not in the files."""
 
 RESERVATION_KEYS = frozenset(

@@ -13,21 +13,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
-from nodelint.catalog import CAPACITY_TYPE, Catalog, union
+from nodelint.catalog import CAPACITY_TYPE, REGION, ZONE, ZONE_ID, Catalog, union
 from nodelint.facts import Facts, Missing
 from nodelint.images import ImageSet, Unknown
 from nodelint.manifest import EC2NodeClass
-from nodelint.queries import reservation_questions, subnet_question
+from nodelint.network import reservations_of, subnets_of
 from nodelint.requirement import Requirement, well_known
-from nodelint.resolve.offers import REGION, RESERVATION_KEYS, may_reserve, select
-from nodelint.snapshot import CapacityReservation, Subnet
+from nodelint.resolve.offers import RESERVATION_KEYS, may_reserve, select
+from nodelint.snapshot import Subnet
 from nodelint.source import Node
+from nodelint.tuples import NamedTuple
 from nodelint.versions import behaves
 
-ZONE = "topology.kubernetes.io/zone"
-ZONE_ID = "topology.k8s.aws/zone-id"
 RESERVATION_ID = "karpenter.k8s.aws/capacity-reservation-id"
 RESERVATION_TYPE = "karpenter.k8s.aws/capacity-reservation-type"
 INTERRUPTIBLE = "karpenter.k8s.aws/capacity-reservation-interruptible"
@@ -259,21 +258,17 @@ def _subnets(node_class: EC2NodeClass | None, facts: Facts) -> tuple[tuple[Subne
     at = _subnet_terms(node_class)
     if node_class is None or at is None:
         return None, []
+    finds = subnets_of(node_class, facts)
     unknown = []
-    terms = node_class.subnet_terms
-    if not terms or len(terms) < len(at.items) or node_class.document.templated:
+    if not finds.terms or len(finds.terms) < len(at.items) or not finds.whole:
         unknown.append(Unknown(at, _UNREAD))
-    found: dict[str, Subnet] = {}
-    for term in terms:
-        question = subnet_question(term)
-        if question is None:
+    for term in finds.terms:
+        if term.missing is not None:
+            why = f"the class's zones are not known: {term.missing.reason}"
+            unknown.append(Unknown(term.node, why, term.missing))
+        elif term.found is None:
             unknown.append(Unknown(term.node, _UNREAD))
-            continue
-        try:
-            found.update((subnet.id, subnet) for subnet in facts.subnets(question))
-        except Missing as missing:
-            unknown.append(Unknown(term.node, f"the class's zones are not known: {missing.reason}", missing))
-    return (None if unknown else tuple(found.values())), unknown
+    return (None if unknown else finds.known), unknown
 
 
 def _reserved(node_class: EC2NodeClass | None, view: Catalog, facts: Facts) -> list[tuple[str, Offer]] | None:
@@ -281,23 +276,21 @@ def _reserved(node_class: EC2NodeClass | None, view: Catalog, facts: Facts) -> l
     if not may_reserve(node_class, view.version):
         return []
     terms = node_class.node.at("spec", "capacityReservationSelectorTerms") if node_class is not None else None
-    if node_class is None or terms is None or terms.kind != "sequence" or node_class.document.templated:
+    if node_class is None or terms is None or terms.kind != "sequence":
         return None
     if any(item.kind != "mapping" for item in terms.items):
         return None
-    found: dict[str, CapacityReservation] = {}
-    for _, question in reservation_questions(node_class, view.version):
-        if question is None:
-            return None
-        try:
-            found.update((each.id, each) for each in facts.reservations(question))
-        except Missing:
-            return None
+    try:
+        found = reservations_of(node_class, facts, view.version).everything()
+    except Missing:
+        return None
+    if found is None:
+        return None
     ours = RESERVATION_KEYS & well_known(view.version)
     offers = []
-    for each in found.values():
+    for each in found:
         labels: dict[str, Label] = {RESERVATION_ID: each.id, RESERVATION_TYPE: each.kind, INTERRUPTIBLE: OPEN}
         labels = {CAPACITY_TYPE: "reserved", **{key: labels[key] for key in sorted(ours)}}
-        if each.state == "active" and each.match in (None, "open", "targeted"):
+        if each.match in (None, "open", "targeted"):
             offers.append((each.zone, Offer(labels, view.bit(each.type))))
     return offers

@@ -6,24 +6,28 @@ A set of instance types is an integer of bits over the catalogue's names, as eve
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import NamedTuple
 
-from nodelint.catalog import ACCELERATOR_COUNT, ARCH, CAPACITY_TYPE, FAMILY, GPU_COUNT, TENANCY, Catalog, union
+from nodelint.catalog import (
+    ACCELERATOR_COUNT,
+    ARCH,
+    CAPACITY_TYPE,
+    FAMILY,
+    GPU_COUNT,
+    REGION,
+    TENANCY,
+    ZONE,
+    Catalog,
+    union,
+)
 from nodelint.images import ImageSet, Unknown
 from nodelint.manifest import EC2NodeClass, Label, NodePool, RequirementLine
 from nodelint.requirement import Requirement, Requirements, normalize, well_known
-from nodelint.resolve.offers import (
-    PLACE_KEYS,
-    REGION,
-    RESERVATION_KEYS,
-    capacity_types,
-    may_reserve,
-)
-from nodelint.resolve.places import ZONE, Places, keeping
+from nodelint.resolve.offers import PLACE_KEYS, RESERVATION_KEYS, capacity_types, may_reserve
+from nodelint.resolve.places import Places, keeping
 from nodelint.source import Node
+from nodelint.tuples import NamedTuple
 from nodelint.versions import KubernetesVersion, Version, has_defect
 
 
@@ -110,7 +114,6 @@ class MinValues(NamedTuple):
         return self.have is None or self.have >= self.wanted
 
 
-@dataclass(eq=False, repr=False)
 class Resolution:
     """What one NodePool with its EC2NodeClass can launch. See the module for how.
 
@@ -121,21 +124,39 @@ class Resolution:
     bounds and `complete` is False. `places` are what is known of zones and of what is offered in them.
     """
 
-    pool: NodePool
-    node_class: EC2NodeClass | None
-    catalog: Catalog
-    version: Version
-    kubernetes: KubernetesVersion | None
-    images: ImageSet
-    folded: Requirements
-    lines: tuple[LineEffect, ...]
-    class_removed: tuple[tuple[int, str], ...]
-    candidates: int
-    image_bits: tuple[int, ...]
-    unlaunchable: tuple[Unlaunchable, ...]
-    unknown: tuple[Unknown, ...]
-    notes: tuple[tuple[Node, str], ...] = ()
-    places: Places | None = None
+    def __init__(
+        self,
+        pool: NodePool,
+        node_class: EC2NodeClass | None,
+        catalog: Catalog,
+        version: Version,
+        kubernetes: KubernetesVersion | None,
+        images: ImageSet,
+        folded: Requirements,
+        lines: tuple[LineEffect, ...],
+        class_removed: tuple[tuple[int, str], ...],
+        candidates: int,
+        image_bits: tuple[int, ...],
+        unlaunchable: tuple[Unlaunchable, ...],
+        unknown: tuple[Unknown, ...],
+        notes: tuple[tuple[Node, str], ...] = (),
+        places: Places | None = None,
+    ) -> None:
+        self.pool = pool
+        self.node_class = node_class
+        self.catalog = catalog
+        self.version = version
+        self.kubernetes = kubernetes
+        self.images = images
+        self.folded = folded
+        self.lines = lines
+        self.class_removed = class_removed
+        self.candidates = candidates
+        self.image_bits = image_bits
+        self.unlaunchable = unlaunchable
+        self.unknown = unknown
+        self.notes = notes
+        self.places = places
 
     @property
     def region(self) -> str | None:

@@ -10,8 +10,9 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from functools import cache, cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
+from nodelint.tuples import NamedTuple
 from nodelint.versions import Version, shipped
 
 Raw = dict[str, Any]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from nodelint.finding import LONGEST_MESSAGE
 from nodelint.source import Node, Unknown
+from nodelint.tuples import NamedTuple
 from nodelint.versions import Version
 
 Layer = Literal["structure", "validation", "unknown", "release"]

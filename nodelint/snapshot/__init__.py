@@ -8,8 +8,9 @@ read (`snapshot.format`). The catalogue that comes with nodelint is such a file 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
+from nodelint.tuples import NamedTuple
 from nodelint.versions import Version
 
 FORMAT = 1
@@ -304,9 +305,11 @@ class Snapshot(NamedTuple):
     @classmethod
     def parse(cls, text: str | bytes) -> Snapshot:
         """Read the text of a file. Raises SnapshotError where it is no snapshot of format 1."""
-        from nodelint.snapshot.format import read
+        from nodelint.snapshot.format import check_rows, read
 
-        return read(text)
+        snapshot = read(text)
+        check_rows(snapshot.rows)
+        return snapshot
 
     def region(self, name: str) -> Region | None:
         """What a region answered; None where it was not asked."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, TypeVar, cast
 
@@ -30,6 +30,7 @@ from nodelint.snapshot import (
     SnapshotError,
     Subnet,
 )
+from nodelint.tuples import NamedTuple
 from nodelint.versions import Version
 
 _T = TypeVar("_T")
@@ -41,13 +42,26 @@ _TABLES: dict[str, tuple[str, Any]] = {
     "groups": ("securityGroups", SecurityGroup),
     "reservations": ("capacityReservations", CapacityReservation),
     "placements": ("placementGroups", PlacementGroup),
-    "offerings": ("offerings", Offering),
 }
 """Field of Region -> key in the file and what stands there, one to a line."""
 
 
+class _Offered(NamedTuple):
+    """A line of the file: the instance types of a family that are offered alike.
+
+    There are over a thousand types; a line for each would be most of what is read in a run.
+    """
+
+    types: tuple[str, ...]
+    zones: tuple[str, ...]
+    capacity: tuple[str, ...]
+
+
 def read(text: str | bytes) -> Snapshot:
-    """Read the text of a file. Raises SnapshotError where it is no snapshot of format 1."""
+    """Read the text of a file. Raises SnapshotError where it is no snapshot of format 1.
+
+    What stands in the columns of instance types is left to `check_rows`: that takes a third of the time.
+    """
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -75,10 +89,6 @@ def _read(data: dict[str, Any]) -> Snapshot:
     for name, values, quantities, network, prices in rows:
         if (len(values), len(quantities), len(prices)) != shape or (network is not None and len(network) != 5):
             raise ValueError(f"columns of `{name}` do not match the header")
-        if not _TEXTS.issuperset(map(type, values)) or not _TEXTS.issuperset(map(type, quantities)):
-            raise TypeError(f"a label or quantity of `{name}` is no text")
-        if not _NUMBERS.issuperset(map(type, prices)):
-            raise TypeError(f"a price of `{name}` is no number")
         if name <= last:
             raise ValueError(f"`{name}` is out of order")
         last = name
@@ -96,6 +106,19 @@ def _read(data: dict[str, Any]) -> Snapshot:
     )
 
 
+def check_rows(rows: Sequence[Row]) -> None:
+    """Raises SnapshotError for a value of another kind than its column holds."""
+    parts: tuple[tuple[int, set[Any], str], ...] = (
+        (1, _TEXTS, "a label is no text"),
+        (2, _TEXTS, "a quantity is no text"),
+        (4, _NUMBERS, "a price is no number"),
+    )
+    for part, types, wrong in parts:
+        for row in rows:
+            if not types.issuperset(map(type, cast("list[Any]", row[part]))):
+                raise SnapshotError(f"not a whole snapshot: `{row[0]}`: {wrong}")
+
+
 def _regions(listed: Sequence[dict[str, Any]]) -> tuple[Region, ...]:
     regions = tuple(map(_region, listed))
     if len({region.name for region in regions}) < len(regions):
@@ -105,7 +128,7 @@ def _regions(listed: Sequence[dict[str, Any]]) -> tuple[Region, ...]:
 
 def _region(data: dict[str, Any]) -> Region:
     # An unknown key may be a known one that was damaged: an answer without it would be a false one.
-    _known(data, ("region", "account", "at", "asked", *(key for key, _ in _TABLES.values())))
+    _known(data, ("region", "account", "at", "asked", "offerings", *(key for key, _ in _TABLES.values())))
     if not _CHECKS["str"](data["region"]) or not _CHECKS["str | None"](data.get("account")):
         raise TypeError("region or account is no text")
     tables: dict[str, Any] = {}
@@ -118,7 +141,19 @@ def _region(data: dict[str, Any]) -> Region:
         for id in answer.found:
             if field and id not in tables[field]:
                 raise ValueError(f"`{id}` was found, but nothing is said of it")
-    return Region(data["region"], data.get("account"), answers, **tables)
+    offerings = _offerings(data.get("offerings", ()))
+    return Region(data["region"], data.get("account"), answers, **tables, offerings=offerings)
+
+
+def _offerings(lines: Iterable[dict[str, Any]]) -> dict[str, Offering]:
+    offerings: dict[str, Offering] = {}
+    for line in lines:
+        types, zones, capacity = _checked(_Offered, line)
+        for name in types:
+            if name in offerings:
+                raise ValueError(f"`{name}` is offered twice")
+            offerings[name] = Offering(name, zones, capacity)
+    return offerings
 
 
 def _answer(line: dict[str, Any], at: object) -> tuple[Question, Answer]:
@@ -163,19 +198,28 @@ _CHECKS: dict[str, Callable[[Any], bool]] = {
     "str | None": lambda v: v is None or isinstance(v, str),
     "int": lambda v: isinstance(v, int) and not isinstance(v, bool),
     "bool": lambda v: isinstance(v, bool),
-    "tuple[str, ...]": lambda v: isinstance(v, list | tuple) and all(isinstance(each, str) for each in v),
+    "tuple[str, ...]": lambda v: isinstance(v, list) and {str}.issuperset(map(type, v)),
+}
+
+
+_CHECKS_OF: dict[Any, dict[str, Callable[[Any], bool]]] = {
+    cls: {name: _CHECKS[hint] for name, hint in cls.__annotations__.items()}
+    for cls in (Answer, _Offered, *(cls for _, cls in _TABLES.values()))
 }
 
 
 def _checked(cls: type[_T], data: dict[str, Any]) -> _T:
     """A record of a file. Raises TypeError for a field that is missing, unknown or of another type."""
-    types = {name: hint.__forward_arg__ for name, hint in cls.__annotations__.items()}
+    checks = _CHECKS_OF[cls]
+    fields = {}
     for name, value in data.items():
-        if name not in types or not _CHECKS[types[name]](value):
-            raise TypeError(f"`{name}` of `{next(iter(data.values()), '')}` is no {types.get(name, 'known field')}")
+        if name not in checks or not checks[name](value):
+            wanted = cls.__annotations__.get(name, "known field")
+            raise TypeError(f"`{name}` of `{next(iter(data.values()), '')}` is no {wanted}")
         if name in _TIMES and value is not None:
             _check_time(value)
-    return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in data.items()})
+        fields[name] = tuple(value) if type(value) is list else value
+    return cls(**fields)
 
 
 def lines(snapshot: Snapshot) -> Iterator[str]:
@@ -223,12 +267,24 @@ def _region_lines(region: Region) -> Iterator[str]:
     yield f'"at": {_json(at)},'
     yield '"asked": ['
     yield from _listed(sorted(_json(_asked(q, a, at)) for q, a in region.answers.items()))
-    tables = [(key, getattr(region, field)) for field, (key, _) in _TABLES.items() if getattr(region, field)]
+    tables: list[tuple[str, list[Any]]] = []
+    for field, (key, _) in _TABLES.items():
+        table = getattr(region, field)
+        tables.append((key, [table[id] for id in sorted(table)]))
+    tables.append(("offerings", _offered(region.offerings)))
+    tables = [(key, records) for key, records in tables if records]
     yield "]" + ("," if tables else "")
-    for index, (key, table) in enumerate(tables, 1):
+    for index, (key, records) in enumerate(tables, 1):
         yield f'"{key}": ['
-        yield from _listed([_json(_plain(table[id])) for id in sorted(table)])
+        yield from _listed([_json(_plain(record)) for record in records])
         yield "]" + ("," if index < len(tables) else "")
+
+
+def _offered(offerings: Mapping[str, Offering]) -> list[_Offered]:
+    alike: dict[tuple[object, ...], list[str]] = {}
+    for name in sorted(offerings):
+        alike.setdefault((name.partition(".")[0], *offerings[name][1:]), []).append(name)
+    return [_Offered(tuple(names), *offerings[names[0]][1:]) for names in alike.values()]
 
 
 def _asked(question: Question, answer: Answer, at: str) -> dict[str, object]:
