@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from nodelint.finding import Findings, Safety, Severity
-from nodelint.manifest import EC2NodeClass, NodePool, Object, served
+from nodelint.manifest import EC2NodeClass, NodePool, Object, Text, served
 from nodelint.source import Source
 from nodelint.tuples import NamedTuple
 from nodelint.versions import KubernetesVersion, Version, releases_match, shipped
@@ -233,20 +233,33 @@ class Context:
         name = pool.class_ref.name if pool.class_ref else None
         if not isinstance(name, str):
             return None
-        same = [o for o in self.objects if isinstance(o, EC2NodeClass) and o.name == name]
         if len(self._namesakes(pool)) > 1:
             return f"several classes are named `{name}`, and none is nearer than the others"
-        if same:
-            return f"the class `{name}` is {same[0].version}, which Karpenter {self.karpenter} does not serve"
+        same = self.defined_classes.get(name)
+        if isinstance(same, EC2NodeClass):
+            return f"the class `{name}` is {same.version}, which Karpenter {self.karpenter} does not serve"
         return None
+
+    @cached_property
+    def defined_classes(self) -> dict[Text | None, Object]:
+        """A class of each name in the run, whether the target release serves it or not; AWSNodeTemplates too."""
+        found: dict[Text | None, Object] = {}
+        for o in self.objects:
+            if isinstance(o, EC2NodeClass) or o.kind == "AWSNodeTemplate":
+                found.setdefault(o.name, o)
+        return found
 
     def pools(self, node_class: EC2NodeClass) -> list[NodePool]:
         """The NodePools of the run that point to a class."""
-        return [
-            o
-            for o in self.objects
-            if isinstance(o, NodePool) and served(o, self.karpenter) and self.node_class(o) is node_class
-        ]
+        return self._pools_of.get(id(node_class), [])
+
+    @cached_property
+    def _pools_of(self) -> dict[int, list[NodePool]]:
+        found: dict[int, list[NodePool]] = {}
+        for o in self.objects:
+            if isinstance(o, NodePool) and served(o, self.karpenter):
+                found.setdefault(id(self.node_class(o)), []).append(o)
+        return found
 
     def resolution(self, pool: NodePool) -> Resolution:
         """What the pool can launch, with which image, and what removed the rest."""

@@ -93,9 +93,9 @@ spec:
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from nodelint.finding import Also, Finding, Findings, Skip, first_fitting, short
+from nodelint.finding import Also, Finding, Findings, first_fitting, short
 from nodelint.manifest import EC2NodeClass
-from nodelint.network import Finds, elsewhere, groups_of, subnets_of
+from nodelint.network import Finds, check_region, groups_of, subnets_of
 from nodelint.rule import Context, rule
 from nodelint.snapshot import SecurityGroup, Subnet
 from nodelint.source import Node
@@ -105,10 +105,7 @@ Network = Finds[Subnet] | Finds[SecurityGroup]
 
 @rule(on=EC2NodeClass, severity="warning", needs=("subnets", "security-groups"))
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
-    other = elsewhere(context.pools(node_class), context.facts)
-    if other is not None:
-        yield Skip(node_class.name_node, other)
-        return
+    check_region(context.pools(node_class), context.facts, "subnets")
     subnets, groups = subnets_of(node_class, context.facts), groups_of(node_class, context.facts)
     yield from (*subnets.skips(), *groups.skips())
     apart = [*_of_several_vpcs("subnets", subnets), *_of_several_vpcs("security groups", groups)]

@@ -78,10 +78,10 @@ spec:
 """
 
 from nodelint.edits import if_editable
-from nodelint.finding import Also, Edit, Finding, Findings, Skip, first_fitting, short
+from nodelint.finding import Also, Edit, Finding, Findings, first_fitting, short
 from nodelint.images import ImageSet, is_deprecated
 from nodelint.manifest import EC2NodeClass
-from nodelint.network import elsewhere
+from nodelint.network import check_region
 from nodelint.queries import latest_version
 from nodelint.remedies import set_alias
 from nodelint.rule import Context, rule
@@ -90,15 +90,11 @@ from nodelint.snapshot import MachineImage
 
 @rule(on=EC2NodeClass, severity="warning", fix="unsafe", needs=("images",))
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
-    other = elsewhere(context.pools(node_class), context.facts)
-    if other is not None:
-        yield Skip(node_class.name_node, other)
-        return
+    check_region(context.pools(node_class), context.facts, "images")
     images = context.images(node_class)
     told: list[MachineImage] = []
     for term in images.terms:
-        if term.missing is not None:
-            yield Skip(term.node, term.missing.reason, term.missing.transient, term.missing.kind)
+        yield from term.skips()
         ready = [image for image in term.used if image.state == "available" and image not in told]
         old = [image for image in ready if is_deprecated(image, context.facts.now)]
         if not old:

@@ -148,7 +148,7 @@ from nodelint.manifest import EC2NodeClass
 from nodelint.network import (
     Finds,
     TermFinds,
-    elsewhere,
+    check_region,
     groups_of,
     placements_of,
     reservations_of,
@@ -162,10 +162,7 @@ from nodelint.rule import Context, rule
 @rule(on=EC2NodeClass, severity="error", fix="unsafe", needs=("subnets", "security-groups"))
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     facts, release = context.facts, context.karpenter
-    other = elsewhere(context.pools(node_class), facts)
-    if other is not None:
-        yield Skip(node_class.name_node, other)
-        return
+    check_region(context.pools(node_class), facts, "subnets")
     yield from _selector("subnet", subnets_of(node_class, facts), facts)
     yield from _selector("security group", groups_of(node_class, facts), facts)
     yield from _selector("available placement group", placements_of(node_class, facts, release), facts)

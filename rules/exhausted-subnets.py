@@ -54,7 +54,7 @@ spec:
 
 from nodelint.finding import Finding, Findings, Skip, short
 from nodelint.manifest import EC2NodeClass
-from nodelint.network import elsewhere, subnets_of, zones_left
+from nodelint.network import check_region, subnets_of, zones_left
 from nodelint.rule import Context, rule
 
 
@@ -63,10 +63,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     finds, pools = subnets_of(node_class, context.facts), context.pools(node_class)
     if finds.at is None:
         return
-    other = elsewhere(pools, context.facts)
-    if other is not None:
-        yield Skip(node_class.name_node, other)
-        return
+    check_region(pools, context.facts, "subnets")
     subnets = finds.everything()
     if subnets is None:
         yield Skip(finds.at, "a term for subnets holds a placeholder")

@@ -77,11 +77,11 @@ spec:
 from collections.abc import Sequence
 
 from nodelint.edits import add_key, if_editable
-from nodelint.finding import Also, Finding, Findings, Skip, first_fitting, short
+from nodelint.finding import Also, Finding, Findings, first_fitting, short
 from nodelint.images import TermImages
 from nodelint.images.choice import ARCHITECTURES
 from nodelint.manifest import EC2NodeClass
-from nodelint.network import elsewhere
+from nodelint.network import check_region
 from nodelint.queries import DEFAULT_OWNERS
 from nodelint.rule import Context, rule
 from nodelint.snapshot import MachineImage
@@ -91,17 +91,12 @@ GONE = ("disabled", "deregistered")
 
 @rule(on=EC2NodeClass, severity="warning", fix="safe", needs=("images",))
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
-    other = elsewhere(context.pools(node_class), context.facts)
-    if other is not None:
-        yield Skip(node_class.name_node, other)
-        return
+    check_region(context.pools(node_class), context.facts, "images")
     for term in context.images(node_class).terms:
         by_id = term.question is not None and term.question.value("image-id") is not None
         if term.term is None or term.question is None or by_id or term.term.owner:
             continue
-        if term.missing is not None:
-            yield Skip(term.node, term.missing.reason, term.missing.transient, term.missing.kind)
-            continue
+        yield from term.skips()
         images = [each for each in term.images if each.arch in ARCHITECTURES and each.state not in GONE]
         strangers = _strangers(images)
         if strangers:

@@ -1,9 +1,10 @@
 r"""A pool lets Karpenter choose instance types of an architecture for which its class has no image.
 
 Karpenter does not look at images when it picks instance types. A pool that says nothing about architecture allows
-amd64 and arm64 (Graviton is often the cheaper one); where the class finds an amd64 image only, the launch of an arm64
-type fails with "no instance types satisfy requirements of ami", and pods stay Pending. That is so in every release,
-1.14.1 included.
+amd64 and arm64 (Graviton is often the cheaper one); where the class finds an amd64 image only, the arm64 types are
+dropped at the launch, after they were counted on. Where none of the types picked has an image (pods that run on both,
+a cheaper node to consolidate onto, amd64 out of capacity) the launch fails with "no instance types satisfy
+requirements of amis", again and again, and pods stay Pending. That is so in every release, 1.14.1 included.
 
 Aliases have images of both architectures, Windows aliases amd64 only. An image that is chosen by a name or SSM
 parameter of AWS's own scheme tells its architecture. One chosen by id, by tags or by a name of your own does not:
@@ -173,9 +174,11 @@ def _unknown(resolution: Resolution, *, asked: bool) -> Findings:
     if len(resolution.arches) > 1 and not served >= resolution.arches.keys():
         for unknown in resolution.images.unknown[:1]:
             way = f"say it by `{ARCH}` in the NodePool" if resolution.node_class else "its images are not known"
-            if unknown.missing is not None and not asked:
-                way += ", or ask AWS with `nodelint refresh`"
-            yield unknown.skip(suffix=f": {way}")
+            if unknown.missing is not None:
+                way = f"; or {way}" if asked else f": {way}, or ask AWS with `nodelint refresh`"
+                yield unknown.skip(suffix=way)
+            else:
+                yield unknown.skip(suffix=f": {way}")
 
 
 def _of_another_system(pool: NodePool, resolution: Resolution) -> Finding:

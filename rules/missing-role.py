@@ -117,19 +117,16 @@ spec:
 """
 
 from nodelint.edits import if_editable, set_value
-from nodelint.finding import Finding, Findings, Skip, short
+from nodelint.finding import Finding, Findings, short
 from nodelint.manifest import EC2NodeClass
-from nodelint.network import elsewhere, spelt_right
+from nodelint.network import check_region, spelt_right
 from nodelint.queries import profile_question, role_question
 from nodelint.rule import Context, rule
 
 
 @rule(on=EC2NodeClass, severity="error", fix="unsafe", needs=("roles", "instance-profiles"))
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
-    other = elsewhere(context.pools(node_class), context.facts)
-    if other is not None:
-        yield Skip(node_class.name_node, other)
-        return
+    check_region(context.pools(node_class), context.facts, "roles")
     for what, field, asked in (
         ("role", "instanceProfile", role_question(node_class)),
         ("instance profile", "role", profile_question(node_class)),

@@ -94,10 +94,10 @@ spec:
 ```
 """
 
-from nodelint.finding import Also, Finding, Findings, Skip, first_fitting, short
+from nodelint.finding import Also, Finding, Findings, first_fitting, short
 from nodelint.images import Passed, TermImages
 from nodelint.manifest import EC2NodeClass
-from nodelint.network import elsewhere
+from nodelint.network import check_region
 from nodelint.queries import DEFAULT_OWNERS
 from nodelint.rule import Context, rule
 
@@ -106,14 +106,10 @@ ON_THE_WAY = ("pending", "transient")
 
 @rule(on=EC2NodeClass, severity="error", needs=("images",))
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
-    other = elsewhere(context.pools(node_class), context.facts)
-    if other is not None:
-        yield Skip(node_class.name_node, other)
-        return
+    check_region(context.pools(node_class), context.facts, "images")
     images = context.images(node_class)
     for term in images.terms:
-        if term.missing is not None:
-            yield Skip(term.node, term.missing.reason, term.missing.transient, term.missing.kind)
+        yield from term.skips()
     dead = [term for term in images.terms if term.missing is None and not term.used and not _outdone(term)]
     if images.alias is not None:
         # Where an alias has no parameter at all, unpublished-alias says so.

@@ -143,7 +143,7 @@ from nodelint.edits import if_editable
 from nodelint.facts import Missing
 from nodelint.finding import Finding, Findings, Severity, Skip, first_fitting, short
 from nodelint.manifest import NodePool, RequirementLine, Value
-from nodelint.network import elsewhere, subnets_of, zones_left
+from nodelint.network import check_region, subnets_of, zones_left
 from nodelint.remedies import drop
 from nodelint.rule import Context, rule
 from nodelint.source import Node
@@ -166,10 +166,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     lines = [item for item in asked(pool) if item.key in WORDS and item.operator == "In" and item.texts]
     if not lines:
         return
-    other = elsewhere([pool], context.facts)
-    if other is not None:
-        yield Skip(lines[0].node, other)
-        return
+    check_region([pool], context.facts, "offerings")
     offers, node_class, subnets = context.facts.offerings, context.node_class(pool), None
     try:
         subnets = subnets_of(node_class, context.facts).everything() if node_class is not None else None

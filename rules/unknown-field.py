@@ -87,7 +87,7 @@ def _settled(obj: Object, problem: Problem, context: Context) -> list[Edit]:
     name = problem.node.value
     if not isinstance(obj, NodePool) or not isinstance(name, str) or name not in old:
         return []
-    if problem.node.parent is not obj.node.at(*old[name]):
+    if problem.node.shared or problem.node.parent is not obj.node.at(*old[name]):
         return []
     from nodelint.convert import settled  # rarely needed
 

@@ -53,7 +53,7 @@ spec:
 
 from nodelint.edits import if_editable, set_value
 from nodelint.finding import Also, Finding, Findings
-from nodelint.manifest import EC2NodeClass, NodePool, Retired
+from nodelint.manifest import NodePool
 from nodelint.rule import Context, rule
 
 
@@ -64,10 +64,10 @@ def check(pool: NodePool, context: Context) -> Findings:
         return
     if context.node_class(pool) is not None:
         return
-    classes = [o for o in context.objects if isinstance(o, EC2NodeClass | Retired) and o.kind != "Provisioner"]
+    classes = context.defined_classes
+    names = [name for name in classes if isinstance(name, str)]
     # A class whose name is a placeholder may be the one that is meant.
-    names = {c.name for c in classes if isinstance(c.name, str)}
-    if not classes or ref.name in names or any(not isinstance(c.name, str) for c in classes):
+    if not classes or ref.name in classes or len(names) < len(classes):
         return
     from difflib import get_close_matches
 
@@ -77,10 +77,9 @@ def check(pool: NodePool, context: Context) -> Findings:
         others = ", ".join(f"`{name}`" for name in sorted(names)[:3])
         yield Finding(at=node, message=f"there is no EC2NodeClass `{ref.name}`", hint=f"there is {others}")
         return
-    meant = next(c for c in classes if c.name == near[0])
     yield Finding(
         at=node,
         message=f"there is no EC2NodeClass `{ref.name}`, did you mean `{near[0]}`?",
         edits=if_editable(set_value, node, near[0]),
-        also=[Also(meant.name_node, f"`{near[0]}` stands here")],
+        also=[Also(classes[near[0]].name_node, f"`{near[0]}` stands here")],
     )

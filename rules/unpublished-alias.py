@@ -41,10 +41,10 @@ spec:
 """
 
 from nodelint.edits import if_editable
-from nodelint.finding import Edit, Finding, Findings, Skip
+from nodelint.finding import Edit, Finding, Findings
 from nodelint.images import ImageSet
 from nodelint.manifest import EC2NodeClass
-from nodelint.network import elsewhere
+from nodelint.network import check_region
 from nodelint.queries import latest_version
 from nodelint.remedies import set_alias
 from nodelint.rule import Context, rule
@@ -55,13 +55,9 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     images = context.images(node_class)
     if images.alias is None:
         return
-    other = elsewhere(context.pools(node_class), context.facts)
-    if other is not None:
-        yield Skip(node_class.name_node, other)
-        return
+    check_region(context.pools(node_class), context.facts, "parameters")
     for term in images.terms:
-        if term.missing is not None:
-            yield Skip(term.node, term.missing.reason, term.missing.transient, term.missing.kind)
+        yield from term.skips()
     version = latest_version(images.alias.family, context.karpenter, context.kubernetes, context.facts)
     for problem in images.problems:
         if problem.kind == "unpublished":

@@ -189,7 +189,7 @@ from nodelint.catalog import ZONE, ZONE_ID
 from nodelint.edits import if_editable, set_value
 from nodelint.finding import Edit, Finding, Findings, Skip, short
 from nodelint.manifest import NodePool, RequirementLine, Value
-from nodelint.network import elsewhere, region_of, subnets_of
+from nodelint.network import check_region, region_of, subnets_of
 from nodelint.remedies import drop
 from nodelint.rule import Context, rule
 from nodelint.snapshot import Subnet
@@ -202,9 +202,9 @@ def check(pool: NodePool, context: Context) -> Findings:
     if not lines:
         return
     at, node_class = lines[0].node, context.node_class(pool)
-    other = elsewhere([pool], context.facts)
-    if node_class is None or other is not None:
-        yield Skip(at, other or "the class of the NodePool, and so its subnets, is not among the files")
+    check_region([pool], context.facts, "subnets")
+    if node_class is None:
+        yield Skip(at, "the class of the NodePool, and so its subnets, is not among the files")
         return
     subnets = subnets_of(node_class, context.facts).everything()
     if subnets is None:

@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
+from urllib.request import Request, urlopen
 
 import pytest
 from click.testing import CliRunner, Result
@@ -30,7 +31,7 @@ metadata:
   name: golden
 spec:
   amiFamily: AL2023
-  role: KarpenterNodeRole-main
+  role: KarpenterNodeRole-golden
   amiSelectorTerms:
     - {term}
   subnetSelectorTerms:
@@ -67,8 +68,10 @@ def endpoint() -> Iterator[str]:
     url = f"http://{host}:{port}"
     with pytest.MonkeyPatch.context() as patch:
         _credentials(patch, url)
-        boto3.client("sts", region_name="us-east-1").get_caller_identity()
-        images = ec2_backends[ACCOUNT]["us-east-1"]
+        # All servers of a process share moto's state, and this one may be there a second time.
+        urlopen(Request(f"{url}/moto-api/reset", method="POST")).close()
+        boto3.client("sts", region_name="ca-central-1").get_caller_identity()
+        images = ec2_backends[ACCOUNT]["ca-central-1"]
         for id, name, created, state, owner, tags in (
             ("ami-0a1", "golden-1", (2026, 11, 1), "available", ACCOUNT, {"pipeline": "golden"}),
             ("ami-0a2", "golden-2", (2026, 11, 2), "available", ACCOUNT, {"pipeline": "golden"}),
@@ -91,14 +94,14 @@ def endpoint() -> Iterator[str]:
             image.add_tags(tags)
             images.amis[id] = image
         images.amis["ami-0ad"].deprecation_time = "2026-06-01T00:00:00.000Z"
-        ec2 = boto3.client("ec2", region_name="us-east-1")
+        ec2 = boto3.client("ec2", region_name="ca-central-1")
         vpc = ec2.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
-        subnet = ec2.create_subnet(VpcId=vpc, CidrBlock="10.0.0.0/24", AvailabilityZone="us-east-1a")["Subnet"]
+        subnet = ec2.create_subnet(VpcId=vpc, CidrBlock="10.0.0.0/24", AvailabilityZone="ca-central-1a")["Subnet"]
         group = ec2.create_security_group(GroupName="nodes", Description="nodes", VpcId=vpc)["GroupId"]
         found = [subnet["SubnetId"], group]
         ec2.create_tags(Resources=found, Tags=[{"Key": "karpenter.sh/discovery", "Value": "main"}])
         iam = boto3.client("iam")
-        iam.create_role(RoleName="KarpenterNodeRole-main", AssumeRolePolicyDocument="{}")
+        iam.create_role(RoleName="KarpenterNodeRole-golden", AssumeRolePolicyDocument="{}")
     yield url
     server.stop()
 
@@ -108,8 +111,8 @@ def _credentials(patch: pytest.MonkeyPatch, url: str) -> None:
         "AWS_ENDPOINT_URL": url,
         "AWS_ACCESS_KEY_ID": "testing",
         "AWS_SECRET_ACCESS_KEY": "testing",
-        "AWS_REGION": "us-east-1",
-        "AWS_DEFAULT_REGION": "us-east-1",
+        "AWS_REGION": "ca-central-1",
+        "AWS_DEFAULT_REGION": "ca-central-1",
         "AWS_CONFIG_FILE": "/dev/null",
         "AWS_SHARED_CREDENTIALS_FILE": "/dev/null",
         "AWS_EC2_METADATA_DISABLED": "true",
