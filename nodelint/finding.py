@@ -107,6 +107,14 @@ class Skip(NamedTuple):
 Findings = Iterator[Finding | Skip]
 
 
+def by_source(edits: Iterable[Edit]) -> list[list[Edit]]:
+    """Edits of one text each, in the order in which the texts come up."""
+    groups: dict[int, list[Edit]] = {}
+    for edit in edits:
+        groups.setdefault(id(edit.source), []).append(edit)
+    return list(groups.values())
+
+
 def short(value: str, most: int = 40) -> str:
     """A value cut so that a message that names it stays short, on one line."""
     flat = " ".join(value.split())

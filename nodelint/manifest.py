@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import NamedTuple
 
 from nodelint.source import UNKNOWN, Document, Node, Source, Unknown
+from nodelint.tuples import NamedTuple
 from nodelint.versions import Version, behaves
 
 Text = str | Unknown
@@ -249,8 +249,18 @@ def objects(source: Source) -> Iterator[Object]:
     an object, so that it can be reported.
     """
     for document in source.documents:
-        if document.root is not None:
-            yield from _objects(document.root, document)
+        root = document.root
+        if root is not None and root.kind == "sequence" and (document.target or source.part):
+            root = _patched(root, document) or root
+        if root is not None:
+            yield from _objects(root, document)
+
+
+def _patched(root: Node, document: Document) -> Node | None:
+    """The part of an object that a JSON6902 patch writes; None for any other list."""
+    from nodelint.source import jsonpatch
+
+    return jsonpatch.part(root, document.target) if jsonpatch.is_patch(root) else None
 
 
 _KINDS: dict[str, type[Object]] = {
@@ -281,7 +291,7 @@ def _objects(node: Node, document: Document) -> Iterator[Object]:
     group = api_version.rpartition("/")[0]
     if cls is not None and group in (CORE_GROUP, AWS_GROUP):
         obj = cls(node, document, api_version, kind, partial=document.templated or _is_part(node, kind, document))
-        if not (isinstance(obj, NodePool) and _of_another_provider(obj.class_ref)):
+        if not (isinstance(obj, NodePool) and (_of_another_provider(obj.class_ref) or _is_foreign(obj))):
             yield obj
     elif group.partition("/")[0] not in (CORE_GROUP, AWS_GROUP):
         yield from _inside(node, document)
@@ -351,7 +361,7 @@ def _is_part(node: Node, kind: str, document: Document) -> bool:
 
     An example in a text for readers is one where it leaves out what no object does without.
     """
-    if node.source.part or document.part or node.get("$patch") is not None:
+    if node.source.part or document.part or document.target or node.get("$patch") is not None:
         return True
     if (node.source.part is False and document.part is False) or kind not in _HEARTS:
         return False
@@ -370,6 +380,20 @@ def _of_another_provider(ref: ClassRef | None) -> bool:
         and ref.group.partition("/")[0] != AWS_GROUP
         and ref.kind != CLASS_KIND
     )
+
+
+def _is_foreign(pool: NodePool) -> bool:
+    """Whether a pool that leaves open whose class it has asks for labels of Auto Mode or another cloud, and none of
+    Karpenter's for AWS.
+    """
+    ref = pool.class_ref
+    if (ref is None and not pool.partial) or (ref is not None and (ref.group is not None or ref.kind is not None)):
+        return False
+    keys = [line.key for line in pool.requirements if isinstance(line.key, str)]
+    return any(key.startswith(_FOREIGN) for key in keys) and not any(key.startswith(AWS_GROUP) for key in keys)
+
+
+_FOREIGN = ("eks.amazonaws.com/", "karpenter.azure.com/", "karpenter.k8s.gcp/")
 
 
 def _items(node: Node | None) -> list[Node]:

@@ -152,6 +152,25 @@ def test_a_patch_of_operations_is_judged_and_stays_one(case: Case) -> None:
         assert [set(item) for item in after.root.plain()] == [{"op", "path", "value"}] * len(operations)  # type: ignore[attr-defined]
 
 
+def test_a_patch_of_operations_in_a_file_of_its_own(nodelint: Run, tmp_path: Path) -> None:
+    (tmp_path / "kustomization.yaml").write_text(
+        "resources: [../base]\npatches:\n  - target: {kind: NodePool}\n    path: spot.yaml\n", encoding="utf-8"
+    )
+    patch = (
+        "- op: test\n  path: /spec/weight\n  value: 1\n"
+        "- op: replace\n  path: /spec/template/spec/requirements\n  value:\n"
+        "    - {key: karpenter.sh/capacity-typ, operator: In, values: [spot]}\n"
+        "- {op: add, path: /spec/disruption/consolidationPolicy, value: WhenUnderutilized}\n"
+    )
+    (tmp_path / "spot.yaml").write_text(patch, encoding="utf-8")
+    wanted = [("spot.yaml", 7, "unknown-label"), ("spot.yaml", 8, "invalid-field")]
+    assert findings(nodelint, tmp_path, ".") == wanted
+    nodelint("check", "--fix", "--snapshot", "bundled", ".", cwd=tmp_path)
+    assert (tmp_path / "spot.yaml").read_text(encoding="utf-8") == (
+        patch.replace("-typ,", "-type,").replace("WhenUnder", "WhenEmptyOrUnder")
+    )
+
+
 def as_hcl(value: Any, indent: str = "") -> str:
     """A value as an expression of HCL, as `terraform fmt` would lay it out but for the columns."""
     inner = indent + "  "
@@ -400,7 +419,8 @@ def test_a_rendered_chart_names_the_file_of_each_object() -> None:
     found = held("-", RENDERED)
     origins = [obj.document.origin for obj in found]
     assert origins == ["pools/templates/pool.yaml", "pools/templates/class.yaml", None]
-    (quoted,) = held("-", "# Source: https://karpenter.sh/docs/templates/\n" + RENDERED.partition("pool.yaml\n")[2][:80])
+    link = "# Source: https://karpenter.sh/docs/templates/\n"
+    (quoted,) = held("-", link + RENDERED.partition("pool.yaml\n")[2][:80])
     assert quoted.document.origin is None
 
 
@@ -983,6 +1003,40 @@ class TestNoFalseAlarm:
         (obj,) = held("a.yaml", text)
         assert obj.partial
 
+    def test_a_patch_of_a_pool_of_auto_mode_or_of_another_cloud(self) -> None:
+        for key in ("eks.amazonaws.com/instance-category", "karpenter.azure.com/sku-family"):
+            line = {"key": key, "operator": "In", "values": ["c"]}
+            assert held("a.yaml", in_patch("NodePool", [("/spec/template/spec/requirements/-", line)])) == []
+            whole = pool("c").replace("group: karpenter.k8s.aws, kind: EC2NodeClass, ", "")
+            assert held("a.yaml", whole.replace("karpenter.sh/capacity-type", key)) == []
+        own = {"key": "karpenter.k8s.aws/instance-category", "operator": "In", "values": ["c"]}
+        assert len(held("a.yaml", in_patch("NodePool", [("/spec/template/spec/requirements/-", own)]))) == 1
+
+    def test_a_patch_of_operations_for_another_kind_or_version(self) -> None:
+        text = in_patch("NodePool", [("/spec/weight", "x")])
+        assert len(held("a.yaml", text)) == 1
+        assert held("a.yaml", text.replace("kind: NodePool", "kind: Deployment")) == []
+        assert held("a.yaml", text.replace("kind: NodePool", "kind: NodePool\n      version: v1beta1")) == []
+        assert held("a.yaml", text.replace("op: replace", "op: remove")) == []
+
+    def test_what_only_looks_like_a_heredoc_in_a_script(self) -> None:
+        for line in ('echo "<<EOF"', "echo 'use <<EOF'", "echo $((1<<2))", "grep <<< EOF", "# <<EOF"):
+            assert len(held("a.sh", f"{line}\ncat <<EOF\n{pool('spot')}EOF\n")) == 1
+        assert len(held("a.sh", f'x="$(cat <<EOF\n{pool("spot")}EOF\n)"\n')) == 1
+
+    def test_tabs_of_different_number_are_taken_away_by_a_shell(self) -> None:
+        first, _, rest = pool("spot").partition("\n")
+        source = Source.from_text("a.sh", f"cat <<-EOF\n{first}\n{indented(rest, chr(9))}EOF\n")
+        assert (source.problems, len(source.set_aside)) == ([], 1)
+
+    def test_a_large_file_of_values_is_no_mistake(self) -> None:
+        filler = "".join(f"k{n}: {{a: [1, 2, 3], b: {'x' * 9000}}}\n" for n in range(600))
+        values = f"objects:\n  - {indented(pool('spot'), '    ').lstrip()}{filler}"
+        source = Source.from_text("values.yaml", values)
+        assert (source.problems, len(source.set_aside)) == ([], 1)
+        source = Source.from_text("a.yaml", pool("spot") + filler)
+        assert len(source.problems) == 1
+
     def test_a_script_in_another_encoding(self) -> None:
         data = "# für karpenter.sh/v1\n".encode("latin-1")
         assert Source.from_bytes("a.sh", data).problems == []
@@ -1088,8 +1142,8 @@ def test_an_edit_of_hcl_changes_what_it_says_and_nothing_else(value: dict[str, A
         target.insert(at, new)
     elif act == "add":
         first = data.draw(st.booleans())
-        made = edits.add_keys(node, {"new key": new, "z": 1}, first=first)
-        target.update({"new key": new, "z": 1})
+        made = edits.add_keys(node, {"new key": new, "Z": 1}, first=first)
+        target.update({"new key": new, "Z": 1})
     else:
         member = data.draw(st.sampled_from(members))
         below = node.at(member)

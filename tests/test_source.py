@@ -186,9 +186,7 @@ def test_templates_are_read_around_their_code(newline: str) -> None:
 
 
 def test_a_template_that_is_no_yaml_is_set_aside() -> None:
-    source = Source.from_text(
-        "x.yaml", "k: karpenter\n{{ if a }}\nb: 1\n{{ else }}\nb: 2\n{{ end }}\n---\nkarpenter: 1\n"
-    )
+    source = Source.from_text("x.yaml", "k: karpenter\n{{ if a }}\nb: 1\nb: 2\n{{ end }}\n---\nkarpenter: 1\n")
     assert source.problems == []
     assert "twice" in source.set_aside[0].reason
     assert [d.root is None for d in source.documents] == [True, False]
@@ -248,7 +246,10 @@ def test_aliases_cannot_grow_without_end() -> None:
 
 
 def test_a_document_of_more_than_five_megabytes_is_not_read() -> None:
-    assert "5 MB" in problem("karpenter: 1\n" + "# x\n" * 1_300_000)[0]
+    filler = "# x\n" * 1_300_000
+    assert "5 MB" in problem("apiVersion: karpenter.sh/v1\n" + filler)[0]
+    values = Source.from_text("x", "karpenter: 1\n" + filler)
+    assert values.problems == [] and "5 MB" in values.set_aside[0].reason
 
 
 def test_bytes_that_are_no_utf8() -> None:

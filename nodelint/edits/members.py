@@ -49,7 +49,10 @@ def manner_of(root: Node) -> Manner:
 
 def document_of(node: Node) -> Document:
     root = root_of(node)
-    return next(document for document in node.source.documents if document.root is root)
+    found = next((document for document in node.source.documents if document.root is root), None)
+    if found is None:
+        raise NotEditable("it is put together from the operations of a patch")
+    return found
 
 
 def members_of(node: Node) -> list[tuple[Node, Node]]:

@@ -21,7 +21,9 @@ def render(report: Report, run: Run) -> str:
     lines += [_command("error", f"a fault of ours, please report it: {printable(f)}") for f in report.faults]
     ranked = sorted(report.results, key=lambda result: SEVERITIES.index(result.severity))
     lines += [_finding(result, run) for result in ranked]
-    lines += [_plain(f"The fix of {r.rule.name} at {place(r.span)} was left out: {why}.") for r, why in run.refused]
+    lines += [
+        _plain(f"The fix of {r.rule.name} at {_where(r.span, run)} was left out: {why}.") for r, why in run.refused
+    ]
     lines += [_plain(f"Skipped: {skip_text(skip)}.") for skip in skips(report.skipped, run.root)]
     more = ""
     if any(report.number_of(severity) > _SHOWN for severity in SEVERITIES):
@@ -33,14 +35,18 @@ def render(report: Report, run: Run) -> str:
 
 def _finding(result: Result, run: Run) -> str:
     span, finding = result.span, result.finding
-    said = [finding.message, *(f"also {place(also.span)}: {also.message}" for also in finding.also)]
+    said = [finding.message, *(f"also {_where(also.span, run)}: {also.message}" for also in finding.also)]
     if finding.hint:
         said.append(f"hint: {finding.hint}")
     where = _place(span, run)
     if not where:
-        said[0] = f"{place(span)}: {said[0]}"
+        said[0] = f"{_where(span, run)}: {said[0]}"
     message = "\n".join(map(printable, said))
     return _command(_LEVELS[result.severity], message, **where, title=f"nodelint {result.rule.name}")
+
+
+def _where(span: Span, run: Run) -> str:
+    return place(span, _file(span.source.path, run).get("file", ""))
 
 
 def _place(span: Span, run: Run) -> dict[str, str]:

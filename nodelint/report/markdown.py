@@ -12,7 +12,7 @@ from html import escape
 
 from nodelint.edits import apply
 from nodelint.engine import Report, Result
-from nodelint.finding import SEVERITIES, Edit, counted, short
+from nodelint.finding import SEVERITIES, Edit, by_source, counted, short
 from nodelint.report.run import Run, headline, rule_page, shown_path, skip_text, skips, writable
 from nodelint.report.text import printable, utc
 
@@ -84,10 +84,7 @@ def _details(results: Sequence[Result], run: Run, room: int) -> str:
 
 
 def _fix(result: Result, run: Run) -> str:
-    by_source: dict[int, list[Edit]] = {}
-    for edit in result.finding.edits:
-        by_source.setdefault(id(edit.source), []).append(edit)
-    lines = [line for edits in by_source.values() for line in _diff(edits, run)]
+    lines = [line for edits in by_source(result.finding.edits) for line in _diff(edits, run)]
     if len(lines) > _LINES:
         lines = [*lines[:_LINES], f"… {counted(len(lines) - _LINES, 'more line')}, shown by --diff"]
     fence = "`" * max(3, 1 + max(map(_backticks, lines), default=0))

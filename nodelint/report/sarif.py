@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from nodelint import __version__
 from nodelint.engine import Report, Result, Skipped
-from nodelint.finding import Edit, Severity, Span, span_of
+from nodelint.finding import Edit, Severity, Span, by_source, span_of
 from nodelint.fingerprints import NAME, fingerprints, relative
 from nodelint.manifest import Object
 from nodelint.report.run import HOME, Run, rule_page, writable
@@ -112,12 +112,9 @@ def _result(result: Result, mark: str, index: int, root: str) -> dict[str, Any]:
 
 
 def _changes(edits: Sequence[Edit], root: str) -> list[dict[str, Any]]:
-    by_source: dict[int, list[Edit]] = {}
-    for edit in edits:
-        by_source.setdefault(id(edit.source), []).append(edit)
     return [
         {"artifactLocation": _artifact(group[0].source.path, root), "replacements": [_replacement(e) for e in group]}
-        for group in by_source.values()
+        for group in by_source(edits)
     ]
 
 

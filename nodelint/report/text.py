@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from nodelint.edits import apply
 from nodelint.engine import Report, Result, Skipped
-from nodelint.finding import Edit, Span, counted
+from nodelint.finding import Edit, Span, by_source, counted
 from nodelint.source import Source
 from nodelint.tuples import NamedTuple
 
@@ -63,12 +63,15 @@ def finding_text(result: Result, style: Style = plain) -> str:
     return "\n".join(lines)
 
 
-def place(span: Span) -> str:
-    """`path:line:column` of where a span starts, and the chart's file that it was rendered from."""
+def place(span: Span, path: str = "") -> str:
+    """`path:line:column` of where a span starts, and the chart's file that it was rendered from.
+
+    `path` is what the file is called where that is not the source's own path.
+    """
     position = span.source.position(span.start)
     origin = span.source.origin(span.start)
     rendered = f" ({printable(origin)})" if origin is not None else ""
-    return f"{printable(span.source.path)}:{position.line}:{position.column}{rendered}"
+    return f"{printable(path or span.source.path)}:{position.line}:{position.column}{rendered}"
 
 
 def summary_text(
@@ -200,12 +203,10 @@ def _flat(line: str) -> str:
 
 
 def _fix(edits: Sequence[Edit], home: Source, style: Style) -> Iterator[str]:
-    by_source: dict[int, list[Edit]] = {}
-    for edit in edits:
-        by_source.setdefault(id(edit.source), []).append(edit)
-    for group in sorted(by_source.values(), key=lambda g: g[0].source is not home):
+    groups = by_source(edits)
+    for group in sorted(groups, key=lambda g: g[0].source is not home):
         source = group[0].source
-        if len(by_source) > 1 or source is not home:
+        if len(groups) > 1 or source is not home:
             yield f"    in {printable(source.path)}:"
         changed = list(_changed_lines(source, group))
         first = source.position(min(edit.start for edit in group))

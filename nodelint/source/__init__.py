@@ -288,7 +288,12 @@ class Source:
 
     def _read_chunk(self, begin: int, end: int) -> None:
         if end - begin > LARGEST_DOCUMENT:
-            raise Unreadable(begin, f"a document of more than {LARGEST_DOCUMENT // 1_000_000} MB is not read")
+            reason = f"a document of more than {LARGEST_DOCUMENT // 1_000_000} MB is not read"
+            if re.compile(_TOP).search(self.text, begin, end) is not None:
+                raise Unreadable(begin, reason)
+            self.documents.append(Document(None, begin, end, len(self.documents)))  # values, not an object
+            self.set_aside.append(SetAside(begin, reason))
+            return
         text = self.text[begin:end]
         if text.startswith("\ufeff"):  # libyaml passes over it uncounted
             raise Unreadable(begin, "the character U+FEFF is not allowed in YAML")
@@ -340,6 +345,7 @@ _MOST_TEXTS = 5
 _ALWAYS_YAML = (".yaml", ".yml", ".json", "-")
 _BLOCK_SCALAR = r"[|>][-+1-9]*[ \t]*(?:#[^\n]*)?\r?\n"
 _OPERATION = r"\bop[\"']?[ \t]*:[ \t]*[\"']?(?:add|replace)\b"
+_TOP = r"(?m)^(?:\{[ \t\r\n]*)?[\"']?apiVersion[\"']?[ \t]*:"
 _OURS = (
     r"karpenter\.(?:sh|k8s\.aws)/v[0-9]"
     r"|\bkind[\"']?[ \t]*:[ \t]*[\"']?(?:NodePool|EC2NodeClass|Provisioner|AWSNodeTemplate)\b"

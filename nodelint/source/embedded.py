@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
-from nodelint.source.compose import Unreadable, compose
 from nodelint.source import jsonpatch
+from nodelint.source.compose import Unreadable, compose
 from nodelint.source.hcl import Odd, Text
 from nodelint.source.nodes import Node
 from nodelint.source.placeholders import MASK, holds_code, mask

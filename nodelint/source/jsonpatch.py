@@ -10,6 +10,8 @@ import re
 from nodelint.source.nodes import Entry, Node
 
 API_VERSIONS = {"NodePool": "karpenter.sh/v1", "EC2NodeClass": "karpenter.k8s.aws/v1"}
+_NAME = r"[a-z0-9.-]+"
+"""A target's name may be a pattern; this is none that matches more than itself, but for a dot."""
 _WRITES = ("add", "replace")
 # where no other kind that is widely patched has anything
 _OWN = {
@@ -47,6 +49,11 @@ def part(root: Node, kind: Node | None) -> Node | None:
     top = _around(root, "mapping")
     _enter(top, _said(root, "apiVersion"), _said(root, API_VERSIONS[name]))
     _enter(top, _said(root, "kind"), kind or _said(root, name))
+    called = kind.parent.get("name") if kind is not None and kind.parent is not None else None
+    if called is not None and re.fullmatch(_NAME, _text(called)):
+        metadata = _around(called, "mapping")
+        _enter(top, _said(root, "metadata"), metadata)
+        _enter(metadata, _said(root, "name"), called)
     for operation in root.items:
         path, value = operation.get("path"), operation.get("value")
         if value is not None and path is not None and _text(operation.get("op")) in _WRITES:
