@@ -1,0 +1,148 @@
+"""Write docs/commands/: one page for each command from its own help, with real output, and the index."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from inspect import cleandoc
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT))
+
+import click  # noqa: E402
+
+from nodelint.cli import cli  # noqa: E402
+
+FOLDER = ROOT / "docs" / "commands"
+
+# What each page shows, and the page that says more.
+SHOWN = {
+    "check": "nodelint check examples/bad/typos.yaml",
+    "explain": "nodelint explain examples/bad/custom-image.yaml",
+    "rule": "nodelint rule node-class-ref",
+}
+MORE = {
+    "baseline": "[Living with old findings](../baseline.md) says how to work with it.",
+    "check": "[Outputs](../outputs.md), [inputs](../inputs.md) and [configuration](../configuration.md) say more.",
+    "completion": "[Getting started](../getting-started.md#shell-completion) says where it goes.",
+    "explain": "[How Karpenter decides](../how-karpenter-decides.md) says what stands behind it.",
+    "init": "[Configuration](../configuration.md) says what the settings mean.",
+    "lsp": "[Editors](../editors.md) says how to set it up.",
+    "refresh": "[Facts from AWS](../facts.md) says what is asked, and how long it is kept.",
+    "rule": "All pages: [rules](../rules/index.md).",
+    "snapshot": "[Facts from AWS](../facts.md) says more.",
+    "triage": "[Reading a controller's log](../triage.md) says more.",
+}
+
+
+def pages() -> dict[str, str]:
+    """The content of each page by the name of its file."""
+    top = click.Context(cli, info_name="nodelint")
+    found = {}
+    rows = []
+    for name in cli.list_commands(top):
+        command = cli.get_command(top, name)
+        assert command is not None
+        found[f"{name}.md"] = "\n\n".join(_page(command, click.Context(command, top, name))) + "\n"
+        rows.append(f"| [{name}]({name}.md) | {_summary(command)} |")
+    table = "\n".join(["| command | |", "| --- | --- |", *rows])
+    about = "\n\n".join(part for part in _paragraphs(cli.help or ""))
+    found["index.md"] = f"# Commands\n\n{about}\n\n{table}\n"
+    return found
+
+
+def _page(command: click.Command, context: click.Context) -> Iterator[str]:
+    yield f"# {context.command_path}"
+    yield from _about(command, context)
+    shown = SHOWN.get(context.info_name or "")
+    if shown:
+        output = _output(shown)
+        fence = "````" if "```" in output else "```"
+        yield f"{fence}console\n$ {shown}\n{output}\n{fence}"
+    yield from _options(command, context, "##")
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            inner = command.get_command(context, name)
+            assert inner is not None
+            within = click.Context(inner, context, name)
+            yield f"## {within.command_path}"
+            yield from _about(inner, within)
+            yield from _options(inner, within, "###")
+    if context.info_name in MORE:
+        yield MORE[context.info_name]
+
+
+def _about(command: click.Command, context: click.Context) -> Iterator[str]:
+    first, *rest = _paragraphs(command.help or "")
+    yield first
+    yield f"```text\n{context.command_path} {' '.join(command.collect_usage_pieces(context))}\n```"
+    yield from rest
+
+
+def _options(command: click.Command, context: click.Context, level: str) -> Iterator[str]:
+    rows = [_row(each, context) for each in command.params if isinstance(each, click.Option)]
+    if rows:
+        yield f"{level} Options"
+        yield "\n".join(["| option | |", "| --- | --- |", *rows])
+    if command.epilog:
+        title, *lines = cleandoc(command.epilog).removeprefix("\b\n").splitlines()
+        yield f"{level} {title.removesuffix(':')}"
+        rows = [f"| {code} | {_cell(meaning)} |" for code, meaning in (line.split(None, 1) for line in lines)]
+        yield "\n".join(["| code | |", "| --- | --- |", *rows])
+
+
+def _row(option: click.Option, context: click.Context) -> str:
+    said = [option.help or ""]
+    names = ", ".join(option.opts)
+    if isinstance(option.type, click.Choice):
+        said.insert(0, f"{', '.join(f'`{choice}`' for choice in option.type.choices)}.")
+    elif not option.is_flag:
+        names += f" {option.make_metavar(context)}"
+    if option.show_default:
+        said.append(f"Default: `{option.default}`.")
+    return f"| `{names}` | {_cell(' '.join(filter(None, said)))} |"
+
+
+def _cell(text: str) -> str:
+    return re.sub(r"(?<![`\w])(--[a-z][a-z-]*)(?![`\w])", r"`\1`", " ".join(text.split())).replace("|", "\\|")
+
+
+def _summary(command: click.Command) -> str:
+    return _cell(next(_paragraphs(command.help or "")).split(". ")[0].rstrip("."))
+
+
+def _paragraphs(text: str) -> Iterator[str]:
+    """The paragraphs of a command's help; those marked to stay as they are become code."""
+    for paragraph in re.split(r"\n\s*\n", cleandoc(text)):
+        if paragraph.startswith("\b\n"):
+            title, _, code = paragraph.removeprefix("\b\n").partition("\n")
+            yield f"{title}\n\n```{'sh' if title.startswith('Example') else 'text'}\n{cleandoc(code)}\n```"
+        else:
+            yield _cell(" ".join(paragraph.split()))
+
+
+def _output(shown: str) -> str:
+    """What the command prints, without facts that somebody's cache may hold."""
+    with tempfile.TemporaryDirectory() as empty:
+        environment = {**os.environ, "NODELINT_CACHE_DIR": empty, "NO_COLOR": "1"}
+        arguments = [sys.executable, "-m", *shown.split()]
+        done = subprocess.run(arguments, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    return done.stdout.rstrip()
+
+
+def main() -> None:
+    """Pages of commands that are gone are deleted."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for page in FOLDER.glob("*.md"):
+        page.unlink()
+    for name, text in pages().items():
+        (FOLDER / name).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

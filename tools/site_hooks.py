@@ -1,0 +1,49 @@
+"""Hooks of mkdocs for the site: what pages hold for a reader of the repository becomes what a site understands."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+_LINK = re.compile(r"(?<=\]\()((?:\.\./)+[^)#\s]+)")
+_EXAMPLE = re.compile(r"^```yaml (bad|good|facts)(?: karpenter=(\S+))?(?: kubernetes=(\S+))?$", re.MULTILINE)
+
+
+def on_config(config: Any) -> None:
+    """In the navigation, `rules/` stands for the pages of that folder, its index first."""
+    config.nav = [_section(entry) if str(entry).endswith("/") else entry for entry in config.nav]
+
+
+def _section(folder: str) -> dict[str, list[str]]:
+    pages = sorted((DOCS / folder).glob("*.md"), key=lambda page: (page.name != "index.md", page.name))
+    title = folder.removesuffix("/")
+    return {title.upper() if len(title) == 2 else title.capitalize(): [folder + page.name for page in pages]}
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
+    """Links out of docs/ work in the repository; on the site they lead there. What examples are is their title."""
+    here = (DOCS / page.file.src_uri).parent
+
+    def outward(match: re.Match[str]) -> str:
+        target = Path(os.path.normpath(here / match[1]))
+        if target.is_relative_to(DOCS) or not target.exists():
+            return match[1]  # a page, or a dead link that mkdocs tells of
+        kind = "tree" if target.is_dir() else "blob"
+        return f"{config.repo_url}/{kind}/main/{target.relative_to(ROOT).as_posix()}"
+
+    numbers = Counter[str]()
+
+    def titled(match: re.Match[str]) -> str:
+        kind, karpenter, kubernetes = match.groups()
+        numbers[kind] += 1
+        title = "In the account" if kind == "facts" else f"{kind.capitalize()} example {numbers[kind]}"
+        title += f", Karpenter {karpenter}" if karpenter else ""
+        title += f", Kubernetes {kubernetes}" if kubernetes else ""
+        return f'```yaml title="{title}"'
+
+    return _EXAMPLE.sub(titled, _LINK.sub(outward, markdown))
