@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import subprocess
+import time
 import tracemalloc
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -323,6 +324,7 @@ def test_a_whole_log_is_not_called_cut() -> None:
         "panic: runtime error: index out of range\n\ngoroutine 1 [running]:\nmain.main()\n",
         '{"level":"error","ts":1,"logger":"controller","msg":"AccessDenied"}\n',
         '{"level":"ERROR","time":"2026-02-10T05:00:00Z","logger":"app","message":"AccessDenied"}\n',
+        'time=1 msg="synced sigs.k8s.io/karpenter"\npanic: AccessDenied\n',
         "[" * 100_000,
         '{"a":' * 100_000,
     ],
@@ -351,6 +353,23 @@ def test_a_panic_at_the_start_counts_where_karpenters_own_code_is_in_its_trace()
         "\tsigs.k8s.io/karpenter/pkg/operator.go:9",
     )
     assert verdicts(triage(lines_of(*trace))) == {"cluster-name-missing": "stays"}
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        'x{"level":"ERROR", ',
+        '"{\\"level\\":\\"ERROR ',
+        '{\\"level\\":\\"ERROR ',
+        '"{""level"":""ERROR ',
+        '{"level":"ERROR","a":',
+    ],
+)
+def test_a_long_line_of_broken_entries_takes_no_long_time(piece: str) -> None:
+    start = time.process_time()
+    with pytest.raises(NoLog):
+        triage(bounded(io.BytesIO(piece.encode() * 40_000)))
+    assert time.process_time() - start < 20  # a second or two; were it quadratic, many minutes
 
 
 @settings(deadline=None)
@@ -501,6 +520,23 @@ def test_a_release_older_than_the_rules_know_is_said() -> None:
     assert "older than" not in triage_text(triage(io.BytesIO(log("1.0.9"))), "-")
 
 
+def test_each_refused_call_is_told_apart() -> None:
+    errors = (
+        "api error UnauthorizedOperation: User: arn:x is not authorized to perform: ec2:RunInstances on resource: y",
+        "AccessDenied: User: arn:x is not authorized to perform: iam:GetInstanceProfile on resource: y",
+        "operation error EC2: CreateFleet, https response error StatusCode: 403, api error UnauthorizedOperation: no",
+        "UnauthorizedOperation: You are not authorized to perform this operation.\n\tstatus code: 403",
+    )
+    read = triage(lines_of(*(line("Reconciler error", error) for error in (*errors, errors[0]))))
+    assert [(g.title.partition(": ")[2], g.times) for g in read.groups] == [
+        ("ec2:RunInstances", 2),
+        ("iam:GetInstanceProfile", 1),
+        ("ec2:CreateFleet", 1),
+        ("", 1),
+    ]
+    assert {g.cause.id for g in read.groups if g.cause} == {"permission-refused"}
+
+
 def test_an_encoded_message_does_not_hide_what_was_refused() -> None:
     error = (
         "creating fleet, UnauthorizedOperation: You are not authorized to perform this operation. Encoded "
@@ -590,6 +626,11 @@ def test_a_commit_stands_for_every_release() -> None:
             "stays",
         ),
         ("http: TLS handshake error from 10.214.2.206:34084: EOF", "tls-handshake", "passes"),
+        (
+            "http: TLS handshake error from 10.2.2.6:34084: remote error: tls: bad certificate",
+            "conversion-webhook",
+            "stays",
+        ),
         (
             "nodeclaim is missing required labels (missingLabels=[topology.kubernetes.io/zone])",
             "cost-tracking",

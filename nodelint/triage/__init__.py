@@ -20,6 +20,7 @@ from nodelint.triage.causes import (
     Cause,
     Start,
     Verdict,
+    call_of,
     recognise,
     release_of,
     shape,
@@ -60,7 +61,7 @@ class Example(NamedTuple):
 
 
 class Group(NamedTuple):
-    """Lines that have one cause.
+    """Lines that have one cause, and where that is a refused permission, one call.
 
     `cause` and `case` are None where the message is unknown; `title` is then its shape. `times` is the
     number of lines, at least: the controller itself drops repeats beyond 100 a second. `first` and `last`
@@ -293,10 +294,12 @@ class _Sorter:
             self._unknown(entry, release.version)
             return
         case = cause.case(release.version, self._start(entry))
-        key = (cause.id, cause.cases.index(case))
+        call = call_of(entry.text[:_MOST_EXAMPLE]) if cause.apart and len(self.groups) < 2 * _MOST_SHAPES else ""
+        key = (cause.id, cause.cases.index(case), call)
         group = self.groups.get(key)
         if group is None:
-            group = self.groups[key] = _Gathering(cause, case, cause.title, entry)
+            title = f"{cause.title}: {call}" if call else cause.title
+            group = self.groups[key] = _Gathering(cause, case, title, entry)
         group.add(entry, release.version)
 
     def _release(self, entry: Entry) -> Release:

@@ -39,8 +39,9 @@ class Cause(NamedTuple):
     `says` are alternatives, each some words that all occur in message or error. `info` marks a cause
     that the controller tells of below the level of a warning too. `quiet` is how long, in seconds, a
     cause may be silent and still go on, where the controller tries that rarely. `lasts` is after how many
-    seconds without a pause a cause that passes can no longer be relied on to; 0 for never. `rules` would
-    have caught it in the manifests.
+    seconds without a pause a cause that passes can no longer be relied on to; 0 for never. `apart` keeps
+    the calls to AWS that are concerned apart, for each has to be put right. `rules` would have caught it
+    in the manifests.
     """
 
     id: str
@@ -49,6 +50,7 @@ class Cause(NamedTuple):
     info: bool
     quiet: float
     lasts: float
+    apart: bool
     cases: tuple[Case, ...]
     rules: tuple[str, ...]
 
@@ -87,6 +89,20 @@ def _said(below_warning: bool) -> tuple[tuple[str, tuple[str, ...], Cause], ...]
     """Each alternative of each cause, flat: a log of failures asks for all of them at every line."""
     asked = [cause for cause in causes() if cause.info or not below_warning]
     return tuple((words[0], words[1:], cause) for cause in asked for words in cause.says)
+
+
+# What IAM or EC2 says was refused, what the controller says it called, and the operation as the second SDK has it.
+_CALL = (
+    re.compile(r"to perform:? ([a-z0-9-]+):([A-Za-z]+)"),
+    re.compile(r"unauthorized to call ([a-z0-9-]+):([A-Za-z]+)"),
+    re.compile(r"operation error ([A-Za-z0-9]+): ([A-Za-z]+)"),
+)
+
+
+def call_of(text: str) -> str:
+    """The call to AWS that a failure is about, as IAM names it: `ec2:CreateFleet`; empty where none is named."""
+    found = next(filter(None, (pattern.search(text) for pattern in _CALL)), None)
+    return f"{found[1].lower()}:{found[2]}" if found else ""
 
 
 def starts(message: str) -> bool:
@@ -148,6 +164,7 @@ def _cause(entry: dict[str, Any]) -> Cause:
         info=entry.get("info", False),
         quiet=float(entry.get("quiet", 0)),
         lasts=float(entry.get("lasts", 0)),
+        apart=entry.get("apart", False),
         cases=tuple(
             Case(c.get("releases", ""), c.get("start"), c["verdict"], c["means"], c["do"]) for c in entry["cases"]
         ),

@@ -40,7 +40,8 @@ _CONSOLE = re.compile(rf"({_STAMP})\t({'|'.join(sorted(_LEVELS))})\t((?:controll
 _CALLER = re.compile(r"[\w./@-]+\.go:\d+")
 _PANIC = re.compile(r"(?:^|\s)panic: (\S.*)", re.DOTALL)
 _KLOG = re.compile(r"(?:^|\s)[EF]\d{4} \d\d:\d\d:\d\d\.\d+\s+\d+ [\w.-]+\.go:\d+\] (\S.*)", re.DOTALL)
-_OURS = ("sigs.k8s.io/karpenter", "karpenter-provider-aws")
+# Karpenter's own code in a stack trace: another program may well name the project.
+_OURS = re.compile(r"(?:sigs\.k8s\.io/karpenter(?:@[^/]+)?|karpenter-provider-aws(?:@[^/]+)?)/(?:pkg|cmd)/")
 _TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(?:[.,](\d+))?(Z|[+-]\d\d:?\d\d)?")
 _EITHER_LEVEL = "|".join(sorted(_LEVELS))
 # Where a line of the controller's begins: as it is, and inside a JSON string.
@@ -57,6 +58,8 @@ _NEXT = re.compile(r"\s*,\s*(?=\{)")
 _PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd", b"PK\x03\x04": "zip"}
 # Longer than any line that somebody has copied from a terminal, or an object indented.
 _MOST_HELD = 1 << 17
+# So that a long line of something else takes no long time.
+_MOST_BROKEN = 100
 _QUIET = re.compile(rb'"level": ?"(?:INFO|DEBUG)"')
 _TIME_KEY = re.compile(rb'"time": ?"(\d{4}-\d\d-\d\dT[^"]{8,30})"')
 
@@ -315,7 +318,7 @@ class Reader:
             level = "PANIC" if "panic: " in found[0] else "ERROR"
             stream = stream or " ".join(_STAMPS.sub(" ", line[: found.start()]).split())
             return Entry(self.number, level, instant(line[:200]), found[1].strip(), "", {}, stream), False
-        return None, any(word in line for word in _OURS)
+        return None, _OURS.search(line) is not None
 
 
 def bounded(stream: BinaryIO) -> Iterator[bytes]:
@@ -440,23 +443,33 @@ def _exported(line: str) -> Iterator[str]:
         if comma is None:
             return
         start = comma.end()
-    done = max(start, 0)
+    done, broken = max(start, 0), 0
     for mark in _BEGINS_ESCAPED.finditer(line):
-        opens = line.rfind('"', done, mark.start() + 1)
-        while opens > done and line[opens - 1] == "\\":
-            opens = line.rfind('"', done, opens)
-        if mark.start() < done or opens < 0:
+        if mark.start() < done or broken == _MOST_BROKEN:
             continue
+        # The string begins there, or a prefix before: a time, the name of a pod.
+        floor = max(done, mark.start() - 500)
+        opens = line.rfind('"', floor, mark.start())
+        while opens > floor and line[opens - 1] == "\\":
+            opens = line.rfind('"', floor, opens)
         try:
-            text, done = _DECODER.raw_decode(line, opens)
+            text, done = _DECODER.raw_decode(line, opens) if opens >= floor else ("", done)
         except ValueError:
-            continue
-        if isinstance(text, str):
+            broken += 1
+        else:
             yield text
     for cell in _CELL.finditer(line):
         yield cell[1].replace('""', '"')
-    for begins in _BEGINS.finditer(line, max(start, 0)):
-        yield line[begins.start() :]
+    done = max(start, 0)
+    for begins in _BEGINS.finditer(line, done):
+        if begins.start() < done or broken == _MOST_BROKEN:
+            continue
+        try:
+            _, done = _DECODER.raw_decode(line, begins.start())
+        except (ValueError, RecursionError):
+            broken += 1
+        else:
+            yield line[begins.start() : done]
 
 
 def _is_ours(found: dict[str, Any]) -> bool:
