@@ -6,13 +6,17 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from nodelint.finding import did_you_mean
 from nodelint.source import Node, Source
 from nodelint.source.compose import Unreadable, compose
 from nodelint.tuples import NamedTuple
 from nodelint.versions import NEWEST, KubernetesVersion, Version, target
+
+if TYPE_CHECKING:
+    from nodelint.engine import Selection
+    from nodelint.rule import Rule
 
 FailOn = Literal["error", "warning", "never"]
 FILES = ("nodelint.yaml", "nodelint.yml")
@@ -133,6 +137,28 @@ def load(path: str | None, flags: Mapping[str, object]) -> Settings:
         exclude_root=folder if not flags.get("exclude") else "",
         include_root=folder if not flags.get("include") else "",
     )
+
+
+def selection(settings: Settings, rules: Mapping[str, Rule]) -> Selection:
+    """Which rules report, with `all` for every one. Raises ConfigError for the name of no rule."""
+    from nodelint.engine import Selection
+
+    per_path = [name for names in settings.per_path.values() for name in names]
+    for name in [*(settings.select or ()), *settings.ignore, *per_path]:
+        if name not in rules and name != "all":
+            raise ConfigError(no_rule(name, rules))
+
+    def named(names: frozenset[str]) -> frozenset[str]:
+        return frozenset(rules) if "all" in names else names
+
+    select = None if settings.select is None else named(settings.select)
+    by_glob = {glob: named(names) for glob, names in settings.per_path.items()}
+    return Selection(select, named(settings.ignore), by_glob, settings.root)
+
+
+def no_rule(name: str, rules: Iterable[str]) -> str:
+    """What is said of a name that no rule has."""
+    return f"there is no rule `{name}`{did_you_mean(name, rules)}; `nodelint rule` lists them"
 
 
 class _Given(NamedTuple):

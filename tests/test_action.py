@@ -129,7 +129,7 @@ def test_every_input_arrives_as_it_is(folder: Path) -> None:
     evil = "a b; $(touch gone) `touch gone` ${IFS} 'x' \"y\""
     check(
         folder,
-        paths=f"{evil}\n\n  two words \n--fix\n",
+        paths=f"{evil}\n\n  two words \r\n--fix\n",
         karpenter_version="1.4",
         kubernetes_version="1.33",
         snapshot=evil,
@@ -205,6 +205,25 @@ def test_python_is_found_where_it_is_new_enough(folder: Path) -> None:
     assert run("python", folder, folder, {"PATH": f"{bin_of}:{os.environ['PATH']}"}).output("name") == ""
 
 
+def test_what_the_checkout_holds_is_not_run(folder: Path) -> None:
+    """Python looks for modules in the working folder first, which is what somebody wants to have merged."""
+    tree = folder / "the tree"
+    for module in ("venv", "ensurepip", "pip"):
+        (tree / f"{module}.py").write_text(f"open({str(folder / 'gone')!r}, 'w')\n", encoding="utf-8")
+    run("python", folder, tree, {})
+    assert not (folder / "gone").exists()
+    calls_of_python = re.findall(r'"\$(?:name|PYTHON|programs/python)" (-\S+)', "".join(s["run"] for s in SCRIPTS))
+    assert calls_of_python == ["-I"] * 3
+
+
+def test_a_report_that_the_checkout_holds_is_not_uploaded(folder: Path) -> None:
+    (folder / "nodelint").write_text("#!/bin/sh\nexit 2\n", encoding="utf-8")
+    (folder / "the tree" / "nodelint.sarif").write_text("{}", encoding="utf-8")
+    ran = check(folder)
+    assert ran.output("exit-code") == "2"
+    assert "sarif" not in ran.outputs
+
+
 def test_the_tool_itself_takes_what_the_action_hands_it(folder: Path) -> None:
     """The real command behind the same step, over a shipped example with a mistake in it."""
     (folder / "nodelint").write_text(f'#!/bin/sh\nexec {sys.executable} -m nodelint "$@"\n', encoding="utf-8")
@@ -215,6 +234,20 @@ def test_the_tool_itself_takes_what_the_action_hands_it(folder: Path) -> None:
     assert "::error file=clusters/custom-image.yaml,line=13" in ran.done.stdout
     assert "image-arch-mismatch" in ran.summary
     assert '"version": "2.1.0"' in Path(ran.output("sarif")).read_text(encoding="utf-8")
+
+
+def test_places_in_a_folder_of_the_repository_are_the_repositorys(folder: Path) -> None:
+    """GitHub knows files by their path in the repository, wherever the step ran."""
+    tree = folder / "the tree"
+    (folder / "nodelint").write_text(f'#!/bin/sh\nexec {sys.executable} -m nodelint "$@"\n', encoding="utf-8")
+    shutil.copytree(ROOT / "examples" / "bad", tree / "clusters")
+    (tree / ".git").mkdir()
+    more = {"steps.install.outputs.nodelint": str(folder / "nodelint")}
+    ran = run("check", folder, tree / "clusters", more, paths="custom-image.yaml", karpenter_version="1.14")
+    assert "::error file=clusters/custom-image.yaml,line=13" in ran.done.stdout, ran.done.stderr
+    sarif = Path(ran.output("sarif"))
+    assert sarif.parent == tree / "clusters"
+    assert '"uri": "clusters/custom-image.yaml"' in sarif.read_text(encoding="utf-8")
 
 
 def test_no_script_holds_an_expression() -> None:

@@ -86,6 +86,28 @@ NAMED = {
         """,
         "1.2.1 tf/main.tf:9 a helm_release",
     ),
+    "tf/addons.tf": (
+        """\
+        module "addons" {
+          metrics_server = { chart_version = "3.12.0" }
+          karpenter = {
+            repository    = "oci://public.ecr.aws/karpenter"
+            chart_version = "1.2.3"
+          }
+        }
+        """,
+        "1.2.3 tf/addons.tf:5 an addons module",
+    ),
+    "rendered.yaml": (
+        """\
+        kind: Deployment
+        metadata:
+          name: karpenter
+          labels:
+            helm.sh/chart: karpenter-1.0.7
+        """,
+        "1.0.7 rendered.yaml:5 the rendered chart",
+    ),
     "install.sh": (
         """\
         helm upgrade --install karpenter oci://public.ecr.aws/karpenter/karpenter \\
@@ -101,6 +123,7 @@ NOT_PLAIN = {
     "range.yaml": "kind: Application\nspec: {source: {chart: karpenter, targetRevision: 1.*}}\n",
     "variable.tf": 'resource "helm_release" "k" {\n  chart = "karpenter"\n  version = var.karpenter\n}\n',
     "other.sh": "helm upgrade prometheus repo/prometheus --version 25.0.0  # beside karpenter\n",
+    "beside.yaml": "kind: Deployment\nmetadata: {labels: {helm.sh/chart: karpenter-exporter-1.0.7}}\n",
     "old.sh": "helm upgrade karpenter repo/karpenter --version 0.37.0\n",
     "template.yaml": "kind: HelmRelease\nspec: {chart: {spec: {chart: karpenter, version: '${VERSION}'}}}\n",
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 import socket
@@ -20,6 +21,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from lsprotocol import types
 from pygls.lsp.client import LanguageClient
+from ruamel.yaml import YAML
 
 from nodelint.catalog import Catalog
 from nodelint.engine import Target, fix, lint
@@ -373,7 +375,7 @@ def test_a_class_in_another_buffer_counts_as_it_is_there(editor: Editor, reposit
 
 
 def test_the_configuration_is_read_again_when_it_changes(editor: Editor, repository: Path) -> None:
-    assert "workspace/didChangeWatchedFiles" in editor.watched
+    editor.wait(lambda: "workspace/didChangeWatchedFiles" in editor.watched)
     text = POOL.replace("instance-family", "instance-tenancy").replace("g5g", "default") + "---\n" + CLASS
     uri = editor.open(repository / "pool.yaml", text)
     assert editor.codes(uri) == []
@@ -461,6 +463,16 @@ def test_a_comment_silences_the_rule_where_it_stands(editor: Editor, repository:
         editor.apply(ignore[0])
         assert len(editor.codes(uri)) < len(codes)
     assert "operater: In  # why not  # nodelint: ignore[unknown-field]\n" in editor.texts[uri]
+
+
+def test_json_has_no_comments_to_offer(editor: Editor, repository: Path) -> None:
+    pool = YAML(typ="safe").load(POOL)
+    pool["spec"]["wieght"] = 10
+    uri = editor.open(repository / "pool.json", json.dumps(pool, indent=2))
+    assert editor.codes(uri) == ["unknown-field"]
+    assert [each.title.partition(" (")[0] for each in editor.actions(uri) if each.kind == "quickfix"] == [
+        'Replace `"wieght"` with `"weight"`'
+    ]
 
 
 def test_hover_says_what_a_requirement_does(editor: Editor, repository: Path) -> None:

@@ -192,3 +192,36 @@ def test_a_tool_that_is_not_there_is_said(nodelint: Run, tmp_path: Path) -> None
     done = nodelint("check", "--kustomize", env={"PATH": str(tmp_path / "nowhere")})
     assert done.returncode == 2
     assert "not rendered: neither kustomize nor kubectl is on the path" in done.stderr
+
+
+def test_a_baseline_of_overlays_is_that_of_their_check(nodelint: Run, tmp_path: Path) -> None:
+    env = _overlay(tmp_path)
+    written = nodelint("baseline", "--kustomize", env=env)
+    assert written.returncode == 0, written.stderr
+    entries = json.loads((tmp_path / "nodelint.baseline.json").read_text(encoding="utf-8"))["findings"]
+    assert [entry["field"] for entry in entries] == [
+        "spec.template.spec.requirements[karpenter.sh/capacity-type].values[*]"
+    ], "the weight, which the overlay puts right, is none"
+    known = ("check", "--baseline", "nodelint.baseline.json")
+    assert nodelint(*known, "--kustomize", env=env).returncode == 0
+    assert nodelint(*known, env=env).returncode == 1
+
+
+def test_a_baseline_is_not_written_where_an_overlay_could_not_be_built(nodelint: Run, tmp_path: Path) -> None:
+    _overlay(tmp_path)
+    done = nodelint("baseline", "--kustomize", env={"PATH": str(tmp_path / "nowhere")})
+    assert done.returncode == 2
+    assert "nodelint.baseline.json is left as it is" in done.stderr
+    assert not (tmp_path / "nodelint.baseline.json").exists()
+
+
+@pytest.mark.parametrize("form", ["text", "json", "sarif", "github", "gitlab", "junit", "markdown"])
+def test_reviews_show_places_of_the_repository_and_people_what_they_can_open(
+    nodelint: Run, tmp_path: Path, form: str
+) -> None:
+    (tmp_path / ".git").mkdir()
+    folder = tmp_path / "clusters" / "prod"
+    folder.mkdir(parents=True)
+    (folder / "pool.yaml").write_text(POOL, encoding="utf-8")
+    said = nodelint("check", "--format", form, "pool.yaml", cwd=folder).stdout
+    assert ("clusters/prod/pool.yaml" in said) == (form not in ("text", "json"))

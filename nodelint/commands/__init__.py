@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from nodelint.config import Settings
     from nodelint.discover import Discovery
     from nodelint.engine import Target
-    from nodelint.rule import Rule
     from nodelint.source import Source
 
 CLEAN, FOUND, UNUSABLE, FAULT, TRY_AGAIN, LACKING = 0, 1, 2, 3, 4, 5
@@ -115,7 +114,8 @@ def context_of(held: Sequence[Any], sources: Sequence[Source], settings: Setting
     from nodelint.discover import context
     from nodelint.globs import Globs
 
-    return context(sources, Globs(settings.exclude, settings.exclude_root))
+    include = Globs(settings.include, settings.include_root)
+    return context(sources, Globs(settings.exclude, settings.exclude_root), include)
 
 
 def target_of(settings: Settings) -> Target:
@@ -193,13 +193,6 @@ def echo_json(value: object, err: bool = False) -> None:
     except (AttributeError, UnicodeEncodeError):  # a path that is no UTF-8, or a terminal that is none
         text = json.dumps(value, indent=2)
     click.echo(text, err=err)
-
-
-def no_rule(name: str, rules: dict[str, Rule]) -> NoReturn:
-    """End the run over a name that no rule has."""
-    from nodelint.finding import did_you_mean
-
-    stop(f"there is no rule `{name}`{did_you_mean(name, rules)}; `nodelint rule` lists them")
 
 
 def stop(message: str, code: int = UNUSABLE) -> NoReturn:

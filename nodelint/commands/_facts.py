@@ -117,10 +117,9 @@ def home(paths: Sequence[str]) -> str:
 
 def basis(facts: Facts, path: str | None) -> Basis:
     """What the run rests on, for its report."""
-    from nodelint.catalog import Catalog
     from nodelint.report.text import Basis, Of
 
-    catalog = Catalog.bundled()
+    catalog = facts.catalog
     region = facts.region
     of = None
     if region is not None and region.answers:

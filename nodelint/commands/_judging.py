@@ -2,20 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from nodelint.commands import context_of, no_rule, target_of
+import click
+
+from nodelint.commands import context_of, exclude, include, stop, target_of, why
+from nodelint.commands._completing import files, rule_names
 from nodelint.tuples import NamedTuple
 
 if TYPE_CHECKING:
+    from nodelint.baseline import Entry
     from nodelint.commands._facts import Asked
     from nodelint.config import Settings
     from nodelint.discover import Discovery
-    from nodelint.engine import Selection, Target
+    from nodelint.engine import Judge, Selection, Target
     from nodelint.facts import Facts
+    from nodelint.render import Rendering
     from nodelint.rule import Rule
     from nodelint.source import Source
+
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def judging_options(command: _F) -> _F:
+    """The options that say what is judged, by which rules, and as what."""
+    for option in (
+        click.option(
+            "--helm", is_flag=True, help="Judge charts as helm renders them with each of their values files."
+        ),
+        click.option("--kustomize", is_flag=True, help="Judge overlays as kustomize, or kubectl, builds them."),
+        click.option(
+            "--crds",
+            metavar="PATH",
+            shell_complete=files,
+            help="CRDs of your own cluster (file or folder), for the bundled schemas.",
+        ),
+        exclude,
+        include,
+        click.option(
+            "--ignore", multiple=True, metavar="RULE,...", shell_complete=rule_names, help="All but these rules."
+        ),
+        click.option(
+            "--select",
+            multiple=True,
+            metavar="RULE,...",
+            shell_complete=rule_names,
+            help="Only these rules; `all` for every one.",
+        ),
+    ):
+        command = option(command)
+    return command
 
 
 class Judging(NamedTuple):
@@ -33,15 +71,24 @@ class Judging(NamedTuple):
         """What `engine.lint` and `engine.fix` take behind the sources."""
         return self.target, self.rules, self.selection, self.beside
 
+    @property
+    def reported(self) -> list[str]:
+        """The rules whose findings are told."""
+        return [name for name, rule in self.rules.items() if self.selection.has(rule)]
+
 
 def judging(found: Discovery, asked: Asked, settings: Settings, paths: Sequence[str]) -> Judging:
     """Get ready to judge; ends the run where rules, CRDs or a snapshot that it names cannot be used."""
-    from nodelint import rule
+    from nodelint import config, rule
     from nodelint.commands._facts import facts_for
     from nodelint.manifest import EC2NodeClass, objects
 
     rules = rule.load(rule.bundled())
-    selection, target = _selection(settings, rules), target_of(settings)
+    try:
+        selection = config.selection(settings, rules)
+    except config.ConfigError as error:
+        stop(str(error))
+    target = target_of(settings)
     held = [obj for source in found.sources for obj in objects(source)]
     beside = context_of(held, found.sources, settings)
     classes = [o for s in (*found.sources, *beside) for o in objects(s) if isinstance(o, EC2NodeClass)]
@@ -49,17 +96,56 @@ def judging(found: Discovery, asked: Asked, settings: Settings, paths: Sequence[
     return Judging(target._replace(facts=facts), rules, selection, beside, facts, file)
 
 
-def _selection(settings: Settings, rules: dict[str, Rule]) -> Selection:
-    from nodelint.engine import Selection
+def rendered(
+    paths: Sequence[str], kustomize: bool, helm: bool, found: Discovery, settings: Settings
+) -> Rendering | None:
+    """Overlays and charts as their tools render them; None where that is not asked for.
 
-    per_path = [name for names in settings.per_path.values() for name in names]
-    for name in [*(settings.select or ()), *settings.ignore, *per_path]:
-        if name not in rules and name != "all":
-            no_rule(name, rules)
+    `found` takes what could not be rendered, and the files of what could that a fix may be written to.
+    """
+    if not (kustomize or helm):
+        return None
+    from nodelint.globs import Globs
+    from nodelint.render import parts, render
 
-    def named(names: frozenset[str]) -> frozenset[str]:
-        return frozenset(rules) if "all" in names else names
+    passed_over = Globs(settings.exclude, settings.exclude_root)
+    built = render(paths or (".",), kustomize, helm, passed_over, settings.kubernetes)
+    found.unreadable += [problem for problem in built.problems if problem not in found.unreadable]
+    found.sources += parts(built, found.sources)
+    return built
 
-    select = None if settings.select is None else named(settings.select)
-    by_glob = {glob: named(names) for glob, names in settings.per_path.items()}
-    return Selection(select, named(settings.ignore), by_glob, settings.root)
+
+def judge_of(built: Rendering | None) -> Judge:
+    """What judges: the engine, over what was rendered where there is any."""
+    if built is None:
+        from nodelint.engine import lint
+
+        return lint
+    from functools import partial
+
+    from nodelint.render import lint as judge
+
+    return partial(judge, built)
+
+
+def known(settings: Settings) -> Sequence[Entry] | None:
+    """The findings of the baseline; None without one. Ends the run where the file cannot be read."""
+    if settings.baseline is None:
+        return None
+    try:
+        return entries(settings.baseline)
+    except OSError as error:
+        stop(f"{settings.baseline}: {why(error)}; `nodelint baseline` writes it")
+
+
+def entries(path: str) -> Sequence[Entry]:
+    """What a baseline file holds. Raises OSError; ends the run where the file is no baseline."""
+    from nodelint import baseline
+
+    with open(path, encoding="utf-8") as file:
+        try:
+            return baseline.read(file.read(), path)
+        except UnicodeDecodeError:
+            stop(f"{path}: no baseline of nodelint: the file is not UTF-8")
+        except baseline.BaselineError as error:
+            stop(str(error))

@@ -115,29 +115,36 @@ def _print(form: str, report: Report, run: Run, words: Words) -> None:
     if form == "text":
         click.echo(_text(report, run, words, colour=True), err=words.to_stderr)
     elif form == "json":
-        from nodelint.report.json import check_json
-
-        shown = check_json(report, run.files, run.facts, run.unreadable, run.applied, run.refused)
-        echo_json(shown, words.to_stderr)
+        echo_json(_json(report, run), words.to_stderr)
     else:
         click.echo(_rendered(form, report, run, words), nl=False, err=words.to_stderr)
 
 
 def _rendered(form: str, report: Report, run: Run, words: Words) -> str:
-    """A report as a file holds it, ending in a line break."""
+    """A report as a file holds it, ending in a line break.
+
+    What is shown beside the lines of a repository names files as the repository does; people and scripts get
+    the paths that they can open from where they are.
+    """
     if form == "text":
         return _text(report, run, words, colour=False) + "\n"
     if form == "json":
         import json
 
-        from nodelint.report.json import check_json
-
-        shown = check_json(report, run.files, run.facts, run.unreadable, run.applied, run.refused)
-        return json.dumps(shown, indent=2, ensure_ascii=False) + "\n"
+        return json.dumps(_json(report, run), indent=2, ensure_ascii=False) + "\n"
     from importlib import import_module
 
+    from nodelint.discover import repository
+
+    run = run._replace(root=repository(os.getcwd()) or "")
     text: str = import_module(f"nodelint.report.{form}").render(report, run)
     return text
+
+
+def _json(report: Report, run: Run) -> object:
+    from nodelint.report.json import check_json
+
+    return check_json(report, run.files, run.facts, run.unreadable, run.applied, run.refused)
 
 
 def _text(report: Report, run: Run, words: Words, colour: bool) -> str:

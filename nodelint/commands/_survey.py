@@ -24,6 +24,8 @@ _RELEASE = r"v?(\d+\.\d+(?:\.\d+)?)"
 _HCL_BLOCK = r'(?ms)^resource\s+"helm_release"\s+"[^"]*"\s*\{(.*?)^\}'
 _HCL_CHART = r'(?m)^\s*chart\s*=\s*"(?:[^"]*/)?karpenter"'
 _HCL_VERSION = rf'(?m)^\s*version\s*=\s*"{_RELEASE}"'
+# The addons module of EKS Blueprints.
+_HCL_ADDON = rf'\bkarpenter\s*=\s*\{{[^{{}}]*?\bchart_version\s*=\s*"{_RELEASE}"'
 _HELM_LINE = (
     r"helm\s+(?:upgrade|install|template)\b[^\n;&|]*\bkarpenter\b[^\n;&|]*"
     rf"--version[ =][\"']?{_RELEASE}[\"']?(?![\w.])"
@@ -153,11 +155,13 @@ def _karpenter(path: str, text: str) -> Iterator[Said]:
         for block in re.finditer(_HCL_BLOCK, text):
             if re.search(_HCL_CHART, block[1]) and (version := re.search(_HCL_VERSION, block[1])):
                 yield Said(version[1], _place(path, text, block.start(1) + version.start()), "a helm_release")
+        for addon in re.finditer(_HCL_ADDON, text):
+            yield Said(addon[1], _place(path, text, addon.start(1)), "an addons module")
     elif path.endswith((".yaml", ".yml")):
         source = Source(path, text)
         for root in nodes_of(source):
             for node, by in _charts(root):
-                exact = re.fullmatch(_RELEASE, node.value) if isinstance(node.value, str) else None
+                exact = re.fullmatch(rf"(?:karpenter-)?{_RELEASE}", str(node.value))
                 if exact is not None:
                     yield Said(exact[1], f"{path}:{source.position(node.start).line}", by)
     joined = re.sub(r"\\\r?\n", lambda match: " " * len(match[0]), text)
@@ -183,6 +187,8 @@ def _charts(root: Node) -> Iterator[tuple[Node, str]]:
         for source in (root.at("spec", "source"), *(listed.items if listed is not None else ())):
             if source is not None and _is_chart(source):
                 yield from _named(source, "targetRevision", "the Application")
+    elif kind == "Deployment":  # what `helm template` has written
+        yield from _named(root.at("metadata", "labels"), "helm.sh/chart", "the rendered chart")
     for field, by in (("dependencies", "Chart.yaml"), ("helmCharts", "the kustomization")):
         listed = root.get(field)
         for item in listed.items if listed is not None else ():

@@ -5,17 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from nodelint.commands import (
     CLEAN,
     FAULT,
-    UNUSABLE,
     discovered,
-    exclude,
-    include,
     say,
     settings_of,
     stop,
@@ -23,12 +20,10 @@ from nodelint.commands import (
     versions,
     why,
 )
-from nodelint.commands._completing import files, rule_names
+from nodelint.commands._completing import files
 from nodelint.commands._facts import Asked, facts_options
+from nodelint.commands._judging import entries, judge_of, judging, judging_options, rendered
 from nodelint.finding import counted
-
-if TYPE_CHECKING:
-    from nodelint.baseline import Entry
 
 FILE = "nodelint.baseline.json"
 
@@ -49,18 +44,15 @@ Exit codes:
     shell_complete=files,
     help=f"The file to write. Default: that of the configuration, else {FILE}.",
 )
-@click.option("--select", multiple=True, metavar="RULE,...", shell_complete=rule_names, help="Only these rules.")
-@click.option("--ignore", multiple=True, metavar="RULE,...", shell_complete=rule_names, help="All but these rules.")
-@include
-@exclude
+@judging_options
 @facts_options
 @versions
-def command(paths: Sequence[str], **flags: Any) -> None:
+def command(paths: Sequence[str], kustomize: bool, helm: bool, **flags: Any) -> None:
     """Write down what is found today, so that checks tell only what is new.
 
     `nodelint check --baseline FILE` (or `baseline:` in the configuration) then passes over what the file
     holds. A finding is known by what it says of which field, not by its line. Run again, this drops what
-    is fixed and adds what is new; what was not judged this time stays.
+    is fixed and adds what is new; what was not judged this time stays. Give it the flags of the check.
 
     \b
     Examples:
@@ -71,23 +63,27 @@ def command(paths: Sequence[str], **flags: Any) -> None:
     settings = settings_of(flags)
     path = settings.baseline or FILE
     found = discovered(paths or (".",), settings)
+    built = rendered(paths, kustomize, helm, found, settings)
     if found.unreadable:
         unreadable(found)
         stop(f"{path} is left as it is: not everything could be read")
-    from nodelint import baseline, engine
-    from nodelint.commands._judging import judging
+    from nodelint import baseline
     from nodelint.files import replace
 
     ready = judging(found, asked, settings, paths)
-    report = engine.lint(found.sources, *ready.how)
+    report = judge_of(built)(found.sources, *ready.how)
     if report.faults:
         for fault in report.faults:
             say(f"a fault of ours, please report it: {fault}")
         sys.exit(FAULT)
     root = os.path.dirname(os.path.abspath(path))
-    old = _entries(path)
-    reported = [name for name, rule in ready.rules.items() if ready.selection.has(rule)]
-    parts = baseline.split(report, old, root, paths, reported)
+    try:
+        old = entries(path)
+    except FileNotFoundError:
+        old = ()
+    except OSError as error:
+        stop(f"{path}: {why(error)}")
+    parts = baseline.split(report, old, root, paths, ready.reported)
     try:
         replace(path, baseline.write(report, root, parts.unjudged).encode())
     except OSError as error:
@@ -95,21 +91,4 @@ def command(paths: Sequence[str], **flags: Any) -> None:
     total = len(report.results) + len(parts.unjudged)
     changed = f"{len(parts.new.results):,} new, {len(parts.gone):,} gone"
     click.echo(f"{path}: {counted(total, 'finding')} ({changed}). Next: nodelint check --baseline {path}")
-    sys.exit(CLEAN if not found.unreadable else UNUSABLE)
-
-
-def _entries(path: str) -> Sequence[Entry]:
-    """What the file holds; nothing where there is none yet. Ends the run where it is no baseline."""
-    from nodelint import baseline
-
-    try:
-        with open(path, encoding="utf-8") as file:
-            return baseline.read(file.read(), path)
-    except FileNotFoundError:
-        return ()
-    except OSError as error:
-        stop(f"{path}: {why(error)}")
-    except UnicodeDecodeError:
-        stop(f"{path}: no baseline of nodelint: the file is not UTF-8")
-    except baseline.BaselineError as error:
-        stop(str(error))
+    sys.exit(CLEAN)

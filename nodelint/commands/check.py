@@ -17,17 +17,15 @@ from nodelint.commands import (
     TRY_AGAIN,
     UNUSABLE,
     discovered,
-    exclude,
-    include,
     say,
     settings_of,
-    stop,
     unreadable,
     versions,
     why,
 )
-from nodelint.commands._completing import files, rule_names
+from nodelint.commands._completing import files
 from nodelint.commands._facts import Asked, facts_options
+from nodelint.commands._judging import judge_of, judging, judging_options, known, rendered
 from nodelint.commands._output import Output, Words, output_options, outputs_of, printed
 from nodelint.finding import counted
 from nodelint.tuples import NamedTuple
@@ -37,12 +35,11 @@ if TYPE_CHECKING:
     from nodelint.commands._judging import Judging
     from nodelint.config import Settings
     from nodelint.discover import Discovery
-    from nodelint.engine import Fixed, Judge, Report, Result
+    from nodelint.engine import Fixed, Report, Result
     from nodelint.facts import Facts
     from nodelint.render import Rendering
     from nodelint.source import Source
 
-_SELECT = "Only these rules; `all` for every one."
 _EXIT = """
 \b
 Exit codes:
@@ -71,22 +68,11 @@ class _Run(NamedTuple):
 @click.option("--unsafe-fixes", is_flag=True, help="Write the unsafe fixes too (implies --fix).")
 @click.option("--diff", is_flag=True, help="Write nothing; print what --fix would change as a unified diff.")
 @output_options
-@click.option("--select", multiple=True, metavar="RULE,...", shell_complete=rule_names, help=_SELECT)
-@click.option("--ignore", multiple=True, metavar="RULE,...", shell_complete=rule_names, help="All but these rules.")
-@include
-@exclude
+@judging_options
 @click.option("--fail-on", type=click.Choice(["error", "warning", "never"]), help="Default: error.")
 @click.option(
     "--baseline", metavar="FILE", shell_complete=files, help="Findings that `nodelint baseline` wrote are not told."
 )
-@click.option(
-    "--crds",
-    metavar="PATH",
-    shell_complete=files,
-    help="CRDs of your own cluster (file or folder), for the bundled schemas.",
-)
-@click.option("--kustomize", is_flag=True, help="Judge overlays as kustomize, or kubectl, builds them.")
-@click.option("--helm", is_flag=True, help="Judge charts as helm renders them with each of their values files.")
 @facts_options
 @click.option("--require-facts", is_flag=True, help="Fail where a rule could not judge for want of a fact from AWS.")
 @versions
@@ -124,91 +110,50 @@ def command(
     # Standard output then carries what standard input brought, fixed.
     words = Words(settings.karpenter_named, writing, to_stderr=writing and "-" in paths)
     run = _Run(found, settings, require_facts, wanted, words)
-    built = _rendered(paths, kustomize, helm, run)
+    built = rendered(paths, kustomize, helm, found, settings)
     if not found.sources and (built is None or not built.builds):
         if words.to_stderr:
             _write(found, None)
         _nothing(run)
-    from nodelint.commands._judging import judging
-
     ready = judging(found, asked, settings, paths)
-    entries = _baseline(settings)
+    entries = known(settings)
     applied: Sequence[Result] = ()
     refused: Sequence[tuple[Result, str]] = ()
     if diff:
-        report = _judge(built)(found.sources, *ready.how)
+        report = judge_of(built)(found.sources, *ready.how)
         _print_diff(found.sources, _fixed(run, ready, built, unsafe_fixes))
         run = run._replace(outputs=[each for each in wanted if each.path is not None])
     elif writing:
         fixed = _fixed(run, ready, built, unsafe_fixes)
-        applied, refused, report = fixed.applied, fixed.refused, fixed.report
         left = _write(found, fixed)
-        if left:
-            applied = [r for r in applied if r.span.source.path not in left]
+        report, refused = fixed.report, fixed.refused
+        applied = [result for result in fixed.applied if result.span.source.path not in left]
         if left or (built is not None and applied):
             sources = [o if o.path in left else n for o, n in zip(found.sources, fixed.sources, strict=True)]
-            report = _judge(_rendered(paths, kustomize, helm, run))(sources, *ready.how)
+            report = judge_of(rendered(paths, kustomize, helm, found, settings))(sources, *ready.how)
     else:
-        report = _judge(built)(found.sources, *ready.how)
+        report = judge_of(built)(found.sources, *ready.how)
     if entries is not None:
-        from nodelint.baseline import split
-
-        reported = [name for name, rule in ready.rules.items() if ready.selection.has(rule)]
-        parts = split(report, entries, os.path.dirname(os.path.abspath(str(settings.baseline))), paths, reported)
-        report, run = parts.new, run._replace(words=words._replace(split=parts))
+        report, run = _less_known(report, run, entries, paths, ready)
     _tell(run, report, ready.facts, ready.file, applied, refused)
     _end(run, report)
-
-
-def _rendered(paths: Sequence[str], kustomize: bool, helm: bool, run: _Run) -> Rendering | None:
-    """Overlays and charts as their tools render them; None where that is not asked for."""
-    if not (kustomize or helm):
-        return None
-    from nodelint.globs import Globs
-    from nodelint.render import parts, render
-
-    settings, found = run.settings, run.found
-    exclude = Globs(settings.exclude, settings.exclude_root)
-    built = render(paths or (".",), kustomize, helm, exclude, settings.kubernetes)
-    found.unreadable += [problem for problem in built.problems if problem not in found.unreadable]
-    found.sources += parts(built, found.sources)
-    return built
-
-
-def _judge(built: Rendering | None) -> Judge:
-    """What judges: the engine, over what was rendered where there is any."""
-    if built is None:
-        from nodelint.engine import lint
-
-        return lint
-    from functools import partial
-
-    from nodelint.render import lint as judge
-
-    return partial(judge, built)
 
 
 def _fixed(run: _Run, ready: Judging, built: Rendering | None, unsafe: bool) -> Fixed:
     from nodelint.engine import fix
 
-    return fix(run.found.sources, *ready.how, unsafe=unsafe, judge=_judge(built))
+    return fix(run.found.sources, *ready.how, unsafe=unsafe, judge=judge_of(built))
 
 
-def _baseline(settings: Settings) -> Sequence[Entry] | None:
-    """The findings that are known; ends the run where the file that is named cannot be read."""
-    if settings.baseline is None:
-        return None
-    from nodelint import baseline
+def _less_known(
+    report: Report, run: _Run, entries: Sequence[Entry], paths: Sequence[str], ready: Judging
+) -> tuple[Report, _Run]:
+    """What is new, and the run with what is to be said of the rest."""
+    from nodelint.baseline import split
 
-    try:
-        with open(settings.baseline, encoding="utf-8") as file:
-            return baseline.read(file.read(), settings.baseline)
-    except OSError as error:
-        stop(f"{settings.baseline}: {why(error)}; `nodelint baseline` writes it")
-    except UnicodeDecodeError:
-        stop(f"{settings.baseline}: no baseline of nodelint: the file is not UTF-8")
-    except baseline.BaselineError as error:
-        stop(str(error))
+    root = os.path.dirname(os.path.abspath(str(run.settings.baseline)))
+    parts = split(report, entries, root, paths, ready.reported)
+    return parts.new, run._replace(words=run.words._replace(split=parts))
 
 
 def _nothing(run: _Run) -> NoReturn:

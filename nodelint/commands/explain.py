@@ -15,6 +15,7 @@ from nodelint.commands import (
     discovered,
     echo_json,
     exclude,
+    include,
     output_format,
     settings_of,
     stop,
@@ -30,6 +31,7 @@ from nodelint.finding import counted
 @click.argument("paths", nargs=-1, metavar="[PATHS]...", shell_complete=files)
 @click.option("--nodepool", metavar="NAME", help="Only this NodePool.")
 @output_format
+@include
 @exclude
 @facts_options
 @versions

@@ -88,6 +88,7 @@ def command(
 
         echo_json(policy())
         return
+    given = _given(flags)
     settings = settings_of(flags)
     for name in regions:
         _check_region(name)
@@ -111,12 +112,39 @@ def command(
         stop(str(error))
     asked, snapshot = _ask(classes, settings, regions, profile, timeout, old)
     unreadable(found)
+    check = ["nodelint", "check", *(["--snapshot", output] if output else []), *given]
+    if snapshot is not None and len(snapshot.regions) > 1:
+        check += ["--region", asked[0].region.name]
     if snapshot is not None:
         try:
             (cache.write if output else cache.keep)(file, snapshot)
         except cache.Unusable as error:
             stop(str(error))
-    _end(asked, file if snapshot is not None else None, output, paths, bool(found.unreadable))
+    _end(
+        asked,
+        file if snapshot is not None else None,
+        [*check, *paths],
+        _unnamed(classes, settings),
+        bool(found.unreadable),
+    )
+
+
+def _given(flags: dict[str, Any]) -> list[str]:
+    """The flags that a check has to have too, to look for what was asked."""
+    named = (
+        (f"--{name.replace('_', '-')}", flags[name]) for name in ("config", "karpenter_version", "kubernetes_version")
+    )
+    given = [part for name, value in named if value for part in (name, value)]
+    return given + [part for globs in flags["exclude"] for part in ("--exclude", globs)]
+
+
+def _unnamed(classes: Sequence[EC2NodeClass], settings: Settings) -> list[str]:
+    """The aliases whose images were not asked for, as those depend on a version of Kubernetes that is not named."""
+    if settings.kubernetes is not None:
+        return []
+    from nodelint.queries import alias_of
+
+    return sorted({asked.shown for asked in map(alias_of, classes) if asked is not None and asked.known})
 
 
 def _check_region(name: str) -> None:
@@ -132,6 +160,8 @@ def _old(file: str, named: bool, fresh: bool) -> Snapshot | None:
     """What is kept already. A file that is no snapshot is not written over. Raises Unusable."""
     from nodelint import cache
 
+    if named and not os.path.isdir(os.path.dirname(file) or os.curdir):
+        raise cache.Unusable(f"{file}: not written: no such folder")
     if not os.path.lexists(file):
         return None
     if named:
@@ -178,7 +208,9 @@ def _ask(
     return asked, None if snapshot is old else snapshot
 
 
-def _end(asked: Sequence[Asking], file: str | None, output: str | None, paths: Sequence[str], bad: bool) -> NoReturn:
+def _end(
+    asked: Sequence[Asking], file: str | None, check: Sequence[str], unnamed: Sequence[str], bad: bool
+) -> NoReturn:
     """Say what was asked and what comes next, and end with the exit code that it asks for."""
     import shlex
 
@@ -189,12 +221,15 @@ def _end(asked: Sequence[Asking], file: str | None, output: str | None, paths: S
     needs = {name: each.needs for name, each in rule.load(rule.bundled()).items() if each.needs}
     for each in asked:
         click.echo(refresh_text(each, needs))
+    if unnamed:
+        aliases = ", ".join(f"`{alias}`" for alias in unnamed)
+        click.echo(
+            printable(f"Not asked: the images of {aliases}, for they depend on Kubernetes; say --kubernetes-version")
+        )
     if file is None:
         click.echo("Nothing was written: nothing new is known.")
     else:
-        check = ["nodelint", "check", *(["--snapshot", output] if output else [])]
-        check += ["--region", asked[0].region.name] if len(asked) > 1 else []
-        click.echo(printable(f"Written to {file}. Next: {shlex.join([*check, *paths])}"))
+        click.echo(printable(f"Written to {file}. Next: {shlex.join(check)}"))
     failures = [(a.failed or "", a.transient) for each in asked for a in each.new.values() if a.failed is not None]
     failures += [each.refusal for each in asked if each.refusal]
     if bad:

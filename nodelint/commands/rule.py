@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from nodelint.commands import no_rule
+from nodelint.commands import stop
 from nodelint.commands._completing import rule_names
 
 
@@ -25,6 +25,8 @@ def command(name: str | None) -> None:
             click.echo(f"{each.name:<{width}}  {each.severity:<7}  {fix:<10}  {each.summary}{on}")
         return
     if name not in rules:
-        no_rule(name, rules)
+        from nodelint.config import no_rule
+
+        stop(no_rule(name, rules))
     page = rules[name]
     click.echo(f"{click.style(page.name, bold=True)}\n{header(page)}\n\n{page.page.strip()}")

@@ -21,6 +21,8 @@ def serve(now: Callable[[], datetime], address: tuple[str, int] | None = None) -
     """
     from nodelint.lsp.server import Server
 
+    # pygls warns of what every editor does: to take back what has just been answered, to tell what nobody asked.
+    logging.getLogger("pygls").setLevel(logging.ERROR)
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="nodelint lsp: %(message)s")
     server = Server(now)
     if address is not None:

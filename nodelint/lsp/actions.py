@@ -9,7 +9,7 @@ from lsprotocol import types
 
 from nodelint.edits import apply
 from nodelint.engine import Result, why_broken
-from nodelint.finding import Edit, short
+from nodelint.finding import Edit, by_source, short
 from nodelint.lsp.diagnostics import placed, uri_of
 from nodelint.lsp.positions import Lines
 from nodelint.lsp.project import Buffer, View
@@ -81,11 +81,9 @@ def _difference(source: Source, text: str) -> Iterator[Edit]:
 
 def _applies(view: View, result: Result) -> bool:
     """Whether `--fix` would not refuse the fix: the texts can be read with it, and the API server takes them."""
-    by_source: dict[int, list[Edit]] = {}
-    for edit in result.finding.edits:
-        by_source.setdefault(id(edit.source), []).append(edit)
-    old = [edits[0].source for edits in by_source.values()]
-    new = [source.with_text(apply(source.text, by_source[id(source)])) for source in old]
+    groups = by_source(result.finding.edits)
+    old = [edits[0].source for edits in groups]
+    new = [edits[0].source.with_text(apply(edits[0].source.text, edits)) for edits in groups]
     return why_broken(old, new, view.target) is None
 
 
@@ -115,7 +113,12 @@ def _what(edits: Sequence[Edit]) -> str:
 
 
 def _ignored(source: Source, result: Result) -> Edit | None:
-    """A comment that silences the rule: at the end of the line where there is room, else above it."""
+    """A comment that silences the rule: at the end of the line where there is room, else above it.
+
+    None where no comment can: JSON has none, and kubectl refuses a file with one.
+    """
+    if source.path.endswith(".json"):
+        return None
     at = result.span.start
     lines = Lines(source.text, "utf-32")
     line = lines.position(at).line
@@ -139,11 +142,8 @@ def _ignored(source: Source, result: Result) -> Edit | None:
 
 def workspace_edit(view: View, encoding: str, edits: Iterable[Edit], versioned: bool) -> types.WorkspaceEdit:
     """Edits of one or more texts as a client applies them: each for the version that was judged."""
-    by_source: dict[int, list[Edit]] = {}
-    for edit in edits:
-        by_source.setdefault(id(edit.source), []).append(edit)
     changes: list[types.TextDocumentEdit] = []
-    for group in by_source.values():
+    for group in by_source(edits):
         source = group[0].source
         opened = view.buffer_of(source)
         lines = opened.lines if opened is not None else Lines(source.text, encoding, hides_bom=True)

@@ -18,7 +18,6 @@ from pygls.uris import to_fs_path
 from nodelint import baseline, cache, config, engine
 from nodelint.discover import discover, repository
 from nodelint.facts import NOTHING, Facts
-from nodelint.finding import did_you_mean
 from nodelint.globs import Globs
 from nodelint.kustomize import forget, is_patch
 from nodelint.lsp.positions import Lines
@@ -246,7 +245,7 @@ class Project:
         """What a configuration says; while it cannot be used, what it said last."""
         try:
             settings = config.load(path, {})
-            selection = _selection(settings, self.rules, path)
+            selection = config.selection(settings, self.rules)
             setup = Setup(settings, selection, self._target(settings, folder), self._baseline(settings))
         except config.ConfigError as error:
             self._tell(str(error), path)
@@ -344,18 +343,3 @@ def _trouble(message: str, path: str | None) -> Trouble:
     if placed:
         return Trouble(path, int(placed[1]), int(placed[2]), placed[3])
     return Trouble(path, 1, 1, rest.removeprefix(":").strip())
-
-
-def _selection(settings: config.Settings, rules: Mapping[str, Rule], path: str | None) -> engine.Selection:
-    """Which rules report. Raises ConfigError for the name of no rule."""
-    per_path = [name for names in settings.per_path.values() for name in names]
-    for name in [*(settings.select or ()), *settings.ignore, *per_path]:
-        if name not in rules and name != "all":
-            raise config.ConfigError(f"{path}: there is no rule `{name}`{did_you_mean(name, rules)}")
-
-    def named(names: frozenset[str]) -> frozenset[str]:
-        return frozenset(rules) if "all" in names else names
-
-    select = None if settings.select is None else named(settings.select)
-    by_glob = {glob: named(names) for glob, names in settings.per_path.items()}
-    return engine.Selection(select, named(settings.ignore), by_glob, settings.root)

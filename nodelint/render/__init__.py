@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from nodelint.finding import Also, Edit, Finding, Span
+from nodelint.finding import Also, Edit, Finding, Span, span_of
 from nodelint.globs import NOTHING, Globs
 from nodelint.render import tools
 from nodelint.render.places import Origins, Place
@@ -134,18 +134,19 @@ def lint(
         for obj in report.objects:
             known = origins.object_of(obj) or obj
             judged.setdefault(id(known), known)
-    results = [r for r in plain.results if os.path.abspath(r.span.source.path) not in covered]
-    results += told.values()
+
+    def is_left(path: str) -> bool:
+        return os.path.abspath(path) not in covered
+
+    results = [*(r for r in plain.results if is_left(r.span.source.path)), *told.values()]
     order = {source.path: n for n, source in enumerate(sources)}
     results.sort(
         key=lambda r: (order.get(r.span.source.path, len(order)), r.span.source.path, r.span.start, r.rule.name)
     )
     return plain._replace(
         results=tuple(results),
-        skipped=tuple(
-            dict.fromkeys([*(s for s in plain.skipped if os.path.abspath(s.path) not in covered), *skipped])
-        ),
-        objects=(*(o for o in plain.objects if os.path.abspath(o.source.path) not in covered), *judged.values()),
+        skipped=tuple(dict.fromkeys([*(s for s in plain.skipped if is_left(s.path)), *skipped])),
+        objects=(*(o for o in plain.objects if is_left(o.source.path)), *judged.values()),
         faults=tuple(dict.fromkeys(faults)),
     )
 
@@ -244,7 +245,7 @@ def _also(finding: Finding, source: Source, origins: Origins) -> Iterator[Also]:
 def _built(place: Place, root: Root, origins: Origins) -> Iterator[Also]:
     """Which overlay or chart shows it, where the place itself does not say so."""
     own = origins.own
-    span = place.at if isinstance(place.at, Span) else Span(place.at.source, place.at.start, place.at.end)
+    span = span_of(place.at)
     if own is not None and span.source is not own:
         what = "overlay" if root.tool == "kustomize" else "chart"
         yield Also(Span(own, 0, 0), f"in what this {what} renders to")
@@ -310,7 +311,7 @@ def _differing(old: Node, new: Node) -> Iterator[tuple[Node, object]]:
 def _as_plainly_said(result: Result, place: Place, plain: Report) -> Sequence[Edit]:
     """The fix of the same finding about the file itself, where it says the very same of a certain place."""
     if place.sure:
-        at = place.at if isinstance(place.at, Span) else Span(place.at.source, place.at.start, place.at.end)
+        at = span_of(place.at)
         for other in plain.results:
             if other.rule is result.rule and other.span == at and other.finding.message == result.finding.message:
                 return other.finding.edits
