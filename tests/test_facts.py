@@ -178,7 +178,10 @@ def test_what_is_cached_is_used_for_its_time_and_what_is_named_for_good(nodelint
     cached(tmp_path, WITHOUT_SUBNETS)
     done = nodelint("check", *ONE_RULE, env=later)
     assert done.returncode == 0
-    assert "subnets are 6 min old, more than 5 min; `nodelint refresh` asks again (empty-selector)." in done.stdout
+    assert (
+        "AWS was asked 6 min ago, which is more than 5 min; `nodelint refresh` asks again (empty-selector)."
+        in done.stdout
+    )
     assert nodelint("check", *ONE_RULE, "--max-age", "7m", env=later).returncode == 1
     put(tmp_path, WITHOUT_SUBNETS)
     assert nodelint("check", *ONE_RULE, "--snapshot", "facts.json", env=later).returncode == 1

@@ -139,6 +139,8 @@ def test_a_fault_costs_the_facts_behind_it_and_no_others(
     assert said in line and ("which may pass" in line) == (code == 4)
     assert "; will be skipped: " in line
     assert OWN not in done.output and "arn:" not in done.output
+    # Where types are offered is nothing that can be used without them, and is not said to be nowhere.
+    assert ("of no use without the instance types" in done.stdout) == (kind == "instance-types")
     ((failed, (why, transient)),) = failures().items()
     assert (failed, transient) == (kind, code == 4)
     assert said in why
@@ -147,6 +149,10 @@ def test_a_fault_costs_the_facts_behind_it_and_no_others(
     assert {line.split()[2].rstrip(":") for line in checked.stderr.splitlines()} == {kind}
     assert why in checked.stdout
     assert run("check", "--snapshot", "facts.json").exit_code == 0
+
+
+def nothing_of_that_name(request: aws.Request, front: aws.Front) -> aws.Response | None:
+    return aws.answer({"Parameters": [], "InvalidParameters": request.fields["Names"]})(request, front)
 
 
 def test_without_a_fault_all_is_answered_and_judged(run: Run, front: aws.Front) -> None:
@@ -270,6 +276,24 @@ def test_one_region_of_two_fails(run: Run, front: aws.Front) -> None:
     assert "`nodelint refresh --region eu-west-1` asks" in other.stdout
 
 
+def test_what_comes_next_asks_for_what_was_answered(run: Run, front: aws.Front) -> None:
+    assert run("refresh", "--region", "us-east-1").stdout.endswith("Next: nodelint check\n")
+    done = run("refresh", "--region", "us-west-2", "--karpenter-version", "1.4", "--exclude", "old/*", "golden.yaml")
+    flags = "--karpenter-version 1.4 --exclude 'old/*' --region us-west-2"
+    assert done.stdout.endswith(f"Next: nodelint check {flags} golden.yaml\n"), "the cache holds both regions now"
+
+
+def test_images_of_an_alias_that_cannot_be_asked_for_are_named(run: Run, front: aws.Front) -> None:
+    front.on("GetParameters", nothing_of_that_name)
+    alias = MANIFEST.replace("{tags: {pipeline: golden}, owner: self}", "{alias: al2023@latest}")
+    Path("golden.yaml").write_text(alias, encoding="utf-8")
+    done = run("refresh")
+    assert done.exit_code == 0
+    said = "Not asked: the images of `al2023@latest`, for they depend on Kubernetes; say --kubernetes-version\n"
+    assert said in done.stdout
+    assert "Not asked" not in run("refresh", "--kubernetes-version", "1.32").stdout
+
+
 def test_the_answers_of_another_account_are_not_mixed_in(run: Run, front: aws.Front) -> None:
     assert run("refresh").exit_code == 0
     (path,) = Path("cache").iterdir()
@@ -290,7 +314,7 @@ def test_facts_that_are_too_old(run: Run, monkeypatch: pytest.MonkeyPatch) -> No
     assert run("check", *flags, "--max-age", "3h").exit_code == 0
     old = run("check", *flags, "--max-age", "1h")
     assert old.exit_code == 4
-    assert "2 h old, more than 1 h; `nodelint refresh` asks again" in old.stdout
+    assert "AWS was asked 2 h ago, which is more than 1 h; `nodelint refresh` asks again" in old.stdout
     assert run("check", *flags[:2], "--max-age", "1h").exit_code == 0
 
 
@@ -306,7 +330,7 @@ def test_an_old_answer_that_stays_as_nobody_answers_is_said(
     throttled = "`ec2:DescribeSubnets` is throttled (RequestLimitExceeded)"
     said = f"nodelint: AWS was asked again about subnets: {throttled}; the older answer stays"
     assert live.stderr.splitlines()[0] == said
-    assert "subnets are 2 h old, more than 5 min" in live.stdout
+    assert "AWS was asked 2 h ago, which is more than 5 min" in live.stdout
     offline = run("check", "--snapshot", str(cached), "--max-age", "5m", "--require-facts", "--select", "no-image")
     assert (offline.exit_code, offline.stderr) == (0, "")
 

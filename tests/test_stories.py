@@ -76,7 +76,8 @@ def test_a_standard_image_for_gpus_starts_without_a_driver_and_that_is_said(
 def test_an_id_that_no_fact_knows_is_skipped_aloud(rules: dict[str, Rule], snapshot: SnapshotAssertion) -> None:
     report = lint([source_of("1-image-by-id.yaml")], target_of(Example(False, "")), rules)
     assert report.results == ()
-    assert [(s.rule, s.reason, s.transient) for s in report.skipped] == snapshot
+    # What needs facts is not judged at all where there are none; this is about the one object.
+    assert [(s.rule, s.reason, s.transient) for s in report.skipped if s.path] == snapshot
 
 
 def test_what_keeps_running_nodes_is_done_by_fix_alone(
