@@ -355,3 +355,14 @@ def test_a_folder_without_manifests_asks_nothing(nodelint: Run, tmp_path: Path, 
     done = nodelint("refresh", env=keys(front))
     assert (done.returncode, done.stdout) == (0, "Nothing to ask: no NodePool or EC2NodeClass in 0 files.\n")
     assert not front.asked
+
+
+def test_a_manifest_that_cannot_be_read_is_said_and_the_others_are_asked_for(
+    nodelint: Run, project: Path, front: Front, account: Any
+) -> None:
+    broken = "apiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nmetadata: {name: a}\nspec: b: c\n"
+    (project / "broken.yaml").write_text(broken, encoding="utf-8")
+    done = nodelint("refresh", env=keys(front))
+    assert done.returncode == 2
+    assert "broken.yaml:4:8: not asked for: " in done.stderr
+    assert "6 questions in 7 calls" in done.stdout

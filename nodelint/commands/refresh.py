@@ -29,6 +29,7 @@ from nodelint.finding import counted
 
 if TYPE_CHECKING:
     from nodelint.config import Settings
+    from nodelint.discover import Discovery
     from nodelint.manifest import EC2NodeClass
     from nodelint.report.snapshot import Asking
     from nodelint.snapshot import Snapshot
@@ -95,6 +96,7 @@ def command(
     found = discovered(paths or (".",), settings)
     from nodelint.manifest import EC2NodeClass, objects
 
+    found.unreadable += _unread(found)
     held = [obj for source in found.sources for obj in objects(source)]
     if not held:
         unreadable(found)
@@ -127,6 +129,17 @@ def command(
         _unnamed(classes, settings),
         bool(found.unreadable),
     )
+
+
+def _unread(found: Discovery) -> list[tuple[str, str]]:
+    """The places at which a manifest cannot be read, so that nothing is asked for what it holds."""
+    said = []
+    for source in found.sources:
+        for problem in source.problems:
+            if source.concerns_karpenter(problem.offset):
+                at = source.position(problem.offset)
+                said.append((f"{source.path}:{at.line}:{at.column}", f"not asked for: {problem.message}"))
+    return said
 
 
 def _given(flags: dict[str, Any]) -> list[str]:
