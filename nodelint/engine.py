@@ -170,6 +170,10 @@ def lint(
         if rule.on is Source:
             for source in sources:
                 run(rule, source, None, source.path)
+    for obj in asked:
+        for name in _in_several_branches(obj):
+            reason = f"of `{name}`, written in several branches of a template, only the first is judged as a whole"
+            skipped.append(Skipped(None, obj.source.path, obj, reason, False))
     for source in sources:
         asides = [aside for aside in source.set_aside if source.concerns_karpenter(aside.offset)]
         skipped += [Skipped(None, source.path, None, aside.reason, False) for aside in asides]
@@ -185,6 +189,14 @@ def lint(
     order = {source.path: n for n, source in enumerate(sources)}
     kept.sort(key=lambda r: (order.get(r.span.source.path, len(order)), r.span.start, r.rule.name))
     return Report(tuple(_unique(kept)), tuple(dict.fromkeys(skipped)), tuple(asked), target, tuple(faults))
+
+
+def _in_several_branches(obj: Object) -> Iterator[str]:
+    """The fields that a template writes more than once: what they mean is read from the first."""
+    for node in obj.node.walk():
+        names = [entry.name for entry in node.entries if entry.name is not None]
+        if len(set(names)) < len(names):
+            yield from (name for name, times in Counter(names).items() if times > 1)
 
 
 def _without_facts(rules: Sequence[Rule], asked: Sequence[Object], target: Target) -> Iterator[Skipped]:

@@ -832,6 +832,7 @@ class TestBranches:
         report = lint([source], Target(NEWEST), RULES)
         assert [(r.rule.name, source.position(r.span.start).line) for r in report.results] == [("invalid-field", 9)]
         assert not source.problems and not source.set_aside
+        assert [s.reason.partition(",")[0] for s in report.skipped if s.rule is None] == ["of `weight`"]
 
     def test_a_key_twice_in_one_branch_is_a_mistake(self) -> None:
         text = pool("spot").replace("spec:\n", "spec:\n  weight: 1\n  weight: 2\n  {{ include }}\n", 1)

@@ -224,6 +224,11 @@ def test_text_when_requirements_leave_nothing() -> None:
     assert "Images\n" not in shown
 
 
+def test_text_says_that_a_slip_in_karpenters_domain_is_no_label_of_ones_own() -> None:
+    shown = text(POOL.replace("karpenter.sh/capacity-type", "karpenter.sh/capacity-typ"))
+    assert "(Karpenter has no such label, and refuses it)" in shown
+
+
 def test_text_when_two_lines_clash() -> None:
     two = POOL.replace("instance-size", "instance-category").replace("NotIn", "In").replace("[metal]", "[c]")
     assert "`karpenter.k8s.aws/instance-family In m5, m6g, g5g` and" in text(two)

@@ -484,6 +484,7 @@ def test_hover_says_what_a_requirement_does(editor: Editor, repository: Path) ->
         - {key: node.kubernetes.io/instance-type, operator: NotIn, values: [m7i.large]}
         - {key: example.com/team, operator: Exists}
         - {key: "topology.kubernetes.io/${X}", operator: Exists}
+        - {key: karpenter.sh/capacity-typ, operator: Exists}
 """
     )
     uri = editor.open(repository / "pool.yaml", text)
@@ -506,6 +507,8 @@ def test_hover_says_what_a_requirement_does(editor: Editor, repository: Path) ->
         == "**m7i.large**: 2 vCPU, 8 GiB, amd64, 0.1008 USD an hour on demand in us-east-1"
     )
     assert "one of your own" in editor.hover(uri, 'operator: Exists}\n        - {key: "topo')
+    said = editor.hover(uri, "karpenter.sh/capacity-typ")  # as unknown-label has it
+    assert "has no such label, and refuses it" in said and "your own" not in said and "bear it" not in said
     assert "keeps it from being judged" in editor.hover(uri, "topology.kubernetes.io")
     assert "all of them hold together" in editor.hover(uri, "requirements")
     assert editor.hover(uri, "apiVersion: karp") != ""

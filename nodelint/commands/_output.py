@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 FORMATS = ("text", "json", "sarif", "github", "gitlab", "junit", "markdown")
 
+_WHOLE = ("json", "sarif", "gitlab", "junit")
+"""Formats that are one document, which nothing may stand beside."""
+
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
@@ -73,13 +76,17 @@ def output_options(command: _F) -> _F:
 
 
 def outputs_of(outputs: Sequence[Output], output: str | None) -> list[Output]:
-    """Every format with where it goes. Ends the run where two would go to one file."""
+    """Every format with where it goes. Ends the run where two would go to one place that holds one."""
     wanted = list(outputs) or [Output("text")]
     if output is not None:
         loose = [each for each in wanted if each.path is None]
         if len(loose) != 1:
             stop("--output takes one format; write others as --format FORMAT=FILE")
         wanted = [each if each.path else Output(each.form, output) for each in wanted]
+    loose = [each.form for each in wanted if each.path is None]
+    whole = next((form for form in loose if form in _WHOLE), None)
+    if whole is not None and len(loose) > 1:
+        stop(f"{whole} has to stand alone on standard output; write it as --format {whole}=FILE")
     files = [os.path.realpath(each.path) for each in wanted if each.path is not None]
     if len(set(files)) < len(files):
         stop("two formats would go to one file")

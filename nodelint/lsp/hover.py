@@ -13,6 +13,7 @@ from nodelint.lsp.project import Buffer, View
 from nodelint.manifest import EC2NodeClass, Label, NodePool, RequirementLine, SelectorTerm, parse_alias, served
 from nodelint.requirement import INCLUSIVE_BOUNDS, normalize, well_known, well_known_since
 from nodelint.resolve import LineEffect, Resolution
+from nodelint.resolve.offers import OWN_DOMAINS
 from nodelint.schema.shape import Shape
 from nodelint.source import Node
 from nodelint.tuples import NamedTuple
@@ -127,7 +128,12 @@ def _effect(line: LineEffect, resolution: Resolution) -> Iterator[str]:
         yield f"Karpenter reads the key as {code(normalize(line.key))}."
     if normalize(line.key) not in well_known(version):
         since = well_known_since(normalize(line.key))
-        reason = f"Karpenter {version} has no such label, {since} brings it" if since else "it is one of your own"
+        if since is not None:
+            reason = f"Karpenter {version} has no such label, {since} brings it"
+        elif normalize(line.key).startswith(OWN_DOMAINS):
+            reason = "Karpenter has no such label, and refuses it"
+        else:
+            reason = "it is one of your own"
         yield f"It removes no instance type: {reason}."
     rows = []
     total = len(resolution.catalog)
@@ -165,6 +171,8 @@ def label(key: str, catalog: Catalog) -> list[str]:
     name = normalize(key)
     since = well_known_since(name)
     if since is None:
+        if name.startswith(OWN_DOMAINS):
+            return [f"{code(key)} is no label of Karpenter's, and nobody else may bring one in its domain."]
         return [f"{code(key)} is no label that Karpenter knows: what it asks is met by nodes that bear it."]
     parts = [f"{code(name)}: {facts('label_words')['meanings'].get(name, '')}"]
     unit = unit_of(name)

@@ -28,6 +28,9 @@ RESERVATION_KEYS = frozenset(
     }
 )
 
+OWN_DOMAINS = ("karpenter.k8s.aws/", "karpenter.sh/")
+"""How keys begin that nobody but Karpenter may bring: a NodePool with another one of them is refused."""
+
 RESERVED = "which types have reservations is known to AWS only"
 
 
@@ -92,6 +95,8 @@ def note(
     if since is not None and since > version:
         return f"a label of Karpenter {since}; ignored in {version}"
     if since is None and key not in view.keys:
+        if key.startswith(OWN_DOMAINS):
+            return "Karpenter has no such label, and refuses it"
         return "a label of your own: no instance type has it"
     return None
 
