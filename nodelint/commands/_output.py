@@ -83,9 +83,9 @@ def outputs_of(outputs: Sequence[Output], output: str | None) -> list[Output]:
         if len(loose) != 1:
             stop("--output takes one format; write others as --format FORMAT=FILE")
         wanted = [each if each.path else Output(each.form, output) for each in wanted]
-    loose = [each.form for each in wanted if each.path is None]
-    whole = next((form for form in loose if form in _WHOLE), None)
-    if whole is not None and len(loose) > 1:
+    bare = [each.form for each in wanted if each.path is None]
+    whole = next((form for form in bare if form in _WHOLE), None)
+    if whole is not None and len(bare) > 1:
         stop(f"{whole} has to stand alone on standard output; write it as --format {whole}=FILE")
     files = [os.path.realpath(each.path) for each in wanted if each.path is not None]
     if len(set(files)) < len(files):
