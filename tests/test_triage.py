@@ -27,7 +27,8 @@ from nodelint.rule import Rule
 from nodelint.source import Source
 from nodelint.triage import NoLog, Triage, bounded, triage, with_findings, written
 from nodelint.triage.causes import causes, recognise, release_of, shape
-from nodelint.triage.logs import LONGEST_LINE, instant
+from nodelint.triage.streams import LONGEST_LINE
+from nodelint.triage.times import instant
 from nodelint.versions import NEWEST, RELEASES, KubernetesVersion, Version, facts, releases_match
 
 from .conftest import ROOT

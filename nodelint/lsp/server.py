@@ -135,6 +135,7 @@ class Server(LanguageServer):
         try:
             return await self.run(answer)
         except Exception:
+            # A server that ends over one request takes every open text with it: said, and the next one is answered.
             _log.exception("a fault of ours, please report it")
             return None
 
@@ -153,6 +154,7 @@ class Server(LanguageServer):
         try:
             said, troubles, faults = await self.run(judge)
         except Exception:
+            # What was published stays, and the next change is judged anew.
             _log.exception("a fault of ours, please report it")
             return
         if state.number != self.state.number:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from nodelint.catalog import FAMILY, Catalog
 from nodelint.facts import NOTHING, Facts
 from nodelint.finding import short
 from nodelint.images import Image
@@ -21,6 +20,7 @@ from nodelint.report.explain_facts import (
     why_passed,
     zones,
 )
+from nodelint.report.layout import aside, families, types, wrap
 from nodelint.resolve.resolution import LineEffect, Resolution
 from nodelint.source import Node
 from nodelint.versions import NEWEST, fixed_for
@@ -132,7 +132,7 @@ def _heading(resolution: Resolution, width: int) -> Iterator[str]:
     title = f"NodePool {pool.name if isinstance(pool.name, str) else '(name not known)'}"
     if pool.weight is not None:
         title += f"  weight {pool.weight}"
-    yield from _aside(title, _place(pool.name_node), width)
+    yield from aside(title, _place(pool.name_node), width)
     yield "=" * width
     if node_class is not None:
         name = node_class.name if isinstance(node_class.name, str) else "(name not known)"
@@ -144,7 +144,7 @@ def _heading(resolution: Resolution, width: int) -> Iterator[str]:
         title = f"EC2NodeClass {name}"
         if shown:
             title += f"  {shown[0]}" + (f" and {len(shown) - 1} more" if len(shown) > 1 else "")
-        yield from _aside(title, _place(node_class.name_node), width)
+        yield from aside(title, _place(node_class.name_node), width)
     else:
         yield f"EC2NodeClass: {resolution.images.unknown[0].reason}"
     kubernetes = f"Kubernetes {resolution.kubernetes}" if resolution.kubernetes else "Kubernetes version not given"
@@ -168,7 +168,7 @@ def _funnel(resolution: Resolution, width: int) -> Iterator[str]:
         removed = line.removed if line.requirement is not None else None
         yield from _row(line.after.bit_count(), removed, alone, _words(line, labels), width, line.note)
     if resolution.lines:
-        yield from _wrap("alone: would come back if only this line were dropped", width, " " * 29)
+        yield from wrap("alone: would come back if only this line were dropped", width, " " * 29)
 
 
 def _row(
@@ -185,7 +185,7 @@ def _row(
         placeholder=" …",
     )
     if note is not None:
-        yield from _wrap(f"({note})", width, " " * (len(columns) + 2))
+        yield from wrap(f"({note})", width, " " * (len(columns) + 2))
 
 
 def _count(number: int | None) -> str:
@@ -230,18 +230,18 @@ def _verdict(resolution: Resolution, width: int) -> Iterator[str]:
     rare = _rare(resolution)
     if 0 < rare < launchable:
         words = f"{rare:,} of them (GPU, accelerator or bare metal) are tried only when nothing else is to be had"
-        yield from _wrap(words, width, "   ")
+        yield from wrap(words, width, "   ")
 
 
 def _why_none(resolution: Resolution, width: int) -> Iterator[str]:
     for line in resolution.dead_lines:
-        yield from _wrap(f"no type meets {_short(line)}", width, "   ")
+        yield from wrap(f"no type meets {_short(line)}", width, "   ")
     if resolution.clash is not None:
         first, second = resolution.clash
-        yield from _wrap(f"no type meets both {_short(first)} and {_short(second)}", width, "   ")
+        yield from wrap(f"no type meets both {_short(first)} and {_short(second)}", width, "   ")
     for line in resolution.lines:
         if line.removed_alone > 0:
-            yield from _wrap(f"{line.removed_alone:,} would be left without {_short(line)}", width, "   ")
+            yield from wrap(f"{line.removed_alone:,} would be left without {_short(line)}", width, "   ")
 
 
 def _short(line: LineEffect) -> str:
@@ -267,27 +267,27 @@ def _images(resolution: Resolution, facts: Facts, width: int) -> Iterator[str]:
         room = max(map(len, titles))
         for image, title, bits in zip(images.images, titles, resolution.image_bits, strict=True):
             if image.known:
-                columns = f"  {title:<{room}}  {_types(bits):>11}"
+                columns = f"  {title:<{room}}  {types(bits):>11}"
                 if bits:
-                    yield from _families(resolution.catalog, bits, f"{columns}  ", width)
+                    yield from families(resolution.catalog, bits, f"{columns}  ", width)
                 else:
                     yield f"{columns}  none of those left"
             else:
-                words = f"{_types(bits)} may take it" if bits else "known to AWS only"
+                words = f"{types(bits)} may take it" if bits else "known to AWS only"
                 yield f"  {title:<{room}}  {words}"
             if image.found is not None:
-                yield from _wrap(described(image.found, facts.now), width, "    ")
+                yield from wrap(described(image.found, facts.now), width, "    ")
     reasons = {gap.reason for gap in resolution.unlaunchable}
     for problem in images.problems:
         if problem.message not in reasons:
-            yield from _wrap(problem.message if problem.active else f"later: {problem.message}", width, "  ")
+            yield from wrap(problem.message if problem.active else f"later: {problem.message}", width, "  ")
 
 
 def _passed(resolution: Resolution, facts: Facts, width: int) -> Iterator[str]:
     passed = passed_over(resolution.images)
     for each in passed[:_PASSED]:
-        yield from _wrap(f"{each.image.id}  {described(each.image, facts.now)}", width, "  ")
-        yield from _wrap(why_passed(each, resolution.version), width, "    ")
+        yield from wrap(f"{each.image.id}  {described(each.image, facts.now)}", width, "  ")
+        yield from wrap(why_passed(each, resolution.version), width, "    ")
     if len(passed) > _PASSED:
         yield f"  … and {len(passed) - _PASSED:,} more"
 
@@ -295,7 +295,7 @@ def _passed(resolution: Resolution, facts: Facts, width: int) -> Iterator[str]:
 def _zones(resolution: Resolution, width: int) -> Iterator[str]:
     found = zones(resolution)
     if found and resolution.zones is None:
-        yield from _wrap("the class's subnets are not known: every zone of the region counts", width, "  ")
+        yield from wrap("the class's subnets are not known: every zone of the region counts", width, "  ")
     rows = [
         (
             zone.name,
@@ -313,12 +313,7 @@ def _zones(resolution: Resolution, width: int) -> Iterator[str]:
             f"{cell:<{room}}" if i < 2 else f"{cell:>{room}}"
             for i, (cell, room) in enumerate(zip(row, widths, strict=True))
         ]
-        yield from _wrap("  ".join(cell for cell, room in zip(cells, widths, strict=True) if room), width, "  ")
-
-
-def _types(bits: int) -> str:
-    count = bits.bit_count()
-    return f"{count:,} type" if count == 1 else f"{count:,} types"
+        yield from wrap("  ".join(cell for cell, room in zip(cells, widths, strict=True) if room), width, "  ")
 
 
 def _image(image: Image, several: bool) -> str:
@@ -328,74 +323,15 @@ def _image(image: Image, several: bool) -> str:
     return f"{what}  {short(image.label, 28)}" if several else what
 
 
-_SIZES = ("nano", "micro", "small", "medium", "large", "xlarge")
-
-
-def _size_order(size: str) -> tuple[int, int, str]:
-    """Sorts sizes as EC2 means them: nano, ..., xlarge, 2xlarge, ..., metal."""
-    if size in _SIZES:
-        return 0, _SIZES.index(size), size
-    number, found, _ = size.partition("xlarge")
-    return (1, int(number), size) if found and number.isdigit() else (2, 0, size)
-
-
-def _families(catalog: Catalog, bits: int, first: str, width: int) -> Iterator[str]:
-    """The types of a set behind a first column: whole families, then those with only some sizes.
-
-    Few types are named one by one.
-    """
-    names = catalog.names_in(bits)
-    if len(names) <= 6:
-        ordered = sorted(names, key=lambda name: (name.partition(".")[0], _size_order(name.partition(".")[2])))
-        yield from _columns(first, ordered, width, 4, "types")
-        return
-    whole: list[str] = []
-    partial: dict[str, list[str]] = {}
-    for family, members in catalog.values(FAMILY).items():
-        there, missing = members & bits, members & ~bits
-        if there and not missing:
-            whole.append(family)
-        elif there:
-            fewer = missing if missing.bit_count() < there.bit_count() else there
-            sizes = sorted({name.partition(".")[2] for name in catalog.names_in(fewer)}, key=_size_order)
-            what = f"{'without' if fewer == missing else 'only'} {', '.join(sizes)}:"
-            partial.setdefault(what, []).append(family)
-    if whole:
-        yield from _columns(first, whole, width, 4, "families")
-        first = " " * len(first)
-    groups = sorted(partial.items(), key=lambda item: -len(item[1]))
-    shown = groups if len(groups) <= 4 else groups[:3]
-    for what, families in shown:
-        yield from _columns(first, [*what.split(), *families], width, 2, "families")
-        first = " " * len(first)
-    if len(groups) > len(shown):
-        rest = sum(len(families) for _, families in groups[len(shown) :])
-        yield f"{first}some sizes of {rest} more families"
-
-
-def _columns(first: str, words: Sequence[str], width: int, most: int, what: str) -> Iterator[str]:
-    """Words behind a first column, over at most so many lines; what does not fit is counted."""
-    room = max(width - len(first), 30)
-    lines = textwrap.wrap(" ".join(words), room, break_on_hyphens=False, break_long_words=False)
-    if len(lines) > most:
-        rest = sum(len(line.split()) for line in lines[most:])
-        lines = [*lines[:most], f"… and {rest} more {what}"]
-    for line in lines:
-        yield f"{first}{line}"
-        first = " " * len(first)
-    if not lines:
-        yield first.rstrip()
-
-
 def _gaps(resolution: Resolution, width: int) -> Iterator[str]:
     for gap in resolution.unlaunchable:
-        yield from _wrap(f"{_types(gap.bits)}: {gap.reason}", width, "  ")
+        yield from wrap(f"{types(gap.bits)}: {gap.reason}", width, "  ")
         if gap.kind != "none":
-            yield from _families(resolution.catalog, gap.bits, "    ", width)
+            yield from families(resolution.catalog, gap.bits, "    ", width)
         if gap.since is not None:
-            yield from _wrap(f"there is one from Karpenter {gap.since} on", width, "    ")
+            yield from wrap(f"there is one from Karpenter {gap.since} on", width, "    ")
         if gap.aliases and gap.kind == "variant":
-            yield from _wrap(f"aliases that have one: {', '.join(gap.aliases)}", width, "    ")
+            yield from wrap(f"aliases that have one: {', '.join(gap.aliases)}", width, "    ")
 
 
 def _min_values(resolution: Resolution, width: int) -> Iterator[str]:
@@ -406,7 +342,7 @@ def _min_values(resolution: Resolution, width: int) -> Iterator[str]:
             verdict = f"{least.have:,} there"
         else:
             verdict = f"only {least.have:,} there (under the policy Strict nothing is launched)"
-        yield from _wrap(f"{least.key}: {least.wanted:,} wanted, {verdict}", width, "  ")
+        yield from wrap(f"{least.key}: {least.wanted:,} wanted, {verdict}", width, "  ")
 
 
 def _cheapest(resolution: Resolution, count: int) -> Iterator[str]:
@@ -442,12 +378,12 @@ def _memory(mebibytes: str | None) -> str:
 
 def _unknown(resolution: Resolution, width: int) -> Iterator[str]:
     for node, reason, _ in resolution.unknown:
-        yield from _wrap(f"{_place(node)}  {reason}", width, "  ")
+        yield from wrap(f"{_place(node)}  {reason}", width, "  ")
 
 
 def _notes(resolution: Resolution, width: int) -> Iterator[str]:
     for node, note in resolution.notes:
-        yield from _wrap(f"{_place(node)}  {note}", width, "  ")
+        yield from wrap(f"{_place(node)}  {note}", width, "  ")
     if resolution.ambiguous:
         others = " or ".join(_image(resolution.images.images[index], False) for index in resolution.loose)
         words = (
@@ -455,9 +391,9 @@ def _notes(resolution: Resolution, width: int) -> Iterator[str]:
             f" ({others}) and then never learns its real memory;"
             f" fixed in {fixed_for('loose-image-match', resolution.version)}"
         )
-        yield from _wrap(words, width, "  ")
+        yield from wrap(words, width, "  ")
     if resolution.version > NEWEST:
-        yield from _wrap(f"Karpenter {resolution.version} is judged as {NEWEST}, the newest known", width, "  ")
+        yield from wrap(f"Karpenter {resolution.version} is judged as {NEWEST}, the newest known", width, "  ")
 
 
 def _order(resolutions: Sequence[Resolution], width: int) -> Iterator[str]:
@@ -466,41 +402,21 @@ def _order(resolutions: Sequence[Resolution], width: int) -> Iterator[str]:
     if len(named) > 1 and len({weight for weight, _ in named}) > 1:
         names = " > ".join(f"{name} ({weight})" for weight, name in sorted(named, reverse=True))
         yield "Order of trial, by weight"
-        yield from _wrap(names, width, "  ")
+        yield from wrap(names, width, "  ")
 
 
 def _facts(resolution: Resolution, facts: Facts, width: int) -> Iterator[str]:
     catalog = resolution.catalog
     of_region = age(facts)
     if of_region is not None:
-        yield from _wrap(f"Facts: {of_region}.", width, "")
-    yield from _wrap(f"Instance types: {catalog.origin}, {catalog.date}.", width, "")
+        yield from wrap(f"Facts: {of_region}.", width, "")
+    yield from wrap(f"Instance types: {catalog.origin}, {catalog.date}.", width, "")
     prices = [source for source in catalog.sources if "price" in source.facts]
     if prices:
-        yield from _wrap(f"Prices: on demand in {REGION}, USD, {prices[0].date}; yours may differ.", width, "")
+        yield from wrap(f"Prices: on demand in {REGION}, USD, {prices[0].date}; yours may differ.", width, "")
     origin, date = image_provenance()
-    yield from _wrap(f"Images: {origin}, {date}.", width, "")
-
-
-def _aside(left: str, right: str, width: int) -> Iterator[str]:
-    """A title with its place at the right edge, or below where there is no room."""
-    gap = width - len(left) - len(right)
-    if gap >= 2:
-        yield f"{left}{' ' * gap}{right}"
-    else:
-        yield from _wrap(left, width, "")
-        yield from _wrap(right, width, "  ")
+    yield from wrap(f"Images: {origin}, {date}.", width, "")
 
 
 def _place(node: Node) -> str:
     return f"{node.source.path}:{node.source.position(node.start).line}"
-
-
-def _wrap(words: str, width: int, indent: str, more: str | None = None) -> Iterable[str]:
-    return textwrap.wrap(
-        words,
-        width,
-        initial_indent=indent,
-        subsequent_indent=indent + "  " if more is None else more,
-        break_on_hyphens=False,
-    )

@@ -27,7 +27,9 @@ from nodelint.triage.causes import (
     starts,
     words_below_warning,
 )
-from nodelint.triage.logs import FAILURES, Entry, NoLog, Reader, bounded, written
+from nodelint.triage.logs import FAILURES, Entry, Reader
+from nodelint.triage.streams import NoLog, bounded
+from nodelint.triage.times import written
 from nodelint.tuples import NamedTuple
 from nodelint.versions import NEWEST, Version
 

@@ -10,17 +10,13 @@ at times; what was copied from a terminal has them in pieces.
 
 from __future__ import annotations
 
-import codecs
 import json
 import re
 from collections.abc import Iterable, Iterator
-from itertools import chain
-from typing import Any, BinaryIO
+from typing import Any
 
+from nodelint.triage.times import instant
 from nodelint.tuples import NamedTuple
-
-LONGEST_LINE = 1 << 20
-"""Bytes of a line that are looked at; the rest of a longer one is dropped, so that memory stays bounded."""
 
 # Container runtimes cut a line every 16 KiB; more pieces than this are no log line.
 _MOST_PIECES = 64
@@ -42,7 +38,6 @@ _PANIC = re.compile(r"(?:^|\s)panic: (\S.*)", re.DOTALL)
 _KLOG = re.compile(r"(?:^|\s)[EF]\d{4} \d\d:\d\d:\d\d\.\d+\s+\d+ [\w.-]+\.go:\d+\] (\S.*)", re.DOTALL)
 # Karpenter's own code in a stack trace: another program may well name the project.
 _OURS = re.compile(r"(?:sigs\.k8s\.io/karpenter(?:@[^/]+)?|karpenter-provider-aws(?:@[^/]+)?)/(?:pkg|cmd)/")
-_TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(?:[.,](\d+))?(Z|[+-]\d\d:?\d\d)?")
 _EITHER_LEVEL = "|".join(sorted(_LEVELS))
 # Where a line of the controller's begins: as it is, and inside a JSON string.
 _BEGINS = re.compile(r'\{ ?"level": ?"')
@@ -50,22 +45,16 @@ _BEGINS_ESCAPED = re.compile(
     rf'\{{ ?\\"level\\": ?\\"|\\t(?:{_EITHER_LEVEL})\\t(?:controller|webhook)\b', re.IGNORECASE
 )
 _CELL = re.compile(r'"(\{ ?""level"": ?""(?:[^"]|"")*)"')
-_MARK = re.compile(rb'"?\{ ?(?:\\"|""|")level(?:\\"|""|"):')
 _FIRST_KEY = re.compile(rf'(\s*)"level": ?"(?:{_EITHER_LEVEL})",\s*', re.IGNORECASE)
 _INDENTED = re.compile(rb'\s*(?:"[^"]*": .*|[][{}]+,?)\s*$')
 _ARRAY = re.compile(r"\s*\[\s*(?=\{)")
 _NEXT = re.compile(r"\s*,\s*(?=\{)")
-_PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd", b"PK\x03\x04": "zip"}
 # Longer than any line that somebody has copied from a terminal, or an object indented.
 _MOST_HELD = 1 << 17
 # So that a long line of something else takes no long time.
 _MOST_BROKEN = 100
 _QUIET = re.compile(rb'"level": ?"(?:INFO|DEBUG)"')
 _TIME_KEY = re.compile(rb'"time": ?"(\d{4}-\d\d-\d\dT[^"]{8,30})"')
-
-
-class NoLog(ValueError):
-    """What was read holds no line of a Karpenter controller's log."""
 
 
 class Entry(NamedTuple):
@@ -319,92 +308,6 @@ class Reader:
             stream = stream or " ".join(_STAMPS.sub(" ", line[: found.start()]).split())
             return Entry(self.number, level, instant(line[:200]), found[1].strip(), "", {}, stream), False
         return None, _OURS.search(line) is not None
-
-
-def bounded(stream: BinaryIO) -> Iterator[bytes]:
-    """The lines of a stream, none longer than `LONGEST_LINE` bytes. OSError where it cannot be read.
-
-    UTF-16, as Windows PowerShell writes what is redirected to a file, becomes UTF-8. Where an export has many
-    entries on one line, they come in parts. NoLog where it is compressed.
-    """
-    line = stream.readline(LONGEST_LINE)
-    for magic, how in _PACKED.items():
-        if line.startswith(magic):
-            raise NoLog(f"is compressed ({how}): unpack it first")
-    if line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        yield from _lines_of_utf16(line, stream)
-        return
-    while line:
-        if len(line) < LONGEST_LINE or line.endswith(b"\n"):
-            yield line
-        else:
-            yield from _parts(line, stream)
-        line = stream.readline(LONGEST_LINE)
-
-
-def _parts(line: bytes, stream: BinaryIO) -> Iterator[bytes]:
-    """A line that is too long: cut between the entries of an export, and of any other no more than the beginning."""
-    more = line
-    while len(more) == LONGEST_LINE and not more.endswith(b"\n"):
-        marks = [mark.start() for mark in _MARK.finditer(line)]
-        rest = line[marks[-1] :] if len(marks) > 1 else b""
-        if line:
-            yield line[: len(line) - len(rest)]
-        more = stream.readline(LONGEST_LINE)
-        line = rest + more if rest else b""
-    if line:
-        yield line
-
-
-def _lines_of_utf16(start: bytes, stream: BinaryIO) -> Iterator[bytes]:
-    decoder = codecs.getincrementaldecoder("utf-16")("replace")
-    held = ""
-    for chunk in chain([start], iter(lambda: stream.read(1 << 16), b"")):
-        *whole, held = (held + decoder.decode(chunk)).split("\n")
-        for text in whole:
-            yield f"{text}\n".encode("utf-8", "replace")
-        held = held[:LONGEST_LINE]
-    yield held.encode("utf-8", "replace")
-
-
-def instant(text: str) -> float | None:
-    """The seconds since 1970 of the first ISO 8601 time of a text, UTC where it names no zone; None for none."""
-    found = _TIME.search(text)
-    if found is None:
-        return None
-    year, month, day, hour, minute, second = (int(found[n]) for n in range(1, 7))
-    if not (1 <= month <= 12 and 1 <= day <= 31 and hour < 24 and minute < 60 and second < 61):
-        return None
-    seconds = _days(year, month, day) * 86400.0 + hour * 3600 + minute * 60 + second
-    if found[7]:
-        seconds += float(f"0.{found[7]}")
-    zone = found[8]
-    if zone and zone != "Z":
-        offset = int(zone[1:3]) * 3600 + int(zone[-2:]) * 60
-        seconds += offset if zone[0] == "-" else -offset
-    return seconds
-
-
-def written(time: float) -> str:
-    """A time in UTC, to the second: `2026-03-02T02:10:33Z`."""
-    days, rest = divmod(int(time), 86400)
-    # The inverse of `_days`: years begin in March, so that the leap day is a year's last.
-    era, day_of_era = divmod(days + 719468, 146097)
-    year_of_era = (day_of_era - day_of_era // 1460 + day_of_era // 36524 - day_of_era // 146096) // 365
-    day_of_year = day_of_era - (365 * year_of_era + year_of_era // 4 - year_of_era // 100)
-    month = (5 * day_of_year + 2) // 153
-    day = day_of_year - (153 * month + 2) // 5 + 1
-    month = month + 3 if month < 10 else month - 9
-    year = year_of_era + era * 400 + (month <= 2)
-    return f"{year:04}-{month:02}-{day:02}T{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}Z"
-
-
-def _days(year: int, month: int, day: int) -> int:
-    """Days since 1970-01-01 of the Gregorian calendar. No module that reads a clock is needed for it."""
-    year -= month <= 2
-    era, year_of_era = divmod(year, 400)
-    day_of_year = (153 * (month - 3 if month > 2 else month + 9) + 2) // 5 + day - 1
-    return era * 146097 + year_of_era * 365 + year_of_era // 4 - year_of_era // 100 + day_of_year - 719468
 
 
 def _is_piece(line: bytes) -> bool:

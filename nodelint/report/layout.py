@@ -1,0 +1,93 @@
+"""Words and sets of instance types laid out in the columns of `nodelint explain`."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+
+from nodelint.catalog import FAMILY, Catalog
+
+_SIZES = ("nano", "micro", "small", "medium", "large", "xlarge")
+
+
+def _size_order(size: str) -> tuple[int, int, str]:
+    """Sorts sizes as EC2 means them: nano, ..., xlarge, 2xlarge, ..., metal."""
+    if size in _SIZES:
+        return 0, _SIZES.index(size), size
+    number, found, _ = size.partition("xlarge")
+    return (1, int(number), size) if found and number.isdigit() else (2, 0, size)
+
+
+def families(catalog: Catalog, bits: int, first: str, width: int) -> Iterator[str]:
+    """The types of a set behind a first column: whole families, then those with only some sizes.
+
+    Few types are named one by one.
+    """
+    names = catalog.names_in(bits)
+    if len(names) <= 6:
+        ordered = sorted(names, key=lambda name: (name.partition(".")[0], _size_order(name.partition(".")[2])))
+        yield from columns(first, ordered, width, 4, "types")
+        return
+    whole: list[str] = []
+    partial: dict[str, list[str]] = {}
+    for family, members in catalog.values(FAMILY).items():
+        there, missing = members & bits, members & ~bits
+        if there and not missing:
+            whole.append(family)
+        elif there:
+            fewer = missing if missing.bit_count() < there.bit_count() else there
+            sizes = sorted({name.partition(".")[2] for name in catalog.names_in(fewer)}, key=_size_order)
+            what = f"{'without' if fewer == missing else 'only'} {', '.join(sizes)}:"
+            partial.setdefault(what, []).append(family)
+    if whole:
+        yield from columns(first, whole, width, 4, "families")
+        first = " " * len(first)
+    groups = sorted(partial.items(), key=lambda item: -len(item[1]))
+    shown = groups if len(groups) <= 4 else groups[:3]
+    for what, families in shown:
+        yield from columns(first, [*what.split(), *families], width, 2, "families")
+        first = " " * len(first)
+    if len(groups) > len(shown):
+        rest = sum(len(families) for _, families in groups[len(shown) :])
+        yield f"{first}some sizes of {rest} more families"
+
+
+def columns(first: str, words: Sequence[str], width: int, most: int, what: str) -> Iterator[str]:
+    """Words behind a first column, over at most so many lines; what does not fit is counted."""
+    room = max(width - len(first), 30)
+    lines = textwrap.wrap(" ".join(words), room, break_on_hyphens=False, break_long_words=False)
+    if len(lines) > most:
+        rest = sum(len(line.split()) for line in lines[most:])
+        lines = [*lines[:most], f"… and {rest} more {what}"]
+    for line in lines:
+        yield f"{first}{line}"
+        first = " " * len(first)
+    if not lines:
+        yield first.rstrip()
+
+
+def aside(left: str, right: str, width: int) -> Iterator[str]:
+    """A title with its place at the right edge, or below where there is no room."""
+    gap = width - len(left) - len(right)
+    if gap >= 2:
+        yield f"{left}{' ' * gap}{right}"
+    else:
+        yield from wrap(left, width, "")
+        yield from wrap(right, width, "  ")
+
+
+def types(bits: int) -> str:
+    """How many instance types a set holds, in words."""
+    count = bits.bit_count()
+    return f"{count:,} type" if count == 1 else f"{count:,} types"
+
+
+def wrap(words: str, width: int, indent: str, more: str | None = None) -> Iterable[str]:
+    """Words over as many lines as they take; those behind the first are further in."""
+    return textwrap.wrap(
+        words,
+        width,
+        initial_indent=indent,
+        subsequent_indent=indent + "  " if more is None else more,
+        break_on_hyphens=False,
+    )

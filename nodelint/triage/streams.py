@@ -1,0 +1,65 @@
+"""The lines of a log as bytes, whatever its encoding, and none so long that memory would not bear it."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Iterator
+from itertools import chain
+from typing import BinaryIO
+
+LONGEST_LINE = 1 << 20
+"""Bytes of a line that are looked at; the rest of a longer one is dropped, so that memory stays bounded."""
+
+_MARK = re.compile(rb'"?\{ ?(?:\\"|""|")level(?:\\"|""|"):')
+_PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd", b"PK\x03\x04": "zip"}
+
+
+class NoLog(ValueError):
+    """What was read holds no line of a Karpenter controller's log."""
+
+
+def bounded(stream: BinaryIO) -> Iterator[bytes]:
+    """The lines of a stream, none longer than `LONGEST_LINE` bytes. OSError where it cannot be read.
+
+    UTF-16, as Windows PowerShell writes what is redirected to a file, becomes UTF-8. Where an export has many
+    entries on one line, they come in parts. NoLog where it is compressed.
+    """
+    line = stream.readline(LONGEST_LINE)
+    for magic, how in _PACKED.items():
+        if line.startswith(magic):
+            raise NoLog(f"is compressed ({how}): unpack it first")
+    if line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        yield from _lines_of_utf16(line, stream)
+        return
+    while line:
+        if len(line) < LONGEST_LINE or line.endswith(b"\n"):
+            yield line
+        else:
+            yield from _parts(line, stream)
+        line = stream.readline(LONGEST_LINE)
+
+
+def _parts(line: bytes, stream: BinaryIO) -> Iterator[bytes]:
+    """A line that is too long: cut between the entries of an export, and of any other no more than the beginning."""
+    more = line
+    while len(more) == LONGEST_LINE and not more.endswith(b"\n"):
+        marks = [mark.start() for mark in _MARK.finditer(line)]
+        rest = line[marks[-1] :] if len(marks) > 1 else b""
+        if line:
+            yield line[: len(line) - len(rest)]
+        more = stream.readline(LONGEST_LINE)
+        line = rest + more if rest else b""
+    if line:
+        yield line
+
+
+def _lines_of_utf16(start: bytes, stream: BinaryIO) -> Iterator[bytes]:
+    decoder = codecs.getincrementaldecoder("utf-16")("replace")
+    held = ""
+    for chunk in chain([start], iter(lambda: stream.read(1 << 16), b"")):
+        *whole, held = (held + decoder.decode(chunk)).split("\n")
+        for text in whole:
+            yield f"{text}\n".encode("utf-8", "replace")
+        held = held[:LONGEST_LINE]
+    yield held.encode("utf-8", "replace")
