@@ -18,11 +18,12 @@ import tempfile
 import time
 from pathlib import Path
 
-from nodelint.imagined import Account
-from nodelint.manifest import EC2NodeClass, objects
-from nodelint.snapshot import Snapshot
+from nodelint.data import DATA
+from nodelint.ec2.fake_account import Account
+from nodelint.ec2.snapshot import parse_snapshot, snapshot_text
+from nodelint.model.manifest import EC2NodeClass, objects
+from nodelint.model.releases import NEWEST
 from nodelint.source import Source
-from nodelint.versions import DATA, NEWEST
 
 # As for an installed tool, modules are compiled once: the warm-up run writes what later runs load.
 ENVIRONMENT = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
@@ -138,7 +139,7 @@ def snapshot() -> str:
     classes = [each for each in objects(Source.from_text("pool.yaml", POOL)) if isinstance(each, EC2NodeClass)]
     region = Account(ACCOUNT).facts(classes, NEWEST).region
     assert region is not None
-    return Snapshot.parse(Path(DATA, "catalog.json").read_bytes())._replace(regions=(region,)).text()
+    return snapshot_text(parse_snapshot(Path(DATA, "catalog.json").read_bytes())._replace(regions=(region,)))
 
 
 def tree(folder: Path, files: int) -> None:

@@ -93,11 +93,11 @@ spec:
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from nodelint.finding import Also, Finding, Findings, first_fitting, short
-from nodelint.manifest import EC2NodeClass
-from nodelint.network import Finds, check_region, groups_of, subnets_of
-from nodelint.rule import Context, rule
-from nodelint.snapshot import SecurityGroup, Subnet
+from nodelint.ec2.snapshot import SecurityGroup, Subnet
+from nodelint.karpenter.selectors import Finds, check_region, groups_of, subnets_of
+from nodelint.lint.rule import Context, rule
+from nodelint.model.finding import Also, Finding, Findings, first_fitting, short
+from nodelint.model.manifest import EC2NodeClass
 from nodelint.source import Node
 
 Network = Finds[Subnet] | Finds[SecurityGroup]

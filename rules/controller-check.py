@@ -71,11 +71,11 @@ spec:
 ```
 """
 
-from nodelint.controller.verdict import ControllerProblem
 from nodelint.edits import if_editable, set_value
-from nodelint.finding import Edit, Finding, Findings
-from nodelint.manifest import Object
-from nodelint.rule import Context, rule
+from nodelint.karpenter.controller.verdict import ControllerProblem
+from nodelint.lint.rule import Context, rule
+from nodelint.model.finding import Edit, Finding, Findings
+from nodelint.model.manifest import Object
 
 
 @rule(

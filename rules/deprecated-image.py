@@ -77,15 +77,15 @@ spec:
 ```
 """
 
+from nodelint.ec2.questions import latest_version
+from nodelint.ec2.snapshot import MachineImage
 from nodelint.edits import if_editable
-from nodelint.finding import Also, Edit, Finding, Findings, first_fitting, short
-from nodelint.images import ImageSet, is_deprecated
-from nodelint.manifest import EC2NodeClass
-from nodelint.network import check_region
-from nodelint.queries import latest_version
-from nodelint.remedies import set_alias
-from nodelint.rule import Context, rule
-from nodelint.snapshot import MachineImage
+from nodelint.karpenter.images import ImageSet, is_deprecated
+from nodelint.karpenter.selectors import check_region
+from nodelint.lint.fixes import set_alias
+from nodelint.lint.rule import Context, rule
+from nodelint.model.finding import Also, Edit, Finding, Findings, first_fitting, short
+from nodelint.model.manifest import EC2NodeClass
 
 
 @rule(on=EC2NodeClass, severity="warning", fix="unsafe", needs=("images",))

@@ -141,11 +141,9 @@ spec:
 
 from typing import Any
 
+from nodelint.ec2.facts import Facts
 from nodelint.edits import if_editable, set_key, set_value
-from nodelint.facts import Facts
-from nodelint.finding import Also, Edit, Finding, Findings, Skip, short
-from nodelint.manifest import EC2NodeClass
-from nodelint.network import (
+from nodelint.karpenter.selectors import (
     Finds,
     TermFinds,
     check_region,
@@ -156,7 +154,9 @@ from nodelint.network import (
     spelt_right,
     subnets_of,
 )
-from nodelint.rule import Context, rule
+from nodelint.lint.rule import Context, rule
+from nodelint.model.finding import Also, Edit, Finding, Findings, Skip, short
+from nodelint.model.manifest import EC2NodeClass
 
 
 @rule(on=EC2NodeClass, severity="error", fix="unsafe", needs=("subnets", "security-groups"))

@@ -52,10 +52,10 @@ spec:
 ```
 """
 
-from nodelint.finding import Finding, Findings, Skip, short
-from nodelint.manifest import EC2NodeClass
-from nodelint.network import check_region, subnets_of, zones_left
-from nodelint.rule import Context, rule
+from nodelint.karpenter.selectors import check_region, subnets_of, zones_left
+from nodelint.lint.rule import Context, rule
+from nodelint.model.finding import Finding, Findings, Skip, short
+from nodelint.model.manifest import EC2NodeClass
 
 
 @rule(on=EC2NodeClass, severity="error", needs=("subnets",))

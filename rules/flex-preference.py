@@ -192,14 +192,14 @@ spec:
 
 from collections.abc import Callable, Collection
 
-from nodelint.catalog import FAMILY, FLEX, INSTANCE_TYPE
+from nodelint.ec2.catalog import FAMILY, FLEX, INSTANCE_TYPE
 from nodelint.edits import NotEditable, add_key, add_object, apply, copy_document, insert_item, set_value, set_values
-from nodelint.finding import Also, Edit, Finding, Findings, short
-from nodelint.manifest import NodePool, RequirementLine, objects
-from nodelint.requirement import normalize, well_known
-from nodelint.rule import Context, rule
+from nodelint.karpenter.labels import EVERYTHING, asked, can_have, flex_families, flex_types, is_pattern, standing_for
+from nodelint.lint.rule import Context, rule
+from nodelint.model.finding import Also, Edit, Finding, Findings, short
+from nodelint.model.manifest import NodePool, RequirementLine, objects
+from nodelint.model.requirement import normalize, well_known
 from nodelint.source import Source
-from nodelint.vocabulary import EVERYTHING, asked, can_have, flex_families, flex_types, is_pattern, standing_for
 
 _HEAVIEST = 100
 _STEP = 10

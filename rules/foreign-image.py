@@ -76,15 +76,15 @@ spec:
 
 from collections.abc import Sequence
 
+from nodelint.ec2.questions import DEFAULT_OWNERS
+from nodelint.ec2.snapshot import MachineImage
 from nodelint.edits import add_key, if_editable
-from nodelint.finding import Also, Finding, Findings, first_fitting, short
-from nodelint.images import TermImages
-from nodelint.images.choice import ARCHITECTURES
-from nodelint.manifest import EC2NodeClass
-from nodelint.network import check_region
-from nodelint.queries import DEFAULT_OWNERS
-from nodelint.rule import Context, rule
-from nodelint.snapshot import MachineImage
+from nodelint.karpenter.images import TermImages
+from nodelint.karpenter.images.choice import ARCHITECTURES
+from nodelint.karpenter.selectors import check_region
+from nodelint.lint.rule import Context, rule
+from nodelint.model.finding import Also, Finding, Findings, first_fitting, short
+from nodelint.model.manifest import EC2NodeClass
 
 GONE = ("disabled", "deregistered")
 

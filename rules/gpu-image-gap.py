@@ -197,15 +197,15 @@ spec:
 import re
 from collections.abc import Sequence
 
-from nodelint.catalog import ACCELERATOR_COUNT, FAMILY, GPU_COUNT, INSTANCE_TYPE, union
+from nodelint.ec2.catalog import ACCELERATOR_COUNT, FAMILY, GPU_COUNT, INSTANCE_TYPE, union
 from nodelint.edits import NotEditable
-from nodelint.finding import Also, Edit, Finding, Findings, short
-from nodelint.images import ImageSet, first_published
-from nodelint.manifest import Label, NodePool
-from nodelint.remedies import doubts, keep_out, move_alias, nearest_alias, place, require, seen, served_by
-from nodelint.requirement import normalize
-from nodelint.resolve.resolution import LineEffect, Resolution, Unlaunchable
-from nodelint.rule import Context, rule
+from nodelint.karpenter.images import ImageSet, first_published
+from nodelint.karpenter.resolve.resolution import LineEffect, Resolution, Unlaunchable
+from nodelint.lint.fixes import doubts, keep_out, move_alias, nearest_alias, place, require, seen, served_by
+from nodelint.lint.rule import Context, rule
+from nodelint.model.finding import Also, Edit, Finding, Findings, short
+from nodelint.model.manifest import Label, NodePool
+from nodelint.model.requirement import normalize
 from nodelint.source import Node
 
 COUNTS = {"nvidia": GPU_COUNT, "neuron": ACCELERATOR_COUNT}

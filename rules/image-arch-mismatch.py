@@ -140,14 +140,14 @@ spec:
 
 from collections.abc import Sequence
 
-from nodelint.catalog import ARCH, union
+from nodelint.ec2.catalog import ARCH, union
 from nodelint.edits import NotEditable, set_values
-from nodelint.finding import Also, Edit, Finding, Findings, Safety, short
-from nodelint.manifest import NodePool, RequirementLine
-from nodelint.remedies import doubts, nearest_alias, place, require, seen, take_out
-from nodelint.requirement import normalize
-from nodelint.resolve.resolution import Resolution, Unlaunchable
-from nodelint.rule import Context, rule
+from nodelint.karpenter.resolve.resolution import Resolution, Unlaunchable
+from nodelint.lint.fixes import doubts, nearest_alias, place, require, seen, take_out
+from nodelint.lint.rule import Context, rule
+from nodelint.model.finding import Also, Edit, Finding, Findings, Safety, short
+from nodelint.model.manifest import NodePool, RequirementLine
+from nodelint.model.requirement import normalize
 
 
 @rule(on=NodePool, severity="error", fix="safe", gives_way_to=["wildcard-value", "value-of-another-key"])

@@ -31,11 +31,11 @@ spec:
 ```
 """
 
+from nodelint.apiserver import Problem
 from nodelint.edits import if_editable, set_value
-from nodelint.finding import Edit, Finding, Findings
-from nodelint.manifest import Object, served
-from nodelint.rule import Context, rule
-from nodelint.schema import Problem
+from nodelint.lint.rule import Context, rule
+from nodelint.model.finding import Edit, Finding, Findings
+from nodelint.model.manifest import Object, served
 from nodelint.source.scalars import resolve
 
 

@@ -128,16 +128,16 @@ spec:
 ```
 """
 
-from nodelint.catalog import ACCELERATOR_COUNT, ARCH, FAMILY, GPU_COUNT, INSTANCE_TYPE
+from nodelint.ec2.catalog import ACCELERATOR_COUNT, ARCH, FAMILY, GPU_COUNT, INSTANCE_TYPE
 from nodelint.edits import NotEditable
-from nodelint.finding import Also, Finding, Findings
-from nodelint.images import Image
-from nodelint.manifest import NodePool
-from nodelint.remedies import Wanted, doubts, place, require
-from nodelint.requirement import Requirement, normalize
-from nodelint.resolve.resolution import LineEffect, Resolution
-from nodelint.rule import Context, rule
-from nodelint.versions import behaves, fixed_for
+from nodelint.karpenter.images import Image
+from nodelint.karpenter.resolve.resolution import LineEffect, Resolution
+from nodelint.lint.fixes import Wanted, doubts, place, require
+from nodelint.lint.rule import Context, rule
+from nodelint.model.finding import Also, Finding, Findings
+from nodelint.model.manifest import NodePool
+from nodelint.model.releases import behaves, fixed_for
+from nodelint.model.requirement import Requirement, normalize
 
 DEFECT = "loose-image-match"
 GPU, ACCELERATOR = "karpenter.k8s.aws/instance-gpu-", "karpenter.k8s.aws/instance-accelerator-"

@@ -116,12 +116,12 @@ spec:
 ```
 """
 
+from nodelint.ec2.questions import profile_question, role_question
 from nodelint.edits import if_editable, set_value
-from nodelint.finding import Finding, Findings, short
-from nodelint.manifest import EC2NodeClass
-from nodelint.network import check_region, spelt_right
-from nodelint.queries import profile_question, role_question
-from nodelint.rule import Context, rule
+from nodelint.karpenter.selectors import check_region, spelt_right
+from nodelint.lint.rule import Context, rule
+from nodelint.model.finding import Finding, Findings, short
+from nodelint.model.manifest import EC2NodeClass
 
 
 @rule(on=EC2NodeClass, severity="error", fix="unsafe", needs=("roles", "instance-profiles"))

@@ -94,12 +94,12 @@ spec:
 ```
 """
 
-from nodelint.finding import Also, Finding, Findings, first_fitting, short
-from nodelint.images import Passed, TermImages
-from nodelint.manifest import EC2NodeClass
-from nodelint.network import check_region
-from nodelint.queries import DEFAULT_OWNERS
-from nodelint.rule import Context, rule
+from nodelint.ec2.questions import DEFAULT_OWNERS
+from nodelint.karpenter.images import Passed, TermImages
+from nodelint.karpenter.selectors import check_region
+from nodelint.lint.rule import Context, rule
+from nodelint.model.finding import Also, Finding, Findings, first_fitting, short
+from nodelint.model.manifest import EC2NodeClass
 
 ON_THE_WAY = ("pending", "transient")
 

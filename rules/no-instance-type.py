@@ -107,15 +107,15 @@ spec:
 
 from collections.abc import Sequence
 
-from nodelint.catalog import OS
+from nodelint.ec2.catalog import OS
 from nodelint.edits import if_editable, set_value
-from nodelint.finding import Also, Edit, Finding, Findings, Skip, short
-from nodelint.manifest import Label, NodePool
-from nodelint.requirement import normalize
-from nodelint.resolve import LineEffect, Resolution
-from nodelint.rule import Context, rule
+from nodelint.karpenter.labels import is_pattern, name_of, one_slip, unit_of
+from nodelint.karpenter.resolve import LineEffect, Resolution
+from nodelint.lint.rule import Context, rule
+from nodelint.model.finding import Also, Edit, Finding, Findings, Skip, short
+from nodelint.model.manifest import Label, NodePool
+from nodelint.model.requirement import normalize
 from nodelint.source import Node
-from nodelint.vocabulary import is_pattern, name_of, one_slip, unit_of
 
 
 @rule(

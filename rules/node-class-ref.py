@@ -60,9 +60,9 @@ spec:
 """
 
 from nodelint.edits import NotEditable, add_keys, remove, set_key, set_value
-from nodelint.finding import Edit, Finding, Findings
-from nodelint.manifest import AWS_GROUP, CLASS_KIND, ClassRef, NodePool
-from nodelint.rule import Context, rule
+from nodelint.lint.rule import Context, rule
+from nodelint.model.finding import Edit, Finding, Findings
+from nodelint.model.manifest import AWS_GROUP, CLASS_KIND, ClassRef, NodePool
 from nodelint.source import UNKNOWN, Node
 
 

@@ -138,16 +138,16 @@ spec:
 
 from typing import NamedTuple
 
-from nodelint.catalog import FAMILY, INSTANCE_TYPE, SIZE, ZONE, ZONE_ID, union
+from nodelint.ec2.catalog import FAMILY, INSTANCE_TYPE, SIZE, ZONE, ZONE_ID, union
+from nodelint.ec2.facts import Missing
 from nodelint.edits import if_editable
-from nodelint.facts import Missing
-from nodelint.finding import Finding, Findings, Severity, Skip, first_fitting, short
-from nodelint.manifest import NodePool, RequirementLine, Value
-from nodelint.network import check_region, subnets_of, zones_left
-from nodelint.remedies import drop
-from nodelint.rule import Context, rule
+from nodelint.karpenter.labels import Asked, asked
+from nodelint.karpenter.selectors import check_region, subnets_of, zones_left
+from nodelint.lint.fixes import drop
+from nodelint.lint.rule import Context, rule
+from nodelint.model.finding import Finding, Findings, Severity, Skip, first_fitting, short
+from nodelint.model.manifest import NodePool, RequirementLine, Value
 from nodelint.source import Node
-from nodelint.vocabulary import Asked, asked
 
 CATEGORY = "karpenter.k8s.aws/instance-category"
 WORDS = {INSTANCE_TYPE: "", FAMILY: "family ", SIZE: "size ", CATEGORY: "category "}

@@ -146,20 +146,20 @@ spec:
 import re
 from collections.abc import Iterator
 
+from nodelint.ec2.questions import DEFAULT_OWNERS
+from nodelint.ec2.snapshot import MachineImage
 from nodelint.edits import add_key, if_editable
-from nodelint.finding import Also, Edit, Finding, Findings, first_fitting, short
-from nodelint.images import TermImages
-from nodelint.images.choice import ARCHITECTURES
-from nodelint.images.names import name_matches
-from nodelint.manifest import EC2NodeClass, SelectorTerm
-from nodelint.network import elsewhere
-from nodelint.queries import DEFAULT_OWNERS
-from nodelint.remedies import pin, pinnable
-from nodelint.rule import Context, rule
-from nodelint.snapshot import MachineImage
+from nodelint.karpenter.images import TermImages
+from nodelint.karpenter.images.choice import ARCHITECTURES
+from nodelint.karpenter.images.names import name_matches
+from nodelint.karpenter.labels import says_ready
+from nodelint.karpenter.selectors import elsewhere
+from nodelint.lint.fixes import pin, pinnable
+from nodelint.lint.rule import Context, rule
+from nodelint.model.finding import Also, Edit, Finding, Findings, first_fitting, short
+from nodelint.model.manifest import EC2NodeClass, SelectorTerm
+from nodelint.model.releases import fixed_for, has_defect
 from nodelint.source import UNKNOWN, Node
-from nodelint.versions import fixed_for, has_defect
-from nodelint.vocabulary import says_ready
 
 DEFECT = "pending-images"
 SECOND_TAG = "image-verified"

@@ -30,9 +30,9 @@ spec:
 ```
 """
 
-from nodelint.finding import Finding, Findings
-from nodelint.manifest import Object, served
-from nodelint.rule import Context, rule
+from nodelint.lint.rule import Context, rule
+from nodelint.model.finding import Finding, Findings
+from nodelint.model.manifest import Object, served
 
 
 @rule(

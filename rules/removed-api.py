@@ -83,9 +83,9 @@ spec:
 """
 
 from nodelint.edits import if_editable, set_value
-from nodelint.finding import Edit, Finding, Findings
-from nodelint.manifest import CLASS_KIND, GROUPS, Object, Retired, served
-from nodelint.rule import Context, rule
+from nodelint.lint.rule import Context, rule
+from nodelint.model.finding import Edit, Finding, Findings
+from nodelint.model.manifest import CLASS_KIND, GROUPS, Object, Retired, served
 
 _SUCCESSORS = {"Provisioner": "NodePool", "AWSNodeTemplate": CLASS_KIND}
 
@@ -107,7 +107,7 @@ def check(obj: Object, context: Context) -> Findings:
             hint=None if obj.version in ("v1", "v1beta1") else "write it as v1: no release knew this kind so",
         )
         return
-    from nodelint.convert import convert  # a whole idea of its own, and rarely needed
+    from nodelint.karpenter.convert import convert  # a whole idea of its own, and rarely needed
 
     conversion = convert(obj, context.objects)
     hint = conversion.blocked or "; ".join(conversion.notes) or None

@@ -75,10 +75,10 @@ spec:
 ```
 """
 
-from nodelint.finding import Finding, Findings, Skip
-from nodelint.manifest import NodePool, RequirementLine
-from nodelint.rule import Context, rule
-from nodelint.vocabulary import name_of
+from nodelint.karpenter.labels import name_of
+from nodelint.lint.rule import Context, rule
+from nodelint.model.finding import Finding, Findings, Skip
+from nodelint.model.manifest import NodePool, RequirementLine
 
 
 @rule(

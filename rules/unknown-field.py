@@ -63,11 +63,11 @@ spec:
 ```
 """
 
+from nodelint.apiserver import Problem
 from nodelint.edits import if_editable, set_key
-from nodelint.finding import Edit, Finding, Findings, Safety
-from nodelint.manifest import NodePool, Object, served
-from nodelint.rule import Context, rule
-from nodelint.schema import Problem
+from nodelint.lint.rule import Context, rule
+from nodelint.model.finding import Edit, Finding, Findings, Safety
+from nodelint.model.manifest import NodePool, Object, served
 
 
 @rule(on=Object, severity="error", fix="safe", gives_way_to=["node-class-ref", "removed-api"])
@@ -89,7 +89,7 @@ def _settled(obj: Object, problem: Problem, context: Context) -> list[Edit]:
         return []
     if problem.node.shared or problem.node.parent is not obj.node.at(*old[name]):
         return []
-    from nodelint.convert import settled  # rarely needed
+    from nodelint.karpenter.convert import settled  # rarely needed
 
     return settled(obj, context.objects, name)
 

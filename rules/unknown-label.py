@@ -79,10 +79,10 @@ spec:
 """
 
 from nodelint.edits import if_editable, set_value
-from nodelint.finding import Also, Finding, Findings, first_fitting, short
-from nodelint.manifest import NodePool
-from nodelint.rule import Context, rule
-from nodelint.vocabulary import Asked, asked, can_have, nearest_key
+from nodelint.karpenter.labels import Asked, asked, can_have, nearest_key
+from nodelint.lint.rule import Context, rule
+from nodelint.model.finding import Also, Finding, Findings, first_fitting, short
+from nodelint.model.manifest import NodePool
 
 
 @rule(on=NodePool, severity="error", fix="unsafe", gives_way_to=["removed-api"])

@@ -52,9 +52,9 @@ spec:
 """
 
 from nodelint.edits import if_editable, set_value
-from nodelint.finding import Also, Finding, Findings
-from nodelint.manifest import NodePool
-from nodelint.rule import Context, rule
+from nodelint.lint.rule import Context, rule
+from nodelint.model.finding import Also, Finding, Findings
+from nodelint.model.manifest import NodePool
 
 
 @rule(on=NodePool, severity="warning", fix="unsafe", gives_way_to=["removed-api"])

@@ -118,13 +118,13 @@ spec:
 ```
 """
 
-from nodelint.catalog import FAMILY, INSTANCE_TYPE, SIZE
-from nodelint.controller.syntax import label_value_fault
+from nodelint.ec2.catalog import FAMILY, INSTANCE_TYPE, SIZE
 from nodelint.edits import NotEditable, remove, set_value
-from nodelint.finding import Edit, Finding, Findings, first_fitting, short
-from nodelint.manifest import NodePool, Value
-from nodelint.rule import Context, rule
-from nodelint.vocabulary import Asked, asked, can_have, name_of, nearest_value, since, unit_of
+from nodelint.karpenter.controller.syntax import label_value_fault
+from nodelint.karpenter.labels import Asked, asked, can_have, name_of, nearest_value, since, unit_of
+from nodelint.lint.rule import Context, rule
+from nodelint.model.finding import Edit, Finding, Findings, first_fitting, short
+from nodelint.model.manifest import NodePool, Value
 
 
 @rule(

@@ -78,13 +78,13 @@ spec:
 import re
 from collections.abc import Iterator
 
+from nodelint.ec2.questions import latest_version
 from nodelint.edits import if_editable
-from nodelint.finding import Edit, Finding, Findings, short
-from nodelint.images import ImageSet, families, family_example
-from nodelint.manifest import EC2NodeClass
-from nodelint.queries import latest_version
-from nodelint.remedies import pin, set_alias
-from nodelint.rule import Context, rule
+from nodelint.karpenter.images import ImageSet, families, family_example
+from nodelint.lint.fixes import pin, set_alias
+from nodelint.lint.rule import Context, rule
+from nodelint.model.finding import Edit, Finding, Findings, short
+from nodelint.model.manifest import EC2NodeClass
 from nodelint.source import UNKNOWN
 
 

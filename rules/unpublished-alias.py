@@ -40,14 +40,14 @@ spec:
 ```
 """
 
+from nodelint.ec2.questions import latest_version
 from nodelint.edits import if_editable
-from nodelint.finding import Edit, Finding, Findings
-from nodelint.images import ImageSet
-from nodelint.manifest import EC2NodeClass
-from nodelint.network import check_region
-from nodelint.queries import latest_version
-from nodelint.remedies import set_alias
-from nodelint.rule import Context, rule
+from nodelint.karpenter.images import ImageSet
+from nodelint.karpenter.selectors import check_region
+from nodelint.lint.fixes import set_alias
+from nodelint.lint.rule import Context, rule
+from nodelint.model.finding import Edit, Finding, Findings
+from nodelint.model.manifest import EC2NodeClass
 
 
 @rule(on=EC2NodeClass, severity="error", fix="safe", gives_way_to=["unsupported-alias"], needs=("parameters",))

@@ -92,8 +92,7 @@ spec:
 import re
 
 from nodelint.edits import NotEditable
-from nodelint.finding import Edit, Finding, Findings, Safety, short
-from nodelint.images import (
+from nodelint.karpenter.images import (
     ImageProblem,
     ImageSet,
     alias_version_valid,
@@ -101,11 +100,12 @@ from nodelint.images import (
     family_title,
     successor_of,
 )
-from nodelint.manifest import Alias, EC2NodeClass
-from nodelint.remedies import move_alias, set_alias
-from nodelint.rule import Context, rule
+from nodelint.lint.fixes import move_alias, set_alias
+from nodelint.lint.rule import Context, rule
+from nodelint.model.finding import Edit, Finding, Findings, Safety, short
+from nodelint.model.manifest import Alias, EC2NodeClass
+from nodelint.model.releases import KubernetesVersion, Version
 from nodelint.source import Node
-from nodelint.versions import KubernetesVersion, Version
 
 
 @rule(on=EC2NodeClass, severity="error", fix="safe")

@@ -29,9 +29,9 @@ spec:
 ```
 """
 
-from nodelint.finding import Edit, Finding, Findings, did_you_mean
-from nodelint.rule import Context, rule
-from nodelint.suppress import Suppression
+from nodelint.lint.rule import Context, rule
+from nodelint.lint.suppress import Suppression
+from nodelint.model.finding import Edit, Finding, Findings, did_you_mean
 
 
 @rule(on=Suppression, severity="warning", fix="safe")

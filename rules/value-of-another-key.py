@@ -108,10 +108,10 @@ spec:
 """
 
 from nodelint.edits import if_editable, set_value
-from nodelint.finding import Also, Edit, Finding, Findings, first_fitting, short
-from nodelint.manifest import NodePool, Value
-from nodelint.rule import Context, rule
-from nodelint.vocabulary import Asked, asked, can_have, home_of, name_of
+from nodelint.karpenter.labels import Asked, asked, can_have, home_of, name_of
+from nodelint.lint.rule import Context, rule
+from nodelint.model.finding import Also, Edit, Finding, Findings, first_fitting, short
+from nodelint.model.manifest import NodePool, Value
 
 
 @rule(

@@ -131,15 +131,15 @@ spec:
 ```
 """
 
-from nodelint.catalog import CAPACITY_TYPE, Catalog
+from nodelint.ec2.catalog import CAPACITY_TYPE, Catalog
 from nodelint.edits import NotEditable, remove, set_value, set_values
-from nodelint.finding import Also, Edit, Finding, Findings, short
-from nodelint.manifest import NodePool, RequirementLine
-from nodelint.requirement import Requirement, normalize
-from nodelint.resolve import LineEffect, Resolution
-from nodelint.resolve.offers import capacity_types
-from nodelint.rule import Context, rule
-from nodelint.vocabulary import EVERYTHING, is_pattern, known_values, name_of, natural, standing_for
+from nodelint.karpenter.labels import EVERYTHING, is_pattern, known_values, name_of, natural, standing_for
+from nodelint.karpenter.resolve import LineEffect, Resolution
+from nodelint.karpenter.resolve.offers import capacity_types
+from nodelint.lint.rule import Context, rule
+from nodelint.model.finding import Also, Edit, Finding, Findings, short
+from nodelint.model.manifest import NodePool, RequirementLine
+from nodelint.model.requirement import Requirement, normalize
 
 
 @rule(on=NodePool, severity="error", fix="safe", gives_way_to=["removed-api"])

@@ -32,8 +32,8 @@ spec:
 ```
 """
 
-from nodelint.finding import Finding, Findings, Span
-from nodelint.rule import Context, rule
+from nodelint.lint.rule import Context, rule
+from nodelint.model.finding import Finding, Findings, Span
 from nodelint.source import Source
 
 

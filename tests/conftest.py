@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from nodelint.engine import Report, Selection, Target, lint
-from nodelint.rule import Rule, bundled, load
+from nodelint.lint.engine import Report, Selection, Target, lint
+from nodelint.lint.rule import Rule, bundled, load
+from nodelint.model.releases import NEWEST, KubernetesVersion, target
 from nodelint.source import Source
-from nodelint.versions import NEWEST, KubernetesVersion, target
 
 from .ec2_front import front, register, server  # noqa: F401
 

@@ -26,9 +26,9 @@ from xml.sax.saxutils import escape
 
 import pytest
 
-from nodelint.aws import Account
-from nodelint.queries import DEFAULT_OWNERS
-from nodelint.snapshot import Question, Reply
+from nodelint.ec2.client import Account
+from nodelint.ec2.questions import DEFAULT_OWNERS
+from nodelint.ec2.snapshot import Question, Reply
 
 NOW = "2026-11-20T12:00:00Z"
 HOME = "us-east-1"

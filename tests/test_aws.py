@@ -10,11 +10,11 @@ import boto3
 import pytest
 from moto.ec2.models.instance_types import INSTANCE_TYPES
 
-from nodelint.aws import Account, policy
-from nodelint.catalog import Catalog
-from nodelint.derivation import row, usage
-from nodelint.queries import DEFAULT_OWNERS, EVERYWHERE
-from nodelint.snapshot import Answer, Offering, PlacementGroup, Question, Reply
+from nodelint.ec2.catalog import Catalog
+from nodelint.ec2.client import Account, policy
+from nodelint.ec2.instance_types import row, usage
+from nodelint.ec2.questions import DEFAULT_OWNERS, EVERYWHERE
+from nodelint.ec2.snapshot import Answer, Offering, PlacementGroup, Question, Reply
 
 from . import ec2_front as aws
 from .ec2_front import HOME, NOW, ONE_OF_EACH, OWN, PLACE, SMALL, STRANGER, asked

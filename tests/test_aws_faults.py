@@ -17,12 +17,12 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from nodelint.aws import Account, CannotAsk
-from nodelint.manifest import EC2NodeClass, objects
-from nodelint.queries import EVERYWHERE, gather
-from nodelint.snapshot import Answer, Question
+from nodelint.ec2.client import Account, CannotAsk
+from nodelint.ec2.questions import EVERYWHERE, gather
+from nodelint.ec2.snapshot import Answer, Question
+from nodelint.model.manifest import EC2NodeClass, objects
+from nodelint.model.releases import NEWEST
 from nodelint.source import Source
-from nodelint.versions import NEWEST
 
 from . import ec2_front as aws
 from .conftest import ROOT
@@ -306,8 +306,8 @@ def test_calls_run_side_by_side(front: aws.Front) -> None:
 
 
 WAITING = """
-from nodelint.aws import Account
-from nodelint.snapshot import Question
+from nodelint.ec2.client import Account
+from nodelint.ec2.snapshot import Question
 account = Account("2026-11-20T12:00:00Z", timeout=60)
 print("asking", flush=True)
 try:
@@ -419,7 +419,7 @@ def test_a_fault_of_ours_is_not_taken_for_one_of_aws(front: aws.Front, monkeypat
 
     ask = Account(NOW).region(HOME)
     ask(())
-    monkeypatch.setattr("nodelint.aws.made", broken)
+    monkeypatch.setattr("nodelint.ec2.client.made", broken)
     with pytest.raises(ZeroDivisionError):
         ask([ONE_OF_EACH["ec2:DescribeSubnets"]])
 
@@ -485,7 +485,7 @@ def test_a_large_account_is_asked_nothing_twice(front: aws.Front, capsys: pytest
 
 def test_a_check_loads_nothing_of_aws() -> None:
     code = (
-        "import sys, nodelint.aws\nfrom nodelint.cli import cli\n"
+        "import sys, nodelint.ec2.client\nfrom nodelint.cli import cli\n"
         "try: cli(['check', 'examples/bad'])\n"
         "except SystemExit: pass\n"
         "print(sorted(m for m in sys.modules if m.split('.')[0] in ('boto3', 'botocore', 'urllib3')))"

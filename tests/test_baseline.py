@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from nodelint import baseline
-from nodelint.baseline import BaselineError, Entry, read, split, write
-from nodelint.engine import Report, Skipped, Target, lint
-from nodelint.rule import Rule
+from nodelint.lint import baseline
+from nodelint.lint.baseline import BaselineError, Entry, read, split, write
+from nodelint.lint.engine import Report, Skipped, Target, lint
+from nodelint.lint.rule import Rule
+from nodelint.model.releases import NEWEST
 from nodelint.source import Source
-from nodelint.versions import NEWEST
 
 from .conftest import ROOT
 

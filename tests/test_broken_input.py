@@ -16,12 +16,12 @@ from pathlib import Path
 
 import pytest
 
-from nodelint.discover import discover
-from nodelint.engine import Target, fix, lint
+from nodelint.lint.engine import Target, fix, lint
+from nodelint.lint.rule import Rule
+from nodelint.model.releases import NEWEST
 from nodelint.report.text import finding_text
-from nodelint.rule import Rule
 from nodelint.source import Source
-from nodelint.versions import NEWEST
+from nodelint.source.discover import discover
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 

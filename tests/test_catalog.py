@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nodelint.catalog import ARCH, INSTANCE_TYPE, OS, WINDOWS_BUILD, Catalog
-from nodelint.facts import NOTHING, Facts
-from nodelint.requirement import Requirement, Requirements, well_known
-from nodelint.snapshot import Change, Origin, Row, Snapshot
-from nodelint.versions import RELEASES, Version
+from nodelint.ec2.catalog import ARCH, INSTANCE_TYPE, OS, WINDOWS_BUILD, Catalog
+from nodelint.ec2.facts import NOTHING, Facts
+from nodelint.ec2.snapshot import Change, Origin, Row, Snapshot
+from nodelint.model.releases import RELEASES, Version
+from nodelint.model.requirement import Requirement, Requirements, well_known
 
 AWS = "karpenter.k8s.aws"
 FAMILY = f"{AWS}/instance-family"

@@ -2,8 +2,8 @@
 
 import pytest
 
-from nodelint import cel
-from nodelint.cel import text as cel_text
+from nodelint.apiserver import cel
+from nodelint.apiserver.cel import text as cel_text
 
 
 def run(expression, value=None):

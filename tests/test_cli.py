@@ -201,7 +201,7 @@ def test_a_fault_of_ours_is_said_as_one(tmp_path: Path, nodelint: Run) -> None:
     """A rule that breaks down ends with code 3, and what the others found is still printed."""
     put(tmp_path, TYPO)
     code = (
-        "import nodelint.rule as r, sys\n"
+        "import nodelint.lint.rule as r, sys\n"
         "real = r.load\n"
         "def broken(folder):\n"
         "    rules = real(folder)\n"

@@ -8,8 +8,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from nodelint.config import ConfigError, Settings, find, load
-from nodelint.versions import NEWEST, KubernetesVersion, Version
+from nodelint.lint.config import ConfigError, Settings, find, load
+from nodelint.model.releases import NEWEST, KubernetesVersion, Version
 
 from .conftest import ROOT
 

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodelint.controller import ControllerProblem, check, cron
-from nodelint.controller.syntax import label_value_fault, qualified_name_fault, seconds
-from nodelint.manifest import objects
-from nodelint.schema import Schemas
-from nodelint.schema import check as schema_check
+from nodelint.apiserver import Schemas
+from nodelint.apiserver import check as schema_check
+from nodelint.karpenter.controller import ControllerProblem, check, cron
+from nodelint.karpenter.controller.syntax import label_value_fault, qualified_name_fault, seconds
+from nodelint.model.manifest import objects
+from nodelint.model.releases import NEWEST, Version
 from nodelint.source import Source
-from nodelint.versions import NEWEST, Version
 
 POOL = """
 apiVersion: karpenter.sh/v1

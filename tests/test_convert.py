@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from nodelint.convert import Conversion, convert, settled
+from nodelint.apiserver import Schemas
+from nodelint.apiserver import check as schema_check
 from nodelint.edits import apply
-from nodelint.manifest import Object, objects
-from nodelint.schema import Schemas
-from nodelint.schema import check as schema_check
+from nodelint.karpenter.convert import Conversion, convert, settled
+from nodelint.model.manifest import Object, objects
+from nodelint.model.releases import NEWEST, Version
 from nodelint.source import Source
-from nodelint.versions import NEWEST, Version
 
 POOL = """\
 # web nodes

@@ -17,10 +17,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nodelint.catalog import ARCH, FLEX, GPU_COUNT, HYPERVISOR, INSTANCE_TYPE, OS, Catalog
-from nodelint.derivation import LABELS, OFFERINGS_QUERY, PRICED, RESOURCES, TYPES_QUERY, changes, row, usage
-from nodelint.snapshot import Change, Row, Snapshot
-from nodelint.versions import DATA, NEWEST, RELEASES, Version
+from nodelint.data import DATA
+from nodelint.ec2.catalog import ARCH, FLEX, GPU_COUNT, HYPERVISOR, INSTANCE_TYPE, OS, Catalog
+from nodelint.ec2.instance_types import LABELS, OFFERINGS_QUERY, PRICED, RESOURCES, TYPES_QUERY, changes, row, usage
+from nodelint.ec2.snapshot import Change, Row, Snapshot, parse_snapshot, snapshot_text
+from nodelint.model.releases import NEWEST, RELEASES, Version
 
 from .conftest import ROOT
 
@@ -122,7 +123,7 @@ def rows(answer: list[dict[str, Any]]) -> list[Row]:
 class TestAsOnKarpentersPage:
     def test_the_columns_are_the_catalogues(self) -> None:
         with open(f"{DATA}/catalog.json", "rb") as file:
-            bundled = Snapshot.parse(file.read())
+            bundled = parse_snapshot(file.read())
         assert bundled.labels == LABELS
         assert set(RESOURCES) - set(bundled.resources) == {"habana.ai/gaudi"}
         assert set(bundled.resources) < set(RESOURCES)
@@ -184,9 +185,9 @@ class TestAsOnKarpentersPage:
 
     def test_they_make_a_snapshot_that_older_releases_read_as_the_catalogue(self, rows: list[Row]) -> None:
         names = [found[0] for found in rows]
-        text = snapshot(rows, changes(names, CATALOG)).text()
+        text = snapshot_text(snapshot(rows, changes(names, CATALOG)))
         jsonschema.validate(json.loads(text), SCHEMA, cls=jsonschema.Draft202012Validator)
-        refreshed = Catalog(Snapshot.parse(text))
+        refreshed = Catalog(parse_snapshot(text))
         for release in (RELEASES[0], Version(1, 1, 0), Version(1, 6, 0), NEWEST):
             then, bundled = refreshed.at(release), CATALOG.at(release)
             for name in set(names) & set(CATALOG.names):
@@ -438,7 +439,7 @@ def test_the_tables_hold_what_the_catalogue_lacks_and_no_macs() -> None:
     with open(f"{DATA}/tables.json", "rb") as file:
         text = file.read()
     jsonschema.validate(json.loads(text), SCHEMA, cls=jsonschema.Draft202012Validator)
-    tables = Snapshot.parse(text)
+    tables = parse_snapshot(text)
     assert (tables.labels, tables.priced) == ((BANDWIDTH,), PRICED)
     assert tables.text().encode() == text
     for name, values, _, limits, prices in tables.rows:
@@ -526,9 +527,9 @@ def without(item: Any, path: Path) -> None:
 
 def fits(found: Row) -> None:
     """A row is one line of a snapshot, for the reader and for the schema."""
-    text = snapshot([found]).text()
+    text = snapshot_text(snapshot([found]))
     jsonschema.validate(json.loads(text), SCHEMA, cls=jsonschema.Draft202012Validator)
-    assert Snapshot.parse(text).rows == [json.loads(json.dumps(found))]
+    assert parse_snapshot(text).rows == [json.loads(json.dumps(found))]
 
 
 @settings(max_examples=60, deadline=None)

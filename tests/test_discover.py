@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from nodelint.discover import context, discover
-from nodelint.globs import Globs
+from nodelint.source.discover import context, discover
+from nodelint.source.globs import Globs
 
 POOL = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\n"
 

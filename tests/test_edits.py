@@ -20,7 +20,7 @@ from nodelint.edits import (
     set_value,
     set_values,
 )
-from nodelint.finding import Edit
+from nodelint.model.finding import Edit
 from nodelint.source import Node, Source
 
 POOL = """\

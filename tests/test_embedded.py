@@ -16,15 +16,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nodelint import edits
-from nodelint.discover import discover
-from nodelint.engine import Fixed, Report, Target, fix, lint
-from nodelint.finding import Edit
-from nodelint.globs import Globs
-from nodelint.manifest import EC2NodeClass, NodePool, Object, objects
+from nodelint.lint.engine import Fixed, Report, Target, fix, lint
+from nodelint.model.finding import Edit
+from nodelint.model.manifest import EC2NodeClass, NodePool, Object, objects
+from nodelint.model.releases import NEWEST
 from nodelint.report.page import alone, target_of
 from nodelint.source import UNKNOWN, Node, Source
+from nodelint.source.discover import discover
 from nodelint.source.embedded import host_of
-from nodelint.versions import NEWEST
+from nodelint.source.globs import Globs
 
 from .test_rules import CASES, FIXED, RULES, TEXT_RULES, Case
 
@@ -892,7 +892,7 @@ class TestYamlWithinYaml:
 
     def test_a_plain_file_does_not_import_what_reads_others(self) -> None:
         code = (
-            "import sys; from nodelint.source import Source; from nodelint.manifest import objects\n"
+            "import sys; from nodelint.source import Source; from nodelint.model.manifest import objects\n"
             f"assert len(list(objects(Source.from_text('a.yaml', {pool('spot')!r})))) == 1\n"
             "assert 'nodelint.source.embedded' not in sys.modules"
         )

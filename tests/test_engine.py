@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from nodelint.ec2.facts import NOTHING, Facts
+from nodelint.ec2.fake_account import Account
+from nodelint.ec2.snapshot import Answer, Question, Region
 from nodelint.edits import set_value
-from nodelint.engine import Report, Selection, Target, fix, lint
-from nodelint.facts import NOTHING, Facts
-from nodelint.finding import Edit, Finding, Findings
-from nodelint.imagined import Account
-from nodelint.manifest import EC2NodeClass, objects
-from nodelint.rule import Context, Rule, rule
-from nodelint.snapshot import Answer, Kind, Question, Region
+from nodelint.lint.engine import Report, Selection, Target, fix, lint
+from nodelint.lint.rule import Context, Rule, rule
+from nodelint.model.fact_kinds import FactKind
+from nodelint.model.finding import Edit, Finding, Findings
+from nodelint.model.manifest import EC2NodeClass, objects
+from nodelint.model.releases import NEWEST
 from nodelint.source import Source
-from nodelint.versions import NEWEST
 
 CLASS = """\
 apiVersion: karpenter.k8s.aws/v1
@@ -114,7 +115,7 @@ def test_objects_read_for_context_are_not_reported_on_nor_changed(rules: dict[st
     assert [o.kind for o in report.objects] == ["NodePool"]
 
 
-def _about_roles(needs: tuple[Kind, ...]) -> dict[str, Rule]:
+def _about_roles(needs: tuple[FactKind, ...]) -> dict[str, Rule]:
     def about_roles(node_class: EC2NodeClass, context: Context) -> Findings:
         if not context.facts.exists(Question.of("roles", ("name", "KarpenterNodeRole-main"))):
             yield _role(node_class)

@@ -10,7 +10,7 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from nodelint.snapshot import Answer
+from nodelint.ec2.snapshot import Answer, snapshot_text
 
 from .test_facts import ACCOUNT, CLASS, ONE_RULE, WITHOUT_SUBNETS, put, snapshot_of
 
@@ -27,7 +27,7 @@ def with_failure(folder: Path, transient: bool) -> None:
         q: Answer(a.at, failed="no answer", transient=transient) if q.kind == "subnets" else a
         for q, a in region.answers.items()
     }
-    text = snapshot._replace(regions=(region._replace(answers=answers, subnets={}),)).text()
+    text = snapshot_text(snapshot._replace(regions=(region._replace(answers=answers, subnets={}),)))
     (folder / "class.yaml").write_text(CLASS, encoding="utf-8")
     (folder / "facts.json").write_text(text, encoding="utf-8")
 
@@ -96,7 +96,7 @@ def test_a_rule_that_does_not_report_misses_nothing(nodelint: Run, tmp_path: Pat
 def test_a_fault_of_ours_wins_over_all(nodelint: Run, tmp_path: Path) -> None:
     put(tmp_path, ACCOUNT + "denied: [subnets]\n")
     code = (
-        "import nodelint.rule as r, sys\n"
+        "import nodelint.lint.rule as r, sys\n"
         "real = r.load\n"
         "def broken(folder):\n"
         "    rules = real(folder)\n"

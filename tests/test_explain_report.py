@@ -9,15 +9,15 @@ from typing import Any
 import jsonschema
 import pytest
 
-from nodelint.catalog import Catalog
-from nodelint.facts import Facts
-from nodelint.imagined import Account
-from nodelint.manifest import EC2NodeClass, NodePool, objects
+from nodelint.ec2.catalog import Catalog
+from nodelint.ec2.facts import Facts
+from nodelint.ec2.fake_account import Account
+from nodelint.karpenter.resolve import Resolution, resolve
+from nodelint.lint.rule import Context
+from nodelint.model.manifest import EC2NodeClass, NodePool, objects
+from nodelint.model.releases import NEWEST, KubernetesVersion, Version
 from nodelint.report.explain import explain_json, explain_text
-from nodelint.resolve import Resolution, resolve
-from nodelint.rule import Context
 from nodelint.source import Source
-from nodelint.versions import NEWEST, KubernetesVersion, Version
 
 from .conftest import ROOT
 

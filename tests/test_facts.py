@@ -15,14 +15,14 @@ import jsonschema
 import platformdirs
 import pytest
 
-from nodelint import cache
-from nodelint.aws import policy
-from nodelint.facts import moment
-from nodelint.imagined import Account
-from nodelint.manifest import EC2NodeClass, objects
-from nodelint.snapshot import Answer, MachineImage, Question, Region, Reply, Snapshot, Subnet
+from nodelint.ec2 import cache
+from nodelint.ec2.client import policy
+from nodelint.ec2.facts import moment
+from nodelint.ec2.fake_account import Account
+from nodelint.ec2.snapshot import Answer, MachineImage, Question, Region, Reply, Snapshot, Subnet, snapshot_text
+from nodelint.model.manifest import EC2NodeClass, objects
+from nodelint.model.releases import NEWEST
 from nodelint.source import Source
-from nodelint.versions import NEWEST
 
 from .conftest import ROOT
 
@@ -60,7 +60,7 @@ def put(folder: Path, *accounts: str, name: str = "facts.json", manifest: str = 
     (folder / "class.yaml").write_text(manifest, encoding="utf-8")
     path = folder / name
     path.parent.mkdir(exist_ok=True)
-    path.write_text(snapshot_of(*accounts, manifest=manifest).text(), encoding="utf-8")
+    path.write_text(snapshot_text(snapshot_of(*accounts, manifest=manifest)), encoding="utf-8")
     return path
 
 

@@ -13,20 +13,20 @@ from pathlib import Path
 
 import pytest
 
-from nodelint.files import replace, sweep
+from nodelint.source.files import replace, sweep
 
 from .conftest import ROOT
 
 # Writes two contents in turns; its first argument is the file. Says so when it begins.
 _WRITER = """\
 import sys
-from nodelint.cache import write
-from nodelint.snapshot import Answer, Question, Region, Snapshot
+from nodelint.ec2.cache import write
+from nodelint.ec2.snapshot import Answer, Question, Region, Snapshot, snapshot_text
 def content(mark):
     answers = {Question.of("parameters", ("name", f"/{mark}/{n}")): Answer("2026-11-20T12:00:00Z", (mark,), 1)
                for n in range(%d)}
     snapshot = Snapshot("EC2", "2026-11-20", regions=(Region("us-east-1", None, answers),))
-    text = snapshot.text()
+    text = snapshot_text(snapshot)
     return type("Made", (), {"text": lambda self: text})()
 contents = [content("a" * 400), content("b" * 400)]
 print(len(contents[0].text()), flush=True)
@@ -126,7 +126,7 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_beside_it(tmp_path: Path) -
         resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 
     code = (
-        "import sys\nfrom nodelint.cache import Unusable, write\nfrom nodelint.snapshot import Snapshot\n"
+        "import sys\nfrom nodelint.ec2.cache import Unusable, write\nfrom nodelint.ec2.snapshot import Snapshot\n"
         "try: write(sys.argv[1], Snapshot('x' * 5000, '2026-11-20'))\n"
         "except Unusable as error: print(error); sys.exit(2)\n"
     )

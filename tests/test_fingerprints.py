@@ -10,14 +10,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nodelint.engine import Report, Result, Target, lint
-from nodelint.finding import Finding
-from nodelint.fingerprints import field, fingerprints, relative
-from nodelint.manifest import objects
+from nodelint.lint.engine import Report, Result, Target, lint
+from nodelint.lint.fingerprints import field, fingerprints, relative
+from nodelint.lint.rule import Rule, examples
+from nodelint.model.finding import Finding
+from nodelint.model.manifest import objects
+from nodelint.model.releases import NEWEST
 from nodelint.report.page import target_of
-from nodelint.rule import Rule, examples
 from nodelint.source import Source
-from nodelint.versions import NEWEST
 
 REQUIREMENTS = [
     ("karpenter.k8s.aws/instance-family", ["c7*"]),

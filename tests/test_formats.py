@@ -15,19 +15,19 @@ from jsonschema.validators import validator_for
 from junitparser import Error, Failure, JUnitXml, Skipped
 from syrupy.assertion import SnapshotAssertion
 
-from nodelint import engine
 from nodelint.edits import apply
-from nodelint.engine import Report, Selection, Target, lint
-from nodelint.finding import SEVERITIES, Also, Edit, Finding, Severity
-from nodelint.fingerprints import fingerprints
-from nodelint.manifest import objects
+from nodelint.lint import engine
+from nodelint.lint.engine import Report, Selection, Target, lint
+from nodelint.lint.fingerprints import fingerprints
+from nodelint.lint.rule import Rule
+from nodelint.model.finding import SEVERITIES, Also, Edit, Finding, Severity
+from nodelint.model.manifest import objects
+from nodelint.model.releases import KubernetesVersion
+from nodelint.model.releases import target as parse_target
 from nodelint.report import github, gitlab, junit, markdown, sarif
 from nodelint.report.run import Run
 from nodelint.report.text import Basis, printable
-from nodelint.rule import Rule
 from nodelint.source import Source
-from nodelint.versions import KubernetesVersion
-from nodelint.versions import target as parse_target
 
 from .conftest import ROOT
 

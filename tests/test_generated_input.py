@@ -9,14 +9,14 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from nodelint.engine import Report, Selection, Target, fix, lint
-from nodelint.manifest import NodePool, objects, served
+from nodelint.lint.engine import Report, Selection, Target, fix, lint
+from nodelint.lint.rule import Context, Rule, bundled, load
+from nodelint.model.manifest import NodePool, objects, served
+from nodelint.model.releases import KubernetesVersion, target
 from nodelint.report import explain
 from nodelint.report.json import check_json
 from nodelint.report.text import finding_text, summary_text
-from nodelint.rule import Context, Rule, bundled, load
 from nodelint.source import Node, Source
-from nodelint.versions import KubernetesVersion, target
 
 RULES: Mapping[str, Rule] = load(bundled())
 EVERY = Selection(frozenset(RULES))

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from nodelint.engine import Report, Result, Selection, Target, fix
-from nodelint.finding import Finding
-from nodelint.rule import Rule
+from nodelint.lint.engine import Report, Result, Selection, Target, fix
+from nodelint.lint.rule import Rule
+from nodelint.model.finding import Finding
+from nodelint.model.releases import NEWEST, KubernetesVersion, target
 from nodelint.source import Source
-from nodelint.versions import NEWEST, KubernetesVersion, target
 
 Check = Callable[..., Report]
 Run = Callable[..., subprocess.CompletedProcess[str]]

@@ -7,14 +7,14 @@ from typing import NamedTuple
 
 import pytest
 
-from nodelint.engine import Report, Selection, Target, fix, lint
-from nodelint.imagined import Account
-from nodelint.manifest import EC2NodeClass, objects
-from nodelint.queries import latest_version
-from nodelint.rule import Rule
-from nodelint.snapshot import pruned_owners
+from nodelint.ec2.fake_account import Account
+from nodelint.ec2.questions import latest_version
+from nodelint.ec2.snapshot import pruned_owners
+from nodelint.lint.engine import Report, Selection, Target, fix, lint
+from nodelint.lint.rule import Rule
+from nodelint.model.manifest import EC2NodeClass, objects
+from nodelint.model.releases import KubernetesVersion, target
 from nodelint.source import Source
-from nodelint.versions import KubernetesVersion, target
 
 K133 = KubernetesVersion(1, 33)
 RULES = (

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodelint.images import (
+from nodelint.karpenter.images import (
     ImageSet,
     alias_images,
     aliases_with,
@@ -19,10 +19,10 @@ from nodelint.images import (
     images_of,
     provenance,
 )
-from nodelint.images.names import globs_meet, name_matches, parameter_matches
-from nodelint.manifest import EC2NodeClass, objects
+from nodelint.karpenter.images.names import globs_meet, name_matches, parameter_matches
+from nodelint.model.manifest import EC2NodeClass, objects
+from nodelint.model.releases import NEWEST, RELEASES, KubernetesVersion, Version
 from nodelint.source import Source
-from nodelint.versions import NEWEST, RELEASES, KubernetesVersion, Version
 
 
 def v(text: str) -> Version:

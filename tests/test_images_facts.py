@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodelint.engine import Report, Target, lint
-from nodelint.facts import Facts
-from nodelint.images import ImageSet, images_of, is_deprecated
-from nodelint.imagined import Account
-from nodelint.manifest import EC2NodeClass, objects
-from nodelint.rule import Rule
-from nodelint.snapshot import Answer, MachineImage, Question, Region
+from nodelint.ec2.facts import Facts
+from nodelint.ec2.fake_account import Account
+from nodelint.ec2.snapshot import Answer, MachineImage, Question, Region
+from nodelint.karpenter.images import ImageSet, images_of, is_deprecated
+from nodelint.lint.engine import Report, Target, lint
+from nodelint.lint.rule import Rule
+from nodelint.model.manifest import EC2NodeClass, objects
+from nodelint.model.releases import NEWEST, KubernetesVersion, Version
 from nodelint.source import Source
-from nodelint.versions import NEWEST, KubernetesVersion, Version
 
 from .test_images import node_class, v
 

@@ -11,7 +11,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from nodelint.commands._survey import survey
-from nodelint.config import load
+from nodelint.lint.config import load
 
 Run = Callable[..., CompletedProcess[str]]
 

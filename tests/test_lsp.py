@@ -23,19 +23,21 @@ from lsprotocol import types
 from pygls.lsp.client import LanguageClient
 from ruamel.yaml import YAML
 
-from nodelint.catalog import Catalog
-from nodelint.engine import Target, fix, lint
-from nodelint.imagined import Account
+from nodelint.data import table
+from nodelint.ec2.catalog import Catalog
+from nodelint.ec2.fake_account import Account
+from nodelint.ec2.snapshot import snapshot_text
+from nodelint.lint.engine import Target, fix, lint
+from nodelint.lint.rule import Context, Rule, bundled, load
 from nodelint.lsp.actions import actions
 from nodelint.lsp.completion import complete
 from nodelint.lsp.hover import hover, label
 from nodelint.lsp.outline import spot
 from nodelint.lsp.positions import Lines, changed
 from nodelint.lsp.project import Buffer, Project, State
-from nodelint.manifest import EC2NodeClass, NodePool, objects
-from nodelint.rule import Context, Rule, bundled, load
+from nodelint.model.manifest import EC2NodeClass, NodePool, objects
+from nodelint.model.releases import NEWEST, Version
 from nodelint.source import Source
-from nodelint.versions import NEWEST, Version, facts
 
 from .conftest import ROOT
 
@@ -575,7 +577,7 @@ def test_completion_knows_release_classes_aliases_and_facts(editor: Editor, repo
     classes = [obj for obj in objects(Source.from_text("a.yaml", CLASS)) if isinstance(obj, EC2NodeClass)]
     known = account.facts(classes, NEWEST, None)
     assert known.snapshot is not None
-    (repository / "facts.json").write_text(known.snapshot.text(), encoding="utf-8")
+    (repository / "facts.json").write_text(snapshot_text(known.snapshot), encoding="utf-8")
     (repository / "class.yaml").write_text(CLASS, encoding="utf-8")
     (repository / "nodelint.yaml").write_text('karpenter-version: "1.8"\nsnapshot: facts.json\n', encoding="utf-8")
     uri = editor.open(repository / "pool.yaml", "")
@@ -713,8 +715,8 @@ def test_what_is_asked_can_be_taken_back(editor: Editor, repository: Path) -> No
 
 
 def test_every_label_that_karpenter_knows_is_explained() -> None:
-    keys = set(facts("labels")["well_known"])
-    assert set(facts("label_words")["meanings"]) == keys
+    keys = set(table("labels")["well_known"])
+    assert set(table("label_words")["meanings"]) == keys
     for version in (Version(1, 0, 0), NEWEST):
         catalog = Catalog.bundled().at(version)
         for key in keys:

@@ -7,15 +7,15 @@ from datetime import timedelta
 
 import pytest
 
-from nodelint.catalog import Catalog
-from nodelint.engine import Fixed, Report, Selection, Target, fix, lint
-from nodelint.facts import Facts
-from nodelint.imagined import Account
-from nodelint.manifest import EC2NodeClass, objects
-from nodelint.rule import Rule
-from nodelint.snapshot import KINDS
+from nodelint.ec2.catalog import Catalog
+from nodelint.ec2.facts import Facts
+from nodelint.ec2.fake_account import Account
+from nodelint.lint.engine import Fixed, Report, Selection, Target, fix, lint
+from nodelint.lint.rule import Rule
+from nodelint.model.fact_kinds import FACT_KINDS
+from nodelint.model.manifest import EC2NodeClass, objects
+from nodelint.model.releases import NEWEST, target
 from nodelint.source import Source
-from nodelint.versions import NEWEST, target
 
 Judge = Callable[..., Report]
 Fix = Callable[..., Fixed]
@@ -667,7 +667,9 @@ def test_facts_that_are_too_old_may_pass(rules: dict[str, Rule]) -> None:
     aimed = aim([source], ACCOUNT, None)
     facts = aimed.facts
     assert facts.now is not None
-    old = Facts(facts.snapshot, facts.region, facts.now + timedelta(days=1), dict.fromkeys(KINDS, timedelta(hours=1)))
+    old = Facts(
+        facts.snapshot, facts.region, facts.now + timedelta(days=1), dict.fromkeys(FACT_KINDS, timedelta(hours=1))
+    )
     chosen = Selection(frozenset(["not-offered", "zone-without-subnet", "missing-role"]))
     report = lint([source], aimed._replace(facts=old), rules, chosen)
     assert not report.results

@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 from syrupy.assertion import SnapshotAssertion
 
 from nodelint.cli import cli
-from nodelint.snapshot import Snapshot
+from nodelint.ec2.snapshot import parse_snapshot
 
 pytest.importorskip("moto.server")
 
@@ -159,7 +159,7 @@ def test_found_fixed_clean(folder: Path, term: str, release: str, snapshot: Snap
 
 def test_the_answers_are_those_of_ec2(folder: Path) -> None:
     asked(folder, "tags: {pipeline: golden}")
-    region = Snapshot.parse((folder / "facts.json").read_bytes()).regions[0]
+    region = parse_snapshot((folder / "facts.json").read_bytes()).regions[0]
     assert {i.name: (i.state, i.owner) for i in region.images.values()} == {
         "golden-1": ("available", "self"),
         "golden-2": ("available", "self"),

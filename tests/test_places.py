@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nodelint.facts import Facts
-from nodelint.imagined import Account
-from nodelint.manifest import EC2NodeClass, NodePool, objects
-from nodelint.requirement import Requirement, Requirements, well_known
-from nodelint.resolve import Resolution
-from nodelint.rule import Context
-from nodelint.snapshot import Answer, CapacityReservation, Offering, Question, Region, Snapshot, Subnet
+from nodelint.ec2.facts import Facts
+from nodelint.ec2.fake_account import Account
+from nodelint.ec2.snapshot import Answer, CapacityReservation, Offering, Question, Region, Snapshot, Subnet
+from nodelint.karpenter.resolve import Resolution
+from nodelint.lint.rule import Context
+from nodelint.model.manifest import EC2NodeClass, NodePool, objects
+from nodelint.model.releases import NEWEST, Version
+from nodelint.model.requirement import Requirement, Requirements, well_known
 from nodelint.source import Source
-from nodelint.versions import NEWEST, Version
 
 from .test_resolve import CAPACITY, CATALOG, FAMILY, ZONE, K, line, run
 

@@ -6,11 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from nodelint.facts import Facts
-from nodelint.images import alias_version_behind
-from nodelint.imagined import Account
-from nodelint.manifest import Alias, EC2NodeClass
-from nodelint.queries import (
+from nodelint.ec2.facts import Facts
+from nodelint.ec2.fake_account import Account
+from nodelint.ec2.questions import (
     EVERYWHERE,
     alias_parameters,
     gather,
@@ -20,8 +18,11 @@ from nodelint.queries import (
     reservation_questions,
     role_question,
 )
-from nodelint.snapshot import Kind, Question, Region, Reply
-from nodelint.versions import NEWEST, KubernetesVersion, Version
+from nodelint.ec2.snapshot import Question, Region, Reply
+from nodelint.karpenter.images import alias_version_behind
+from nodelint.model.fact_kinds import FactKind
+from nodelint.model.manifest import Alias, EC2NodeClass
+from nodelint.model.releases import NEWEST, KubernetesVersion, Version
 
 from .test_images import node_class, v
 
@@ -37,7 +38,7 @@ def asked(
     return found[2:]
 
 
-def q(kind: Kind, *owners: str, **filters: str) -> Question:
+def q(kind: FactKind, *owners: str, **filters: str) -> Question:
     return Question.of(kind, *((name.replace("_", "-"), value) for name, value in filters.items()), owners=owners)
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from nodelint.engine import Selection, Target, fix, lint
-from nodelint.rule import Rule
+from nodelint.lint.engine import Selection, Target, fix, lint
+from nodelint.lint.rule import Rule
+from nodelint.model.releases import NEWEST, target
 from nodelint.source import Source
-from nodelint.versions import NEWEST, target
 
 POOL = """\
 apiVersion: karpenter.sh/v1

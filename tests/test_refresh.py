@@ -22,7 +22,7 @@ from urllib.request import Request, urlopen
 import jsonschema
 import pytest
 
-from nodelint.snapshot import Snapshot
+from nodelint.ec2.snapshot import parse_snapshot
 
 from .conftest import ROOT
 
@@ -172,7 +172,7 @@ def test_refresh_keeps_what_it_asked_and_asks_again_only_what_is_too_old(
     assert "6 questions in 7 calls" in lines[0]
     assert any(line.split() == ["subnets", "2", "by", "1", "question"] for line in lines)
     assert lines[-1] == f"Written to {path}. Next: nodelint check"
-    snapshot = Snapshot.parse(path.read_bytes())
+    snapshot = parse_snapshot(path.read_bytes())
     (region,) = snapshot.regions
     assert len(region.subnets) == 2
     assert len(region.images) == 1
@@ -189,7 +189,7 @@ def test_refresh_keeps_what_it_asked_and_asks_again_only_what_is_too_old(
     assert "4 questions" in done.stdout
     assert "2 known already" in done.stdout
     assert not front.asked.keys() & set(_SLOW)
-    assert Snapshot.parse(path.read_bytes()).rows == snapshot.rows
+    assert parse_snapshot(path.read_bytes()).rows == snapshot.rows
     assert "6 questions" in nodelint("refresh", "--fresh", env=keys(front)).stdout
 
 
@@ -280,7 +280,7 @@ def test_what_fails_for_now_ends_with_code_4_and_costs_no_old_answer(
     done = nodelint("refresh", "--timeout", "2", env=keys(front, NODELINT_NOW="2026-11-20T12:10:00Z"))
     assert done.returncode == 4, done.stdout
     assert "which may pass" in done.stdout
-    (region,) = Snapshot.parse(cached(project).read_bytes()).regions
+    (region,) = parse_snapshot(cached(project).read_bytes()).regions
     at = {question.kind: answer.at for question, answer in region.answers.items()}
     assert at["images"] == "2026-11-20T12:00:00Z"
     assert at["subnets"] == "2026-11-20T12:10:00Z"
@@ -333,7 +333,7 @@ def test_regions_are_named_by_flags_configuration_or_environment(
     done = nodelint("refresh", "--region", "us-west-2", "--region", "us-east-1", env=env)
     assert done.returncode == 0, done.stderr
     assert done.stdout.endswith("Next: nodelint check --region us-west-2\n")
-    assert [r.name for r in Snapshot.parse(cached(project).read_bytes()).regions] == ["us-east-1", "us-west-2"]
+    assert [r.name for r in parse_snapshot(cached(project).read_bytes()).regions] == ["us-east-1", "us-west-2"]
     (project / "nodelint.yaml").write_text("region: us-east-1\n", encoding="utf-8")
     assert "\nus-east-1 (" in "\n" + nodelint("refresh", "--fresh", env=env).stdout
 

@@ -16,7 +16,7 @@ from click.testing import CliRunner, Result
 
 from nodelint.cli import cli
 from nodelint.commands import now
-from nodelint.snapshot import Snapshot
+from nodelint.ec2.snapshot import parse_snapshot
 
 from . import ec2_front as aws
 from .ec2_front import NOW, OWN, PLACE, SMALL
@@ -105,7 +105,7 @@ def run(front: aws.Front, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> It
 
 def failures(path: str = "facts.json") -> dict[str, tuple[str, bool]]:
     """The kinds of fact that a snapshot has no answer about: why, and whether that may pass."""
-    (region,) = Snapshot.parse(Path(path).read_bytes()).regions
+    (region,) = parse_snapshot(Path(path).read_bytes()).regions
     return {q.kind: (a.failed, a.transient) for q, a in region.answers.items() if a.failed is not None}
 
 
@@ -301,7 +301,7 @@ def test_the_answers_of_another_account_are_not_mixed_in(run: Run, front: aws.Fr
     front.on("DescribeImages", aws.answer({"Images": []}))
     done = run("refresh")
     assert "0 known already" not in done.stdout and f"{ASKED} questions" in done.stdout
-    (region,) = Snapshot.parse(path.read_bytes()).regions
+    (region,) = parse_snapshot(path.read_bytes()).regions
     assert not region.images
     assert "no-image" in run("check").stdout
 
@@ -416,6 +416,6 @@ def test_a_snapshot_beside_the_manifests_is_no_manifest(run: Run) -> None:
     done = run("check", "--snapshot", "facts.json", "--format", "json")
     assert json.loads(done.stdout)["findings"] == []
     assert run("check", "facts.json").stdout.startswith("Nothing to check: no NodePool or EC2NodeClass in 1 file")
-    from nodelint.discover import discover
+    from nodelint.source.discover import discover
 
     assert [source.path for source in discover(["."]).sources] == ["golden.yaml"]

@@ -15,15 +15,15 @@ from pathlib import Path
 
 import pytest
 
-from nodelint import engine
-from nodelint.discover import discover
-from nodelint.engine import Report, Selection, Target
-from nodelint.globs import Globs
+from nodelint.lint import engine
+from nodelint.lint.engine import Report, Selection, Target
+from nodelint.lint.rule import Rule
+from nodelint.model.releases import NEWEST
 from nodelint.render import Rendering, lint, parts, render
 from nodelint.render.tools import Failed, run
-from nodelint.rule import Rule
 from nodelint.source import Source
-from nodelint.versions import NEWEST
+from nodelint.source.discover import discover
+from nodelint.source.globs import Globs
 
 KUSTOMIZE = "kustomize" if shutil.which("kustomize") else "kubectl"
 real_kustomize = pytest.mark.skipif(

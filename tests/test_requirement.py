@@ -2,7 +2,8 @@
 
 import pytest
 
-from nodelint.requirement import (
+from nodelint.model.releases import RELEASES, Version
+from nodelint.model.requirement import (
     MAX_INT,
     Requirement,
     Requirements,
@@ -11,7 +12,6 @@ from nodelint.requirement import (
     well_known,
     well_known_since,
 )
-from nodelint.versions import RELEASES, Version
 
 OLD = Version(1, 8, 3)
 

@@ -3,8 +3,8 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nodelint.requirement import Requirement, Requirements
-from nodelint.versions import Version
+from nodelint.model.releases import Version
+from nodelint.model.requirement import Requirement, Requirements
 
 NUMBERS = [str(n) for n in range(-3, 9)]
 UNIVERSE = [*NUMBERS, "007", "+5", "a", "b", "", "5.0", "1_0"]

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nodelint.catalog import Catalog
-from nodelint.facts import NOTHING, Facts
-from nodelint.imagined import Account
-from nodelint.manifest import EC2NodeClass, NodePool, objects
-from nodelint.requirement import Requirement, Requirements
-from nodelint.resolve import Resolution, resolve
+from nodelint.ec2.catalog import Catalog
+from nodelint.ec2.facts import NOTHING, Facts
+from nodelint.ec2.fake_account import Account
+from nodelint.karpenter.resolve import Resolution, resolve
+from nodelint.model.manifest import EC2NodeClass, NodePool, objects
+from nodelint.model.releases import NEWEST, RELEASES, KubernetesVersion, Version
+from nodelint.model.requirement import Requirement, Requirements
 from nodelint.source import Source
-from nodelint.versions import NEWEST, RELEASES, KubernetesVersion, Version
 
 CATALOG = Catalog.bundled()
 K = "karpenter.k8s.aws/"

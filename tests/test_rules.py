@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from nodelint.engine import DEFAULTS, Report, Selection, fix, lint
-from nodelint.manifest import EC2NodeClass, objects, served
+from nodelint.lint.engine import DEFAULTS, Report, Selection, fix, lint
+from nodelint.lint.rule import Context, Example, Rule, bundled, examples, load
+from nodelint.model.manifest import EC2NodeClass, objects, served
 from nodelint.report.page import alone, markdown, target_of
-from nodelint.rule import Context, Example, Rule, bundled, examples, load
 from nodelint.source import Source
 
 from .conftest import ROOT

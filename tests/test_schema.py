@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nodelint import cel
-from nodelint.manifest import objects
-from nodelint.schema import Schemas, check
+from nodelint.apiserver import Schemas, cel, check
+from nodelint.model.manifest import objects
+from nodelint.model.releases import NEWEST, RELEASES, Version
 from nodelint.source import Source
-from nodelint.versions import NEWEST, RELEASES, Version
 
 POOL = """\
 apiVersion: karpenter.sh/v1

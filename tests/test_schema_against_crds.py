@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from nodelint.manifest import objects
-from nodelint.schema import Schemas, check
+from nodelint.apiserver import Schemas, check
+from nodelint.model.manifest import objects
+from nodelint.model.releases import RELEASES, Version
 from nodelint.source import Source
-from nodelint.versions import RELEASES, Version
 
 CRDS = os.environ.get("NODELINT_CRDS")
 FOLDERS = [

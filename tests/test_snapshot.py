@@ -15,16 +15,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nodelint.catalog import Catalog
-from nodelint.facts import Facts, Missing
-from nodelint.snapshot import (
+from nodelint.data import DATA
+from nodelint.ec2.catalog import Catalog
+from nodelint.ec2.facts import Facts, Missing
+from nodelint.ec2.snapshot import (
     FORMAT,
-    KINDS,
     TABLE_OF,
     Answer,
     CapacityReservation,
     Change,
-    Kind,
     MachineImage,
     Offering,
     Origin,
@@ -36,8 +35,11 @@ from nodelint.snapshot import (
     SnapshotError,
     Subnet,
     kept_images,
+    parse_snapshot,
+    snapshot_text,
 )
-from nodelint.versions import DATA, Version
+from nodelint.model.fact_kinds import FACT_KINDS, FactKind
+from nodelint.model.releases import Version
 
 ROOT = Path(__file__).parent.parent
 BUNDLED = Path(DATA, "catalog.json")
@@ -62,20 +64,20 @@ SMALL = Snapshot(
 
 
 def plain(snapshot: Snapshot) -> dict[str, Any]:
-    data: dict[str, Any] = json.loads(snapshot.text())
+    data: dict[str, Any] = json.loads(snapshot_text(snapshot))
     return data
 
 
 def test_what_is_written_is_read() -> None:
-    again = Snapshot.parse(SMALL.text())
-    assert again.text() == SMALL.text()
+    again = parse_snapshot(snapshot_text(SMALL))
+    assert snapshot_text(again) == snapshot_text(SMALL)
     assert again.changes == SMALL.changes
     assert again.sources == SMALL.sources
 
 
 def test_the_bundled_file_is_as_it_would_be_written() -> None:
     text = BUNDLED.read_text(encoding="utf-8")
-    assert Snapshot.parse(text).text() == text
+    assert snapshot_text(parse_snapshot(text)) == text
 
 
 def test_one_instance_type_is_one_line() -> None:
@@ -129,7 +131,7 @@ def test_the_schema_refuses_what_is_wrong() -> None:
 )
 def test_what_is_no_snapshot_is_refused(text: str | bytes, reason: str) -> None:
     with pytest.raises(SnapshotError, match=reason):
-        Snapshot.parse(text)
+        parse_snapshot(text)
 
 
 @pytest.mark.parametrize(
@@ -148,12 +150,12 @@ def test_rows_that_do_not_match_the_header_are_refused(row: object) -> None:
     data = plain(SMALL)
     data["instanceTypes"]["rows"][0] = row
     with pytest.raises(SnapshotError, match="not a whole snapshot"):
-        Snapshot.parse(json.dumps(data))
+        parse_snapshot(json.dumps(data))
 
 
 def test_a_file_is_loaded_as_a_catalogue(tmp_path: Path) -> None:
     path = tmp_path / "facts.json"
-    path.write_text(SMALL.text(), encoding="utf-8")
+    path.write_text(snapshot_text(SMALL), encoding="utf-8")
     catalog = Catalog.load(path)
     assert catalog.names == ("x1.large", "x1.xlarge")
     assert (catalog.origin, catalog.date) == ("made for a test", "2026-01-02")
@@ -213,7 +215,7 @@ def regions(draw: st.DrawFn) -> Region:
         for field, records in RECORDS.items()
     }
     answers: dict[Question, Answer] = {}
-    for kind in draw(st.lists(st.sampled_from(KINDS), max_size=5)):
+    for kind in draw(st.lists(st.sampled_from(FACT_KINDS), max_size=5)):
         filters = draw(st.lists(st.tuples(words, words), max_size=2))
         question = Question.of(kind, *filters, owners=draw(st.lists(words, max_size=2)))
         if draw(st.booleans()):
@@ -236,16 +238,16 @@ snapshots = st.builds(
 @given(snapshots)
 @settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow])
 def test_every_snapshot_comes_back_as_it_was_and_meets_the_schema(snapshot: Snapshot) -> None:
-    text = snapshot.text()
-    again = Snapshot.parse(text)
+    text = snapshot_text(snapshot)
+    again = parse_snapshot(text)
     assert again.regions == snapshot.regions
-    assert again.text() == text
+    assert snapshot_text(again) == text
     jsonschema.Draft202012Validator(SCHEMA).validate(json.loads(text))
 
 
 def look_into(snapshot: Snapshot) -> None:
     """Ask a snapshot all that it was asked: an answer is there, or is known to be missing."""
-    lookups: dict[Kind, Any] = {
+    lookups: dict[FactKind, Any] = {
         "images": Facts.images,
         "subnets": Facts.subnets,
         "security-groups": Facts.groups,
@@ -264,16 +266,16 @@ def look_into(snapshot: Snapshot) -> None:
 @given(snapshots, st.data())
 @settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 def test_what_is_damaged_is_refused_or_a_whole_snapshot(snapshot: Snapshot, data: st.DataObject) -> None:
-    text = snapshot.text().encode()
+    text = snapshot_text(snapshot).encode()
     place = data.draw(st.integers(0, len(text) - 1))
     byte = data.draw(st.integers(0, 255) | st.sampled_from(b'",:[]{}0-\\\n'))
     for damaged in (text[:place], text[:place] + bytes([byte]) + text[place + 1 :], text[:place] + text[place + 1 :]):
         try:
-            read = Snapshot.parse(damaged)
+            read = parse_snapshot(damaged)
         except SnapshotError:
             continue
         look_into(read)
-        assert Snapshot.parse(read.text()).text() == read.text()
+        assert snapshot_text(parse_snapshot(snapshot_text(read))) == snapshot_text(read)
 
 
 REAL: dict[str, Any] = {
@@ -325,22 +327,22 @@ REAL: dict[str, Any] = {
 )
 def test_answers_that_are_not_whole_are_refused(path: tuple[Any, ...], value: object) -> None:
     data: Any = copy.deepcopy(REAL)
-    Snapshot.parse(json.dumps(data))
+    parse_snapshot(json.dumps(data))
     place = data
     for step in path[:-1]:
         place = place[step]
     place[path[-1]] = value
     with pytest.raises(SnapshotError, match="not a whole snapshot"):
-        Snapshot.parse(json.dumps(data))
+        parse_snapshot(json.dumps(data))
 
 
 def test_what_most_answers_share_is_said_once_and_a_new_answer_is_one_new_line() -> None:
     early, late = "2026-11-20T12:00:00Z", "2026-11-20T13:00:00Z"
     answers = {Question.of("roles", ("name", n)): Answer(early, (n,), 1) for n in ("a", "b", "c")}
-    old = SMALL._replace(regions=(Region("us-east-1", None, answers),)).text()
+    old = snapshot_text(SMALL._replace(regions=(Region("us-east-1", None, answers),)))
     assert old.count(early) == 1
     one = {Question.of("roles", ("name", "d")): Answer(late, ("d",), 1)}
-    new = SMALL._replace(regions=(Region("us-east-1", None, {**answers, **one}),)).text()
+    new = snapshot_text(SMALL._replace(regions=(Region("us-east-1", None, {**answers, **one}),)))
     # The comma of the line before comes with it.
     assert len(set(new.splitlines()) - set(old.splitlines())) == 2
 
@@ -361,7 +363,7 @@ def test_types_of_a_family_that_are_offered_alike_share_a_line() -> None:
     sold = {"m5.large": ("a", "b"), "m5.xlarge": ("a", "b"), "m5.metal": ("a",), "c5.large": ("a", "b")}
     offerings = {name: Offering(name, zones, ("spot",)) for name, zones in sold.items()}
     region = Region("us-east-1", None, {}, offerings=offerings)
-    written = SMALL._replace(regions=(region,)).text()
+    written = snapshot_text(SMALL._replace(regions=(region,)))
     assert '{"types":["m5.large","m5.xlarge"],"zones":["a","b"],"capacity":["spot"]}' in written
     assert written.count('"zones"') == 3
-    assert Snapshot.parse(written).regions == (region,)
+    assert parse_snapshot(written).regions == (region,)

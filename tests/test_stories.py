@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from nodelint.engine import fix, lint
+from nodelint.lint.engine import fix, lint
+from nodelint.lint.rule import Example, Rule
 from nodelint.report.page import target_of
 from nodelint.report.text import finding_text
-from nodelint.rule import Example, Rule
 from nodelint.source import Source
 
 STORIES = Path(__file__).parent / "stories"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from nodelint.engine import Report
+from nodelint.lint.engine import Report
 
 CLASS = """\
 apiVersion: karpenter.k8s.aws/v1

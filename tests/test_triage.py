@@ -19,17 +19,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
-from nodelint.engine import Target, lint
-from nodelint.imagined import Account
-from nodelint.manifest import EC2NodeClass, objects
+from nodelint.data import table
+from nodelint.ec2.fake_account import Account
+from nodelint.lint.engine import Target, lint
+from nodelint.lint.rule import Rule
+from nodelint.model.manifest import EC2NodeClass, objects
+from nodelint.model.releases import NEWEST, RELEASES, KubernetesVersion, Version, releases_match
 from nodelint.report.triage import triage_json, triage_text
-from nodelint.rule import Rule
 from nodelint.source import Source
 from nodelint.triage import NoLog, Triage, bounded, triage, with_findings, written
 from nodelint.triage.causes import causes, recognise, release_of, shape
 from nodelint.triage.streams import LONGEST_LINE
 from nodelint.triage.times import instant
-from nodelint.versions import NEWEST, RELEASES, KubernetesVersion, Version, facts, releases_match
 
 from .conftest import ROOT
 
@@ -575,7 +576,7 @@ def test_every_rule_that_is_named_exists(name: str) -> None:
 
 
 def test_a_commit_stands_for_every_release() -> None:
-    known = sorted(map(Version.parse, facts("triage")["commits"].values()))
+    known = sorted(map(Version.parse, table("triage")["commits"].values()))
     assert known[-len(RELEASES) :] == sorted(RELEASES)
     assert known[0] == Version(0, 32, 0)  # who still runs one of these is told so, not taken for the newest
     assert release_of("7e06109") == release_of("7e06109-dirty") == Version(1, 0, 9)

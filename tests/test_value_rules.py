@@ -9,11 +9,11 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from nodelint.engine import Fixed, Report, Result, Selection, Target, fix
-from nodelint.manifest import NodePool, objects
-from nodelint.rule import Rule
+from nodelint.lint.engine import Fixed, Report, Result, Selection, Target, fix
+from nodelint.lint.rule import Rule
+from nodelint.model.manifest import NodePool, objects
+from nodelint.model.releases import NEWEST, target
 from nodelint.source import Source
-from nodelint.versions import NEWEST, target
 
 Check = Callable[..., Report]
 Fix = Callable[..., Fixed]

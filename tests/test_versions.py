@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodelint.versions import (
+from nodelint.model.releases import (
     NEWEST,
     OLDEST,
     RELEASES,

@@ -6,11 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nodelint.catalog import ARCH, FAMILY, FLEX, INSTANCE_TYPE, OS, SIZE, Catalog
-from nodelint.manifest import NodePool, objects
-from nodelint.source import Source
-from nodelint.versions import Version
-from nodelint.vocabulary import (
+from nodelint.ec2.catalog import ARCH, FAMILY, FLEX, INSTANCE_TYPE, OS, SIZE, Catalog
+from nodelint.karpenter.labels import (
     asked,
     can_have,
     distance,
@@ -27,6 +24,9 @@ from nodelint.vocabulary import (
     standing_for,
     unit_of,
 )
+from nodelint.model.manifest import NodePool, objects
+from nodelint.model.releases import Version
+from nodelint.source import Source
 
 CATALOG = Catalog.bundled()
 CAPACITY = "karpenter.sh/capacity-type"

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from nodelint.engine import Fixed, Report, Target, fix
-from nodelint.rule import Rule
+from nodelint.lint.engine import Fixed, Report, Target, fix
+from nodelint.lint.rule import Rule
+from nodelint.model.releases import NEWEST
 from nodelint.source import Source
-from nodelint.versions import NEWEST
 
 Check = Callable[..., Report]
 Repair = Callable[..., Fixed]

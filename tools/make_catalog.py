@@ -16,8 +16,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from nodelint.snapshot import Change, Origin, Row, Snapshot
-from nodelint.versions import Version
+from nodelint.ec2.snapshot import Change, Origin, Row, Snapshot, snapshot_text
+from nodelint.model.releases import Version
 
 ROOT = Path(__file__).resolve().parent.parent
 OUTPUT = ROOT / "nodelint" / "data" / "catalog.json"
@@ -200,7 +200,7 @@ def main() -> int:
     parser.add_argument("--output", type=Path, default=OUTPUT)
     options = parser.parse_args()
     snapshot = make(Checkout(options.karpenter_checkout), options.release, options.docs, options.page)
-    options.output.write_text(snapshot.text(), encoding="utf-8")
+    options.output.write_text(snapshot_text(snapshot), encoding="utf-8")
     print(
         f"{options.output}: {len(snapshot.rows)} instance types, {len(snapshot.changes)} changes",
         file=sys.stderr,

@@ -8,8 +8,8 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
+from nodelint.lint.rule import bundled, load  # noqa: E402
 from nodelint.report.page import header, markdown  # noqa: E402
-from nodelint.rule import bundled, load  # noqa: E402
 
 
 def main() -> None:

@@ -27,8 +27,8 @@ from make_catalog import (
     read_prices,
 )
 
-from nodelint.snapshot import Origin, Row, Snapshot
-from nodelint.versions import Version
+from nodelint.ec2.snapshot import Origin, Row, Snapshot, parse_snapshot, snapshot_text
+from nodelint.model.releases import Version
 
 
 def make(checkout: Checkout, revision: str, catalogue: Snapshot) -> Snapshot:
@@ -75,9 +75,9 @@ def main() -> int:
     parser.add_argument("--release", default="v1.14.1", help="release tag whose tables are read")
     parser.add_argument("--output", type=Path, default=OUTPUT.with_name("tables.json"))
     options = parser.parse_args()
-    catalogue = Snapshot.parse(OUTPUT.read_bytes())
+    catalogue = parse_snapshot(OUTPUT.read_bytes())
     snapshot = make(Checkout(options.karpenter_checkout), options.release, catalogue)
-    options.output.write_text(snapshot.text(), encoding="utf-8")
+    options.output.write_text(snapshot_text(snapshot), encoding="utf-8")
     print(f"{options.output}: {len(snapshot.rows)} instance types", file=sys.stderr)
     return 0
 

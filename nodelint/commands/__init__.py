@@ -18,10 +18,10 @@ from nodelint.commands._completing import files
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from nodelint.config import Settings
-    from nodelint.discover import Discovery
-    from nodelint.engine import Target
+    from nodelint.lint.config import Settings
+    from nodelint.lint.engine import Target
     from nodelint.source import Source
+    from nodelint.source.discover import Discovery
 
 CLEAN, FOUND, UNUSABLE, FAULT, TRY_AGAIN, LACKING = 0, 1, 2, 3, 4, 5
 
@@ -66,7 +66,7 @@ output_format = click.option(
 
 def settings_of(flags: dict[str, Any]) -> Settings:
     """The configuration with the flags over it; ends the run where it cannot be used."""
-    from nodelint import config
+    from nodelint.lint import config
 
     path = flags.pop("config", None)
     try:
@@ -85,8 +85,8 @@ def settings_of(flags: dict[str, Any]) -> Settings:
 
 def discovered(paths: Sequence[str], settings: Settings) -> Discovery:
     """The sources of some paths, told of on a terminal while there are many."""
-    from nodelint.discover import discover
-    from nodelint.globs import Globs
+    from nodelint.source.discover import discover
+    from nodelint.source.globs import Globs
 
     exclude = Globs(settings.exclude, settings.exclude_root)
     include = Globs(settings.include, settings.include_root)
@@ -105,14 +105,14 @@ def discovered(paths: Sequence[str], settings: Settings) -> Discovery:
 
 def context_of(held: Sequence[Any], sources: Sequence[Source], settings: Settings) -> list[Source]:
     """Other manifests of the repository, read only when a pool points to a class that is not at hand."""
-    from nodelint.manifest import EC2NodeClass, NodePool
+    from nodelint.model.manifest import EC2NodeClass, NodePool
 
     classes = {o.name for o in held if isinstance(o, EC2NodeClass)}
     wanted = {o.class_ref.name for o in held if isinstance(o, NodePool) and o.class_ref}
     if wanted <= classes:
         return []
-    from nodelint.discover import context
-    from nodelint.globs import Globs
+    from nodelint.source.discover import context
+    from nodelint.source.globs import Globs
 
     include = Globs(settings.include, settings.include_root)
     return context(sources, Globs(settings.exclude, settings.exclude_root), include)
@@ -120,8 +120,8 @@ def context_of(held: Sequence[Any], sources: Sequence[Source], settings: Setting
 
 def target_of(settings: Settings) -> Target:
     """What the manifests are judged for, without facts from AWS; ends the run where the CRDs cannot be read."""
-    from nodelint.engine import Target
-    from nodelint.versions import NEWEST
+    from nodelint.lint.engine import Target
+    from nodelint.model.releases import NEWEST
 
     if settings.karpenter > NEWEST:
         say(
@@ -130,7 +130,7 @@ def target_of(settings: Settings) -> Target:
         )
     if settings.crds is None:
         return Target(settings.karpenter, settings.kubernetes)
-    from nodelint.schema import Schemas
+    from nodelint.apiserver import Schemas
 
     try:
         schemas = Schemas.from_crds(settings.crds)

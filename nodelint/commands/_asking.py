@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nodelint import __version__, aws, cache
+from nodelint import __version__
 from nodelint.commands import now, on_terminal, say, stop
-from nodelint.facts import WORDS
-from nodelint.queries import gather
-from nodelint.snapshot import Answer, Kind, Question, Region, Reply, Snapshot
+from nodelint.ec2 import cache
+from nodelint.ec2 import client as aws
+from nodelint.ec2.facts import WORDS
+from nodelint.ec2.questions import gather
+from nodelint.ec2.snapshot import Answer, Question, Region, Reply, Snapshot
+from nodelint.model.fact_kinds import FactKind
 from nodelint.tuples import NamedTuple
 
 if TYPE_CHECKING:
@@ -21,9 +24,9 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
     from nodelint.commands._facts import Asked
-    from nodelint.config import Settings
-    from nodelint.manifest import EC2NodeClass
-    from nodelint.queries import Ask
+    from nodelint.ec2.questions import Ask
+    from nodelint.lint.config import Settings
+    from nodelint.model.manifest import EC2NodeClass
 
 TIMEOUT = 60.0
 """Seconds that asking a region may take."""
@@ -63,7 +66,7 @@ def ask_region(
     classes: Sequence[EC2NodeClass],
     settings: Settings,
     old: Snapshot | None,
-    limits: Mapping[Kind, timedelta],
+    limits: Mapping[FactKind, timedelta],
 ) -> Brought:
     """Ask a region what `old` does not answer well enough. Raises CannotAsk where nothing at all can be asked."""
     new: dict[Question, Answer] = {}
@@ -87,7 +90,7 @@ def ask_region(
     return Brought(reply, new)
 
 
-def _known(ask: Ask, name: str, old: Snapshot | None, limits: Mapping[Kind, timedelta]) -> Region | None:
+def _known(ask: Ask, name: str, old: Snapshot | None, limits: Mapping[FactKind, timedelta]) -> Region | None:
     before = old.region(name) if old is not None else None
     if old is None or before is None:
         return None
@@ -115,7 +118,7 @@ def live(
     settings: Settings,
     path: str,
     classes: Sequence[EC2NodeClass],
-    limits: Mapping[Kind, timedelta],
+    limits: Mapping[FactKind, timedelta],
 ) -> tuple[Snapshot, str | None, str]:
     """Refresh what is cached at `path` and give it back with its file (None: there is none) and region.
 

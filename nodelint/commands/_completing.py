@@ -22,7 +22,7 @@ def rule_names(_: click.Context, parameter: click.Parameter, incomplete: str) ->
 
     from click.shell_completion import CompletionItem
 
-    from nodelint.rule import bundled
+    from nodelint.lint.rule import bundled
 
     known = sorted(name.removesuffix(".py") for name in os.listdir(bundled()) if name.endswith(".py"))
     before, comma, last = incomplete.rpartition(",") if parameter.multiple else ("", "", incomplete)

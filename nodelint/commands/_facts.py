@@ -16,9 +16,9 @@ from nodelint.tuples import NamedTuple
 if TYPE_CHECKING:
     from datetime import timedelta
 
-    from nodelint.config import Settings
-    from nodelint.facts import Facts
-    from nodelint.manifest import EC2NodeClass
+    from nodelint.ec2.facts import Facts
+    from nodelint.lint.config import Settings
+    from nodelint.model.manifest import EC2NodeClass
     from nodelint.report.text import Basis
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -81,10 +81,10 @@ def facts_for(
     asked: Asked, settings: Settings, paths: Sequence[str], classes: Sequence[EC2NodeClass]
 ) -> tuple[Facts, str | None]:
     """The facts of a run, and the file they are from; ends the run where a snapshot cannot be read."""
-    from nodelint import cache
-    from nodelint.config import BUNDLED
-    from nodelint.facts import NOTHING
-    from nodelint.snapshot import KINDS
+    from nodelint.ec2 import cache
+    from nodelint.ec2.facts import NOTHING
+    from nodelint.lint.config import BUNDLED
+    from nodelint.model.fact_kinds import FACT_KINDS
 
     if not asked.live and settings.snapshot == BUNDLED:
         return NOTHING, None
@@ -94,7 +94,7 @@ def facts_for(
         return NOTHING, None
     limits = {} if named else cache.time_to_live()
     if asked.max_age is not None:
-        limits = dict.fromkeys(KINDS, asked.max_age)
+        limits = dict.fromkeys(FACT_KINDS, asked.max_age)
     region = settings.region
     file: str | None = path
     try:

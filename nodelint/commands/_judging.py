@@ -12,15 +12,15 @@ from nodelint.commands._completing import files, rule_names
 from nodelint.tuples import NamedTuple
 
 if TYPE_CHECKING:
-    from nodelint.baseline import Entry
     from nodelint.commands._facts import Asked
-    from nodelint.config import Settings
-    from nodelint.discover import Discovery
-    from nodelint.engine import Judge, Selection, Target
-    from nodelint.facts import Facts
+    from nodelint.ec2.facts import Facts
+    from nodelint.lint.baseline import Entry
+    from nodelint.lint.config import Settings
+    from nodelint.lint.engine import Judge, Selection, Target
+    from nodelint.lint.rule import Rule
     from nodelint.render import Rendering
-    from nodelint.rule import Rule
     from nodelint.source import Source
+    from nodelint.source.discover import Discovery
 
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -79,9 +79,9 @@ class Judging(NamedTuple):
 
 def judging(found: Discovery, asked: Asked, settings: Settings, paths: Sequence[str]) -> Judging:
     """Get ready to judge; ends the run where rules, CRDs or a snapshot that it names cannot be used."""
-    from nodelint import config, rule
     from nodelint.commands._facts import facts_for
-    from nodelint.manifest import EC2NodeClass, objects
+    from nodelint.lint import config, rule
+    from nodelint.model.manifest import EC2NodeClass, objects
 
     rules = rule.load(rule.bundled())
     try:
@@ -105,8 +105,8 @@ def rendered(
     """
     if not (kustomize or helm):
         return None
-    from nodelint.globs import Globs
     from nodelint.render import parts, render
+    from nodelint.source.globs import Globs
 
     passed_over = Globs(settings.exclude, settings.exclude_root)
     built = render(paths or (".",), kustomize, helm, passed_over, settings.kubernetes)
@@ -118,7 +118,7 @@ def rendered(
 def judge_of(built: Rendering | None) -> Judge:
     """What judges: the engine, over what was rendered where there is any."""
     if built is None:
-        from nodelint.engine import lint
+        from nodelint.lint.engine import lint
 
         return lint
     from functools import partial
@@ -140,7 +140,7 @@ def known(settings: Settings) -> Sequence[Entry] | None:
 
 def entries(path: str) -> Sequence[Entry]:
     """What a baseline file holds. Raises OSError; ends the run where the file is no baseline."""
-    from nodelint import baseline
+    from nodelint.lint import baseline
 
     with open(path, encoding="utf-8") as file:
         try:

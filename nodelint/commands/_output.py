@@ -15,8 +15,8 @@ from nodelint.tuples import NamedTuple
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from nodelint.baseline import Split
-    from nodelint.engine import Report
+    from nodelint.lint.baseline import Split
+    from nodelint.lint.engine import Report
     from nodelint.report.run import Run
 
 FORMATS = ("text", "json", "sarif", "github", "gitlab", "junit", "markdown")
@@ -109,7 +109,7 @@ def printed(outputs: Sequence[Output], report: Report, run: Run, words: Words) -
         if path is None:
             _print(form, report, run, words)
             continue
-        from nodelint.files import replace
+        from nodelint.source.files import replace
 
         try:
             replace(path, _rendered(form, report, run, words).encode("utf-8", "replace"))
@@ -141,7 +141,7 @@ def _rendered(form: str, report: Report, run: Run, words: Words) -> str:
         return json.dumps(_json(report, run), indent=2, ensure_ascii=False) + "\n"
     from importlib import import_module
 
-    from nodelint.discover import repository
+    from nodelint.source.discover import repository
 
     run = run._replace(root=repository(os.getcwd()) or "")
     text: str = import_module(f"nodelint.report.{form}").render(report, run)
@@ -156,7 +156,7 @@ def _json(report: Report, run: Run) -> object:
 
 def _text(report: Report, run: Run, words: Words, colour: bool) -> str:
     if not report.objects and not report.results and not report.skipped and run.facts is None:
-        from nodelint.finding import counted
+        from nodelint.model.finding import counted
 
         return f"Nothing to check: no NodePool or EC2NodeClass in {counted(run.files, 'file')}."
     from nodelint.report.text import finding_text, plain, summary_text

@@ -7,12 +7,12 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from nodelint.discover import discover
-from nodelint.manifest import EC2NodeClass, NodePool, Object, objects
+from nodelint.model.manifest import EC2NodeClass, NodePool, Object, objects
+from nodelint.model.releases import KubernetesVersion, target
 from nodelint.render.roots import CHART, KUSTOMIZATIONS, nodes_of
 from nodelint.source import Node, Source
+from nodelint.source.discover import discover
 from nodelint.tuples import NamedTuple
-from nodelint.versions import KubernetesVersion, target
 
 _PASSED_OVER = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
 _SHOWN = frozenset({".github", ".gitlab"})

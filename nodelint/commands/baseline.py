@@ -23,7 +23,7 @@ from nodelint.commands import (
 from nodelint.commands._completing import files
 from nodelint.commands._facts import Asked, facts_options
 from nodelint.commands._judging import entries, judge_of, judging, judging_options, rendered
-from nodelint.finding import counted
+from nodelint.model.finding import counted
 
 FILE = "nodelint.baseline.json"
 
@@ -67,8 +67,8 @@ def command(paths: Sequence[str], kustomize: bool, helm: bool, **flags: Any) -> 
     if found.unreadable:
         unreadable(found)
         stop(f"{path} is left as it is: not everything could be read")
-    from nodelint import baseline
-    from nodelint.files import replace
+    from nodelint.lint import baseline
+    from nodelint.source.files import replace
 
     ready = judging(found, asked, settings, paths)
     report = judge_of(built)(found.sources, *ready.how)

@@ -27,18 +27,18 @@ from nodelint.commands._completing import files
 from nodelint.commands._facts import Asked, facts_options
 from nodelint.commands._judging import judge_of, judging, judging_options, known, rendered
 from nodelint.commands._output import Output, Words, output_options, outputs_of, printed
-from nodelint.finding import counted
+from nodelint.model.finding import counted
 from nodelint.tuples import NamedTuple
 
 if TYPE_CHECKING:
-    from nodelint.baseline import Entry
     from nodelint.commands._judging import Judging
-    from nodelint.config import Settings
-    from nodelint.discover import Discovery
-    from nodelint.engine import Fixed, Report, Result
-    from nodelint.facts import Facts
+    from nodelint.ec2.facts import Facts
+    from nodelint.lint.baseline import Entry
+    from nodelint.lint.config import Settings
+    from nodelint.lint.engine import Fixed, Report, Result
     from nodelint.render import Rendering
     from nodelint.source import Source
+    from nodelint.source.discover import Discovery
 
 _EXIT = """
 \b
@@ -140,7 +140,7 @@ def command(
 
 
 def _fixed(run: _Run, ready: Judging, built: Rendering | None, unsafe: bool) -> Fixed:
-    from nodelint.engine import fix
+    from nodelint.lint.engine import fix
 
     return fix(run.found.sources, *ready.how, unsafe=unsafe, judge=judge_of(built))
 
@@ -149,7 +149,7 @@ def _less_known(
     report: Report, run: _Run, entries: Sequence[Entry], paths: Sequence[str], ready: Judging
 ) -> tuple[Report, _Run]:
     """What is new, and the run with what is to be said of the rest."""
-    from nodelint.baseline import split
+    from nodelint.lint.baseline import split
 
     root = os.path.dirname(os.path.abspath(str(run.settings.baseline)))
     parts = split(report, entries, root, paths, ready.reported)
@@ -162,7 +162,7 @@ def _nothing(run: _Run) -> NoReturn:
         files = counted(run.found.files, "file")
         click.echo(f"Nothing to check: no NodePool or EC2NodeClass in {files}.", err=run.words.to_stderr)
     else:
-        from nodelint.engine import Report, Target
+        from nodelint.lint.engine import Report, Target
         from nodelint.report.run import Run
 
         report = Report((), (), (), Target(run.settings.karpenter, run.settings.kubernetes))
@@ -220,7 +220,7 @@ def _print_diff(sources: Sequence[Source], fixed: Fixed) -> None:
 
 def _write(found: Discovery, fixed: Fixed | None) -> set[str]:
     """Write what has changed; the paths that could not be written, whose files are as they were."""
-    from nodelint.files import replace, sweep
+    from nodelint.source.files import replace, sweep
 
     stdin, left = found.stdin, set()
     pairs = zip(found.sources, fixed.sources if fixed else (), strict=False)

@@ -24,7 +24,7 @@ from nodelint.commands import (
 )
 from nodelint.commands._completing import files
 from nodelint.commands._facts import Asked, facts_options
-from nodelint.finding import counted
+from nodelint.model.finding import counted
 
 
 @click.command()
@@ -47,8 +47,8 @@ def command(paths: Sequence[str], nodepool: str | None, form: str, **flags: Any)
     settings = settings_of(flags)
     found = discovered(paths or (".",), settings)
     from nodelint.commands._facts import facts_for
-    from nodelint.manifest import EC2NodeClass, NodePool, objects, served
-    from nodelint.rule import Context
+    from nodelint.lint.rule import Context
+    from nodelint.model.manifest import EC2NodeClass, NodePool, objects, served
 
     held = [obj for source in found.sources for obj in objects(source)]
     beside = [obj for source in context_of(held, found.sources, settings) for obj in objects(source)]

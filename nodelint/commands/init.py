@@ -10,7 +10,7 @@ import click
 
 from nodelint import __version__
 from nodelint.commands import CLEAN, UNUSABLE, say, stop, why
-from nodelint.finding import counted
+from nodelint.model.finding import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -45,7 +45,7 @@ def command(dry_run: bool, force: bool) -> None:
     Kubernetes the files name. What it writes says what it found and where. What is there already stays.
     """
     from nodelint.commands._survey import survey
-    from nodelint.discover import repository
+    from nodelint.source.discover import repository
 
     try:
         here = os.getcwd()
@@ -61,7 +61,7 @@ def command(dry_run: bool, force: bool) -> None:
 
 def _configuration(top: str, seen: Survey, dry_run: bool, force: bool) -> bool:
     """Write nodelint.yaml; whether that failed."""
-    from nodelint.config import ConfigError, find
+    from nodelint.lint.config import ConfigError, find
 
     path = os.path.normpath(os.path.join(top, _CONFIG))
     try:
@@ -182,7 +182,7 @@ def _with_hook(old: Source) -> Source | None:
 
 
 def _written(path: str, text: str, done: str = "written") -> bool:
-    from nodelint.files import replace
+    from nodelint.source.files import replace
 
     try:
         replace(path, text.encode())

@@ -25,14 +25,14 @@ from nodelint.commands import (
     versions,
 )
 from nodelint.commands._completing import files
-from nodelint.finding import counted
+from nodelint.model.finding import counted
 
 if TYPE_CHECKING:
-    from nodelint.config import Settings
-    from nodelint.discover import Discovery
-    from nodelint.manifest import EC2NodeClass
+    from nodelint.ec2.snapshot import Snapshot
+    from nodelint.lint.config import Settings
+    from nodelint.model.manifest import EC2NodeClass
     from nodelint.report.snapshot import Asking
-    from nodelint.snapshot import Snapshot
+    from nodelint.source.discover import Discovery
 
 _EXIT = """
 \b
@@ -85,7 +85,7 @@ def command(
       nodelint refresh --profile prod --output nodelint.snapshot.json
     """
     if print_policy:
-        from nodelint.aws import policy
+        from nodelint.ec2.client import policy
 
         echo_json(policy())
         return
@@ -94,7 +94,7 @@ def command(
     for name in regions:
         _check_region(name)
     found = discovered(paths or (".",), settings)
-    from nodelint.manifest import EC2NodeClass, objects
+    from nodelint.model.manifest import EC2NodeClass, objects
 
     found.unreadable += _unread(found)
     held = [obj for source in found.sources for obj in objects(source)]
@@ -104,8 +104,8 @@ def command(
         sys.exit(UNUSABLE if found.unreadable else CLEAN)
     beside = [obj for source in context_of(held, found.sources, settings) for obj in objects(source)]
     classes = [obj for obj in (*held, *beside) if isinstance(obj, EC2NodeClass)]
-    from nodelint import cache
     from nodelint.commands._facts import home
+    from nodelint.ec2 import cache
 
     try:
         file = output or cache.place(home(paths))
@@ -155,7 +155,7 @@ def _unnamed(classes: Sequence[EC2NodeClass], settings: Settings) -> list[str]:
     """The aliases whose images were not asked for, as those depend on a version of Kubernetes that is not named."""
     if settings.kubernetes is not None:
         return []
-    from nodelint.queries import alias_of
+    from nodelint.ec2.questions import alias_of
 
     return sorted({asked.shown for asked in map(alias_of, classes) if asked is not None and asked.known})
 
@@ -163,7 +163,7 @@ def _unnamed(classes: Sequence[EC2NodeClass], settings: Settings) -> list[str]:
 def _check_region(name: str) -> None:
     import re
 
-    from nodelint.config import REGION
+    from nodelint.lint.config import REGION
 
     if not re.fullmatch(REGION, name):
         stop(f"--region: `{name}` is no region such as us-east-1")
@@ -171,7 +171,7 @@ def _check_region(name: str) -> None:
 
 def _old(file: str, named: bool, fresh: bool) -> Snapshot | None:
     """What is kept already. A file that is no snapshot is not written over. Raises Unusable."""
-    from nodelint import cache
+    from nodelint.ec2 import cache
 
     if named and not os.path.isdir(os.path.dirname(file) or os.curdir):
         raise cache.Unusable(f"{file}: not written: no such folder")
@@ -194,10 +194,11 @@ def _ask(
     """Ask every region: how that went, and the snapshot; None where nothing was answered that was not known."""
     from time import monotonic
 
-    from nodelint import __version__, cache
-    from nodelint.aws import CannotAsk
+    from nodelint import __version__
     from nodelint.commands import now
     from nodelint.commands._asking import account, ask_region, region_of
+    from nodelint.ec2 import cache
+    from nodelint.ec2.client import CannotAsk
     from nodelint.report.snapshot import Asking
 
     asked: list[Asking] = []
@@ -227,7 +228,7 @@ def _end(
     """Say what was asked and what comes next, and end with the exit code that it asks for."""
     import shlex
 
-    from nodelint import rule
+    from nodelint.lint import rule
     from nodelint.report.snapshot import refresh_text
     from nodelint.report.text import printable
 

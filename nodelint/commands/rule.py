@@ -12,7 +12,7 @@ from nodelint.commands._completing import rule_names
 @click.argument("name", required=False, shell_complete=rule_names)
 def command(name: str | None) -> None:
     """List the rules, or print one rule's page."""
-    from nodelint import rule
+    from nodelint.lint import rule
     from nodelint.report.page import header
 
     rules = rule.load(rule.bundled())
@@ -25,7 +25,7 @@ def command(name: str | None) -> None:
             click.echo(f"{each.name:<{width}}  {each.severity:<7}  {fix:<10}  {each.summary}{on}")
         return
     if name not in rules:
-        from nodelint.config import no_rule
+        from nodelint.lint.config import no_rule
 
         stop(no_rule(name, rules))
     page = rules[name]

@@ -20,7 +20,7 @@ def command() -> None:
 @output_format
 def show(file: str | None, form: str) -> None:
     """Say what is in a snapshot, and how old it is; default: what is cached for this repository."""
-    from nodelint import cache
+    from nodelint.ec2 import cache
     from nodelint.report import snapshot as report
 
     try:
@@ -57,7 +57,7 @@ def diff(old: str, new: str, form: str) -> None:
 
     When each was asked is no difference.
     """
-    from nodelint import cache
+    from nodelint.ec2 import cache
     from nodelint.report import snapshot as report
 
     try:

@@ -26,11 +26,11 @@ from nodelint.commands import (
 )
 from nodelint.commands._completing import files
 from nodelint.commands._facts import Asked, facts_options
-from nodelint.finding import counted
+from nodelint.model.finding import counted
 
 if TYPE_CHECKING:
-    from nodelint.config import Settings
-    from nodelint.engine import Report
+    from nodelint.lint.config import Settings
+    from nodelint.lint.engine import Report
     from nodelint.triage import Triage
 
 _EXIT = """
@@ -123,9 +123,9 @@ def _opened(file: str) -> BinaryIO:
 
 def _findings(paths: Sequence[str], asked: Asked, settings: Settings, read: Triage) -> tuple[Report, bool]:
     """What the rules say of the manifests for the release that wrote the log, and whether a path is unreadable."""
-    from nodelint import engine
     from nodelint.commands._judging import judging
-    from nodelint.versions import OLDEST
+    from nodelint.lint import engine
+    from nodelint.model.releases import OLDEST
 
     found = discovered(paths, settings)
     settings = settings._replace(karpenter=max(read.newest_release, OLDEST))

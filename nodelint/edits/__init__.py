@@ -50,7 +50,7 @@ from nodelint.edits.writing import (
     line_start,
     scalar,
 )
-from nodelint.finding import Edit
+from nodelint.model.finding import Edit
 from nodelint.source import Document, Source
 from nodelint.source.nodes import Node
 

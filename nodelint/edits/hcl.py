@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from nodelint.edits.members import NotEditable, edit_of, members_of, root_of
 from nodelint.edits.writing import Plain, is_broken, leading, line_end, line_start
-from nodelint.finding import Edit
+from nodelint.model.finding import Edit
 from nodelint.source.nodes import Node
 from nodelint.tuples import NamedTuple
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
 from nodelint.edits.writing import Manner, Plain, Writer, children, column, is_broken, leading, line_end, line_start
-from nodelint.finding import Edit
+from nodelint.model.finding import Edit
 from nodelint.source import Document, Source
 from nodelint.source.nodes import Entry, Node
 from nodelint.source.placeholders import CODE

@@ -8,13 +8,13 @@ from difflib import SequenceMatcher
 from lsprotocol import types
 
 from nodelint.edits import apply
-from nodelint.engine import Result, why_broken
-from nodelint.finding import Edit, by_source, short
+from nodelint.lint.engine import Result, why_broken
+from nodelint.lint.suppress import suppressions
 from nodelint.lsp.diagnostics import placed, uri_of
 from nodelint.lsp.positions import Lines
 from nodelint.lsp.project import Buffer, View
+from nodelint.model.finding import Edit, by_source, short
 from nodelint.source import Source
-from nodelint.suppress import suppressions
 
 FIX_ALL = "source.fixAll.nodelint"
 

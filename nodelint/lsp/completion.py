@@ -7,18 +7,18 @@ from collections.abc import Iterable, Iterator
 
 from lsprotocol import types
 
-from nodelint.catalog import ARCH, CAPACITY_TYPE, INSTANCE_TYPE, Catalog
-from nodelint.facts import Facts, Missing
-from nodelint.images import families, family_example, family_title
+from nodelint.apiserver.shape import Shape
+from nodelint.data import table
+from nodelint.ec2.catalog import ARCH, CAPACITY_TYPE, INSTANCE_TYPE, Catalog
+from nodelint.ec2.facts import Facts, Missing
+from nodelint.ec2.questions import alias_families
+from nodelint.karpenter.images import families, family_example, family_title
+from nodelint.karpenter.labels import known_values, natural
 from nodelint.lsp.hover import MEANINGS, code, label, releases_with, shape_at, size_of
 from nodelint.lsp.outline import Spot, spot
 from nodelint.lsp.project import Buffer, View
-from nodelint.queries import alias_families
-from nodelint.requirement import INCLUSIVE_BOUNDS, normalize, well_known
-from nodelint.schema.shape import Shape
+from nodelint.model.requirement import INCLUSIVE_BOUNDS, normalize, well_known
 from nodelint.tuples import NamedTuple
-from nodelint.versions import facts
-from nodelint.vocabulary import known_values, natural
 
 _REQUIREMENTS = ("spec", "template", "spec", "requirements", "-")
 _LABELS = ("spec", "template", "metadata", "labels")
@@ -157,7 +157,7 @@ def _label_keys(catalog: Catalog) -> Iterator[Offer]:
     """The labels that Karpenter of the target release knows, those that are asked for most first."""
     first = (ARCH, CAPACITY_TYPE, INSTANCE_TYPE)
     keys = sorted(well_known(catalog.version) - {_OF_A_POOL}, key=lambda key: (key not in first, key))
-    meanings = facts("label_words")["meanings"]
+    meanings = table("label_words")["meanings"]
     for key in keys:
         yield Offer(key, _Kind.Property, meanings.get(key, ""), "\n\n".join(label(key, catalog)[1:]))
 

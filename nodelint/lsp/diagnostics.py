@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from lsprotocol import types
 from pygls.uris import from_fs_path
 
-from nodelint.engine import Result
-from nodelint.finding import Severity, Span
-from nodelint.fingerprints import fingerprints
+from nodelint.lint.engine import Result
+from nodelint.lint.fingerprints import fingerprints
 from nodelint.lsp.positions import Lines
 from nodelint.lsp.project import Buffer, Trouble, View
+from nodelint.model.finding import Severity, Span
 from nodelint.report.run import rule_page
 
 SOURCE = "nodelint"

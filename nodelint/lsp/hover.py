@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from nodelint.catalog import ARCH, INSTANCE_TYPE, Catalog
-from nodelint.finding import Span, short, span_of
-from nodelint.fingerprints import relative
-from nodelint.images import families, family_title
+from nodelint.apiserver.shape import Shape
+from nodelint.data import table
+from nodelint.ec2.catalog import ARCH, INSTANCE_TYPE, Catalog
+from nodelint.karpenter.images import families, family_title
+from nodelint.karpenter.labels import known_values, natural, unit_of
+from nodelint.karpenter.resolve import LineEffect, Resolution
+from nodelint.karpenter.resolve.offers import OWN_DOMAINS
+from nodelint.lint.fingerprints import relative
 from nodelint.lsp.outline import Spot, spot
 from nodelint.lsp.project import Buffer, View
-from nodelint.manifest import EC2NodeClass, Label, NodePool, RequirementLine, SelectorTerm, parse_alias, served
-from nodelint.requirement import INCLUSIVE_BOUNDS, normalize, well_known, well_known_since
-from nodelint.resolve import LineEffect, Resolution
-from nodelint.resolve.offers import OWN_DOMAINS
-from nodelint.schema.shape import Shape
+from nodelint.model.finding import Span, short, span_of
+from nodelint.model.manifest import EC2NodeClass, Label, NodePool, RequirementLine, SelectorTerm, parse_alias, served
+from nodelint.model.releases import Version
+from nodelint.model.requirement import INCLUSIVE_BOUNDS, normalize, well_known, well_known_since
 from nodelint.source import Node
 from nodelint.tuples import NamedTuple
-from nodelint.versions import Version, facts
-from nodelint.vocabulary import known_values, natural, unit_of
 
 _CPU, _MEMORY = "karpenter.k8s.aws/instance-cpu", "karpenter.k8s.aws/instance-memory"
 _SHOWN = 12
@@ -174,7 +175,7 @@ def label(key: str, catalog: Catalog) -> list[str]:
         if name.startswith(OWN_DOMAINS):
             return [f"{code(key)} is no label of Karpenter's, and nobody else may bring one in its domain."]
         return [f"{code(key)} is no label that Karpenter knows: what it asks is met by nodes that bear it."]
-    parts = [f"{code(name)}: {facts('label_words')['meanings'].get(name, '')}"]
+    parts = [f"{code(name)}: {table('label_words')['meanings'].get(name, '')}"]
     unit = unit_of(name)
     if unit:
         parts[0] += f" In {unit}."

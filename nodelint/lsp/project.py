@@ -15,18 +15,19 @@ from typing import Any
 
 from pygls.uris import to_fs_path
 
-from nodelint import baseline, cache, config, engine
-from nodelint.discover import discover, repository
-from nodelint.facts import NOTHING, Facts
-from nodelint.globs import Globs
-from nodelint.kustomize import forget, is_patch
+from nodelint.apiserver import Schemas
+from nodelint.ec2 import cache
+from nodelint.ec2.facts import NOTHING, Facts
+from nodelint.lint import baseline, config, engine
+from nodelint.lint.rule import Context, Rule, bundled, load
 from nodelint.lsp.positions import Lines
-from nodelint.manifest import Object, objects
-from nodelint.rule import Context, Rule, bundled, load
-from nodelint.schema import Schemas
+from nodelint.model.manifest import Object, objects
+from nodelint.model.releases import NEWEST
 from nodelint.source import Source
+from nodelint.source.discover import discover, repository
+from nodelint.source.globs import Globs
+from nodelint.source.kustomize import forget, is_patch
 from nodelint.tuples import NamedTuple
-from nodelint.versions import NEWEST
 
 
 class Buffer:

@@ -19,7 +19,7 @@ from pygls.protocol.language_server import LanguageServerProtocol, lsp_method
 from pygls.uris import to_fs_path
 
 from nodelint import __version__
-from nodelint.config import FILES
+from nodelint.lint.config import FILES
 from nodelint.lsp.actions import FIX_ALL, actions
 from nodelint.lsp.completion import complete
 from nodelint.lsp.diagnostics import diagnostics, location, of_trouble, uri_of

@@ -10,21 +10,21 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from nodelint.finding import Also, Edit, Finding, Span, span_of
-from nodelint.globs import NOTHING, Globs
+from nodelint.model.finding import Also, Edit, Finding, Span, span_of
 from nodelint.render import tools
 from nodelint.render.places import Origins, Place
 from nodelint.render.roots import Root, read, roots
 from nodelint.source import Node, Source
+from nodelint.source.globs import NOTHING, Globs
 from nodelint.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from nodelint.engine import Report, Result, Selection, Skipped, Target
-    from nodelint.manifest import Object
-    from nodelint.rule import Rule
-    from nodelint.versions import KubernetesVersion
+    from nodelint.lint.engine import Report, Result, Selection, Skipped, Target
+    from nodelint.lint.rule import Rule
+    from nodelint.model.manifest import Object
+    from nodelint.model.releases import KubernetesVersion
 
 # What charts ask of a cluster before they hand out Karpenter's objects.
 _SERVED = ("karpenter.sh/v1", "karpenter.sh/v1/NodePool", "karpenter.k8s.aws/v1", "karpenter.k8s.aws/v1/EC2NodeClass")
@@ -105,7 +105,7 @@ def lint(
     Each finding about a result stands where its value stands in `sources`, or in a file beside them; its
     fix is there only where that place is certain. What the overlay puts right is no finding any more.
     """
-    from nodelint import engine
+    from nodelint.lint import engine
 
     plain = engine.lint(sources, target, rules, selection, context_sources)
     if not rendering.builds:
@@ -320,7 +320,7 @@ def _as_plainly_said(result: Result, place: Place, plain: Report) -> Sequence[Ed
 
 def _wanted(result: Result, root: Root, selection: Selection) -> bool:
     """Whether a finding is about what was asked for, and nothing in the file or the configuration silences it."""
-    from nodelint.suppress import suppressions
+    from nodelint.lint.suppress import suppressions
 
     span = result.span
     if root.asked is not None and os.path.abspath(span.source.path) not in root.asked:

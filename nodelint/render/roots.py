@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from nodelint.discover import repository
-from nodelint.globs import NOTHING, Globs
 from nodelint.source import Document, Node, Source
 from nodelint.source.compose import Unreadable, compose
+from nodelint.source.discover import repository
+from nodelint.source.globs import NOTHING, Globs
 from nodelint.tuples import NamedTuple
 
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")

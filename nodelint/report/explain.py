@@ -6,10 +6,12 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from nodelint.facts import NOTHING, Facts
-from nodelint.finding import short
-from nodelint.images import Image
-from nodelint.images import provenance as image_provenance
+from nodelint.ec2.facts import NOTHING, Facts
+from nodelint.karpenter.images import Image
+from nodelint.karpenter.images import provenance as image_provenance
+from nodelint.karpenter.resolve.resolution import LineEffect, Resolution
+from nodelint.model.finding import short
+from nodelint.model.releases import NEWEST, fixed_for
 from nodelint.report.explain_facts import (
     age,
     described,
@@ -21,9 +23,7 @@ from nodelint.report.explain_facts import (
     zones,
 )
 from nodelint.report.layout import aside, families, types, wrap
-from nodelint.resolve.resolution import LineEffect, Resolution
 from nodelint.source import Node
-from nodelint.versions import NEWEST, fixed_for
 
 VERSION = 1
 """The version of the JSON that `explain_json` gives."""

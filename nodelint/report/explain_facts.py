@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from nodelint.facts import Facts, moment, span
-from nodelint.images import ImageSet, is_deprecated
-from nodelint.images.choice import Passed
-from nodelint.resolve.resolution import Resolution
-from nodelint.snapshot import MachineImage
+from nodelint.ec2.facts import Facts, moment, span
+from nodelint.ec2.snapshot import MachineImage
+from nodelint.karpenter.images import ImageSet, is_deprecated
+from nodelint.karpenter.images.choice import Passed
+from nodelint.karpenter.resolve.resolution import Resolution
+from nodelint.model.releases import Version
 from nodelint.tuples import NamedTuple
-from nodelint.versions import Version
 
 if TYPE_CHECKING:
     from datetime import datetime

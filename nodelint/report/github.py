@@ -6,8 +6,8 @@ shows ten annotations of each level for a step, so the gravest come first.
 
 from __future__ import annotations
 
-from nodelint.engine import Report, Result
-from nodelint.finding import SEVERITIES, Span
+from nodelint.lint.engine import Report, Result
+from nodelint.model.finding import SEVERITIES, Span
 from nodelint.report.run import Run, headline, lines_of, shown_path, skip_text, skips, writable
 from nodelint.report.text import place, printable
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from nodelint.engine import Report, Result
-from nodelint.fingerprints import fingerprints
+from nodelint.lint.engine import Report, Result
+from nodelint.lint.fingerprints import fingerprints
 from nodelint.report.run import Run, lines_of, shown_path, writable
 from nodelint.report.text import printable
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from nodelint.engine import Report, Result
-from nodelint.finding import Edit, Span
-from nodelint.manifest import Object
+from nodelint.lint.engine import Report, Result
+from nodelint.model.finding import Edit, Span
+from nodelint.model.manifest import Object
 from nodelint.report.text import Basis
 
 

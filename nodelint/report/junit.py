@@ -11,8 +11,8 @@ import re
 from collections import Counter
 from xml.etree import ElementTree as ET
 
-from nodelint.engine import Report, Result, Skipped
-from nodelint.fingerprints import field
+from nodelint.lint.engine import Report, Result, Skipped
+from nodelint.lint.fingerprints import field
 from nodelint.report.run import Run, shown_path, writable
 from nodelint.report.text import finding_text, printable
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
-from nodelint.catalog import FAMILY, Catalog
+from nodelint.ec2.catalog import FAMILY, Catalog
 
 _SIZES = ("nano", "micro", "small", "medium", "large", "xlarge")
 

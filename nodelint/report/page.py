@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from nodelint.engine import DEFAULTS, Selection, Target, lint
-from nodelint.facts import WORDS
-from nodelint.imagined import Account
-from nodelint.manifest import EC2NodeClass, objects
+from nodelint.ec2.facts import WORDS
+from nodelint.ec2.fake_account import Account
+from nodelint.lint.engine import DEFAULTS, Selection, Target, lint
+from nodelint.lint.rule import Example, Rule, examples
+from nodelint.lint.suppress import Suppression
+from nodelint.model.manifest import EC2NodeClass, objects
+from nodelint.model.releases import NEWEST, KubernetesVersion
+from nodelint.model.releases import target as parse_target
 from nodelint.report.text import finding_text
-from nodelint.rule import Example, Rule, examples
 from nodelint.source import Source
-from nodelint.suppress import Suppression
-from nodelint.versions import NEWEST, KubernetesVersion
-from nodelint.versions import target as parse_target
 
 
 def header(rule: Rule) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from nodelint.engine import Report, Result, Skipped
-from nodelint.finding import Span, counted
+from nodelint.lint.engine import Report, Result, Skipped
+from nodelint.lint.rule import Rule
+from nodelint.model.finding import Span, counted
 from nodelint.report.text import Basis, printable
-from nodelint.rule import Rule
 from nodelint.tuples import NamedTuple
 
 HOME = "https://github.com/nodelint/nodelint"
@@ -43,7 +43,7 @@ def shown_path(path: str, root: str) -> str:
     if path == "-":
         return "stdin"
     # Loads OpenSSL; the text format, which asks for no such path, should not wait for it.
-    from nodelint.fingerprints import relative
+    from nodelint.lint.fingerprints import relative
 
     seen = relative(path, root)
     return os.path.abspath(path).replace(os.sep, "/") if seen.startswith("../") else seen

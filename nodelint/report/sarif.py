@@ -13,13 +13,13 @@ from typing import Any
 from urllib.parse import quote
 
 from nodelint import __version__
-from nodelint.engine import Report, Result, Skipped
-from nodelint.finding import Edit, Severity, Span, by_source, span_of
-from nodelint.fingerprints import NAME, fingerprints, relative
-from nodelint.manifest import Object
+from nodelint.lint.engine import Report, Result, Skipped
+from nodelint.lint.fingerprints import NAME, fingerprints, relative
+from nodelint.lint.rule import Rule
+from nodelint.model.finding import Edit, Severity, Span, by_source, span_of
+from nodelint.model.manifest import Object
 from nodelint.report.run import HOME, Run, rule_page, writable
 from nodelint.report.text import printable
-from nodelint.rule import Rule
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _ROOT = "%SRCROOT%"

@@ -6,15 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from nodelint.facts import WORDS, moment, span
-from nodelint.finding import counted
-from nodelint.report.text import printable, utc
-from nodelint.snapshot import (
-    KINDS,
+from nodelint.ec2.facts import WORDS, moment, span
+from nodelint.ec2.snapshot import (
     TABLE_OF,
     Answer,
     CapacityReservation,
-    Kind,
     MachineImage,
     Offering,
     PlacementGroup,
@@ -24,6 +20,9 @@ from nodelint.snapshot import (
     Snapshot,
     Subnet,
 )
+from nodelint.model.fact_kinds import FACT_KINDS, FactKind
+from nodelint.model.finding import counted
+from nodelint.report.text import printable, utc
 from nodelint.tuples import NamedTuple
 
 # Lines of one answer, or of one change, that are shown before the rest is counted.
@@ -43,7 +42,7 @@ class Asking(NamedTuple):
     refusal: tuple[str, bool] | None = None
 
 
-def refresh_text(asking: Asking, needs: Mapping[str, Sequence[Kind]]) -> str:
+def refresh_text(asking: Asking, needs: Mapping[str, Sequence[FactKind]]) -> str:
     """What was asked of a region and found, by kind, and what was refused with the rules that it costs."""
     region, new = asking.region, asking.new
     known = sum(question not in new for question in region.answers)
@@ -55,7 +54,7 @@ def refresh_text(asking: Asking, needs: Mapping[str, Sequence[Kind]]) -> str:
         good = [(q, a) for q, a in answers if a.failed is None]
         if good:
             lines.append(f"  {WORDS[kind]:<24} {_found(region, kind, good)}")
-    refused: dict[tuple[Kind, str], list[Question]] = {}
+    refused: dict[tuple[FactKind, str], list[Question]] = {}
     for question, answer in new.items():
         if answer.failed is not None:
             refused.setdefault((question.kind, answer.failed), []).append(question)
@@ -68,7 +67,7 @@ def refresh_text(asking: Asking, needs: Mapping[str, Sequence[Kind]]) -> str:
     return printable_lines(lines)
 
 
-def show_text(snapshot: Snapshot, file: str, now: datetime, limits: Mapping[Kind, timedelta]) -> str:
+def show_text(snapshot: Snapshot, file: str, now: datetime, limits: Mapping[FactKind, timedelta]) -> str:
     """What a snapshot holds and how old it is. `limits` say how long each kind is used (none: for good)."""
     by = f" by nodelint {snapshot.nodelint}" if snapshot.nodelint else ""
     lines = [f"{file}: {counted(len(snapshot.regions), 'region')}, written{by}"]
@@ -86,7 +85,7 @@ def show_text(snapshot: Snapshot, file: str, now: datetime, limits: Mapping[Kind
     return printable_lines(lines)
 
 
-def show_json(snapshot: Snapshot, file: str, now: datetime, limits: Mapping[Kind, timedelta]) -> dict[str, Any]:
+def show_json(snapshot: Snapshot, file: str, now: datetime, limits: Mapping[FactKind, timedelta]) -> dict[str, Any]:
     """The same as plain values; ages in seconds."""
     return {
         "version": 1,
@@ -207,18 +206,18 @@ def _account(region: Region) -> str:
     return f" (account {region.account.removeprefix('sha256:')[:12]})" if region.account else ""
 
 
-def _by_kind(region: Region) -> dict[Kind, list[tuple[Question, Answer]]]:
-    kinds: dict[Kind, list[tuple[Question, Answer]]] = {}
+def _by_kind(region: Region) -> dict[FactKind, list[tuple[Question, Answer]]]:
+    kinds: dict[FactKind, list[tuple[Question, Answer]]] = {}
     for question, answer in _ordered(region):
         kinds.setdefault(question.kind, []).append((question, answer))
     return kinds
 
 
 def _ordered(region: Region) -> list[tuple[Question, Answer]]:
-    return sorted(region.answers.items(), key=lambda pair: (KINDS.index(pair[0].kind), pair[0]))
+    return sorted(region.answers.items(), key=lambda pair: (FACT_KINDS.index(pair[0].kind), pair[0]))
 
 
-def _found(region: Region, kind: Kind, good: Sequence[tuple[Question, Answer]]) -> str:
+def _found(region: Region, kind: FactKind, good: Sequence[tuple[Question, Answer]]) -> str:
     if kind in ("instance-types", "offerings"):
         return _outcome(region, *good[0])
     things = len({id for _, answer in good for id in answer.found})
@@ -255,7 +254,7 @@ def _total(region: Region, question: Question, answer: Answer) -> int:
     return len(region.offerings) if question.kind in ("instance-types", "offerings") else answer.total
 
 
-def _age(question: Question, answer: Answer, now: datetime, limits: Mapping[Kind, timedelta]) -> str:
+def _age(question: Question, answer: Answer, now: datetime, limits: Mapping[FactKind, timedelta]) -> str:
     age = now - moment(answer.at)
     said = f"asked {utc(answer.at)}, {span(age)} ago"
     limit = limits.get(question.kind)
@@ -264,7 +263,7 @@ def _age(question: Question, answer: Answer, now: datetime, limits: Mapping[Kind
     return f"{said}, expired" if age > limit else f"{said}, good for {span(limit - age)}"
 
 
-def _expired(question: Question, answer: Answer, now: datetime, limits: Mapping[Kind, timedelta]) -> bool:
+def _expired(question: Question, answer: Answer, now: datetime, limits: Mapping[FactKind, timedelta]) -> bool:
     limit = limits.get(question.kind)
     return limit is not None and now - moment(answer.at) > limit
 
@@ -322,7 +321,7 @@ _TABLES: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
 """Field of Region, what stands in it, and what is said of one thing beside its id."""
 
 
-def _record(region: Region, kind: Kind, id: str) -> Any:
+def _record(region: Region, kind: FactKind, id: str) -> Any:
     table = TABLE_OF.get(kind)
     return getattr(region, table)[id]._asdict() if table else id
 

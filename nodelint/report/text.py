@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 
 from nodelint.edits import apply
-from nodelint.engine import Report, Result, Skipped
-from nodelint.finding import Edit, Span, by_source, counted
+from nodelint.lint.engine import Report, Result, Skipped
+from nodelint.model.finding import Edit, Span, by_source, counted
 from nodelint.source import Source
 from nodelint.tuples import NamedTuple
 

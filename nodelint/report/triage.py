@@ -7,11 +7,11 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from nodelint.engine import Report, Target
-from nodelint.finding import counted
+from nodelint.lint.engine import Report, Target
+from nodelint.model.finding import counted
+from nodelint.model.releases import OLDEST
 from nodelint.report.text import Style, finding_text, plain, printable
 from nodelint.triage import Group, Triage, written
-from nodelint.versions import OLDEST
 
 _WIDTH = 100
 _NAMES = 3

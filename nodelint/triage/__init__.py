@@ -10,8 +10,9 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
-from nodelint.engine import Report, Result
-from nodelint.manifest import EC2NodeClass, NodePool, Object
+from nodelint.lint.engine import Report, Result
+from nodelint.model.manifest import EC2NodeClass, NodePool, Object
+from nodelint.model.releases import NEWEST, Version
 from nodelint.triage.causes import (
     RELEASE_MESSAGE,
     START_TAKES,
@@ -31,7 +32,6 @@ from nodelint.triage.logs import FAILURES, Entry, Reader
 from nodelint.triage.streams import NoLog, bounded
 from nodelint.triage.times import written
 from nodelint.tuples import NamedTuple
-from nodelint.versions import NEWEST, Version
 
 __all__ = ["Group", "NoLog", "Release", "Triage", "bounded", "triage", "written"]
 

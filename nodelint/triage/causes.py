@@ -11,8 +11,9 @@ import re
 from functools import cache
 from typing import Any, Literal
 
+from nodelint.data import table
+from nodelint.model.releases import Version, releases_match
 from nodelint.tuples import NamedTuple
-from nodelint.versions import Version, facts, releases_match
 
 Verdict = Literal["stays", "unclear", "passes"]
 
@@ -62,14 +63,14 @@ class Cause(NamedTuple):
 @cache
 def causes() -> tuple[Cause, ...]:
     """Every known cause, the most telling first."""
-    return tuple(_cause(entry) for entry in facts("triage")["causes"])
+    return tuple(_cause(entry) for entry in table("triage")["causes"])
 
 
 @cache
 def words_below_warning() -> tuple[str, ...]:
     """Words of lines below a warning that matter: failures told there, starts, and the release."""
     told = [words[0] for cause in causes() if cause.info for words in cause.says]
-    return (*told, *facts("triage")["starts"], RELEASE_MESSAGE)
+    return (*told, *table("triage")["starts"], RELEASE_MESSAGE)
 
 
 RELEASE_MESSAGE = "discovered karpenter version"
@@ -107,17 +108,17 @@ def call_of(text: str) -> str:
 
 def starts(message: str) -> bool:
     """Whether the controller says this only while it starts."""
-    return any(message.startswith(said) for said in facts("triage")["starts"])
+    return any(message.startswith(said) for said in table("triage")["starts"])
 
 
-START_TAKES = float(facts("triage")["start-takes"])
+START_TAKES = float(table("triage")["start-takes"])
 """Seconds after a start within which a cause that comes with starts is taken for that."""
 
 
 @cache
 def release_of(commit: str) -> Version | None:
     """The release that was built from a commit of the provider, which stands in every line; None for own builds."""
-    text = facts("triage")["commits"].get(commit.removesuffix("-dirty")[:7])
+    text = table("triage")["commits"].get(commit.removesuffix("-dirty")[:7])
     return Version.parse(text) if text else None
 
 

@@ -1,0 +1,130 @@
+"""What the API server says of an object: unknown fields, structure, then CEL rules.
+
+The bundled schemas (`schemas/*.schema.json`) stand for the CRDs of every release of Karpenter from
+1.0.0 on; `Schemas.from_crds` takes those of a cluster instead.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from functools import cache
+
+from nodelint.apiserver.shape import Raw, Shape, load
+from nodelint.apiserver.words import Layer, Problem, fit
+from nodelint.model.manifest import GROUPS, Object, Retired
+from nodelint.model.releases import Version
+
+__all__ = ["Layer", "Problem", "Schemas", "check"]
+
+
+class Schemas:
+    """The schemas of NodePool and EC2NodeClass, by API version.
+
+    `skipped` says which rules of foreign CRDs could not be compiled and are not judged.
+    """
+
+    def __init__(self, roots: dict[tuple[str, str], Raw], *, foreign: bool, skipped: tuple[str, ...] = ()) -> None:
+        self._roots = roots
+        self._shapes: dict[tuple[str, str, Version | None], Shape] = {}
+        self.foreign = foreign
+        self.skipped = skipped
+
+    @classmethod
+    def bundled(cls) -> Schemas:
+        """The schemas that come with nodelint; each is read when an object of its kind is met."""
+        return _bundled()
+
+    @classmethod
+    def from_crds(cls, path: str | os.PathLike[str]) -> Schemas:
+        """The schemas of the CRDs in a file or folder of YAML or JSON, a `List` of them too.
+
+        Raises OSError where nothing can be read, and ValueError where there is no CRD of Karpenter's or
+        a file is no YAML.
+        """
+        from nodelint.apiserver.crds import read
+
+        roots, skipped = read(os.fspath(path))
+        return cls(roots, foreign=True, skipped=skipped)
+
+    def versions(self, kind: str) -> list[str]:
+        """The API versions that are served for a kind."""
+        if self.foreign:
+            return sorted(version for k, version in self._roots if k == kind)
+        return ["v1", "v1beta1"] if kind in GROUPS else []
+
+    def shape(self, kind: str, version: str, release: Version) -> Shape | None:
+        """The schema of a kind and API version as it stands in a release; None where there is none."""
+        key = (kind, version, None if self.foreign else release)
+        found = self._shapes.get(key)
+        if found is None:
+            raw = self._raw(kind, version)
+            if raw is None:
+                return None
+            found = self._shapes[key] = Shape(raw, raw, key[2])
+        return found
+
+    def _raw(self, kind: str, version: str) -> Raw | None:
+        if not self.foreign and (kind, version) not in self._roots:
+            if kind not in GROUPS or version not in ("v1", "v1beta1"):
+                return None
+            self._roots[kind, version] = load(f"{kind.lower()}-{version}")
+        return self._roots.get((kind, version))
+
+
+@cache
+def _bundled() -> Schemas:
+    return Schemas({}, foreign=False)
+
+
+def check(obj: Object, version: Version, schemas: Schemas) -> list[Problem]:
+    """What the API server of a cluster with this release of Karpenter has against an object.
+
+    An empty list means that it takes the object. Unknown fields count as problems, as they do under
+    `kubectl apply`. Objects of the retired kinds are not judged. What is partial is never told of
+    fields that it lacks.
+    """
+    if isinstance(obj, Retired):
+        return []
+    not_served = _not_served(obj, version, schemas)
+    if not_served is not None:
+        return [not_served]
+    shape = schemas.shape(obj.kind, obj.version, version)
+    if shape is None:
+        return []
+    from nodelint.apiserver.walk import Walk
+
+    return list(_told(Walk(obj, shape, version).run()))
+
+
+def _not_served(obj: Object, version: Version, schemas: Schemas) -> Problem | None:
+    served = [v for v in schemas.versions(obj.kind) if _has(schemas.shape(obj.kind, v, version), version)]
+    group = GROUPS.get(obj.kind)
+    if group is None or not served:
+        return None
+    if obj.group == group and obj.version in served:
+        return None
+    at = obj.node.get("apiVersion") or obj.node
+    shape = schemas.shape(obj.kind, obj.version, version) if obj.group == group else None
+    until = shape.window.until if shape is not None else None
+    if until is not None:
+        message = f"`{obj.api_version}` is gone since Karpenter {until}, the target is {version}"
+    else:
+        meant = " or ".join(f"{group}/{v}" for v in served)
+        message = f"there is no {obj.kind} in `{obj.api_version}`; it is in {meant}"
+    layer: Layer = "release" if until is not None else "structure"
+    return Problem(layer, at, "apiVersion", fit(message), suggestion=f"{group}/{served[0]}", until=until)
+
+
+def _has(shape: Shape | None, version: Version) -> bool:
+    return shape is not None and version in shape.window
+
+
+def _told(found: list[Problem]) -> Iterator[Problem]:
+    """The problems in the order of the text, each said once."""
+    seen = set()
+    for problem in sorted(found, key=lambda p: (p.node.start, p.path)):
+        key = (problem.layer, problem.node.start, problem.message)
+        if key not in seen:
+            seen.add(key)
+            yield problem

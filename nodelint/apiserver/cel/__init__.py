@@ -1,0 +1,143 @@
+"""CEL as Kubernetes means it: the language's own runtime, and the functions that an API server adds.
+
+The runtime is `cel-expr-python`, CEL's C++ implementation. It is imported when the first expression
+or pattern is met. The functions that only rules of foreign CRDs call lie in `cel.functions`.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache, partial
+from typing import Any
+
+from nodelint.apiserver.cel.text import find, split, strict_int
+
+Value = Any
+"""What an expression works on: plain dicts, lists and scalars, as JSON has them."""
+
+
+class Unsupported(ValueError):
+    """An expression that does not compile here, or calls what this runtime does not have."""
+
+
+class Failed(Exception):
+    """An evaluation that ended in an error, such as a key that is not there."""
+
+
+class Program:
+    """One compiled expression over the variable `self`."""
+
+    __slots__ = ("_compiled", "_error", "literals", "text")
+
+    def __init__(self, text: str, compiled: Any, error: Any) -> None:
+        self.text = text
+        self._compiled = compiled
+        self._error = error
+        self.literals: tuple[str, ...] | None = None
+
+    def run(self, value: Value) -> Value:
+        """The value with `self` being `value`. An evaluation error is a `Failed`."""
+        result = self._compiled.eval(data={"self": value})
+        if result.type() == self._error:
+            message = str(result.plain_value())
+            if "not supported here" in message:
+                raise Unsupported(message)
+            raise Failed(message)
+        return result.plain_value()
+
+    def holds(self, value: Value) -> bool:
+        """Whether a rule is met. An evaluation error counts as not met, as in an API server."""
+        try:
+            return self.run(value) is True
+        except Failed:
+            return False
+
+    def texts(self) -> tuple[str, ...]:
+        """The string literals that the expression holds."""
+        if self.literals is None:
+            self.literals = tuple(dict.fromkeys(a or b for a, b in _TEXT.findall(self.text)))
+        return self.literals
+
+
+_TEXT = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)\"""")
+_METHOD = re.compile(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|\.(\w+)\(""")
+_INT = re.compile(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|(?<![\w.])int\(""")
+
+_programs: dict[str, Program | Unsupported] = {}
+_matches: dict[tuple[str, str], bool] = {}
+_CACHED = 50_000
+
+
+def compile(expression: str) -> Program:
+    """Compile an expression over `self`; the same text is compiled once. Raises `Unsupported`."""
+    found = _programs.get(expression)
+    if found is None:
+        try:
+            found = _compile(expression)
+        except Unsupported as error:
+            found = error
+        _programs[expression] = found
+    if isinstance(found, Unsupported):
+        raise found
+    return found
+
+
+def matches(text: str, pattern: str) -> bool:
+    """Whether `pattern` (RE2, as an API server reads it) is found in `text`. Raises `Unsupported`."""
+    key = (pattern, text)
+    known = _matches.get(key)
+    if known is None:
+        try:
+            known = compile("self.text.matches(self.pattern)").run({"text": text, "pattern": pattern}) is True
+        except Failed as error:
+            raise Unsupported(f"the pattern `{pattern}` does not compile: {error}") from None
+        if len(_matches) >= _CACHED:
+            _matches.clear()
+        _matches[key] = known
+    return known
+
+
+def _compile(expression: str) -> Program:
+    # The runtime's own int() takes texts such as " 1"; Go's, and so an API server's, does not.
+    text = _INT.sub(lambda m: m[1] or "strict_int(", expression)
+    reason = ""
+    for environment in (_narrow, _wide):
+        env, error, renamed = environment()
+        if renamed:
+            text = _METHOD.sub(partial(_renamed, renamed), text)
+        try:
+            return Program(expression, env.compile(text), error)
+        except Exception as problem:  # the runtime raises bare RuntimeErrors
+            reason = " ".join(str(problem).split())
+    raise Unsupported(reason)
+
+
+def _renamed(names: dict[str, str], match: re.Match[str]) -> str:
+    return match[1] or f".{names.get(match[2], match[2])}("
+
+
+@cache
+def _narrow() -> tuple[Any, Any, dict[str, str]]:
+    """What the rules of Karpenter's CRDs use; costs a millisecond to set up."""
+    from cel_expr_python import cel
+
+    kind = cel.Type
+    strict = [
+        cel.Overload("strict_int_string", kind.INT, [kind.STRING], False, strict_int),
+        cel.Overload("strict_int_int", kind.INT, [kind.INT], False, int),
+        cel.Overload("strict_int_double", kind.INT, [kind.DOUBLE], False, int),
+    ]
+    functions = [
+        cel.FunctionDecl("strict_int", strict),
+        cel.FunctionDecl("find", [cel.Overload("find", kind.STRING, [kind.STRING] * 2, True, find)]),
+        cel.FunctionDecl("split", [cel.Overload("split", kind.List(kind.STRING), [kind.STRING] * 2, True, split)]),
+    ]
+    return cel.NewEnv(variables={"self": kind.DYN}, functions=functions), kind.ERROR, {}
+
+
+@cache
+def _wide() -> tuple[Any, Any, dict[str, str]]:
+    """Everything that a rule of a foreign CRD may call."""
+    from nodelint.apiserver.cel.functions import RENAMED, environment
+
+    return (*environment(), RENAMED)

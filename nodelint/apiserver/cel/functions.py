@@ -1,0 +1,244 @@
+"""The functions that Kubernetes adds to CEL for validation rules, in full.
+
+Signatures and meaning: Kubernetes' documentation of CEL (the list, regex, URL, quantity, IP and CIDR
+libraries). Quantities, URLs, addresses and ranges travel as small maps, for the runtime has no types
+of ours.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+from nodelint.apiserver.cel.text import expression, find, strict_int
+
+_SUFFIXES = {
+    "n": Fraction(1, 10**9),
+    "u": Fraction(1, 10**6),
+    "m": Fraction(1, 10**3),
+    "": Fraction(1),
+    **{s: Fraction(1000**i) for i, s in enumerate(("k", "M", "G", "T", "P", "E"), 1)},
+    **{s + "i": Fraction(1024**i) for i, s in enumerate(("K", "M", "G", "T", "P", "E"), 1)},
+}
+_QUANTITY = re.compile(r"([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))(?:([eE][+-]?[0-9]{1,3})|([KMGTPE]i|[numkMGTPE]?))")
+
+
+RENAMED = {"indexOf": "first_index", "lastIndexOf": "last_index"}
+"""Methods that the runtime has for texts alone, and that it lets nobody extend to lists."""
+
+
+def environment() -> tuple[Any, Any]:
+    """A CEL environment with all functions, and the type of its errors."""
+    from cel_expr_python import cel
+    from cel_expr_python.ext import ext_bindings, ext_math, ext_optional, ext_strings
+
+    kind = cel.Type
+    text, number, flag, any_list = kind.STRING, kind.INT, kind.BOOL, kind.List(kind.DYN)
+    scalars = (text, number, flag, kind.DOUBLE)  # a parameter of any type would take none at run time
+    thing = kind.Map(kind.STRING, kind.DYN)
+
+    def free(name: str, *overloads: tuple[Any, list[Any], Callable[..., Any]]) -> Any:
+        return cel.FunctionDecl(
+            name, [cel.Overload(f"{name}_{i}", r, p, False, call) for i, (r, p, call) in enumerate(overloads)]
+        )
+
+    def member(name: str, *overloads: tuple[Any, list[Any], Callable[..., Any]]) -> Any:
+        return cel.FunctionDecl(
+            name,
+            [cel.Overload(f"of_{name}_{i}", r, p, True, call) for i, (r, p, call) in enumerate(overloads)],
+        )
+
+    functions = [
+        free("strict_int", (number, [text], strict_int), (number, [number], int), (number, [kind.DOUBLE], int)),
+        member("find", (text, [text, text], find)),
+        member(
+            "findAll",
+            (kind.List(text), [text, text], find_all),
+            (kind.List(text), [text, text, number], find_all),
+        ),
+        member(
+            "first_index",
+            *((number, [any_list, one], index_of) for one in scalars),
+            (number, [text, text], str.find),
+            (number, [text, text, number], str.find),
+        ),
+        member(
+            "last_index",
+            *((number, [any_list, one], last_index_of) for one in scalars),
+            (number, [text, text], str.rfind),
+            (number, [text, text, number], lambda s, part, at: s.rfind(part, 0, at + len(part))),
+        ),
+        member("isSorted", (flag, [any_list], is_sorted)),
+        member("sum", (kind.DYN, [any_list], sum)),
+        member("min", (kind.DYN, [any_list], min)),
+        member("max", (kind.DYN, [any_list], max)),
+        free("quantity", (thing, [text], quantity)),
+        free("isQuantity", (flag, [text], _accepts(quantity))),
+        member("isInteger", (flag, [thing], lambda q: _number(q).denominator == 1)),
+        member("asInteger", (number, [thing], _as_integer)),
+        member("asApproximateFloat", (kind.DOUBLE, [thing], lambda q: float(_number(q)))),
+        member("sign", (number, [thing], lambda q: (_number(q) > 0) - (_number(q) < 0))),
+        member("isGreaterThan", (flag, [thing, thing], lambda a, b: _number(a) > _number(b))),
+        member("isLessThan", (flag, [thing, thing], lambda a, b: _number(a) < _number(b))),
+        member(
+            "compareTo",
+            (number, [thing, thing], lambda a, b: (_number(a) > _number(b)) - (_number(a) < _number(b))),
+        ),
+        member(
+            "add",
+            (thing, [thing, thing], lambda a, b: _quantity(_number(a) + _number(b))),
+            (thing, [thing, number], lambda a, b: _quantity(_number(a) + b)),
+        ),
+        member(
+            "sub",
+            (thing, [thing, thing], lambda a, b: _quantity(_number(a) - _number(b))),
+            (thing, [thing, number], lambda a, b: _quantity(_number(a) - b)),
+        ),
+        free("url", (thing, [text], url)),
+        free("isURL", (flag, [text], _accepts(url))),
+        member("getScheme", (text, [thing], lambda u: u["scheme"])),
+        member("getHost", (text, [thing], lambda u: u["host"])),
+        member("getHostname", (text, [thing], lambda u: u["hostname"])),
+        member("getPort", (text, [thing], lambda u: u["port"])),
+        member("getEscapedPath", (text, [thing], lambda u: u["path"])),
+        member("getQuery", (kind.Map(text, kind.List(text)), [thing], lambda u: u["query"])),
+        free("ip", (thing, [text], ip)),
+        free("isIP", (flag, [text], _accepts(ip))),
+        free("cidr", (thing, [text], cidr)),
+        free("isCIDR", (flag, [text], _accepts(cidr))),
+        member("family", (number, [thing], lambda a: a["family"])),
+        member("isLoopback", (flag, [thing], lambda a: _address(a).is_loopback)),
+        member("isUnspecified", (flag, [thing], lambda a: _address(a).is_unspecified)),
+        member("isLinkLocalUnicast", (flag, [thing], lambda a: _address(a).is_link_local)),
+        member("prefixLength", (number, [thing], lambda c: int(c["cidr"].rpartition("/")[2]))),
+        member(
+            "containsIP",
+            (flag, [thing, thing], lambda c, a: _address(a) in _network(c)),
+            (flag, [thing, text], lambda c, a: _address(ip(a)) in _network(c)),
+        ),
+        member(
+            "containsCIDR",
+            (flag, [thing, thing], lambda c, d: _network(d).subnet_of(_network(c))),
+            (flag, [thing, text], lambda c, d: _network(cidr(d)).subnet_of(_network(c))),
+        ),
+    ]
+    extensions = [
+        ext_strings.ExtStrings(),
+        ext_optional.ExtOptional(),
+        ext_bindings.ExtBindings(),
+        ext_math.ExtMath(),
+    ]
+    return cel.NewEnv(variables={"self": kind.DYN}, extensions=extensions, functions=functions), kind.ERROR
+
+
+def find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
+    """The matches of an RE2 pattern from left to right, at most `limit` of them unless it is negative."""
+    found = [match[0] for match in expression(pattern).finditer(text)]
+    return found if limit < 0 else found[:limit]
+
+
+def index_of(values: list[Any], value: Any) -> int:
+    """Where a value stands first in a list; -1 where it does not."""
+    return values.index(value) if value in values else -1
+
+
+def last_index_of(values: list[Any], value: Any) -> int:
+    """Where a value stands last in a list; -1 where it does not."""
+    return len(values) - 1 - values[::-1].index(value) if value in values else -1
+
+
+def is_sorted(values: list[Any]) -> bool:
+    """Whether no value is larger than the next."""
+    return all(a <= b for a, b in pairwise(values))
+
+
+def quantity(text: str) -> dict[str, str]:
+    """A Kubernetes resource quantity such as `1.5Gi`; anything else is a ValueError."""
+    match = _QUANTITY.fullmatch(text)
+    if match is None:
+        raise ValueError(f"`{text}` is no quantity")
+    factor = Fraction(10) ** int(match[2][1:]) if match[2] else _SUFFIXES[match[3]]
+    return _quantity(Fraction(match[1]) * factor)
+
+
+def url(text: str) -> dict[str, Any]:
+    """An absolute URL or a path, taken apart; anything else is a ValueError."""
+    from urllib.parse import parse_qs, urlsplit
+
+    parts = urlsplit(text)
+    if any(c.isspace() for c in text) or not (
+        (parts.scheme and (parts.netloc or parts.path)) or text.startswith("/")
+    ):
+        raise ValueError(f"`{text}` is no URL")
+    port = "" if parts.port is None else str(parts.port)
+    return {
+        "scheme": parts.scheme,
+        "host": parts.netloc.rpartition("@")[2],
+        "hostname": parts.hostname or "",
+        "port": port,
+        "path": parts.path,
+        "query": parse_qs(parts.query, keep_blank_values=True),
+    }
+
+
+def ip(text: str) -> dict[str, Any]:
+    """An IPv4 or IPv6 address without a zone; anything else is a ValueError."""
+    import ipaddress
+
+    address = ipaddress.ip_address(text)
+    if "%" in text or (address.version == 6 and "." in text):
+        raise ValueError(f"`{text}` is no plain address")
+    return {"ip": str(address), "family": address.version}
+
+
+def cidr(text: str) -> dict[str, Any]:
+    """A range of addresses such as `10.0.0.0/8`; anything else is a ValueError."""
+    import ipaddress
+
+    if "/" not in text:
+        raise ValueError(f"`{text}` is no range of addresses")
+    network = ipaddress.ip_network(text, strict=False)
+    return {"cidr": str(network), "family": network.version}
+
+
+def _accepts(read: Callable[[str], Any]) -> Callable[[str], bool]:
+    def check(text: str) -> bool:
+        try:
+            read(text)
+        except ValueError:
+            return False
+        return True
+
+    return check
+
+
+def _quantity(number: Fraction) -> dict[str, str]:
+    return {"quantity": str(number)}
+
+
+def _number(value: dict[str, Any]) -> Fraction:
+    if "quantity" not in value:
+        raise ValueError("this is no quantity")
+    return Fraction(value["quantity"])
+
+
+def _as_integer(value: dict[str, Any]) -> int:
+    number = _number(value)
+    if number.denominator != 1:
+        raise ValueError("the quantity is no integer")
+    return number.numerator
+
+
+def _address(value: dict[str, Any]) -> Any:
+    import ipaddress
+
+    return ipaddress.ip_address(value["ip"])
+
+
+def _network(value: dict[str, Any]) -> Any:
+    import ipaddress
+
+    return ipaddress.ip_network(value["cidr"])

@@ -1,0 +1,163 @@
+"""CustomResourceDefinitions of a cluster, read as schemas."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from nodelint.apiserver.cel import Unsupported, compile
+from nodelint.apiserver.shape import Raw, load
+
+_KINDS = (["karpenter.sh", "NodePool"], ["karpenter.k8s.aws", "EC2NodeClass"])
+_ENDINGS = frozenset((".yaml", ".yml", ".json"))
+
+
+def read(path: str) -> tuple[dict[tuple[str, str], Raw], tuple[str, ...]]:
+    """The schemas by kind and API version, and which of their rules cannot be judged here.
+
+    Raises OSError where nothing can be read, and ValueError where there is no CRD of Karpenter's, a
+    file is no YAML, or a CRD has not the form of one.
+    """
+    roots: dict[tuple[str, str], Raw] = {}
+    for file in _files(Path(path)):
+        for definition in _definitions(file):
+            try:
+                roots.update(_served(definition))
+            except _Misshapen as error:
+                raise ValueError(f"{file.name}: {error}") from None
+    if not roots:
+        raise ValueError("holds no CustomResourceDefinition of NodePool or EC2NodeClass")
+    skipped = dict.fromkeys(reason for root in roots.values() for reason in _not_compiling(root))
+    return roots, tuple(skipped)
+
+
+def _files(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    return sorted(file for file in path.rglob("*") if file.suffix.lower() in _ENDINGS and file.is_file())
+
+
+def _definitions(file: Path) -> Iterator[dict[str, Any]]:
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
+
+    data = file.read_bytes()
+    if b"CustomResourceDefinition" not in data or b"karpenter" not in data:
+        return
+    try:
+        documents = list(YAML(typ="safe").load_all(data))
+    except RecursionError:
+        raise ValueError(f"{file.name} is nested too deeply") from None
+    except (YAMLError, ValueError) as error:
+        first = " ".join(str(error).split())
+        raise ValueError(f"{file.name} is no YAML: {first[:120]}") from None
+    for document in documents:
+        items = document.get("items") if isinstance(document, dict) else None
+        for one in items if isinstance(items, list) else [document]:
+            if isinstance(one, dict) and one.get("kind", "CustomResourceDefinition") == "CustomResourceDefinition":
+                yield one
+
+
+def _served(definition: dict[str, Any]) -> Iterator[tuple[tuple[str, str], Raw]]:
+    spec = definition.get("spec")
+    names = spec.get("names") if isinstance(spec, dict) else None
+    kind = names.get("kind") if isinstance(names, dict) else None
+    if not isinstance(spec, dict) or not isinstance(kind, str) or [spec.get("group"), kind] not in _KINDS:
+        return
+    versions = _of(list, spec.get("versions") or [], "spec.versions")
+    for index, item in enumerate(versions):
+        where = f"spec.versions[{index}]"
+        version = _of(dict, item, where)
+        schema = _of(dict, version.get("schema") or {}, f"{where}.schema").get("openAPIV3Schema")
+        if version.get("served", True) and schema is not None:
+            name = _of(str, version.get("name"), f"{where}.name")
+            subresources = _of(dict, version.get("subresources") or {}, f"{where}.subresources")
+            _hold_to_form(_of(dict, schema, f"{where}.schema.openAPIV3Schema"), kind)
+            yield (kind, name), _root(schema, "status" in subresources)
+
+
+class _Misshapen(Exception):
+    """A part of a CRD is not what it has to be."""
+
+
+_TYPES = frozenset(("object", "array", "string", "integer", "number", "boolean"))
+_TEXTS = ("type", "format", "pattern", "description", "x-kubernetes-list-type", "x-kubernetes-map-type")
+_NUMBERS = ("minimum", "maximum", "multipleOf")
+_COUNTS = ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties")
+_LISTS_OF_TEXTS = ("required", "x-kubernetes-list-map-keys")
+_MOST_SCHEMAS = 50_000
+
+
+def _of(kind: type, value: Any, where: str) -> Any:
+    if not isinstance(value, kind) or (kind is not bool and isinstance(value, bool)):
+        wanted = {dict: "a mapping", list: "a list", str: "a text", int: "a whole number"}.get(kind, "a number")
+        raise _Misshapen(f"{where} has to be {wanted}")
+    return value
+
+
+def _hold_to_form(schema: Raw, where: str) -> None:
+    """Raise where a keyword of a schema is of a wrong type, or aliases make it endless."""
+    pending = [(schema, where)]
+    count = 0
+    while pending:
+        schema, where = pending.pop()
+        count += 1
+        if count > _MOST_SCHEMAS:
+            raise _Misshapen(f"{where} is one of more than {_MOST_SCHEMAS:,} schemas")
+        for key, value in schema.items():
+            at = f"{where}.{key}"
+            if key in _TEXTS:
+                _of(str, value, at)
+                if key == "type" and value not in _TYPES:
+                    raise _Misshapen(f"{at}: there is no type `{value[:40]}`")
+            elif key in _NUMBERS:
+                _of(int if isinstance(value, int) else float, value, at)
+            elif key in _COUNTS:
+                _of(int, value, at)
+            elif key == "enum":
+                _of(list, value, at)
+            elif key in _LISTS_OF_TEXTS:
+                for item in _of(list, value, at):
+                    _of(str, item, at)
+            elif key in ("items", "not") or (key == "additionalProperties" and not isinstance(value, bool)):
+                pending.append((_of(dict, value, at), at))
+            elif key in ("anyOf", "oneOf", "allOf"):
+                pending += [(_of(dict, item, at), at) for item in _of(list, value, at)]
+            elif key == "properties":
+                pending += [(_of(dict, item, f"{at}.{k}"), f"{at}.{k}") for k, item in _of(dict, value, at).items()]
+            elif key == "x-kubernetes-validations":
+                for item in _of(list, value, at):
+                    _of(str, _of(dict, item, at).get("rule"), f"{at}: a rule")
+                    for name in ("message", "messageExpression", "reason", "fieldPath"):
+                        if name in item:
+                            _of(str, item[name], f"{at}: {name}")
+
+
+def _root(schema: Raw, status: bool) -> Raw:
+    """The schema with what an API server adds: the checks of metadata, and a status that it drops."""
+    properties = dict(schema.get("properties") or {})
+    properties["metadata"] = {"$ref": "#/$defs/objectMeta"}
+    properties.setdefault("apiVersion", {"type": "string"})
+    properties.setdefault("kind", {"type": "string"})
+    if status:
+        properties["status"] = {"x-kubernetes-preserve-unknown-fields": True}
+    required = list(dict.fromkeys([*(schema.get("required") or []), "metadata"]))
+    meta = load("nodepool-v1")["$defs"]["objectMeta"]
+    return {**schema, "properties": properties, "required": required, "$defs": {"objectMeta": meta}}
+
+
+def _not_compiling(schema: Any) -> Iterator[str]:
+    if isinstance(schema, dict):
+        for rule in schema.get("x-kubernetes-validations") or []:
+            text = rule.get("rule") if isinstance(rule, dict) else None
+            if isinstance(text, str) and "oldSelf" not in text:
+                try:
+                    compile(text)
+                except Unsupported as error:
+                    yield f"rule `{text}` is left out: {error}"
+        for value in schema.values():
+            yield from _not_compiling(value)
+    elif isinstance(schema, list):
+        for value in schema:
+            yield from _not_compiling(value)

@@ -1,0 +1,304 @@
+"""CEL rules asked of a value, each failure told at the tightest place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import combinations, count, repeat
+from typing import TYPE_CHECKING, Any
+
+from nodelint.apiserver import cel
+from nodelint.apiserver import words as schema_words
+from nodelint.apiserver.shape import Shape, Validation
+from nodelint.apiserver.words import Problem
+from nodelint.model.finding import LONGEST_MESSAGE
+from nodelint.source import Node, Unknown
+from nodelint.source.placeholders import depth
+
+if TYPE_CHECKING:
+    from nodelint.apiserver.walk import Job, Walk
+
+_held: dict[tuple[str, str], bool] = {}
+_CACHED = 50_000
+_MIXED = 400
+_BRANCHES = 6
+_BLANK = None
+"""Stands for what is unknown: it is there, it equals nothing, and every function refuses it."""
+
+
+def matches(text: str, pattern: str) -> bool:
+    """Whether a pattern is found in a text; a pattern that does not compile admits everything."""
+    try:
+        return cel.matches(text, pattern)
+    except cel.Unsupported:
+        return True
+
+
+def broken(job: Job, walk: Walk) -> Iterator[Problem]:
+    """The rules of a place that its value breaks."""
+    failed = []
+    for rule in job.shape.rules:
+        if _plainly_holds(rule.rule, job.value):
+            continue
+        try:
+            program = cel.compile(rule.rule)
+            if not _holds(program, job.value) and not _excused(program, job, walk):
+                failed.append((rule, program))
+        except cel.Unsupported:
+            continue
+    lasting = [pair for pair in failed if pair[0].until is None]
+    for rule, program in lasting or failed[:1]:
+        problem = _problem(rule, program, job, walk)
+        if problem is not None:
+            yield problem
+
+
+_ABSENT = re.compile(r"!has\(self\.(\w+)\) \|\| ")
+_PRESENT = re.compile(r"has\(self\.(\w+)\) \|\| ")
+_OTHER = re.compile(r"self\.(\w+) != '(\w+)' \|\| ")
+
+
+def _plainly_holds(rule: str, value: Any) -> bool:
+    """Whether the first part of a rule `a || b` holds at a glance: most do, and compiling takes longest."""
+    if not isinstance(value, dict) or "?" in rule:
+        return False
+    if match := _ABSENT.match(rule):
+        return match[1] not in value
+    if match := _PRESENT.match(rule):
+        return match[1] in value
+    match = _OTHER.match(rule)
+    given = value.get(match[1]) if match else None
+    return match is not None and isinstance(given, str) and given != match[2]
+
+
+def _holds(program: cel.Program, value: Any) -> bool:
+    if not isinstance(value, str):
+        return program.holds(value)
+    key = (program.text, value)
+    known = _held.get(key)
+    if known is None:
+        known = program.holds(value)
+        if len(_held) >= _CACHED:
+            _held.clear()
+        _held[key] = known
+    return known
+
+
+# -- what a rule cannot know
+
+
+def _excused(program: cel.Program, job: Job, walk: Walk) -> bool:
+    """Whether the rule could hold if a placeholder, or what a partial object lacks, were known."""
+    value = job.value
+    if walk.unknowns and schema_words.holds_unknown(value):
+        if _could_hold(program, _with(value, repeat(_BLANK)), True):
+            return True
+        for probes in _guesses(program, value):
+            if _could_hold(program, _with(value, probes), False):
+                return True
+        if not walk.partial:
+            return False
+        value = _with(value, repeat(_BLANK))
+    if walk.partial:
+        forms = (*_completed(value, job.shape), *_branches(value, job, walk))
+        return any(_could_hold(program, form, True) for form in forms)
+    return False
+
+
+def _guesses(program: cel.Program, value: Any) -> Iterator[Iterator[Any]]:
+    """What the unknowns of a value may be: all the same, all different, then mixed, each time the same way."""
+    one = ("", "x" * 40, 0, 1, 10**6, True, *program.texts(), *_scalars(value))
+    yield from map(repeat, one)
+    yield count()
+    yield count(10**6, -1)
+    if sum(1 for _ in _unknowns(value)) > 1:
+        from random import Random
+
+        chance = Random(0)
+        for _ in range(_MIXED):
+            yield iter(lambda: chance.choice(one), object())
+
+
+def _unknowns(value: Any) -> Iterator[Unknown]:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for each in inner:
+        yield from _unknowns(each)
+    if isinstance(value, Unknown):
+        yield value
+
+
+def _could_hold(program: cel.Program, value: Any, error_counts: bool) -> bool:
+    try:
+        return program.run(value) is True
+    except cel.Failed:
+        return error_counts
+
+
+def _with(value: Any, probes: Iterator[Any]) -> Any:
+    """A value in which each unknown is the next of the probes."""
+    if isinstance(value, dict):
+        return {key: _with(one, probes) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_with(one, probes) for one in value]
+    return next(probes) if isinstance(value, Unknown) else value
+
+
+def _scalars(value: Any) -> Iterator[Any]:
+    """Up to a few of the scalars in a value: an unknown may equal one of them."""
+    found: dict[Any, None] = {}
+    pending = [value]
+    while pending and len(found) < 20:
+        one = pending.pop()
+        if isinstance(one, dict):
+            pending.extend(one.values())
+        elif isinstance(one, list):
+            pending.extend(one)
+        elif isinstance(one, (str, int)):
+            found[one] = None
+    yield from found
+
+
+def _completed(value: Any, shape: Shape, beside: frozenset[str] = frozenset()) -> Iterator[Any]:
+    """A partial value with one more field, or with more entries, that may come from elsewhere.
+
+    `beside` holds the keys of the maps around it, which a map may have to match.
+    """
+    if isinstance(value, dict):
+        keys = frozenset(key for one in value.values() if isinstance(one, dict) for key in one)
+        for name in shape.fields:
+            child = shape.field(name)
+            if name not in value:
+                for blank in _blanks(child, keys):
+                    yield {**value, name: blank}
+            elif child is not None:
+                for more in _completed(value[name], child, keys):
+                    yield {**value, name: more}
+        if shape.extra is not None:
+            yield {**dict.fromkeys(beside, _BLANK), **value, "\0": _BLANK}
+            yield {**dict.fromkeys(beside, _BLANK), **value}
+    elif isinstance(value, list) and shape.items is not None:
+        for index, one in enumerate(value):
+            for more in _completed(one, shape.items):
+                yield [*value[:index], more, *value[index + 1 :]]
+        for name in shape.items.fields:
+            for blank in _blanks(shape.items.field(name), beside):
+                yield [{name: blank, **one} if isinstance(one, dict) else one for one in value]
+        for blank in _blanks(shape.items, beside):
+            yield [*value, blank]
+            yield [*value, *[blank] * 50]
+
+
+def _branches(value: Any, job: Job, walk: Walk) -> Iterator[Any]:
+    """A value without some of what a template holds under a condition: not every branch is rendered."""
+    document, node = walk.obj.document, job.node
+    if not document.templated or not isinstance(value, (dict, list)):
+        return
+
+    def conditional(at: Node) -> bool:
+        return depth(node.source.text, document.start, at.start) > outside
+
+    outside = depth(node.source.text, document.start, (walk.head(node) if isinstance(value, dict) else node).start)
+    if isinstance(value, dict):
+        names: list[Any] = [e.name for e in node.entries if e.name in value and conditional(e.key)]
+    else:
+        names = [i for i, item in enumerate(node.items) if i < len(value) and conditional(item)]
+    names = names[:_BRANCHES]
+    for size in range(1, len(names) + 1):
+        for gone in combinations(names, size):
+            if isinstance(value, dict):
+                yield {key: one for key, one in value.items() if key not in gone}
+            else:
+                yield [one for i, one in enumerate(value) if i not in gone]
+
+
+def _blanks(shape: Shape | None, beside: frozenset[str]) -> Iterator[Any]:
+    """What may stand for something that is not there: of lists and maps an empty one and a full one."""
+    if shape is not None and shape.type == "object":
+        yield {}
+        if shape.extra is not None:
+            yield dict.fromkeys(beside, _BLANK)
+    elif shape is not None and shape.type == "array":
+        yield []
+        yield [_BLANK]
+        yield [_BLANK] * 50
+    else:
+        yield _BLANK
+
+
+# -- where and how it is said
+
+
+def _problem(rule: Validation, program: cel.Program, job: Job, walk: Walk) -> Problem | None:
+    node, path, value = job.node, job.path, job.value
+    if _shape_is_to_blame(program, job, walk):
+        return None
+    for step in rule.field_path:
+        inner = node.get(step)
+        if inner is None:
+            break
+        node, path, value = inner, f"{path}.{step}", None
+    if not rule.field_path and node.kind != "scalar":
+        node, path, value = _pinned(program, job)
+        if node is job.node and node.kind == "mapping":
+            # the whole of it: told at its key, for its span holds all that others have to say about parts
+            node = walk.head(node)
+    if any(problem.node is node for problem in walk.structural):
+        return None
+    if node.kind == "mapping" and any(p.layer == "unknown" and p.node.parent is node for p in walk.structural):
+        return None  # what it lacks may be what the unknown field was meant to be
+    if rule.until is not None:
+        what = schema_words.shown(value, 45) if isinstance(value, str) else f"`{schema_words.last(path)}`"
+        message = schema_words.needs(what, rule.until, walk.release)
+        return Problem("release", node, path, schema_words.fit(message), since=rule.until)
+    return Problem("validation", node, path, _message(rule, job.value, value))
+
+
+def _shape_is_to_blame(program: cel.Program, job: Job, walk: Walk) -> bool:
+    """Whether the rule ends in an error because of something that is reported already."""
+    try:
+        program.run(job.value)
+    except cel.Failed:
+        inside = (job.path + ".", job.path + "[")
+        return any(p.path == job.path or p.path.startswith(inside) for p in walk.structural)
+    return False
+
+
+def _message(rule: Validation, value: Any, offender: Any) -> str:
+    if rule.message_expression is not None:
+        try:
+            said = cel.compile(rule.message_expression).run(value)
+            if isinstance(said, str) and said and len(said) <= LONGEST_MESSAGE:
+                return said
+        except (cel.Failed, cel.Unsupported):
+            pass  # an API server falls back to the plain message too
+    message = " ".join(rule.message.split())
+    if isinstance(offender, str) and offender not in message:
+        longer = f"{message}: {schema_words.shown(offender, 40)}"
+        if len(longer) <= LONGEST_MESSAGE:
+            return longer
+    return schema_words.fit(message)
+
+
+def _pinned(program: cel.Program, job: Job) -> tuple[Node, str, Any]:
+    """The entry of a list, key of a map or last field without which the rule holds; else the whole."""
+    node, path, value = job.node, job.path, job.value
+    if isinstance(value, list) and len(value) > 1:
+        guilty = [i for i, one in enumerate(value) if not program.holds([one])]
+        if len(guilty) != 1 or not program.holds(value[: guilty[0]] + value[guilty[0] + 1 :]):
+            guilty = [i for i in range(len(value)) if program.holds(value[:i] + value[i + 1 :])]
+        if len(guilty) == 1:
+            i = guilty[0]
+            return node.items[i], f"{path}[{i}]", value[i]
+    elif isinstance(value, list) and value:
+        return node.items[0], f"{path}[0]", value[0]
+    elif isinstance(value, dict) and job.shape.extra is not None:
+        for name, one in value.items():
+            key = node.key(name)
+            if key is not None and not program.holds({name: one}):
+                return key, f'{path}["{name}"]', name
+    elif isinstance(value, dict):
+        for entry in reversed(node.entries):
+            name = entry.name
+            if name in value and program.holds({key: one for key, one in value.items() if key != name}):
+                return entry.key, path, None
+    return node, path, None

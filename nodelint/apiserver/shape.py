@@ -1,0 +1,215 @@
+"""One place of a schema as it stands in one release of Karpenter.
+
+Reads JSON Schema as `schemas/` holds it (`$ref`, `propertyNames`, `x-karpenter-*`) and the OpenAPI v3
+of a CustomResourceDefinition alike. Nothing is read before it is asked for.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from functools import cache, cached_property
+from typing import Any
+
+from nodelint.data import shipped
+from nodelint.model.releases import Version
+from nodelint.tuples import NamedTuple
+
+Raw = dict[str, Any]
+
+
+class Validation(NamedTuple):
+    """A CEL rule. `since` and `until`: the releases that have it, the second exclusive."""
+
+    rule: str
+    message: str
+    message_expression: str | None
+    field_path: tuple[str, ...]
+    since: Version | None
+    until: Version | None
+
+
+class Window(NamedTuple):
+    """The releases that have something: from `since` until before `until`, None for no bound."""
+
+    since: Version | None
+    until: Version | None
+
+    def __contains__(self, release: object) -> bool:
+        assert isinstance(release, Version)
+        return (self.since is None or release >= self.since) and (self.until is None or release < self.until)
+
+
+_ALWAYS = Window(None, None)
+
+
+class Shape:
+    """What is asked of one value: keywords, the shapes of what it holds, and its CEL rules."""
+
+    def __init__(self, raw: Raw, root: Raw, release: Version | None) -> None:
+        raw = _settled(raw, root, release)
+        self.raw = raw
+        self._root = root
+        self._release = release
+        kind = raw.get("type")
+        self.int_or_string = raw.get("x-kubernetes-int-or-string") is True
+        self.type: str = kind if isinstance(kind, str) else ""
+        self.nullable = raw.get("nullable") is True
+        self.preserve = (
+            raw.get("x-kubernetes-preserve-unknown-fields") is True or raw.get("additionalProperties") is True
+        )
+        properties = raw.get("properties")
+        self._properties: Mapping[str, Raw] = properties if isinstance(properties, dict) else {}
+        self.required: list[str] = raw.get("required") or []
+        self.default = "default" in raw
+        self.values: Mapping[str, Mapping[str, str]] = raw.get("x-karpenter-values") or {}
+        self.moved: Mapping[str, str] = raw.get("x-karpenter-moved") or {}
+        self.window = _window(raw)
+        self._shapes: dict[str, Shape] = {}
+
+    def field(self, name: str) -> Shape | None:
+        """The shape of a field that the schema names."""
+        found = self._shapes.get(name)
+        if found is None:
+            raw = self._properties.get(name)
+            if raw is None:
+                return None
+            found = self._shapes[name] = self._child(raw)
+        return found
+
+    def place_of(self, name: str) -> str | None:
+        """The path, from here, of the one object that holds a field of this name; None for none or several."""
+        found = self._places.get(name, [])
+        return found[0] if len(found) == 1 else None
+
+    @cached_property
+    def _places(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        pending = [(self, "")]
+        while pending:
+            shape, path = pending.pop()
+            for name in shape.fields:
+                child = shape.field(name)
+                at = f"{path}.{name}" if path else name
+                if child is None or at == "metadata":  # its fields are those of every object
+                    continue
+                found.setdefault(name, []).append(path)
+                while child.items is not None:
+                    child, at = child.items, at + "[]"
+                if child.has_fields:
+                    pending.append((child, at))
+        return found
+
+    @property
+    def fields(self) -> list[str]:
+        """The names of all fields, those of other releases too."""
+        return list(self._properties)
+
+    @property
+    def has_fields(self) -> bool:
+        return bool(self._properties)
+
+    def defaults(self) -> Iterator[tuple[str, Shape]]:
+        """The fields that an API server fills in."""
+        for name, raw in self._properties.items():
+            if "default" in raw or "x-karpenter-before" in raw or "$ref" in raw:
+                shape = self.field(name)
+                if shape is not None and shape.default and self.has_release(shape):
+                    yield name, shape
+
+    def has_release(self, shape: Shape) -> bool:
+        """Whether the target release has what the other shape stands for."""
+        return self._release is None or self._release in shape.window
+
+    @cached_property
+    def extra(self) -> Shape | None:
+        """The shape of a map's values; None where the object is no map."""
+        return self._optional("additionalProperties")
+
+    @cached_property
+    def items(self) -> Shape | None:
+        """The shape of a list's entries."""
+        return self._optional("items")
+
+    @cached_property
+    def names(self) -> Shape | None:
+        """The shape of a map's keys."""
+        return self._optional("propertyNames")
+
+    def some(self, keyword: str) -> list[Shape]:
+        """The shapes under `allOf`, `anyOf` or `oneOf`; under `not` the one."""
+        raw = self.raw.get(keyword)
+        if isinstance(raw, dict):
+            return [self._child(raw)]
+        return [self._child(one) for one in raw or [] if isinstance(one, dict)]
+
+    @cached_property
+    def rules(self) -> tuple[Validation, ...]:
+        """The CEL rules that the target release has, without those about updates (`oldSelf`)."""
+        return tuple(self._validations())
+
+    def _validations(self) -> Iterator[Validation]:
+        for raw in self.raw.get("x-kubernetes-validations") or []:
+            rule = raw["rule"]
+            window = _window(raw)
+            if "oldSelf" in rule or (self._release is not None and self._release not in window):
+                continue
+            yield Validation(
+                rule,
+                raw.get("message") or f"failed rule: {rule}",
+                raw.get("messageExpression"),
+                _steps(raw.get("fieldPath") or ""),
+                *window,
+            )
+
+    def _child(self, raw: Raw) -> Shape:
+        return Shape(raw, self._root, self._release)
+
+    def _optional(self, keyword: str) -> Shape | None:
+        raw = self.raw.get(keyword)
+        return self._child(raw) if isinstance(raw, dict) else None
+
+
+def _settled(raw: Raw, root: Raw, release: Version | None) -> Raw:
+    """The schema with its `$ref` followed and the keywords as they stand in the release."""
+    reference = raw.get("$ref")
+    if isinstance(reference, str):
+        target: Any = root
+        for step in reference.removeprefix("#/").split("/"):
+            target = target[step]
+        raw = {**target, **{k: v for k, v in raw.items() if k != "$ref"}}
+    before = raw.get("x-karpenter-before")
+    if before and release is not None:
+        raw = dict(raw)
+        for border in sorted(before, key=parsed, reverse=True):
+            if release < parsed(border):
+                for keyword, value in before[border].items():
+                    if value is None:
+                        raw.pop(keyword, None)
+                    else:
+                        raw[keyword] = value
+    return raw
+
+
+def _window(raw: Raw) -> Window:
+    since, until = raw.get("x-karpenter-since"), raw.get("x-karpenter-until")
+    if since is None and until is None:
+        return _ALWAYS
+    return Window(since and parsed(since), until and parsed(until))
+
+
+@cache
+def parsed(text: str) -> Version:
+    """A release of Karpenter as the schemas write it."""
+    return Version.parse(text)
+
+
+def _steps(path: str) -> tuple[str, ...]:
+    return tuple(step for step in path.split(".") if step)
+
+
+def load(name: str) -> Any:
+    """A bundled schema by its name, such as `nodepool-v1`."""
+    with open(os.path.join(shipped("schemas"), f"{name}.schema.json"), "rb") as file:
+        return json.loads(file.read())

@@ -1,0 +1,367 @@
+"""One walk over an object and its schema: what is wrong with it, and the value that CEL rules see.
+
+In the order of an API server: unknown fields, nulls dropped, defaults filled in, structure, and CEL
+rules where nothing is of the wrong shape.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from nodelint.apiserver import rules as schema_rules
+from nodelint.apiserver import unknown
+from nodelint.apiserver import words as schema_words
+from nodelint.apiserver.cel.text import escaped
+from nodelint.apiserver.shape import Shape, parsed
+from nodelint.apiserver.words import Problem
+from nodelint.model.manifest import Object
+from nodelint.model.releases import Version
+from nodelint.source import UNKNOWN, Node, Unknown
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+
+
+class Job:
+    """CEL rules that wait until the structure is known to be sound."""
+
+    __slots__ = ("node", "path", "shape", "value")
+
+    def __init__(self, shape: Shape, node: Node, path: str, value: Any) -> None:
+        self.shape = shape
+        self.node = node
+        self.path = path
+        self.value = value
+
+
+class Walk:
+    """`run` tells what is wrong with one object."""
+
+    def __init__(self, obj: Object, shape: Shape, release: Version, *, loose: bool = False) -> None:
+        self.root = obj.node
+        self.partial = obj.partial
+        self.obj = obj
+        self.shape = shape
+        self.release = release
+        self.found: list[Problem] = []
+        self.structural: list[Problem] = []
+        self.hard = False
+        self.unknowns = False
+        self.jobs: list[Job] = []
+        self.loose = loose
+
+    def run(self) -> list[Problem]:
+        """Everything that an API server would have against the object."""
+        self.visit(self.root, self.shape, "")
+        self._settle_moves()
+        self.structural = list(self.found)
+        if not self.hard:
+            for job in self.jobs:
+                self.found.extend(schema_rules.broken(job, self))
+        return self.found
+
+    def _settle_moves(self) -> None:
+        """A field in the wrong place is told there: that it is missing in the right one goes without saying."""
+        strays = {
+            f"{problem.belongs}.{schema_words.last(problem.path)}"
+            for problem in self.found
+            if problem.layer == "unknown" and problem.belongs
+        }
+        if strays:
+            self.found = [problem for problem in self.found if not problem.missing or problem.path not in strays]
+
+    def say(self, node: Node, path: str, message: str, *, hard: bool = False, **more: Any) -> None:
+        """Note a problem of structure. `hard`: the CEL rules make no sense on such an object."""
+        self.hard |= hard
+        self.found.append(Problem("structure", node, path, schema_words.fit(message), **more))
+
+    # -- values
+
+    def visit(self, node: Node, shape: Shape, path: str) -> Any:
+        """The value of a node as rules see it, after noting what is wrong with it."""
+        if node.kind == "mapping":
+            value: Any = None
+            if self._typed(node, shape, path, "object"):
+                value = self._mapping(node, shape, path)
+        elif node.kind == "sequence":
+            value = None
+            if self._typed(node, shape, path, "array"):
+                value = self._sequence(node, shape, path)
+        else:
+            value = self.scalar(node, node.value, shape, path)
+        self._combined(node, shape, path)
+        return value
+
+    def _typed(self, node: Node, shape: Shape, path: str, kind: str) -> bool:
+        wanted = "int-or-string" if shape.int_or_string else shape.type
+        if wanted and wanted != kind:
+            at = self.head(node) if node.style == "block" else node
+            self.say(at, path, schema_words.type_of(node, path, wanted), hard=True)
+            return False
+        return True
+
+    def scalar(self, node: Node, value: Any, shape: Shape, path: str) -> Any:
+        """A scalar's value, of the type that the schema wants."""
+        if isinstance(value, Unknown):
+            self.unknowns = True
+            return UNKNOWN
+        if value is None and shape.nullable:
+            return None
+        value = schema_words.whole(value)
+        wanted = "int-or-string" if shape.int_or_string else shape.type
+        if wanted and schema_words.kind(value) not in _FITS.get(wanted, (wanted,)):
+            text, choices = schema_words.converted(node, value, wanted), shape.raw.get("enum")
+            pattern = shape.raw.get("pattern") if wanted == "string" and text is not None else None
+            fits = choices is None or text in choices
+            if pattern and not schema_rules.matches(str(text), pattern):
+                fits = False
+            more = {"suggestion": text if fits else None}
+            self.say(node, path, schema_words.type_of(node, path, wanted), hard=True, **more)
+            return value
+        if self._of_another_release(node, value, shape, path):
+            return value
+        choices = shape.raw.get("enum")
+        if choices is not None and not any(schema_words.same(value, one) for one in choices):
+            meant = schema_words.nearest(value, choices)
+            self.say(node, path, schema_words.not_one_of(value, path, choices, meant), suggestion=meant)
+        elif isinstance(value, str):
+            self._text(node, value, shape, path)
+        elif isinstance(value, (int, float)) and not isinstance(value, bool):
+            self._number(node, value, shape, path)
+            value = float(value) if shape.type == "number" else value
+        if shape.rules:
+            self.jobs.append(Job(shape, node, path, value))
+        return value
+
+    def _of_another_release(self, node: Node, value: Any, shape: Shape, path: str) -> bool:
+        window = shape.values.get(value) if isinstance(value, str) else None
+        if window is None:
+            return False
+        since, until = window.get("since"), window.get("until")
+        return self.outside(
+            node, path, f"`{value}`", parsed(since) if since else None, parsed(until) if until else None
+        )
+
+    def outside(self, node: Node, path: str, what: str, since: Version | None, until: Version | None) -> bool:
+        """Note that the target release lacks something, where it does."""
+        if since is not None and self.release < since:
+            message = schema_words.needs(what, since, self.release)
+        elif until is not None and self.release >= until:
+            message = f"{what} is gone since Karpenter {until}, the target is {self.release}"
+        else:
+            return False
+        message = schema_words.fit(message)
+        self.found.append(Problem("release", node, path, message, since=since, until=until))
+        return True
+
+    def _text(self, node: Node, value: str, shape: Shape, path: str) -> None:
+        raw = shape.raw
+        most, least, pattern = raw.get("maxLength"), raw.get("minLength"), raw.get("pattern")
+        if most is not None and len(value) > most:
+            self.say(node, path, schema_words.too_long(value, path, most), hard=True)
+        elif least is not None and len(value) < least:
+            self.say(node, path, schema_words.too_short(path, least))
+        elif pattern and not schema_rules.matches(value, pattern):
+            words = raw.get("patternErrorMessage")
+            self.say(node, path, schema_words.off_pattern(value, path, pattern, words))
+        elif raw.get("format") == "date-time" and not schema_words.is_date_time(value):
+            self.say(node, path, f"`{value}` is no date and time such as 2025-01-31T12:00:00Z")
+
+    def _number(self, node: Node, value: int | float, shape: Shape, path: str) -> None:
+        raw = shape.raw
+        if shape.type == "integer" or shape.int_or_string:
+            bits = 31 if raw.get("format") == "int32" else 63
+            if not -(2**bits) <= value < 2**bits:
+                self.say(node, path, f"{schema_words.shown(value)} does not fit in {bits + 1} bits")
+                return
+        low, high = raw.get("minimum"), raw.get("maximum")
+        open_low, open_high = raw.get("exclusiveMinimum"), raw.get("exclusiveMaximum")
+        name = schema_words.last(path)
+        if low is not None and (value <= low if open_low is True else value < low):
+            self.say(node, path, f"`{name}` is {value}, the least is {low}")
+        elif high is not None and (value >= high if open_high is True else value > high):
+            self.say(node, path, f"`{name}` is {value}, the most is {high}")
+        elif raw.get("multipleOf") and value % raw["multipleOf"]:
+            self.say(node, path, f"`{name}` is {value}, which is no multiple of {raw['multipleOf']}")
+
+    # -- lists
+
+    def _sequence(self, node: Node, shape: Shape, path: str) -> list[Any]:
+        raw, items = shape.raw, shape.items
+        most, least = raw.get("maxItems"), raw.get("minItems")
+        name, count = schema_words.last(path), len(node.items)
+        if most is not None and count > most:
+            self.say(node, path, f"`{name}` has {count} entries, the most is {most}", hard=True)
+        if least is not None and count < least and not (self.partial and not count):
+            few = f"{least} entries" if least > 1 else "an entry"
+            self.say(node, path, f"`{name}` needs at least {few}; it has {count or 'none'}")
+        values = []
+        for index, item in enumerate(node.items):
+            if items is None:
+                values.append(self._anything(item))
+            elif items.default and _is_null(item) and not items.nullable:
+                values.append(_filled(items, items.raw["default"]))
+            else:
+                values.append(self.visit(item, items, f"{path}[{index}]"))
+        self._unique(node, shape, path, values)
+        if shape.rules:
+            self.jobs.append(Job(shape, node, path, values))
+        return values
+
+    def _unique(self, node: Node, shape: Shape, path: str, values: list[Any]) -> None:
+        kind = shape.raw.get("x-kubernetes-list-type")
+        keys = shape.raw.get("x-kubernetes-list-map-keys") or []
+        if kind not in ("set", "map"):
+            return
+        seen: set[object] = set()
+        for index, value in enumerate(values):
+            mark = value
+            if kind == "map" and isinstance(value, dict):
+                mark = {key: value[key] for key in keys if key in value}
+            if schema_words.holds_unknown(mark):
+                continue
+            token = schema_words.token(mark)
+            if token in seen:
+                shown = f"`{mark}` is" if isinstance(mark, str) else "an entry is"
+                self.say(node.items[index], f"{path}[{index}]", f"{shown} listed twice")
+            seen.add(token)
+
+    # -- mappings
+
+    def _mapping(self, node: Node, shape: Shape, path: str) -> dict[str, Any]:
+        value: dict[str, Any] = {}
+        any_key = False
+        renamed = unknown.fields(self, node, shape, path)
+        extra = shape.extra
+        for entry in node.entries:
+            if entry.name is None:
+                self.unknowns = any_key = True
+                self._anything(entry.value)
+                continue
+            name = renamed.get(entry.name, entry.name)
+            if name is None:
+                continue
+            child = shape.field(name)
+            at = f"{path}.{name}" if path else name
+            if child is None:
+                if not _BARE.fullmatch(name):
+                    at = f'{path}["{name}"]'
+                child = extra
+                if child is not None and shape.names is not None and not _is_null(entry.value):
+                    name = self._key(entry.key, name, shape.names, at, path, node)
+            elif self.outside(entry.key, at, f"field `{name}`", child.window.since, child.window.until):
+                child = None  # the release drops it: nobody looks at what it holds
+            if child is None:
+                value[name] = self._anything(entry.value)
+            elif not _is_null(entry.value) or child.nullable:
+                value[name if child is extra else escaped(name)] = self.visit(entry.value, child, at)
+            elif child is extra and child.default:
+                value[name] = _filled(child, child.raw["default"])
+        if not self.partial:
+            for name, child in shape.defaults():
+                if escaped(name) not in value and not any_key:
+                    value[escaped(name)] = _filled(child, child.raw["default"])
+        self._size(node, shape, path, value, any_key)
+        if shape.rules and not any_key:
+            self.jobs.append(Job(shape, node, path, value))
+        return value
+
+    def _key(self, node: Node, name: str, shape: Shape, at: str, path: str, holder: Node) -> str:
+        """Judge a key of a map; the key that stands for it from here on, which is the one that was meant."""
+        choices = shape.raw.get("enum")
+        if choices is None or name in choices:
+            self.scalar(node, name, shape, at)
+            return name
+        meant = schema_words.nearest(name, choices)
+        self.say(node, at, schema_words.no_key(name, path, choices, meant), suggestion=meant)
+        return meant if meant is not None and holder.key(meant) is None else name
+
+    def _size(self, node: Node, shape: Shape, path: str, value: dict[str, Any], any_key: bool) -> None:
+        if not self.partial and not any_key:
+            told = " ".join(shape.moved.get(entry.name or "", "") for entry in node.entries)
+            moved = set(re.findall(r"\w+", told)) if told else set()
+            for name in shape.required:
+                if escaped(name) not in value and name not in moved:
+                    at = f"{path}.{name}" if path else name
+                    where = f" in {path}" if path else ""
+                    self.say(
+                        self.head(node),
+                        at,
+                        f"required field `{name}` is missing{where}",
+                        hard=True,
+                        missing=name,
+                        holder=node,
+                    )
+        most, least = shape.raw.get("maxProperties"), shape.raw.get("minProperties")
+        name, count = schema_words.last(path), len(value)
+        if most is not None and count > most:
+            message = f"`{name}` has {count} keys, the most is {most}" if most else f"`{name}` must be empty"
+            self.say(node, path, message, hard=True)
+        if least is not None and count < least and not self.partial and not any_key:
+            self.say(node, path, f"`{name}` has {count} keys, the least is {least}")
+
+    def head(self, node: Node) -> Node:
+        """Where a mapping is announced: its key, for an entry of a list the entry itself."""
+        if node is self.root:
+            return self.obj.name_node
+        parent = node.parent
+        if parent is not None and parent.kind == "mapping":
+            for entry in (*parent.entries, *parent.merges):
+                if entry.value is node:
+                    return entry.key
+        return node
+
+    # -- what the schema says nothing of
+
+    def _anything(self, node: Node) -> Any:
+        value = node.plain()
+        self.unknowns = self.unknowns or schema_words.holds_unknown(value)
+        return value
+
+    def _combined(self, node: Node, shape: Shape, path: str) -> None:
+        raw = shape.raw
+        if shape.int_or_string or not ("allOf" in raw or "anyOf" in raw or "oneOf" in raw or "not" in raw):
+            return
+        for one in shape.some("allOf"):
+            self.visit(node, one, path)
+        for keyword in ("anyOf", "oneOf"):
+            shapes = shape.some(keyword)
+            fitting = sum(self._fits(node, one) for one in shapes)
+            if shapes and (fitting == 0 or (keyword == "oneOf" and fitting > 1)):
+                self.say(node, path, f"`{schema_words.last(path)}` has none of the forms that are admitted")
+        for one in shape.some("not"):
+            if self._fits(node, one):
+                self.say(node, path, f"`{schema_words.last(path)}` has a form that is not admitted")
+
+    def _fits(self, node: Node, shape: Shape) -> bool:
+        return not self.tried(node, shape)
+
+    def tried(self, node: Node, shape: Shape) -> list[Problem]:
+        """What would be wrong with a value in another place; fields that are unknown there do not count."""
+        trial = Walk(self.obj, shape, self.release, loose=True)
+        trial.visit(node, shape, "")
+        return trial.found
+
+
+_FITS = {
+    "number": ("integer", "number"),
+    "int-or-string": ("integer", "string"),
+}
+
+
+def _is_null(node: Node) -> bool:
+    return node.kind == "scalar" and node.value is None
+
+
+def _filled(shape: Shape, value: Any) -> Any:
+    """A default with the defaults of what it holds."""
+    if isinstance(value, dict):
+        made = {name: _filled(shape.field(name) or shape.extra or shape, v) for name, v in value.items()}
+        for name, child in shape.defaults():
+            if name not in made:
+                made[name] = _filled(child, child.raw["default"])
+        return made
+    if isinstance(value, list):
+        items = shape.items
+        return [value_ if items is None else _filled(items, value_) for value_ in value]
+    return value

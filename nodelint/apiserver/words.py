@@ -1,0 +1,226 @@
+"""What a problem of the schema is, how it is put into words, and what counts as equal or near."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any, Literal
+
+from nodelint.model.finding import LONGEST_MESSAGE
+from nodelint.model.releases import Version
+from nodelint.source import Node, Unknown
+from nodelint.tuples import NamedTuple
+
+Layer = Literal["structure", "validation", "unknown", "release"]
+
+
+class Problem(NamedTuple):
+    """One thing for which the API server refuses an object.
+
+    `layer`: `unknown` is a field that no release has at this place, `release` something that the target
+    release does not have (`since`, `until`: the releases that do, the second exclusive), `validation` a
+    CEL rule, `structure` all else. `node` is the tightest place to show, `path` names it in the object.
+    `suggestion` is what was probably meant at the same place: a field's name for `unknown`, a value
+    else. `belongs` is the path of the place that an unknown field belongs to. `missing` is the field
+    that is not there, to be added to the mapping `holder`.
+    """
+
+    layer: Layer
+    node: Node
+    path: str
+    message: str
+    suggestion: str | None = None
+    belongs: str | None = None
+    missing: str | None = None
+    holder: Node | None = None
+    since: Version | None = None
+    until: Version | None = None
+
+
+_NAMES = {
+    "object": "a mapping",
+    "array": "a list",
+    "string": "a string",
+    "integer": "an integer",
+    "number": "a number",
+    "boolean": "true or false",
+    "int-or-string": "an integer or a string",
+    "null": "null",
+}
+
+
+def fit(message: str) -> str:
+    """A message cut to the length that a line takes."""
+    message = " ".join(message.split())
+    return message if len(message) <= LONGEST_MESSAGE else message[: LONGEST_MESSAGE - 3].rstrip() + "..."
+
+
+def last(path: str) -> str:
+    """The last field of a path: `values` for `spec.requirements[0].values[1]`."""
+    quoted = re.search(r'\["(.*)"\]$', path)
+    if quoted:
+        return quoted[1] or "the empty key"
+    return re.sub(r"(\[\d+\])+$", "", path).rpartition(".")[2] or "the object"
+
+
+def shown(value: object, room: int = 50) -> str:
+    """A value in backticks, cut where it is long."""
+    text = {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
+    text = " ".join(text.split())
+    return f"`{text}`" if len(text) <= room else f"`{text[: room - 3]}...`"
+
+
+def kind(value: object) -> str:
+    """The JSON type of a scalar."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, int):
+        return "integer"
+    return "number" if isinstance(value, float) else "string"
+
+
+def whole(value: Any) -> Any:
+    """A number without a fraction as an integer, as it is on the way to an API server."""
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e21:
+        return int(value)
+    return value
+
+
+def same(a: Any, b: Any) -> bool:
+    """Equality of JSON values: true is not 1."""
+    if isinstance(a, bool) != isinstance(b, bool):
+        return False
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(same, a, b))
+    return bool(a == b)
+
+
+def token(value: Any) -> object:
+    """Something hashable that is equal for equal JSON values."""
+    if isinstance(value, dict):
+        return frozenset((key, token(one)) for key, one in value.items())
+    if isinstance(value, list):
+        return ("list", *map(token, value))
+    return (isinstance(value, bool), value)
+
+
+def holds_unknown(value: object) -> bool:
+    """Whether a placeholder stands somewhere in a value."""
+    if isinstance(value, dict):
+        return any(map(holds_unknown, value.values()))
+    if isinstance(value, list):
+        return any(map(holds_unknown, value))
+    return isinstance(value, Unknown)
+
+
+def nearest(value: object, choices: Iterable[object]) -> str | None:
+    """The choice that was probably meant: the same but for case and separators, or a letter or two away."""
+    texts = [choice for choice in choices if isinstance(choice, str)]
+    if not isinstance(value, str) or not value:
+        return None
+    plain = re.sub(r"[-_ ]", "", value).lower()
+    for text in texts:
+        if re.sub(r"[-_ ]", "", text).lower() == plain:
+            return text
+    import difflib
+
+    near = difflib.get_close_matches(plain, {t.lower(): t for t in texts}, 1, 0.8)
+    if near:
+        return next(t for t in texts if t.lower() == near[0])
+    swapped = [t for t in texts if len(plain) > 3 and sorted(t.lower()) == sorted(plain)]
+    return swapped[0] if len(swapped) == 1 else None
+
+
+def converted(node: Node, value: object, wanted: str) -> str | None:
+    """A scalar of the wrong type as the text that would be of the right one; None where there is none.
+
+    What was to be a text is that which stands there: `1.10` and `on` are not `1.1` and `true`.
+    """
+    if wanted == "integer" and isinstance(value, str) and re.fullmatch(r"-?[0-9]{1,18}", value):
+        return str(int(value))
+    if wanted == "boolean" and isinstance(value, str) and value.lower() in ("true", "false"):
+        return value.lower()
+    if wanted == "string" and isinstance(value, (bool, int, float)):
+        return node.text if node.style == "plain" and not node.alias else shown(value).strip("`")
+    return None
+
+
+def type_of(node: Node, path: str, wanted: str) -> str:
+    """That something is of the wrong type."""
+    name = last(path)
+    where = f"an entry of `{name}`" if path.endswith("]") and not path.endswith('"]') else f"`{name}`"
+    if node.kind == "scalar":
+        value = node.value
+        got = "empty" if value is None else f"the {_SCALARS[kind(value)]} {shown(value, 30)}"
+    else:
+        got = "a mapping" if node.kind == "mapping" else "a list"
+    return f"{where} must be {_NAMES.get(wanted, wanted)}, but is {got}"
+
+
+_SCALARS = {"boolean": "boolean", "integer": "number", "number": "number", "string": "string"}
+
+
+def not_one_of(value: object, path: str, choices: Iterable[object], meant: str | None) -> str:
+    """That a value is none of those admitted."""
+    start = f"{shown(value, 40)} is no value of `{last(path)}`"
+    if meant is not None:
+        return f"{start}, did you mean `{meant}`?"
+    full = f"{start}: {', '.join(str(choice) for choice in choices)}"
+    return full if len(full) <= LONGEST_MESSAGE else start
+
+
+def needs(what: str, since: object, target: object) -> str:
+    """That the target release does not have something yet."""
+    message = f"{what} needs Karpenter {since} or newer"
+    longer = f"{message}, the target is {target}"
+    return longer if len(longer) <= LONGEST_MESSAGE else message
+
+
+def no_key(name: str, path: str, choices: Iterable[str], meant: str | None) -> str:
+    """That a map takes no such key."""
+    start = f"`{last(path)}` takes no key {shown(name, 30)}"
+    if meant is not None:
+        return f"{start}, did you mean `{meant}`?"
+    full = f"{start}: {', '.join(choices)}"
+    return full if len(full) <= LONGEST_MESSAGE else start
+
+
+def too_long(value: str, path: str, most: int) -> str:
+    """That a text has too many characters."""
+    return f"{shown(value, 25)} has {len(value)} characters, the most for `{last(path)}` is {most}"
+
+
+def too_short(path: str, least: int) -> str:
+    """That a text has too few characters."""
+    if least == 1:
+        quoted = re.search(r'\["(.*)"\]$', path)
+        return "an empty key is not admitted" if quoted and not quoted[1] else f"`{last(path)}` may not be empty"
+    return f"`{last(path)}` needs at least {least} characters"
+
+
+def off_pattern(value: str, path: str, pattern: str, words: str | None) -> str:
+    """That a text does not have the form asked for: in words, else by its pattern."""
+    if words is not None:
+        return f"{shown(value, 35)} is not {words}"
+    full = f"{shown(value, 30)} of `{last(path)}` does not match {pattern}"
+    return full if len(full) <= LONGEST_MESSAGE else f"{shown(value, 40)} is not valid for `{last(path)}`"
+
+
+_DATE_TIME = r"(?a)(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(\.\d+)?([Zz]|[+-]\d\d:\d\d)"
+_DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+
+
+def is_date_time(value: str) -> bool:
+    """Whether a text is a date and time as RFC 3339 writes it."""
+    match = re.fullmatch(_DATE_TIME, value)
+    if match is None:
+        return False
+    year, month, day, hour, minute, second = (int(match[i]) for i in range(1, 7))
+    leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    if not 1 <= month <= 12 or not 1 <= day <= _DAYS[month - 1] or (month == 2 and day == 29 and not leap):
+        return False
+    return year > 0 and hour < 24 and minute < 60 and second < 60

@@ -1,0 +1,195 @@
+"""Snapshots on disk: the one that is named, and the one that is kept for a repository in the user's cache folder.
+
+Nothing here reads a clock; the time of the run is handed in.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from nodelint.ec2.facts import Facts, moment
+from nodelint.ec2.snapshot import (
+    Answer,
+    Origin,
+    Question,
+    Region,
+    Reply,
+    Snapshot,
+    SnapshotError,
+    parse_snapshot,
+    snapshot_text,
+)
+from nodelint.model.fact_kinds import FACT_KINDS, FactKind
+from nodelint.source.discover import repository
+
+if TYPE_CHECKING:
+    from datetime import datetime, timedelta
+
+
+def time_to_live() -> dict[FactKind, timedelta]:
+    """How long a cached fact of each kind is used and not asked again: about as long as the controller keeps it."""
+    from datetime import timedelta
+
+    hours: dict[FactKind, int] = {"instance-types": 12, "offerings": 12, "parameters": 1}
+    return {kind: timedelta(hours=hours[kind]) if kind in hours else timedelta(minutes=5) for kind in FACT_KINDS}
+
+
+_ELSEWHERE = "; NODELINT_CACHE_DIR names another folder"
+
+
+class Unusable(Exception):
+    """A snapshot that cannot be read or written. The message names the file."""
+
+
+def place(folder: str) -> str:
+    """The file that keeps the facts for the repository of a folder (for the folder itself where there is none).
+
+    NODELINT_CACHE_DIR stands for the user's cache folder.
+    """
+    root = os.path.realpath(repository(os.path.abspath(folder)) or folder)
+    from hashlib import sha256
+
+    name = os.path.basename(root)[:60] or "root"
+    return os.path.join(_home(), f"{name}-{sha256(os.fsencode(root)).hexdigest()[:12]}.json")
+
+
+def kept(folder: str) -> str | None:
+    """The file of `place` where there is one."""
+    # Whoever has never asked AWS does not pay for the hash.
+    if not os.path.isdir(_home()):
+        return None
+    path = place(folder)
+    return path if os.path.lexists(path) else None
+
+
+def _home() -> str:
+    given = os.environ.get("NODELINT_CACHE_DIR")
+    if given:
+        return given
+    if sys.platform == "linux" and not any(name in os.environ for name in ("XDG_CACHE_HOME", "ANDROID_ROOT")):
+        # What platformdirs says then; to load it would be a tenth of a short run.
+        return os.path.expanduser("~/.cache/nodelint")
+    from platformdirs import user_cache_path
+
+    return str(user_cache_path("nodelint", appauthor=False))
+
+
+def read(path: str, hint: str = "") -> Snapshot:
+    """The snapshot of a file. Raises Unusable, which names the file and ends in the hint."""
+    try:
+        with open(path, "rb") as file:
+            return parse_snapshot(file.read())
+    except OSError as error:
+        raise Unusable(f"{path}: {(error.strerror or str(error)).lower()}{hint}") from error
+    except (SnapshotError, ValueError) as error:  # ValueError: a path with a null character
+        raise Unusable(f"{path}: {error}{hint}") from error
+
+
+def read_kept(path: str) -> Snapshot:
+    """The cached snapshot of a file. Raises Unusable, which says how to make it anew."""
+    return read(path, "; `nodelint refresh --fresh` makes it anew")
+
+
+def check_ours(path: str) -> None:
+    """Make sure that a file that will be written over is a snapshot, if a broken one, or empty. Raises Unusable."""
+    try:
+        with open(path, "rb") as file:
+            start = file.read(200)
+    except OSError as error:
+        raise Unusable(f"{path}: {(error.strerror or str(error)).lower()}") from error
+    if start and b'"nodelint-snapshot"' not in start:
+        raise Unusable(f"{path}: not a snapshot, so it is not written over")
+
+
+def write(path: str, snapshot: Snapshot) -> None:
+    """Write a snapshot whole or not at all. Raises Unusable; an old file is then as it was."""
+    from nodelint.source.files import replace, sweep
+
+    folder = os.path.dirname(os.path.realpath(path))
+    try:
+        sweep(folder)
+        replace(path, snapshot_text(snapshot).encode())
+    except (OSError, ValueError) as error:
+        said = (getattr(error, "strerror", None) or str(error)).lower()
+        raise Unusable(f"{path}: not written: {said}") from error
+
+
+def keep(path: str, snapshot: Snapshot) -> None:
+    """Write a snapshot to a file of the cache, whose folder is made. Raises Unusable."""
+    try:
+        # Names of images and ids of subnets are nobody else's business.
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        write(path, snapshot)
+    except OSError as error:
+        raise Unusable(f"{path}: not written: {(error.strerror or str(error)).lower()}{_ELSEWHERE}") from error
+    except Unusable as error:
+        raise Unusable(f"{error}{_ELSEWHERE}") from error
+
+
+def still_good(region: Region, now: datetime, limits: Mapping[FactKind, timedelta]) -> Region:
+    """What need not be asked again: answers that are no failures and within the limit of their kind."""
+    return region._replace(answers={q: a for q, a in region.answers.items() if is_good(q, a, now, limits)})
+
+
+def is_good(question: Question, answer: Answer, now: datetime, limits: Mapping[FactKind, timedelta]) -> bool:
+    """Whether an answer is one, and within the limit of its kind."""
+    limit = limits.get(question.kind)
+    return answer.failed is None and (limit is None or now - moment(answer.at) <= limit)
+
+
+def same_columns(snapshot: Snapshot) -> bool:
+    """Whether its instance types stand in the columns in which this release writes them."""
+    from nodelint.ec2.instance_types import LABELS, PRICED, RESOURCES
+
+    return (snapshot.labels, snapshot.resources, snapshot.priced) == (LABELS, RESOURCES, PRICED)
+
+
+def with_reply(old: Snapshot | None, reply: Reply, now: datetime, nodelint: str) -> Snapshot:
+    """A snapshot with what a region replied put into it. `nodelint` is the release that does so.
+
+    Old answers of the region stay where nothing newer is known, if they are of the same account, or AWS did
+    not tell which one it is; other regions stay as they are.
+    """
+    from nodelint.ec2.catalog import Catalog
+    from nodelint.ec2.instance_types import LABELS, PRICED, RESOURCES, changes
+
+    region = reply.region
+    before = old.region(region.name) if old is not None else None
+    if before is not None and region.account in (None, before.account):
+        region = before.merged(region)
+    others = [r for r in old.regions if r.name != region.name] if old is not None else []
+    rows = {row[0]: row for row in old.rows} if old is not None and same_columns(old) else {}
+    rows.update((row[0], row) for row in reply.rows)
+    day = now.date().isoformat()
+    return Snapshot(
+        origin="EC2",
+        date=day if reply.rows or old is None else old.date,
+        sources=(Origin("everything", "AWS, asked by `nodelint refresh`", day),),
+        labels=LABELS if rows else (),
+        resources=RESOURCES if rows else (),
+        priced=PRICED if rows else (),
+        changes=changes(rows, Catalog.bundled()) if rows else (),
+        rows=[rows[name] for name in sorted(rows)],
+        regions=tuple(sorted([*others, region], key=lambda r: r.name)),
+        nodelint=nodelint,
+    )
+
+
+def facts_of(
+    snapshot: Snapshot, where: str, region: str | None, now: datetime, limits: Mapping[FactKind, timedelta]
+) -> Facts:
+    """The facts of a run: of the region that was named, else of the only one that the snapshot (`where`) holds."""
+    names = [each.name for each in snapshot.regions]
+    chosen = snapshot.region(region) if region else snapshot.regions[0] if len(names) == 1 else None
+    if chosen is not None:
+        return Facts(snapshot, chosen, now, limits)
+    if not names:
+        why = f"{where} holds no answers of AWS; `nodelint refresh` asks"
+    elif region:
+        why = f"{where} knows {', '.join(names)}, not `{region}`; `nodelint refresh --region {region}` asks"
+    else:
+        why = f"{where} knows {', '.join(names)}; --region says which one the manifests are for"
+    return Facts(snapshot, None, now, limits, why)

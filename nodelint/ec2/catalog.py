@@ -1,0 +1,377 @@
+"""Instance types as immutable values, indexed by label.
+
+A set of instance types is one integer, bit i of which stands for the i-th name: a requirement is an OR of
+label values, a NodePool an AND of requirements. Columns and bit sets are built when first asked for.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, reduce
+from itertools import compress
+from operator import or_
+from types import MappingProxyType
+from typing import TypeVar
+
+from nodelint.data import DATA, table
+from nodelint.ec2.snapshot import Change, Network, Origin, Row, Snapshot
+from nodelint.model.releases import NEWEST, Version
+from nodelint.model.requirement import Requirement, well_known_since
+
+ACCELERATOR_COUNT = "karpenter.k8s.aws/instance-accelerator-count"
+ARCH = "kubernetes.io/arch"
+BANDWIDTH = "karpenter.k8s.aws/instance-network-bandwidth"
+CAPACITY_TYPE = "karpenter.sh/capacity-type"
+FAMILY = "karpenter.k8s.aws/instance-family"
+FLEX = "karpenter.k8s.aws/instance-capability-flex"
+GPU_COUNT = "karpenter.k8s.aws/instance-gpu-count"
+HYPERVISOR = "karpenter.k8s.aws/instance-hypervisor"
+INSTANCE_TYPE = "node.kubernetes.io/instance-type"
+OS = "kubernetes.io/os"
+REGION = "topology.kubernetes.io/region"
+SIZE = "karpenter.k8s.aws/instance-size"
+TENANCY = "karpenter.k8s.aws/instance-tenancy"
+WINDOWS_BUILD = "node.kubernetes.io/windows-build"
+ZONE = "topology.kubernetes.io/zone"
+ZONE_ID = "topology.k8s.aws/zone-id"
+"""The label keys that others ask about by name."""
+
+_ALWAYS_THERE = frozenset({REGION, ZONE})
+
+
+class Catalog:
+    """Every instance type with the labels that one Karpenter release gives it.
+
+    `at` and `on_windows` give the same types as another release, or a class of a Windows family, sees them.
+    """
+
+    __slots__ = ("_columns", "_index", "_names", "_snapshot", "_values", "_version", "_windows_build")
+
+    def __init__(self, snapshot: Snapshot, version: Version = NEWEST, windows_build: str | None = None) -> None:
+        self._snapshot = snapshot
+        self._version = version
+        self._windows_build = windows_build
+        self._names = tuple([row[0] for row in snapshot.rows])
+        self._index: dict[str, int] = {}
+        self._columns: dict[str, tuple[str | None, ...] | None] = {}
+        self._values: dict[str, dict[str, int]] = {}
+
+    @classmethod
+    def bundled(cls) -> Catalog:
+        """The catalogue that comes with nodelint; read once."""
+        return _bundled()
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Catalog:
+        """The catalogue of a file that comes with nodelint, whose values the tests have checked.
+
+        Raises OSError, and SnapshotError for what is no snapshot.
+        """
+        from nodelint.ec2.snapshot import read_bundled
+
+        with open(path, "rb") as file:
+            return cls(read_bundled(file.read()))
+
+    def at(self, version: Version) -> Catalog:
+        """The catalogue as the controller of a release sees it.
+
+        A label that the release does not have yet is no label of any type: requirements on it are
+        ignored there, as those on any custom label are. Values that differed (the bandwidth table is
+        compiled in, Neuron names changed with 1.1.0) are those of the release.
+        """
+        return self if version == self._version else Catalog(self._snapshot, version, self._windows_build)
+
+    def on_windows(self, build: str) -> Catalog:
+        """The catalogue for a class of a Windows family (`build` such as `10.0.20348`).
+
+        amd64 types then run Windows, arm64 types no system at all, and every type has that Windows build.
+        """
+        return Catalog(self._snapshot, self._version, build)
+
+    def extended(self, newer: Snapshot) -> Catalog:
+        """These types and those of another snapshot, whose row counts where both have one.
+
+        What no answer of EC2 tells stays as it is here: bandwidth (a table of the controller's), what labels
+        were before a release, and prices and network limits that the other row lacks.
+        """
+        return Catalog(_joined(self._snapshot, newer), self._version, self._windows_build) if newer.rows else self
+
+    @property
+    def version(self) -> Version:
+        """The release whose view this is."""
+        return self._version
+
+    @property
+    def origin(self) -> str:
+        """Where the facts come from, in a few words."""
+        return self._snapshot.origin
+
+    @property
+    def date(self) -> str:
+        """The day of the instance type facts, ISO 8601."""
+        return self._snapshot.date
+
+    @property
+    def sources(self) -> tuple[Origin, ...]:
+        """Where each part of the facts comes from, with its day."""
+        return self._snapshot.sources
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """Label values as they were before a release, of the types that are in the catalogue."""
+        return self._snapshot.changes
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all types, sorted."""
+        return self._names
+
+    @property
+    def all(self) -> int:
+        """The set of all types."""
+        return (1 << len(self._names)) - 1
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """The labels that types have, or could have, in this release."""
+        known = {key for key in self._snapshot.labels if self._has_label(key)}
+        return frozenset(known | {WINDOWS_BUILD})
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._positions()
+
+    def bit(self, name: str) -> int:
+        """The set that holds one type; empty where there is none of that name."""
+        position = self._positions().get(name)
+        return 0 if position is None else 1 << position
+
+    def names_in(self, bits: int) -> list[str]:
+        """The names of a set's types, sorted."""
+        return list(compress(self._names, map(int, reversed(f"{bits:b}"))))
+
+    def bits_of(self, names: Iterable[str]) -> int:
+        """The set of the types of these names; names that are unknown are passed over."""
+        return union(map(self.bit, names))
+
+    def values(self, key: str) -> Mapping[str, int]:
+        """The values of a label, each with the set of its types, in the order of the types' names."""
+        return MappingProxyType(self._by_value(key))
+
+    def having(self, key: str) -> int:
+        """The types that have the label, an empty value included."""
+        return union(self._by_value(key).values())
+
+    def distinct(self, key: str, bits: int) -> frozenset[str]:
+        """The values of a label among the types of a set: what minValues counts."""
+        return frozenset(value for value, part in self._by_value(key).items() if part & bits)
+
+    def label(self, name: str, key: str) -> str | None:
+        """The value of a type's label; None where it has none, or where there is no such type."""
+        position = self._positions().get(name)
+        column = self._column(key)
+        return None if position is None or column is None else column[position]
+
+    def labels(self, name: str) -> dict[str, str]:
+        """All labels of a type; empty where there is no such type."""
+        found = ((key, self.label(name, key)) for key in sorted(self.keys))
+        return {key: value for key, value in found if value is not None}
+
+    def resources(self, name: str) -> dict[str, str]:
+        """Kubernetes quantities that are left on a node with the AL2023 family and default settings."""
+        position = self._positions().get(name)
+        if position is None:
+            return {}
+        quantities = self._snapshot.rows[position][2]
+        return {k: q for k, q in zip(self._snapshot.resources, quantities, strict=True) if q is not None}
+
+    def network(self, name: str) -> Network | None:
+        """The VPC limits of a type; None where none are published."""
+        position = self._positions().get(name)
+        limits = None if position is None else self._snapshot.rows[position][3]
+        if limits is None:
+            return None
+        interfaces, addresses, trunking, branches, cards = limits
+        return Network(interfaces, addresses, trunking, branches, tuple(cards))
+
+    def price(self, name: str, region: str = "us-east-1") -> float | None:
+        """On-demand price in USD per hour; None where none is known.
+
+        A region without a table of its own has the prices of us-east-1, as Karpenter starts out with; a
+        Chinese region has none, for those are not in USD.
+        """
+        position = self._positions().get(name)
+        regions = self._snapshot.priced
+        if position is None or region.startswith("cn-") or not regions:
+            return None
+        column = regions.index(region) if region in regions else regions.index("us-east-1")
+        return self._snapshot.rows[position][4][column]
+
+    def select(self, requirement: Requirement) -> int:
+        """The types that one requirement keeps, as Karpenter asks it: by `Intersects`.
+
+        A key that no type has in this release is ignored and keeps all; so are keys of offerings, unless
+        no offering anywhere could meet the requirement. A type that lacks a label that others have is kept
+        by NotIn and DoesNotExist alone.
+        """
+        key = requirement.key
+        if key in (CAPACITY_TYPE, TENANCY):
+            brought = table("vocabulary")["values"][key].items()
+            possible = [value for value, since in brought if Version.parse(since) <= self._version]
+            return self.all if not possible or any(map(requirement.has, possible)) else 0
+        if key in _ALWAYS_THERE:
+            return 0 if requirement.operator == "DoesNotExist" else self.all
+        if self._column(key) is None:
+            return self.all
+        by_value = self._by_value(key)
+        if not requirement.complement:
+            kept = union(by_value.get(value, 0) for value in requirement.values)
+            return kept if requirement.values else self.all & ~self.having(key)
+        if requirement.greater_equal is None and requirement.less_equal is None:
+            refused = union(by_value.get(value, 0) for value in requirement.values)
+            return self.all & ~refused if requirement.values else self.having(key)
+        kept = union(bits for value, bits in by_value.items() if requirement.has(value))
+        return kept | (self.all & ~self.having(key)) if requirement.absent_allowed else kept
+
+    def fitting(self, requirements: Iterable[Requirement]) -> int:
+        """The types that all of these requirements keep, one for each key (a `Requirements`)."""
+        kept = self.all
+        for requirement in requirements:
+            kept &= self.select(requirement)
+        return kept
+
+    def _positions(self) -> dict[str, int]:
+        if not self._index:
+            self._index.update((name, i) for i, name in enumerate(self._names))
+        return self._index
+
+    def _has_label(self, key: str) -> bool:
+        since = well_known_since(key)
+        return since is None or since <= self._version
+
+    def _column(self, key: str) -> tuple[str | None, ...] | None:
+        """A label's value for each type, None where types have no such key at all."""
+        if key not in self._columns:
+            self._columns[key] = self._build(key)
+        return self._columns[key]
+
+    def _build(self, key: str) -> tuple[str | None, ...] | None:
+        rows = self._snapshot.rows
+        if key == WINDOWS_BUILD:
+            return (self._windows_build,) * len(rows)
+        if key == OS and self._windows_build is not None:
+            return tuple(["windows" if arch == "amd64" else None for arch in self._column(ARCH) or ()])
+        if key not in self._snapshot.labels or not self._has_label(key):
+            return None
+        position = self._snapshot.labels.index(key)
+        column = [row[1][position] for row in rows]
+        # Newest first, so that of two changes the older one, nearer to the release, has the last word.
+        for change in sorted(self._snapshot.changes, key=lambda c: c.before, reverse=True):
+            if change.label == key and self._version < change.before:
+                for name, value in change.values.items():
+                    column[self._positions()[name]] = value
+        return tuple(column)
+
+    def _by_value(self, key: str) -> dict[str, int]:
+        found = self._values.get(key)
+        if found is None:
+            positions: dict[str, list[int]] = {}
+            for index, value in enumerate(self._column(key) or ()):
+                if value is not None:
+                    positions.setdefault(value, []).append(index)
+            found = {value: _bits(indices) for value, indices in positions.items()}
+            self._values[key] = found
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+
+def union(sets: Iterable[int]) -> int:
+    """The types that are in any of some sets."""
+    return reduce(or_, sets, 0)
+
+
+_T = TypeVar("_T")
+
+
+def _joined(old: Snapshot, new: Snapshot) -> Snapshot:
+    """Both snapshots' instance types under the columns of both, which are told apart by name and not by place."""
+    labels = _both(old.labels, new.labels)
+    resources = _both(old.resources, new.resources)
+    priced = _both(old.priced, new.priced)
+    to_labels = _mover(new.labels, labels)
+    to_resources = _mover(new.resources, resources)
+    to_prices = _mover(new.priced, priced)
+    old_labels = [index for index, label in enumerate(labels) if label not in new.labels or label == BANDWIDTH]
+    old_resources = [index for index, resource in enumerate(resources) if resource not in new.resources]
+    rows: dict[str, Row] = {}
+    for name, values, quantities, network, prices in old.rows:
+        rows[name] = (
+            name,
+            _widened(values, len(labels)),
+            _widened(quantities, len(resources)),
+            network,
+            _widened(prices, len(priced)),
+        )
+    added = set()
+    for name, values, quantities, network, prices in new.rows:
+        values, quantities, prices = to_labels(values), to_resources(quantities), to_prices(prices)
+        before = rows.get(name)
+        if before is None:
+            added.add(name)
+        else:
+            for index in old_labels:
+                values[index] = before[1][index]
+            for index in old_resources:
+                quantities[index] = before[2][index]
+            network = before[3] if network is None else network
+            prices = [was if now is None else now for now, was in zip(prices, before[4], strict=True)]
+        rows[name] = (name, values, quantities, network, prices)
+    changes = [
+        change._replace(values={name: value for name, value in change.values.items() if name in added})
+        for change in new.changes
+    ]
+    return Snapshot(
+        origin=f"{new.origin}, {new.date}; {old.origin}",
+        date=old.date,
+        sources=(*new.sources, *old.sources),
+        labels=labels,
+        resources=resources,
+        priced=priced,
+        changes=(*old.changes, *(change for change in changes if change.values)),
+        rows=[rows[name] for name in sorted(rows)],
+    )
+
+
+def _both(ours: Sequence[str], theirs: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*ours, *theirs)))
+
+
+def _mover(columns: Sequence[str], wanted: Sequence[str]) -> Callable[[list[_T | None]], list[_T | None]]:
+    """Puts the values of some columns under others of the same name; None where there is none."""
+    if columns == wanted:
+        return list
+    places = [columns.index(column) if column in columns else None for column in wanted]
+    return lambda values: [None if place is None else values[place] for place in places]
+
+
+def _widened(values: list[_T | None], width: int) -> list[_T | None]:
+    return values if len(values) == width else [*values, *[None] * (width - len(values))]
+
+
+def _bits(indices: list[int]) -> int:
+    if len(indices) == 1:
+        return 1 << indices[0]
+    data = bytearray((indices[-1] >> 3) + 1)
+    for index in indices:
+        data[index >> 3] |= 1 << (index & 7)
+    return int.from_bytes(data, "little")
+
+
+@cache
+def _bundled() -> Catalog:
+    return Catalog.load(f"{DATA}/catalog.json")

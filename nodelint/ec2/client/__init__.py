@@ -1,0 +1,366 @@
+"""Questions asked of AWS through boto3: the one place that knows it.
+
+    account = Account(now="2026-11-20T12:00:00Z", profile=None, timeout=60.0, on_progress=None)
+    ask = account.region("eu-west-1")                   # a queries.Ask
+    reply = gather(ask, "eu-west-1", classes, karpenter, kubernetes)
+    account.calls                                       # Counter({"ec2:DescribeImages": 12, ...})
+    account.default_region                              # that of environment or profile, or None
+    json.dumps(policy(), indent=2)                      # the IAM policy that all of it needs
+
+Every question has an answer in the reply, if only why there is none; no question at all, `ask(())`, tells the account
+and nothing else. Where nothing can be asked (no boto3, no credentials, expired ones) `ask` and `default_region` raise
+`CannotAsk(reason, transient)`. Ctrl-C passes through `ask` at once. Importing this imports no boto3.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from threading import Lock
+from time import monotonic
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import nodelint
+from nodelint.ec2.catalog import Catalog
+from nodelint.ec2.client.calls import (
+    IDENTITY,
+    OPERATIONS,
+    Brought,
+    Call,
+    Found,
+    Sold,
+    Unusable,
+    made,
+    planned,
+    sender,
+)
+from nodelint.ec2.client.failures import CannotAsk, Failure, unreachable, why
+from nodelint.ec2.client.workers import Going, done
+from nodelint.ec2.facts import WORDS
+from nodelint.ec2.questions import EVERYWHERE, Ask
+from nodelint.ec2.snapshot import TABLE_OF, Answer, Offering, Question, Region, Reply, account_hash, kept_images
+from nodelint.tuples import NamedTuple
+
+if TYPE_CHECKING:
+    from boto3.session import Session
+
+__all__ = ["OWN_PARAMETERS", "Account", "CannotAsk", "Progress", "policy"]
+
+Progress = Callable[[int, int, str], None]
+"""Told after every call: how many are done, how many are known of, and what was asked for last."""
+
+_ONE_FOR_ALL = ("roles", "instance-profiles")
+"""IAM knows no regions: what one was told holds in all."""
+
+
+class Account:
+    """An AWS account, asked with the credentials that boto3 finds; AWS_ENDPOINT_URL is honoured.
+
+    `now` (ISO 8601, UTC) is the time that answers bear. What has no answer `timeout` seconds after the first question
+    has failed for now. `attempts` is how often a call is tried, `wait` how many seconds a connection or an answer may
+    take; `workers` calls run side by side. `calls` counts those made, by operation, tries of one as one.
+    """
+
+    def __init__(
+        self,
+        now: str,
+        profile: str | None = None,
+        timeout: float = 60.0,
+        on_progress: Progress | None = None,
+        attempts: int = 5,
+        wait: float = 20.0,
+        workers: int = 8,
+    ) -> None:
+        self.calls: Counter[str] = Counter()
+        self._now = now
+        self._profile = profile
+        self._timeout = timeout
+        self._on_progress = on_progress
+        self._attempts = attempts
+        self._wait = wait
+        self._workers = workers
+        self._counting = Lock()
+        self._begun: Session | None = None
+        self._until = 0.0
+        self._clients: dict[tuple[str, str], Any] = {}
+        self._id: str | None = None
+        self._identified: set[str] = set()
+        self._everywhere: dict[Question, Answer] = {}
+        self._unreachable: set[Any] = set()
+        self._heard = False
+        self._done = self._planned = 0
+
+    @property
+    def default_region(self) -> str | None:
+        """The region that the environment or the profile names. Raises CannotAsk."""
+        return self._session().region_name
+
+    def region(self, name: str) -> Ask:
+        """What asks a region. Raises nothing; what it returns raises CannotAsk."""
+        return lambda questions: self._ask(name, questions)
+
+    def _ask(self, name: str, questions: Sequence[Question]) -> Reply:
+        wanted = list(dict.fromkeys(questions))
+        if set(wanted) & set(EVERYWHERE):
+            # A record of an offering takes both; one that lacks half would be wrong.
+            wanted = list(dict.fromkeys((*wanted, *EVERYWHERE)))
+        answered = {q: self._everywhere[q] for q in wanted if q in self._everywhere}
+        plan = planned(q for q in wanted if q not in answered)
+        self._prepare(name)
+        lost = self._lost(name)
+        if lost is not None:
+            return Reply(Region(name, None, {q: self._failed(lost) for q in wanted}))
+        brought, failed = self._run(name, plan)
+        if not self._heard and not brought and failed and all(failure.fatal for failure in failed.values()):
+            first = next(iter(failed.values()))
+            raise CannotAsk(first.failed, first.transient)
+        self._heard = self._heard or bool(wanted)
+        reply = self._reply(name, wanted, brought, failed, answered)
+        for question, answer in reply.region.answers.items():
+            if question.kind in _ONE_FOR_ALL and answer.failed is None:
+                self._everywhere[question] = answer
+        return reply
+
+    def _session(self) -> Session:
+        if self._begun is None:
+            try:
+                import boto3
+                from botocore.exceptions import BotoCoreError
+            except ImportError as error:
+                raise CannotAsk("boto3 is not installed; `pip install boto3`") from error
+            try:
+                self._begun = boto3.Session(profile_name=self._profile)
+                self._begun.events.register("before-call", self._count)
+            except BotoCoreError as error:
+                raise self._cannot(error) from error
+        return self._begun
+
+    def _prepare(self, region: str) -> None:
+        """Credentials and, in this thread as making them is not safe in others, clients. Raises CannotAsk."""
+        session = self._session()
+        from botocore.config import Config
+        from botocore.exceptions import BotoCoreError, ClientError, InvalidRegionError, NoCredentialsError
+
+        if (region, "sts") in self._clients:
+            return
+        if not self._until:
+            self._until = monotonic() + self._timeout
+        try:
+            credentials = session.get_credentials()
+            if credentials is None:
+                raise NoCredentialsError
+            # Asks for temporary ones, so that what is wrong with them is said once.
+            credentials.get_frozen_credentials()
+            config = Config(
+                connect_timeout=min(self._wait, 10.0),
+                read_timeout=self._wait,
+                retries={"mode": "adaptive", "total_max_attempts": self._attempts},
+                max_pool_connections=self._workers,
+                user_agent_extra=f"nodelint/{nodelint.__version__}",
+            )
+            # Where it cannot be reached, as behind a VPC endpoint for EC2 alone, nothing should wait for it.
+            brief = Config(connect_timeout=3.0, read_timeout=5.0, retries={"total_max_attempts": 2})
+            for service in ("ec2", "ssm", "iam", "sts"):
+                its = config.merge(brief) if service == "sts" else config
+                self._clients[region, service] = session.client(service, region_name=region, config=its)
+        except InvalidRegionError:
+            return
+        except (BotoCoreError, ClientError) as error:
+            raise self._cannot(error) from error
+        except ValueError as error:
+            raise CannotAsk(
+                "the AWS settings hold what is no URL; see AWS_ENDPOINT_URL and `endpoint_url`"
+            ) from error
+
+    def _cannot(self, error: Exception) -> CannotAsk:
+        failure = why(error, "sts:AssumeRole", self._profile) or Failure(str(error))
+        return CannotAsk(failure.failed, failure.transient)
+
+    def _lost(self, region: str) -> Failure | None:
+        """Why a region cannot be asked at all: there is none of that name."""
+        client = self._clients.get((region, "ec2"))
+        if client is None:
+            return Failure(f"`{region}` is no region")
+        host = urlsplit(client.meta.endpoint_url).hostname or ""
+        session = self._session()
+        named = region not in host or any(
+            region in session.get_available_regions("ec2", partition)
+            for partition in session.get_available_partitions()
+        )
+        if named:
+            return None
+        # A region may be newer than boto3's list.
+        try:
+            socket.getaddrinfo(host, 443)
+        except OSError:
+            return Failure(f"there is no region `{region}`")
+        return None
+
+    def _count(self, model: Any, **_: Any) -> None:
+        with self._counting:
+            self.calls[f"{model.service_model.service_name}:{model.name}"] += 1
+
+    def _run(
+        self, region: str, plan: Sequence[Call]
+    ) -> tuple[dict[Question, Sequence[Any]], dict[Question, Failure]]:
+        """Make calls side by side: what they brought, and what failed, by question."""
+        known = Catalog.bundled() if any(call.kind == "instance-types" for call in plan) else None
+        jobs: list[Call | None] = [*plan]
+        if self._id is None and region not in self._identified:
+            self._identified.add(region)
+            jobs.insert(0, None)
+        self._planned += len(jobs)
+        brought: dict[Question, Sequence[Any]] = {}
+        failed: dict[Question, Failure] = {}
+
+        def do(job: Call | None, going: Going) -> _Outcome:
+            return self._identify(region) if job is None else self._outcome(region, job, known, going)
+
+        for job, outcome in done(jobs, do, self._workers, self._until):
+            brought.update(outcome.brought)
+            failed.update(outcome.failed)
+            self._id = self._id or outcome.account
+            self._done += 1
+            if self._on_progress is not None:
+                self._on_progress(self._done, self._planned, "the account" if job is None else WORDS[job.kind])
+        late = Failure(f"timed out after {self._timeout:g} s", transient=True)
+        for call in plan:
+            failed.update({q: late for q in call.questions if q not in brought and q not in failed})
+        return brought, failed
+
+    def _outcome(self, region: str, call: Call, known: Catalog | None, going: Going, again: bool = True) -> _Outcome:
+        client = self._clients[region, call.operation.split(":")[0]]
+        if client in self._unreachable:
+            # Every call would wait as long as the first one that was tried again and again.
+            return _Outcome(failed=dict.fromkeys(call.questions, unreachable(call.operation)))
+        try:
+            brought = made(call, client, known, going)
+        except Unusable as error:
+            return _Outcome(failed=dict.fromkeys(call.questions, Failure(str(error))))
+        except Exception as error:
+            failure = why(error, call.operation, self._profile)
+            if failure is None:
+                raise
+            if failure.unreachable:
+                self._unreachable.add(client)
+            if failure.garbled and again:
+                return self._outcome(region, call, known, going, again=False)
+            parts = [self._outcome(region, part, known, going) for part in call.apart(failure.code)]
+            if not parts:
+                return _Outcome(failed=dict.fromkeys(call.questions, failure))
+            return _Outcome(
+                {q: found for part in parts for q, found in part.brought.items()},
+                {q: failure for part in parts for q, failure in part.failed.items()},
+            )
+        left_out = Failure(f"the answer to `{call.operation}` leaves it out", transient=True)
+        return _Outcome(brought, {q: left_out for q in call.questions if q not in brought})
+
+    def _identify(self, region: str) -> _Outcome:
+        """The account; without it things of the account's own bear its number."""
+        try:
+            return _Outcome(account=sender(self._clients[region, "sts"], IDENTITY)().get("Account"))
+        except Exception as error:
+            if why(error, IDENTITY, self._profile) is None:
+                raise
+            return _Outcome()
+
+    def _reply(
+        self,
+        region: str,
+        wanted: Iterable[Question],
+        brought: Mapping[Question, Sequence[Any]],
+        failed: Mapping[Question, Failure],
+        answered: Mapping[Question, Answer],
+    ) -> Reply:
+        tables: dict[str, dict[str, Any]] = {}
+        answers: dict[Question, Answer] = {}
+        for question in wanted:
+            if question in answered:
+                answers[question] = answered[question]
+            elif question in failed:
+                answers[question] = self._failed(failed[question])
+            else:
+                answers[question] = self._answer(question, brought[question], tables)
+        sold: Sequence[Sold] = brought.get(EVERYWHERE[0], ())
+        zones: Mapping[str, tuple[str, ...]] = dict(brought.get(EVERYWHERE[1], ()))
+        tables["offerings"] = {
+            each.row[0]: Offering(each.row[0], zones[each.row[0]], each.capacity)
+            for each in sold
+            if each.row[0] in zones
+        }
+        return Reply(Region(region, self._account(), answers, **tables), tuple(each.row for each in sold))
+
+    def _answer(self, question: Question, found: Sequence[Any], tables: dict[str, dict[str, Any]]) -> Answer:
+        field = TABLE_OF.get(question.kind)
+        if question in EVERYWHERE:
+            return Answer(self._now, total=len(found))
+        if field is None:
+            unusable = next((each for each in found if isinstance(each, Unusable)), None)
+            if unusable is not None:
+                return Answer(self._now, failed=str(unusable))
+            return Answer(self._now, tuple(found), len(found))
+        records = [self._owned(each, question) for each in found]
+        kept = kept_images(records, self._now) if question.kind == "images" else records
+        table = tables.setdefault(field, {})
+        for record in kept:
+            if record.id not in table or getattr(record, "owner", "") == "self":
+                table[record.id] = record
+        return Answer(self._now, tuple(record.id for record in kept), len(records))
+
+    def _owned(self, found: Found, question: Question) -> Any:
+        """A record that says `self` where it is the account's own."""
+        record, account = found
+        own = bool(account) and account == self._id
+        if self._id is None and question.kind == "images" and "self" in question.owners:
+            # Whoever is no alias of Amazon's is the only other owner that was asked for.
+            own = record.owner == account and not any(owner.isdigit() for owner in question.owners)
+        return record._replace(owner="self") if own else record
+
+    def _failed(self, failure: Failure) -> Answer:
+        return Answer(self._now, failed=failure.failed, transient=failure.transient)
+
+    def _account(self) -> str | None:
+        """The account as a snapshot names it: the same for the same account, and no number to read off."""
+        return None if self._id is None else account_hash(self._id)
+
+
+_NONE: Mapping[Question, Any] = MappingProxyType({})
+
+
+class _Outcome(NamedTuple):
+    brought: Brought = _NONE
+    failed: Mapping[Question, Failure] = _NONE
+    account: str | None = None
+
+
+OWN_PARAMETERS = "parameters of your own (`ssmParameter`) need `ssm:GetParameters` on their ARNs too"
+"""What the policy cannot know: JSON has no place for a remark."""
+
+
+def policy() -> dict[str, Any]:
+    """The least IAM policy for all that can be asked; see also OWN_PARAMETERS.
+
+    `sts:GetCallerIdentity` needs none. EC2 knows no resources for what describes
+    (https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazonec2.html).
+    """
+    actions = sorted(OPERATIONS.values())
+    statements = (
+        ("DescribeWhatSelectorsFind", "ec2:", "*"),
+        ("ReadParametersOfPublicImages", "ssm:", "arn:aws:ssm:*::parameter/aws/service/*"),
+        ("SeeWhetherRolesExist", "iam:", "*"),
+    )
+    return {
+        "Version": "2012-10-17",
+        "Statement": [
+            {
+                "Sid": sid,
+                "Effect": "Allow",
+                "Action": [action for action in actions if action.startswith(service)],
+                "Resource": resource,
+            }
+            for sid, service, resource in statements
+        ],
+    }

@@ -1,0 +1,420 @@
+"""Questions become calls of AWS's API, as few as will do, and what comes back becomes records.
+
+EC2's answers are read with the paths that botocore gives them. Times become ISO 8601 to the second.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from nodelint.ec2.client.failures import INVALID, REFUSED, Unreadable
+from nodelint.ec2.client.workers import Going
+from nodelint.ec2.instance_types import OFFERINGS_QUERY, TYPES_QUERY, row, usage
+from nodelint.ec2.snapshot import (
+    CapacityReservation,
+    MachineImage,
+    PlacementGroup,
+    Question,
+    Row,
+    SecurityGroup,
+    Subnet,
+)
+from nodelint.model.fact_kinds import FactKind
+from nodelint.tuples import NamedTuple
+
+if TYPE_CHECKING:
+    from nodelint.ec2.catalog import Catalog
+
+OPERATIONS: Mapping[FactKind, str] = {
+    "instance-types": "ec2:DescribeInstanceTypes",
+    "offerings": "ec2:DescribeInstanceTypeOfferings",
+    "images": "ec2:DescribeImages",
+    "parameters": "ssm:GetParameters",
+    "subnets": "ec2:DescribeSubnets",
+    "security-groups": "ec2:DescribeSecurityGroups",
+    "capacity-reservations": "ec2:DescribeCapacityReservations",
+    "placement-groups": "ec2:DescribePlacementGroups",
+    "instance-profiles": "iam:GetInstanceProfile",
+    "roles": "iam:GetRole",
+}
+"""What each kind of question calls: API operation and IAM action have one name."""
+
+IDENTITY = "sts:GetCallerIdentity"
+"""Asked beside them for the account; IAM allows it to everyone."""
+
+_VALUES = 200
+"""How many values EC2 takes for one filter."""
+
+_NAMES = 10
+"""How many parameters SSM gives at once."""
+
+
+class Found(NamedTuple):
+    """A thing that was found, and the account that owns it where its record names an owner."""
+
+    record: Any
+    account: str = ""
+
+
+class Sold(NamedTuple):
+    """An instance type as EC2 describes it: its row, and the capacity types it is sold as."""
+
+    row: Row
+    capacity: tuple[str, ...]
+
+
+Brought = Mapping[Question, Sequence[Any]]
+"""What a call found for each of its questions. A question that is missing got no answer."""
+
+
+class Unusable(Exception):
+    """An answer that can be read and is no fact all the same; says why."""
+
+
+class Call(NamedTuple):
+    """One call of the API, over all its pages, and the questions that it answers."""
+
+    kind: FactKind
+    questions: tuple[Question, ...]
+    request: Mapping[str, Any]
+
+    @property
+    def operation(self) -> str:
+        """The operation as IAM writes it."""
+        return OPERATIONS[self.kind]
+
+    def apart(self, code: str) -> list[Call]:
+        """The calls to make instead of one that failed by `code` and might have done so for one question only.
+
+        SSM refuses all parameters of a call for one that may not be read or that has an impossible name.
+        """
+        if self.kind != "parameters" or len(self.questions) == 1 or code not in REFUSED | INVALID:
+            return []
+        return [_parameters((question,)) for question in self.questions]
+
+
+def planned(questions: Iterable[Question]) -> list[Call]:
+    """The calls that answer some questions: ids together, names together, parameters in tens."""
+    calls: list[Call] = []
+    groups: dict[tuple[Any, ...], list[Question]] = {}
+    for question in questions:
+        together = _together(question)
+        if together is None:
+            calls.append(_single(question))
+        else:
+            groups.setdefault(together, []).append(question)
+    for group in groups.values():
+        size = _NAMES if group[0].kind == "parameters" else _VALUES
+        for start in range(0, len(group), size):
+            part = tuple(group[start : start + size])
+            calls.append(_parameters(part) if part[0].kind == "parameters" else _joined(part))
+    return calls
+
+
+_JOINED = {"image-id", "subnet-id", "group-id", "group-name"}
+"""Filters that a record shows the value of: its id or its name."""
+
+_ARGUMENTS = {
+    ("capacity-reservations", "capacity-reservation-id"): "CapacityReservationIds",
+    ("placement-groups", "group-id"): "GroupIds",
+    ("placement-groups", "group-name"): "GroupNames",
+}
+"""What the controller asks for by an argument of its own, not a filter; EC2 has an error for what does not exist."""
+
+_UNKNOWN_ID = re.compile(
+    r"Invalid(CapacityReservationId|PlacementGroup|PlacementGroupId)\.(NotFound|Unknown|Malformed)"
+)
+
+
+def _together(question: Question) -> tuple[Any, ...] | None:
+    """What questions have in common that one call can answer; None for a question that goes alone."""
+    if question.kind == "parameters":
+        # What an ARN, a version or a label (`name:3`) gives back has another name than what was asked for.
+        name = _name(question)
+        return None if ":" in name else (question.kind, name.startswith("/aws/service/"))
+    if len(question.filters) != 1 or (question.kind, question.filters[0][0]) in _ARGUMENTS:
+        return None
+    name, value = question.filters[0]
+    # Of a pattern EC2 alone knows what it matches.
+    return (question.kind, name, question.owners) if name in _JOINED and not re.search(r"[*?\\]", value) else None
+
+
+def _joined(questions: tuple[Question, ...]) -> Call:
+    first = questions[0]
+    values = [question.filters[0][1] for question in questions]
+    return _described(questions, [{"Name": first.filters[0][0], "Values": values}])
+
+
+def _parameters(questions: tuple[Question, ...]) -> Call:
+    return Call("parameters", questions, {"Names": [_name(q) for q in questions], "WithDecryption": False})
+
+
+def _single(question: Question) -> Call:
+    kind = question.kind
+    if kind == "parameters":
+        return _parameters((question,))
+    if kind == "instance-types":
+        return Call(kind, (question,), TYPES_QUERY)
+    if kind == "offerings":
+        return Call(kind, (question,), OFFERINGS_QUERY)
+    if kind == "roles":
+        return Call(kind, (question,), {"RoleName": _name(question)})
+    if kind == "instance-profiles":
+        return Call(kind, (question,), {"InstanceProfileName": _name(question)})
+    for name, value in question.filters:
+        argument = _ARGUMENTS.get((kind, name))
+        if argument is not None:
+            return Call(kind, (question,), {argument: [value]})
+    return _described((question,), [{"Name": name, "Values": [value]} for name, value in question.filters])
+
+
+_PAGES: dict[FactKind, dict[str, Any]] = {
+    # The controller asks for available images only; here every state is wanted, to say why one is passed over.
+    "images": {"IncludeDeprecated": True, "IncludeDisabled": True, "MaxResults": 1000},
+    "subnets": {"MaxResults": 500},
+    "security-groups": {"MaxResults": 500},
+    "capacity-reservations": {"MaxResults": 1000},
+    "placement-groups": {},
+}
+
+
+def _described(questions: tuple[Question, ...], filters: list[dict[str, Any]]) -> Call:
+    kind, owners = questions[0].kind, questions[0].owners
+    request = {**({"Filters": filters} if filters else {}), **({"Owners": list(owners)} if owners else {})}
+    return Call(kind, questions, {**request, **_PAGES[kind]})
+
+
+def sender(client: Any, operation: str) -> Callable[..., Mapping[str, Any]]:
+    """The client's method for an operation. It raises Unreadable where botocore's parsers fall over an answer."""
+    from botocore import xform_name
+    from botocore.exceptions import BotoCoreError
+
+    method = getattr(client, xform_name(operation.split(":")[1]))
+
+    def send(**request: Any) -> Mapping[str, Any]:
+        try:
+            answer: Mapping[str, Any] = method(**request)
+        except BotoCoreError:
+            raise
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise Unreadable from error
+        return answer
+
+    return send
+
+
+def made(call: Call, client: Any, known: Catalog | None, going: Going) -> Brought:
+    """Make a call, page by page; `going` is called before each and may raise. `known` is for instance types.
+
+    Raises what botocore raises, Unreadable for an answer that is none, and Unusable.
+    """
+    from botocore.exceptions import ClientError
+
+    method = sender(client, call.operation)
+    try:
+        if call.kind in _READERS:
+            return _paged(call, method, going)
+        going()
+        if call.kind == "instance-types":
+            assert known is not None
+            return {call.questions[0]: _types(call, method, known, going)}
+        if call.kind == "offerings":
+            return {call.questions[0]: _zones(call, method, going)}
+        if call.kind == "parameters":
+            return _values(call, method(**call.request))
+        return {call.questions[0]: [_named(call, method(**call.request))]}
+    except ClientError as error:
+        code = error.response.get("Error", {}).get("Code", "")
+        if (call.kind in ("roles", "instance-profiles") and code == "NoSuchEntity") or _UNKNOWN_ID.fullmatch(code):
+            return dict.fromkeys(call.questions, ())
+        raise
+
+
+def _pages(
+    call: Call, method: Callable[..., Mapping[str, Any]], key: str, going: Going
+) -> Iterator[Mapping[str, Any]]:
+    """The items of all pages. Raises Unreadable where a page lacks its list or sends back to an earlier one."""
+    tokens: set[str] = set()
+    request = dict(call.request)
+    while True:
+        going()
+        page = method(**request)
+        if key not in page:
+            raise Unreadable
+        yield from page[key]
+        token = page.get("NextToken")
+        if not token:
+            return
+        if token in tokens:
+            raise Unreadable
+        tokens.add(token)
+        request["NextToken"] = token
+
+
+def _paged(call: Call, method: Callable[..., Mapping[str, Any]], going: Going) -> Brought:
+    key, read = _READERS[call.kind]
+    found: dict[str, Found] = {}
+    for item in _pages(call, method, key, going):
+        try:
+            thing = read(item)
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise Unreadable from error
+        found[thing.record.id] = thing
+    if len(call.questions) == 1:
+        return {call.questions[0]: list(found.values())}
+    by_name = call.questions[0].filters[0][0] == "group-name"
+    brought: dict[str, list[Found]] = {}
+    for thing in found.values():
+        brought.setdefault(thing.record.name if by_name else thing.record.id, []).append(thing)
+    return {question: brought.get(question.filters[0][1], []) for question in call.questions}
+
+
+def _types(call: Call, method: Callable[..., Mapping[str, Any]], known: Catalog, going: Going) -> list[Sold]:
+    sold: dict[str, Sold] = {}
+    for info in _pages(call, method, "InstanceTypes", going):
+        try:
+            line = row(info, known)
+            if line is not None:
+                sold[line[0]] = Sold(line, usage(info))
+        except ValueError as error:
+            raise Unusable(f"what `{call.operation}` says cannot be used: {error}") from error
+    if not sold:
+        # No region is without; what answers so is no EC2, or filters the answer.
+        raise Unusable(f"`{call.operation}` names no instance type")
+    return [sold[name] for name in sorted(sold)]
+
+
+def _zones(call: Call, method: Callable[..., Mapping[str, Any]], going: Going) -> list[tuple[str, tuple[str, ...]]]:
+    zones: dict[str, set[str]] = {}
+    for item in _pages(call, method, "InstanceTypeOfferings", going):
+        try:
+            zones.setdefault(item["InstanceType"], set()).add(item["Location"])
+        except KeyError as error:
+            raise Unreadable from error
+    if not zones:
+        raise Unusable(f"`{call.operation}` names no instance type")
+    return [(name, tuple(sorted(zones[name]))) for name in sorted(zones)]
+
+
+def _values(call: Call, answer: Mapping[str, Any]) -> Brought:
+    """The values of parameters. One that is no plain text is a Unusable in the place of its value."""
+    if "Parameters" not in answer and "InvalidParameters" not in answer:
+        raise Unreadable
+    unknown = set(answer.get("InvalidParameters", ()))
+    brought: dict[Question, Sequence[Any]] = {q: () for q in call.questions if _name(q) in unknown}
+    given = answer.get("Parameters", ())
+    if not all(isinstance(parameter, Mapping) for parameter in given):
+        raise Unreadable
+    if len(call.questions) == 1:
+        return {call.questions[0]: [_value(parameter) for parameter in given[:1]]} if given else brought
+    by_name = {parameter.get("Name"): parameter for parameter in given}
+    brought.update({q: [_value(by_name[_name(q)])] for q in call.questions if _name(q) in by_name})
+    return brought
+
+
+def _value(parameter: Mapping[str, Any]) -> str | Unusable:
+    if parameter.get("Type") != "String":
+        return Unusable(f"the parameter is a {parameter.get('Type')}, no String")
+    value = parameter.get("Value")
+    if not isinstance(value, str):
+        raise Unreadable
+    return value
+
+
+def _named(call: Call, answer: Mapping[str, Any]) -> str:
+    """The name of a role or instance profile, when there is one."""
+    if ("Role" if call.kind == "roles" else "InstanceProfile") not in answer:
+        raise Unreadable
+    return _name(call.questions[0])
+
+
+def _name(question: Question) -> str:
+    return question.value("name") or ""
+
+
+_ARCHITECTURES = {"x86_64": "amd64", "arm64": "arm64"}
+
+
+def _image(item: Mapping[str, Any]) -> Found:
+    account = item.get("OwnerId", "")
+    platform, architecture = item.get("Platform"), item.get("Architecture", "")
+    record = MachineImage(
+        item["ImageId"],
+        item.get("Name", ""),
+        _ARCHITECTURES.get(architecture, architecture),
+        item["State"],
+        _second(item.get("CreationDate") or _NEVER),
+        item.get("ImageOwnerAlias") or account,
+        _second(item["DeprecationTime"]) if item.get("DeprecationTime") else None,
+        bool(item.get("Public")),
+        platform.lower() if platform else None,
+    )
+    return Found(record, account)
+
+
+_NEVER = "1970-01-01T00:00:00Z"
+"""When an image was made of which EC2 does not say; the controller takes it for the oldest."""
+
+
+def _second(text: str) -> str:
+    """A time of EC2's, to the second, as the controller compares them. Raises ValueError for no time."""
+    match = re.fullmatch(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d+)?Z", text)
+    if match is None:
+        raise ValueError(f"`{text}` is no time")
+    datetime.fromisoformat(match[1])  # a month that is none would make a snapshot that nobody can read
+    return match[1] + "Z"
+
+
+def _tags(item: Mapping[str, Any]) -> dict[str, str]:
+    return {tag["Key"]: tag.get("Value", "") for tag in item.get("Tags", ())}
+
+
+def _subnet(item: Mapping[str, Any]) -> Found:
+    zone, zone_id = item["AvailabilityZone"], item.get("AvailabilityZoneId", "")
+    free, name = item["AvailableIpAddressCount"], _tags(item).get("Name")
+    return Found(Subnet(item["SubnetId"], zone, zone_id, item.get("VpcId", ""), free, name))
+
+
+_CLUSTER = "kubernetes.io/cluster/"
+
+
+def _group(item: Mapping[str, Any]) -> Found:
+    clusters = tuple(sorted(key.removeprefix(_CLUSTER) for key in _tags(item) if key.startswith(_CLUSTER)))
+    return Found(SecurityGroup(item["GroupId"], item["GroupName"], item.get("VpcId", ""), clusters))
+
+
+def _reservation(item: Mapping[str, Any]) -> Found:
+    ends = item.get("EndDate")
+    record = CapacityReservation(
+        item["CapacityReservationId"],
+        item["InstanceType"],
+        item.get("AvailabilityZone", ""),
+        item["State"],
+        item["AvailableInstanceCount"],
+        item.get("OwnerId", ""),
+        item.get("ReservationType", "default"),
+        item.get("InstanceMatchCriteria"),
+        f"{ends - ends.utcoffset():%Y-%m-%dT%H:%M:%SZ}" if ends is not None else None,
+    )
+    return Found(record, record.owner)
+
+
+def _placement(item: Mapping[str, Any]) -> Found:
+    return Found(
+        PlacementGroup(
+            item["GroupId"], item["GroupName"], item["Strategy"], item["State"], item.get("PartitionCount", 0)
+        )
+    )
+
+
+_READERS: dict[FactKind, tuple[str, Callable[[Mapping[str, Any]], Found]]] = {
+    "images": ("Images", _image),
+    "subnets": ("Subnets", _subnet),
+    "security-groups": ("SecurityGroups", _group),
+    "capacity-reservations": ("CapacityReservations", _reservation),
+    "placement-groups": ("PlacementGroups", _placement),
+}
+"""The key of an answer's list, and what reads one of its items."""

@@ -1,0 +1,259 @@
+"""What is known of AWS for a run: the answers of one region of a snapshot, and how old they may be.
+
+Nothing here speaks from an empty table: what was not asked, was refused or is too old raises `Missing`,
+which the engine turns into a skip that says why.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
+
+from nodelint.ec2.snapshot import (
+    Answer,
+    CapacityReservation,
+    MachineImage,
+    Offering,
+    PlacementGroup,
+    Question,
+    Region,
+    SecurityGroup,
+    Snapshot,
+    Subnet,
+    account_hash,
+    pruned_owners,
+)
+from nodelint.model.fact_kinds import FactKind
+from nodelint.model.finding import short
+from nodelint.tuples import NamedTuple
+
+if TYPE_CHECKING:
+    from datetime import datetime, timedelta
+
+    from nodelint.ec2.catalog import Catalog
+
+WORDS: dict[FactKind, str] = {
+    "instance-types": "instance types",
+    "offerings": "what the region offers",
+    "images": "images",
+    "parameters": "SSM parameters",
+    "subnets": "subnets",
+    "security-groups": "security groups",
+    "capacity-reservations": "capacity reservations",
+    "placement-groups": "placement groups",
+    "instance-profiles": "instance profiles",
+    "roles": "roles",
+}
+"""Each kind of fact as a message calls it."""
+
+
+class Missing(Exception):
+    """A fact that is not at hand: of what kind, why, and whether asking again may help (`transient`)."""
+
+    def __init__(self, kind: FactKind, reason: str, transient: bool = False) -> None:
+        super().__init__(reason)
+        self.kind = kind
+        self.reason = reason
+        self.transient = transient
+
+
+class Images(NamedTuple):
+    """What a question about images finds: newest first, `total` in all (only those that can decide are kept)."""
+
+    images: tuple[MachineImage, ...]
+    total: int
+
+
+class Facts:
+    """The answers of one region. `now` is the time of the run, `limits` how old each kind may be (none: any age).
+
+    Without a region every question raises Missing with the reason `why`.
+    """
+
+    def __init__(
+        self,
+        snapshot: Snapshot | None = None,
+        region: Region | None = None,
+        now: datetime | None = None,
+        limits: Mapping[FactKind, timedelta] | None = None,
+        why: str = "no snapshot is at hand; `nodelint refresh` asks AWS",
+    ) -> None:
+        self.snapshot = snapshot
+        self.region = region
+        self.now = now
+        self._limits = limits or {}
+        self._why = why
+
+    def __bool__(self) -> bool:
+        """Whether anything of AWS is at hand."""
+        return self.region is not None
+
+    def answer(self, question: Question) -> Answer:
+        """The answer to a question that was asked word for word. Raises Missing."""
+        kind = question.kind
+        if self.region is None:
+            raise Missing(kind, self._why)
+        answer = self.region.answers.get(question)
+        if answer is None:
+            raise Missing(kind, f"the snapshot holds no answer about {self._of(question)}; `nodelint refresh` asks")
+        if answer.failed is not None:
+            raise Missing(kind, f"AWS was asked about {WORDS[kind]}: {answer.failed}", answer.transient)
+        self._check_age(kind, answer.at)
+        return answer
+
+    def images(self, question: Question) -> Images:
+        """The images of a question, in every state. Raises Missing.
+
+        A question that was not asked itself is answered where it narrows one that was: an id that some
+        answer holds, a name without wildcards that a pattern covers, or fewer owners.
+        """
+        region = self.region
+        if region is None or question in region.answers:
+            answer = self.answer(question)
+            assert region is not None
+            return Images(_newest_first(region.images[id] for id in answer.found), answer.total)
+        id = question.value("image-id")
+        if id is not None and id in region.images:
+            self._check_age("images", max(a.at for a in region.answers.values() if id in a.found))
+            return Images((region.images[id],), 1)
+        for asked, answer in region.answers.items():
+            found = None if answer.failed else self._narrowed(question, asked, answer)
+            if found is not None:
+                self._check_age("images", answer.at)
+                return Images(_newest_first(found), len(found))
+        raise Missing("images", f"the snapshot holds no answer about {self._of(question)}; `nodelint refresh` asks")
+
+    def _narrowed(self, question: Question, asked: Question, answer: Answer) -> list[MachineImage] | None:
+        """The images of a question that asks for part of what was asked; None where it is not, or not for sure."""
+        name, pattern = question.value("name"), asked.value("name")
+        rest = [[pair for pair in q.filters if pair[0] != "name"] for q in (question, asked)]
+        if asked.kind != "images" or rest[0] != rest[1]:
+            return None
+        if name != pattern and (name is None or re.search(r"[*?\\]", name) or not matches(pattern or "*", name)):
+            return None
+        owners = {self._owner(owner) for owner in question.owners}
+        if None in owners or (asked.owners and not (owners and owners <= set(asked.owners))):
+            return None
+        assert self.region is not None
+        kept = [self.region.images[id] for id in answer.found]
+        found = [i for i in kept if name in (pattern, i.name) and (not owners or i.owner in owners)]
+        # Of each owner the newest are kept, and those decide. Of a whole name an owner has one image at most.
+        if name != pattern and answer.total > len(kept):
+            pruned = pruned_owners(kept, answer.at)
+            lost = pruned & owners if owners else pruned
+            if lost - {image.owner for image in found}:
+                return None
+        return found
+
+    def _owner(self, owner: str) -> str | None:
+        """An owner as images name theirs: `self` for the account that was asked; None where that cannot be told."""
+        if not owner.isdigit():
+            return owner
+        there = self._there
+        if there.account is not None and account_hash(owner) == there.account:
+            return "self"
+        # The accounts behind `amazon` and other aliases have numbers too, which images do not tell.
+        return owner if any(image.owner == owner for image in there.images.values()) else None
+
+    def parameter(self, name: str) -> str | None:
+        """The value of an SSM parameter; None where there is none. Raises Missing."""
+        found = self.answer(Question.of("parameters", ("name", name))).found
+        return found[0] if found else None
+
+    def subnets(self, question: Question) -> tuple[Subnet, ...]:
+        """The subnets of a question. Raises Missing."""
+        found = self.answer(question).found
+        return tuple(self._there.subnets[id] for id in found)
+
+    def groups(self, question: Question) -> tuple[SecurityGroup, ...]:
+        """The security groups of a question. Raises Missing."""
+        found = self.answer(question).found
+        return tuple(self._there.groups[id] for id in found)
+
+    def reservations(self, question: Question) -> tuple[CapacityReservation, ...]:
+        """The capacity reservations of a question. Raises Missing."""
+        found = self.answer(question).found
+        return tuple(self._there.reservations[id] for id in found)
+
+    def placements(self, question: Question) -> tuple[PlacementGroup, ...]:
+        """The placement groups of a question. Raises Missing."""
+        found = self.answer(question).found
+        return tuple(self._there.placements[id] for id in found)
+
+    def exists(self, question: Question) -> bool:
+        """Whether there is a role, or an instance profile, of a name. Raises Missing."""
+        return bool(self.answer(question).found)
+
+    @cached_property
+    def offerings(self) -> Mapping[str, Offering]:
+        """Every instance type that the region offers, with its zones and capacity types. Raises Missing."""
+        self.answer(Question("offerings"))
+        self.answer(Question("instance-types"))
+        return self._there.offerings
+
+    @cached_property
+    def catalog(self) -> Catalog:
+        """Every instance type that is known: those that come with nodelint, and the snapshot's."""
+        from nodelint.ec2.catalog import Catalog
+
+        bundled = Catalog.bundled()
+        return bundled if self.snapshot is None else bundled.extended(self.snapshot)
+
+    @property
+    def _there(self) -> Region:
+        assert self.region is not None
+        return self.region
+
+    def _of(self, question: Question) -> str:
+        asked = ", ".join(f"{name}={value}" for name, value in question.filters)
+        return f"{WORDS[question.kind]} of `{short(asked, 60)}`" if asked else WORDS[question.kind]
+
+    def _check_age(self, kind: FactKind, at: str) -> None:
+        limit = self._limits.get(kind)
+        if limit is None or self.now is None:
+            return
+        age = self.now - moment(at)
+        if age > limit:
+            # Without the kind: what was asked at one time and is good for one time is said in one line.
+            said = f"AWS was asked {span(age)} ago, which is more than {span(limit)}; `nodelint refresh` asks again"
+            raise Missing(kind, said, transient=True)
+
+
+def moment(at: str) -> datetime:
+    """The time that an ISO 8601 text with `Z` or an offset means. Raises ValueError."""
+    from datetime import datetime
+
+    return datetime.fromisoformat(at)
+
+
+def span(length: timedelta) -> str:
+    """A length of time in its two largest units that say something: `2 d 3 h`, `5 min`."""
+    seconds = max(0, int(length.total_seconds()))
+    parts = []
+    for unit, size in (("d", 86400), ("h", 3600), ("min", 60), ("s", 1)):
+        count, seconds = divmod(seconds, size)
+        if count:
+            parts.append(f"{count} {unit}")
+    return " ".join(parts[:2]) or "0 s"
+
+
+@lru_cache(maxsize=256)
+def _pattern(text: str) -> re.Pattern[str]:
+    parts = re.findall(r"\\.|.", text, re.DOTALL)
+    words = {"*": ".*", "?": "."}
+    return re.compile("".join(words.get(p) or re.escape(p[-1]) for p in parts), re.DOTALL)
+
+
+def matches(pattern: str, value: str) -> bool:
+    """Whether a value meets one of EC2's filter patterns: `*` any text, `?` one character, `\\` escapes."""
+    return _pattern(pattern).fullmatch(value) is not None
+
+
+def _newest_first(images: Iterable[MachineImage]) -> tuple[MachineImage, ...]:
+    return tuple(sorted(images, key=lambda i: (i.created, i.id), reverse=True))
+
+
+NOTHING = Facts()
+"""No fact at all: what a run has without a snapshot."""

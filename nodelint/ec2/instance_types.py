@@ -1,0 +1,438 @@
+"""What EC2 says of an instance type becomes the labels and resources that Karpenter gives it.
+
+Follows the controller at 1.14.1: `computeRequirements` and `computeCapacity` of the provider's
+pkg/providers/instancetype/types.go, and the overhead that the published instance type page takes off: family
+AL2023, no block device mappings, no kubelet settings, 7.5 % of memory for the hypervisor. Two facts are no
+answer of EC2 but tables compiled into the controller: network bandwidth, and which types can have branch
+interfaces. They, and prices, come from the catalogue, and from `data/tables.json` for types that it lacks. A
+type in neither has no bandwidth label and no branch interfaces, as in the controller; its prices are unknown.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from nodelint.data import DATA
+from nodelint.ec2.catalog import (
+    ACCELERATOR_COUNT,
+    ARCH,
+    FAMILY,
+    FLEX,
+    GPU_COUNT,
+    HYPERVISOR,
+    INSTANCE_TYPE,
+    OS,
+    SIZE,
+    Catalog,
+)
+from nodelint.ec2.snapshot import Change, Network, Row
+from nodelint.model.releases import Version
+
+TYPES_QUERY: Mapping[str, Any] = {
+    "Filters": [
+        {"Name": "supported-virtualization-type", "Values": ["hvm"]},
+        {"Name": "processor-info.supported-architecture", "Values": ["x86_64", "arm64"]},
+    ],
+    "MaxResults": 100,
+}
+"""What the controller sends with DescribeInstanceTypes, in every release; 100 is the most that EC2 gives at once."""
+
+OFFERINGS_QUERY: Mapping[str, Any] = {"LocationType": "availability-zone", "MaxResults": 1000}
+"""What the controller sends with DescribeInstanceTypeOfferings (before 1.1.0 without a page size)."""
+
+_ACCELERATOR_MANUFACTURER = "karpenter.k8s.aws/instance-accelerator-manufacturer"
+_ACCELERATOR_NAME = "karpenter.k8s.aws/instance-accelerator-name"
+_BANDWIDTH = "karpenter.k8s.aws/instance-network-bandwidth"
+_CATEGORY = "karpenter.k8s.aws/instance-category"
+_CLOCK = "karpenter.k8s.aws/instance-cpu-sustained-clock-speed-mhz"
+_CPU = "karpenter.k8s.aws/instance-cpu"
+_CPU_MANUFACTURER = "karpenter.k8s.aws/instance-cpu-manufacturer"
+_EBS_BANDWIDTH = "karpenter.k8s.aws/instance-ebs-bandwidth"
+_ENCRYPTION = "karpenter.k8s.aws/instance-encryption-in-transit-supported"
+_GENERATION = "karpenter.k8s.aws/instance-generation"
+_GPU_MANUFACTURER = "karpenter.k8s.aws/instance-gpu-manufacturer"
+_GPU_MEMORY = "karpenter.k8s.aws/instance-gpu-memory"
+_GPU_NAME = "karpenter.k8s.aws/instance-gpu-name"
+_LOCAL_NVME = "karpenter.k8s.aws/instance-local-nvme"
+_MEMORY = "karpenter.k8s.aws/instance-memory"
+
+LABELS: tuple[str, ...] = (
+    ACCELERATOR_COUNT,
+    _ACCELERATOR_MANUFACTURER,
+    _ACCELERATOR_NAME,
+    FLEX,
+    _CATEGORY,
+    _CPU,
+    _CPU_MANUFACTURER,
+    _CLOCK,
+    _EBS_BANDWIDTH,
+    _ENCRYPTION,
+    FAMILY,
+    _GENERATION,
+    GPU_COUNT,
+    _GPU_MANUFACTURER,
+    _GPU_MEMORY,
+    _GPU_NAME,
+    HYPERVISOR,
+    _LOCAL_NVME,
+    _MEMORY,
+    _BANDWIDTH,
+    SIZE,
+    ARCH,
+    OS,
+    INSTANCE_TYPE,
+)
+"""The label keys of a row's label values, sorted: those of the bundled catalogue."""
+
+_DEVICES = {"NVIDIA": "nvidia.com/gpu", "AMD": "amd.com/gpu", "Habana": "habana.ai/gaudi"}
+_EFA = "vpc.amazonaws.com/efa"
+_NEURON = "aws.amazon.com/neuron"
+_NEURON_CORE = "aws.amazon.com/neuroncore"
+_POD_ENI = "vpc.amazonaws.com/pod-eni"
+
+RESOURCES: tuple[str, ...] = tuple(
+    sorted((*_DEVICES.values(), _EFA, _NEURON, _NEURON_CORE, _POD_ENI, "cpu", "ephemeral-storage", "memory", "pods"))
+)
+"""The resource names of a row's quantities. The bundled catalogue lacks Gaudi: no type of its page has one."""
+
+PRICED: tuple[str, ...] = ("us-east-1", "us-gov-east-1", "us-gov-west-1")
+"""The regions of a row's prices: those with a table in the controller."""
+
+_ARCHITECTURES = {"x86_64": "amd64", "arm64": "arm64"}
+_NAME = re.compile(r"([a-z0-9-]+)\.([a-z0-9-]+)")
+_SCHEME = re.compile(r"([a-z]+)(?:-[0-9]+tb)?([0-9]+)")
+"""Category and generation in a family's name; `mac-m4` has neither, `u-6tb1` is of category u, generation 1."""
+
+_CPU_RESERVED = ((0, 1000, 0.06), (1000, 2000, 0.01), (2000, 4000, 0.005), (4000, 1 << 31, 0.0025))
+"""What the kubelet keeps of each slice of the millicores."""
+
+_EPHEMERAL_STORAGE = "17Gi"
+"""A root volume of 20 GiB less 1 GiB for the kubelet and a tenth below which pods are evicted."""
+
+_NEURON_LABELS = Version(1, 1, 0)
+"""From this release on accelerator labels come from NeuronInfo. Before, every Inferentia and every type whose
+name starts with `trn1` was `inferentia`, and newer Trainium had no label."""
+
+
+def row(info: Mapping[str, Any], known: Catalog) -> Row | None:
+    """A snapshot's row, as the newest release sees the type, for an item of `InstanceTypes` of boto3's answer.
+
+    Its columns are LABELS, RESOURCES and PRICED; `changes` says what older releases saw otherwise. `known`
+    is the catalogue as the newest release sees it. None for a type that the controller does not ask for
+    (`TYPES_QUERY`): Macs, i386 alone, paravirtual ones. Parts that EC2 leaves out read as the controller
+    reads them: no hypervisor is an empty one, no clock speed is 0 MHz. Raises ValueError, naming type and
+    field, for a field of the wrong kind and for a missing one without which the controller would stop.
+    """
+    name = info.get("InstanceType")
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise ValueError(f"`{name}` is no name of an instance type")
+    try:
+        return _row(name, info, known)
+    except ValueError as error:
+        raise ValueError(f"`{name}`: {error}") from error
+
+
+def usage(info: Mapping[str, Any]) -> tuple[str, ...]:
+    """The capacity types that a type is sold as: `on-demand`, `spot`.
+
+    A type that is sold in capacity blocks alone has none: it is `reserved` by a capacity reservation of the
+    class, which is no property of the type. Raises ValueError for a field of the wrong kind.
+    """
+    classes = _texts(info, "SupportedUsageClasses")
+    return tuple(kind for kind in ("on-demand", "spot") if kind in classes)
+
+
+def changes(names: Iterable[str], known: Catalog) -> tuple[Change, ...]:
+    """How label values of some types differed before a release, for a snapshot that holds rows of these types.
+
+    Of a Neuron type that the catalogue lacks the labels before 1.1.0 follow from its name, as they did there.
+    What is in neither the catalogue nor `data/tables.json` had no bandwidth in any release.
+    """
+    wanted = set(names)
+    found = []
+    for change in (*known.changes, *_tables().changes, *_neuron_changes(n for n in wanted if n not in known)):
+        values = {name: value for name, value in change.values.items() if name in wanted}
+        if values:
+            found.append(change._replace(values=values))
+    return tuple(found)
+
+
+def _row(name: str, info: Mapping[str, Any], known: Catalog) -> Row | None:
+    architectures = _texts(info, "ProcessorInfo", "SupportedArchitectures")
+    arch = next((_ARCHITECTURES[each] for each in architectures if each in _ARCHITECTURES), None)
+    if arch is None or "hvm" not in _texts(info, "SupportedVirtualizationTypes"):
+        return None
+    tables = known if name in known else _tables()
+    limits = tables.network(name)
+    network = _network(info, limits)
+    labels = {
+        INSTANCE_TYPE: name,
+        ARCH: arch,
+        OS: "linux",
+        _BANDWIDTH: tables.label(name, _BANDWIDTH),
+        **_name_labels(name),
+        **_machine_labels(info),
+        **_device_labels(info),
+    }
+    cpus = _needed(info, "VCpuInfo", "DefaultVCpus")
+    pods = _pods(info)
+    counts = {
+        "pods": pods,
+        _EFA: _whole(info, "NetworkInfo", "EfaInfo", "MaximumEfaInterfaces") or 0,
+        _POD_ENI: limits.branches if limits is not None and limits.trunking else 0,
+        **_devices(info),
+    }
+    quantities = {
+        "cpu": _decimal(1000 * cpus - _cpu_reserved(1000 * cpus)),
+        "memory": _binary(_memory(info, architectures[0]) - (11 * pods + 255 + 100) * _MIB),
+        "ephemeral-storage": _EPHEMERAL_STORAGE,
+        **{resource: _decimal(1000 * count) for resource, count in counts.items()},
+    }
+    # Nothing of a resource is the same as a type without it: so does the page.
+    resources = {resource: quantity for resource, quantity in quantities.items() if quantity != "0"}
+    return (
+        name,
+        [labels.get(label) for label in LABELS],
+        [resources.get(resource) for resource in RESOURCES],
+        network,
+        [tables.price(name, region) for region in PRICED],
+    )
+
+
+def _name_labels(name: str) -> dict[str, str]:
+    family, size = name.split(".")
+    labels = {FAMILY: family, SIZE: size, FLEX: "true" if "-flex" in family else "false"}
+    scheme = _SCHEME.match(family)
+    return {**labels, _CATEGORY: scheme[1], _GENERATION: scheme[2]} if scheme else labels
+
+
+def _machine_labels(info: Mapping[str, Any]) -> dict[str, str | None]:
+    labels: dict[str, str | None] = {
+        _CPU: str(_needed(info, "VCpuInfo", "DefaultVCpus")),
+        _CPU_MANUFACTURER: _kebab(_text(info, "ProcessorInfo", "Manufacturer")),
+        _CLOCK: str(_megahertz(info)),
+        _MEMORY: str(_needed(info, "MemoryInfo", "SizeInMiB")),
+        HYPERVISOR: _text(info, "Hypervisor"),
+        _ENCRYPTION: "true" if _flag(info, "NetworkInfo", "EncryptionInTransitSupported") else "false",
+    }
+    disks = _whole(info, "InstanceStorageInfo", "TotalSizeInGB")
+    if disks is not None and _text(info, "InstanceStorageInfo", "NvmeSupport") != "unsupported":
+        labels[_LOCAL_NVME] = str(disks)
+    ebs = _part(info, "EbsInfo", "EbsOptimizedInfo")
+    if ebs is not None and _text(info, "EbsInfo", "EbsOptimizedSupport") == "default":
+        labels[_EBS_BANDWIDTH] = str(_whole(ebs, "MaximumBandwidthInMbps") or 0)
+    return labels
+
+
+def _device_labels(info: Mapping[str, Any]) -> dict[str, str]:
+    """GPUs and accelerators, where all are of one kind: a type with two kinds has no such label."""
+    labels = {}
+    gpus = _items(info, "GpuInfo", "Gpus")
+    if len(gpus) == 1:
+        labels[_GPU_NAME] = _kebab(_text(gpus[0], "Name"))
+        labels[_GPU_MANUFACTURER] = _kebab(_maker(gpus[0]))
+        labels[GPU_COUNT] = str(_needed(gpus[0], "Count"))
+        labels[_GPU_MEMORY] = str(_needed(gpus[0], "MemoryInfo", "SizeInMiB"))
+    neuron = _part(info, "NeuronInfo")
+    path = ("InferenceAcceleratorInfo", "Accelerators") if neuron is None else ("NeuronInfo", "NeuronDevices")
+    accelerators = _items(info, *path)
+    if len(accelerators) == 1:
+        maker = _text(accelerators[0], "Manufacturer") if neuron is None else "aws"
+        labels[_ACCELERATOR_NAME] = _kebab(_text(accelerators[0], "Name"))
+        labels[_ACCELERATOR_MANUFACTURER] = _kebab(maker)
+        labels[ACCELERATOR_COUNT] = str(_whole(accelerators[0], "Count") or 0)
+    return labels
+
+
+def _devices(info: Mapping[str, Any]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for gpu in _items(info, "GpuInfo", "Gpus"):
+        resource = _DEVICES.get(_maker(gpu))
+        if resource is not None:
+            counts[resource] = counts.get(resource, 0) + _needed(gpu, "Count")
+    if _part(info, "NeuronInfo") is not None:
+        devices = _items(info, "NeuronInfo", "NeuronDevices")
+        if not devices:
+            raise ValueError("no `NeuronInfo.NeuronDevices`")
+        counts[_NEURON] = sum(_needed(device, "Count") for device in devices)
+        # The controller counts the cores of the first kind alone.
+        counts[_NEURON_CORE] = _needed(devices[0], "Count") * _needed(devices[0], "CoreInfo", "Count")
+    return counts
+
+
+def _maker(gpu: Mapping[str, Any]) -> str:
+    maker = _text(gpu, "Manufacturer")
+    if not maker:
+        raise ValueError("a GPU without `Manufacturer`")
+    return maker
+
+
+def _network(info: Mapping[str, Any], limits: Network | None) -> list[Any] | None:
+    """The VPC limits: counts by EC2, whose answer the controller reads for them; branch interfaces by its table.
+
+    None where EC2 leaves out their number, or numbers the cards in a way for which a row has no place.
+    """
+    cards = _items(info, "NetworkInfo", "NetworkCards")
+    counts = {_whole(card, "NetworkCardIndex"): _whole(card, "MaximumNetworkInterfaces") or 0 for card in cards}
+    interfaces = _whole(info, "NetworkInfo", "MaximumNetworkInterfaces")
+    if set(counts) != set(range(len(cards))) or interfaces is None:
+        return None
+    return [
+        interfaces,
+        _needed(info, "NetworkInfo", "Ipv4AddressesPerInterface"),
+        limits is not None and limits.trunking,
+        0 if limits is None else limits.branches,
+        [counts[index] for index in range(len(cards))],
+    ]
+
+
+def _pods(info: Mapping[str, Any]) -> int:
+    """As many as the VPC CNI has addresses for: it uses the default network card alone."""
+    cards = _items(info, "NetworkInfo", "NetworkCards")
+    index = _needed(info, "NetworkInfo", "DefaultNetworkCardIndex")
+    if index >= len(cards):
+        raise ValueError(f"no network card `{index}`")
+    interfaces = _needed(cards[index], "MaximumNetworkInterfaces")
+    return interfaces * (_needed(info, "NetworkInfo", "Ipv4AddressesPerInterface") - 1) + 2 if interfaces else 0
+
+
+_MIB = 1 << 20
+
+
+def _memory(info: Mapping[str, Any], architecture: str) -> int:
+    """Bytes that are left of the memory when the hypervisor has its part."""
+    mib = _needed(info, "MemoryInfo", "SizeInMiB")
+    if architecture == "arm64":
+        mib -= 64
+    # In the controller's order of operations, for the ceiling depends on how floats round.
+    return (mib - math.ceil(float(mib * _MIB) * 0.075 / 1024 / 1024)) * _MIB
+
+
+def _cpu_reserved(millicores: int) -> int:
+    return sum(
+        int(float(min(millicores, end) - start) * part) for start, end, part in _CPU_RESERVED if millicores >= start
+    )
+
+
+def _megahertz(info: Mapping[str, Any]) -> int:
+    path = ("ProcessorInfo", "SustainedClockSpeedInGhz")
+    speed = _value(info, *path)
+    if speed is None:
+        return 0
+    if isinstance(speed, bool) or not isinstance(speed, int | float) or not 0 <= speed < 1000:
+        raise _wrong(path, speed, "clock speed in GHz")
+    return math.floor(speed * 1000 + 0.5)
+
+
+def _decimal(milli: int) -> str:
+    """A quantity as Kubernetes prints it, from thousandths."""
+    return _quantity(milli, 1000, ("m", "", "k", "M", "G"))
+
+
+def _binary(count: int) -> str:
+    """A quantity as Kubernetes prints it in powers of 1024; below 1024 in decimal."""
+    return _quantity(count, 1024, ("", "Ki", "Mi", "Gi", "Ti", "Pi"))
+
+
+def _quantity(number: int, base: int, suffixes: Sequence[str]) -> str:
+    step = 0
+    while number and number % base == 0 and step < len(suffixes) - 1:
+        number //= base
+        step += 1
+    return f"{number}{suffixes[step]}" if number else "0"
+
+
+def _kebab(text: str) -> str:
+    return text.replace(" ", "-").lower()
+
+
+def _neuron_changes(names: Iterable[str]) -> list[Change]:
+    """The accelerator labels before 1.1.0 of Neuron types, told by their names."""
+    neuron = sorted(name for name in names if name.startswith(("inf", "trn")))
+    nameless = [name for name in neuron if name.startswith("trn") and not name.startswith("trn1")]
+    older: dict[str, str | None] = {n: None if n in nameless else "inferentia" for n in neuron}
+    lost: dict[str, str | None] = dict.fromkeys(nameless)
+    return [
+        Change(_NEURON_LABELS, _ACCELERATOR_NAME, older),
+        Change(_NEURON_LABELS, _ACCELERATOR_MANUFACTURER, lost),
+        Change(_NEURON_LABELS, ACCELERATOR_COUNT, lost),
+    ]
+
+
+@cache
+def _tables() -> Catalog:
+    """What the controller's tables hold of types that the catalogue lacks: a catalogue with one label."""
+    return Catalog.load(f"{DATA}/tables.json")
+
+
+def _value(info: Mapping[str, Any], *path: str) -> Any:
+    """What stands at a path; None where the way there ends. Raises ValueError where a part is no mapping."""
+    value: Any = info
+    for index, key in enumerate(path):
+        if value is None:
+            return None
+        if not isinstance(value, Mapping):
+            raise _wrong(path[:index], value, "part of an answer")
+        value = value.get(key)
+    return value
+
+
+def _part(info: Mapping[str, Any], *path: str) -> Mapping[str, Any] | None:
+    value = _value(info, *path)
+    if value is not None and not isinstance(value, Mapping):
+        raise _wrong(path, value, "part of an answer")
+    return value
+
+
+def _items(info: Mapping[str, Any], *path: str) -> Sequence[Mapping[str, Any]]:
+    value = _value(info, *path)
+    if value is None:
+        return ()
+    if not isinstance(value, list | tuple) or not all(isinstance(item, Mapping) for item in value):
+        raise _wrong(path, value, "list of parts")
+    return value
+
+
+def _texts(info: Mapping[str, Any], *path: str) -> Sequence[str]:
+    value = _value(info, *path)
+    if value is None:
+        return ()
+    if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
+        raise _wrong(path, value, "list of texts")
+    return value
+
+
+def _text(info: Mapping[str, Any], *path: str) -> str:
+    value = _value(info, *path)
+    if value is not None and not isinstance(value, str):
+        raise _wrong(path, value, "text")
+    return value or ""
+
+
+def _flag(info: Mapping[str, Any], *path: str) -> bool:
+    value = _value(info, *path)
+    if value is not None and not isinstance(value, bool):
+        raise _wrong(path, value, "truth value")
+    return value is True
+
+
+def _whole(info: Mapping[str, Any], *path: str) -> int | None:
+    value = _value(info, *path)
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
+        raise _wrong(path, value, "count")
+    return value
+
+
+def _needed(info: Mapping[str, Any], *path: str) -> int:
+    value = _whole(info, *path)
+    if value is None:
+        raise ValueError(f"no `{'.'.join(path)}`")
+    return value
+
+
+def _wrong(path: Sequence[str], value: object, wanted: str) -> ValueError:
+    return ValueError(f"`{'.'.join(path)}` is `{value!r:.40}`, no {wanted}")

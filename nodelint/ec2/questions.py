@@ -1,0 +1,364 @@
+"""What Karpenter would ask AWS for a class, as questions.
+
+The same questions are asked by `nodelint refresh` and looked up by what judges the class, so that an answer
+and its use cannot drift apart. Only what can be told from the manifest is asked: a placeholder asks nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from nodelint.data import table
+from nodelint.ec2.facts import Facts, Missing
+from nodelint.ec2.snapshot import MachineImage, Question, Region, Reply, Row
+from nodelint.model.fact_kinds import FactKind
+from nodelint.model.manifest import Alias, EC2NodeClass, Label, SelectorTerm, Text, labels, parse_alias, text
+from nodelint.model.releases import NEWEST, KubernetesVersion, Version, behaves, kubernetes_match, releases_match
+from nodelint.source import UNKNOWN, Node
+from nodelint.tuples import NamedTuple
+
+DEFAULT_OWNERS = ("self", "amazon")
+"""Whose images a name without owner finds (Karpenter 1.0.0 and newer)."""
+
+EVERYWHERE = (Question("instance-types"), Question("offerings"))
+"""What is asked of a region whatever the manifests hold."""
+
+
+def image_question(term: SelectorTerm) -> Question | None:
+    """What an AMI term other than an alias or a parameter asks; None where it asks nothing that is known.
+
+    An id stands alone, whatever is beside it. Names and tag values are EC2's filter patterns.
+    """
+    if isinstance(term.id, str) and term.id:
+        return id_question(term.id)
+    if term.id or term.ssm_parameter or term.alias:
+        return None
+    tags = tag_filters(term.tags)
+    if tags is None or not (isinstance(term.name, str) or term.name is None):
+        return None
+    if not (isinstance(term.owner, str) or term.owner is None):
+        return None
+    if term.name:
+        owners = (term.owner,) if term.owner else DEFAULT_OWNERS
+        return Question.of("images", ("name", term.name), *tags, owners=owners)
+    # An owner alone is refused by the API server, and would be all that Amazon publishes.
+    if not tags:
+        return None
+    return Question.of("images", *tags, owners=(term.owner,) if term.owner else ())
+
+
+def subnet_question(term: SelectorTerm) -> Question | None:
+    """What a subnet term asks: its id alone, else its tags; None where it asks nothing that is known."""
+    return _id_or_tags("subnets", "subnet-id", term)
+
+
+def group_question(term: SelectorTerm) -> Question | None:
+    """What a security group term asks: its id alone, else its name, else its tags."""
+    if not term.id and term.name:
+        return Question.of("security-groups", ("group-name", term.name)) if isinstance(term.name, str) else None
+    return _id_or_tags("security-groups", "group-id", term)
+
+
+def _id_or_tags(kind: FactKind, id_filter: str, term: SelectorTerm) -> Question | None:
+    if term.id:
+        return Question.of(kind, (id_filter, term.id)) if isinstance(term.id, str) else None
+    tags = tag_filters(term.tags)
+    return Question.of(kind, *tags) if tags else None
+
+
+def tag_filters(tags: Iterable[Label]) -> list[tuple[str, str]] | None:
+    """EC2's filters for tags: `"*"` asks for the key alone. None where a placeholder leaves one open."""
+    filters = []
+    for tag in tags:
+        if not isinstance(tag.key, str) or not isinstance(tag.value, str):
+            return None
+        filters.append(("tag-key", tag.key) if tag.value == "*" else (f"tag:{tag.key}", tag.value))
+    return filters
+
+
+class Asked(NamedTuple):
+    """What a field or an entry of a list asks, and where it stands; None where that cannot be told from the file."""
+
+    node: Node
+    question: Question | None
+
+
+def reservation_questions(node_class: EC2NodeClass, karpenter: Version = NEWEST) -> list[Asked]:
+    """What the entries of capacityReservationSelectorTerms ask, in every state (Karpenter uses active ones).
+
+    An entry with an id and with tags asks for each by itself. Before 1.8.0 `instanceMatchCriteria` is not known.
+    """
+    asked = []
+    terms = node_class.node.at("spec", "capacityReservationSelectorTerms")
+    for node in terms.items if terms is not None else ():
+        if node.kind != "mapping":
+            continue
+        id, owner, match = (text(node.get(key)) for key in ("id", "ownerID", "instanceMatchCriteria"))
+        tags, match = labels(node.get("tags")), match if behaves("reservation-match-terms", karpenter) else None
+        if id:
+            asked.append(Asked(node, _named("capacity-reservations", "capacity-reservation-id", id)))
+        if tags or match:
+            asked.append(Asked(node, _reservations(tags, owner, match)))
+    return asked
+
+
+def _reservations(tags: Iterable[Label], owner: Text | None, match: Text | None) -> Question | None:
+    filters = tag_filters(tags)
+    if filters is None or owner is UNKNOWN or match is UNKNOWN:
+        return None
+    rest = (("owner-id", owner), ("instance-match-criteria", match))
+    filters += [(name, value) for name, value in rest if isinstance(value, str) and value]
+    return Question.of("capacity-reservations", *filters)
+
+
+def placement_question(node_class: EC2NodeClass) -> Asked | None:
+    """What placementGroupSelector asks, in every state (Karpenter uses an available group): its id, else its name."""
+    node = node_class.node.at("spec", "placementGroupSelector")
+    for key, filter in (("id", "group-id"), ("name", "group-name")):
+        value = text(node.get(key)) if node is not None and node.kind == "mapping" else None
+        if node is not None and value:
+            return Asked(node.get(key) or node, _named("placement-groups", filter, value))
+    return None
+
+
+def profile_question(node_class: EC2NodeClass) -> Asked | None:
+    """What `instanceProfile` asks; None where the class has none."""
+    return _field(node_class, "instanceProfile", "instance-profiles")
+
+
+def role_question(node_class: EC2NodeClass) -> Asked | None:
+    """What `role` asks, less the path that may stand before the name; None where the class has none."""
+    asked = _field(node_class, "role", "roles")
+    name = asked.question.value("name") if asked is not None and asked.question is not None else None
+    return asked._replace(question=_named("roles", "name", name.rpartition("/")[2])) if asked and name else asked
+
+
+def _field(node_class: EC2NodeClass, field: str, kind: FactKind) -> Asked | None:
+    node = node_class.node.at("spec", field)
+    value = text(node)
+    return Asked(node, _named(kind, "name", value)) if node is not None and value else None
+
+
+def _named(kind: FactKind, filter: str, value: Text) -> Question | None:
+    return Question.of(kind, (filter, value)) if isinstance(value, str) else None
+
+
+class AskedAlias(NamedTuple):
+    """The alias of a class: as it is `shown`, and whether its version is `known` (no placeholder)."""
+
+    alias: Alias
+    node: Node
+    shown: str
+    known: bool = True
+
+
+def alias_of(node_class: EC2NodeClass) -> AskedAlias | None:
+    """The alias that decides the images of a class: that of a term, however many others there are.
+
+    A v1beta1 class with a family and no terms is converted to the family's alias at latest (Karpenter 1.0).
+    """
+    for term in node_class.ami_terms:
+        if not term.alias:
+            continue
+        node = term.node.get("alias") or term.node
+        if isinstance(term.alias, str):
+            return AskedAlias(parse_alias(term.alias), node, term.alias)
+        # The family stands before the `@`; a placeholder behind it leaves the version open and no more.
+        written = re.match(r"[\"']?([a-zA-Z0-9]+)@", node.text)
+        return AskedAlias(Alias(written[1], "latest"), node, node.written, known=False) if written else None
+    field = node_class.node.at("spec", "amiSelectorTerms")
+    if node_class.version != "v1beta1" or node_class.partial or (field is not None and field.items):
+        return None
+    at = node_class.node.at("spec", "amiFamily") or node_class.name_node
+    named = (name for name, row in alias_families().items() if row["amiFamily"] == node_class.ami_family)
+    return next((AskedAlias(Alias(name, "latest"), at, f"{name}@latest") for name in named), None)
+
+
+class AliasImage(NamedTuple):
+    """An image of an alias in a release: for whom it is published, and the SSM parameter that holds its id."""
+
+    arch: str
+    variants: tuple[str, ...]
+    parameter: str
+
+
+def alias_rows(family: str, karpenter: Version, version: str = "latest") -> list[dict[str, Any]]:
+    """The images of an alias in a release as `data/images.json` has them. KeyError for no alias family."""
+    return [
+        image
+        for image in alias_families()[family]["images"]
+        if releases_match(image.get("releases", ""), karpenter)
+        and not (re.fullmatch(r"v\d{8}", version) and version < image.get("published", ""))
+    ]
+
+
+def alias_parameters(alias: Alias, karpenter: Version, kubernetes: KubernetesVersion) -> list[AliasImage]:
+    """The images of an alias by their parameters; none for what is no alias of the release or of Kubernetes."""
+    family: dict[str, Any] | None = alias_families().get(alias.family)
+    if (
+        family is None
+        or not releases_match(family["releases"], karpenter)
+        or not kubernetes_match(family["kubernetes"], kubernetes)
+        or re.fullmatch(family["versions"], alias.version) is None
+    ):
+        return []
+    found = []
+    for image in alias_rows(alias.family, karpenter, alias.version):
+        # Bottlerocket's parameters have no `v` before the version, which Karpenter takes off.
+        words = {"kubernetes": kubernetes, "version": alias.version, "bare": alias.version.lstrip("v")}
+        pinned: str = image.get("pinned") or family.get("pinned", "")
+        which = family.get("latest", "") if alias.version == "latest" else pinned.format(**words)
+        path: str = image["parameter"]
+        found.append(AliasImage(image["arch"], tuple(image["variants"]), path.format(**words, which=which)))
+    return found
+
+
+def alias_version_behind(image_name: str) -> str | None:
+    """The alias version as which an image of a published name can be pinned: `v20250403`; None for other names."""
+    for family in alias_families().values():
+        found = re.fullmatch(family.get("names", "(?!)"), image_name)
+        if found:
+            return found[1]
+    return None
+
+
+def latest_version(family: str, karpenter: Version, kubernetes: KubernetesVersion | None, facts: Facts) -> str | None:
+    """The version that an alias stands for at latest; None where facts do not say it, or do not know it by itself."""
+    if kubernetes is None:
+        return None
+    for image in _alias_found(Alias(family, "latest"), karpenter, kubernetes, facts):
+        version = alias_version_behind(image.name)
+        if version is not None:
+            return version if _may_be_published(Alias(family, version), karpenter, kubernetes, facts) else None
+    return None
+
+
+def _may_be_published(alias: Alias, karpenter: Version, kubernetes: KubernetesVersion, facts: Facts) -> bool:
+    try:
+        rows = alias_parameters(alias, karpenter, kubernetes)
+        return any(facts.parameter(row.parameter) is not None for row in rows)
+    except Missing:
+        return True
+
+
+def alias_families() -> dict[str, Any]:
+    """The alias families with their facts, by name (`data/images.json`)."""
+    families: dict[str, Any] = table("images")["families"]
+    return families
+
+
+def parameter_question(name: str) -> Question:
+    """What asks for an SSM parameter."""
+    return Question.of("parameters", ("name", name))
+
+
+def id_question(id: str) -> Question:
+    """What asks for one image."""
+    return Question.of("images", ("image-id", id))
+
+
+def _alias_questions(
+    alias: Alias, karpenter: Version, kubernetes: KubernetesVersion | None, facts: Facts
+) -> Iterator[Question]:
+    """The parameters of an alias and the images behind them, at latest too, and at the version that latest is now."""
+    if kubernetes is None:
+        return
+    latest = Alias(alias.family, "latest")
+    wanted = dict.fromkeys((alias, latest))
+    behind = (alias_version_behind(image.name) for image in _alias_found(latest, karpenter, kubernetes, facts))
+    wanted |= {Alias(alias.family, version): None for version in behind if version is not None}
+    for each in wanted:
+        for row in alias_parameters(each, karpenter, kubernetes):
+            yield from _parameter_questions(row.parameter, facts)
+
+
+def _alias_found(
+    alias: Alias, karpenter: Version, kubernetes: KubernetesVersion, facts: Facts
+) -> Iterator[MachineImage]:
+    for row in alias_parameters(alias, karpenter, kubernetes):
+        try:
+            id = facts.parameter(row.parameter)
+            yield from facts.images(id_question(id)).images if id else ()
+        except Missing:
+            continue
+
+
+def _parameter_questions(name: str, facts: Facts) -> Iterator[Question]:
+    yield parameter_question(name)
+    try:
+        id = facts.parameter(name)
+    except Missing:
+        return
+    if id is not None and id.startswith("ami-"):
+        yield id_question(id)
+
+
+def network_questions(node_class: EC2NodeClass) -> Iterator[Question]:
+    """What a class asks about subnets and security groups."""
+    asked = [
+        *map(subnet_question, node_class.subnet_terms),
+        *map(group_question, node_class.security_group_terms),
+    ]
+    yield from (question for question in asked if question is not None)
+
+
+Ask = Callable[[Sequence[Question]], Reply]
+"""Asks a region some questions at once. Every question gets an answer, if only why there is none."""
+
+
+def gather(
+    ask: Ask,
+    region: str,
+    classes: Sequence[EC2NodeClass],
+    karpenter: Version,
+    kubernetes: KubernetesVersion | None,
+    known: Region | None = None,
+) -> Reply:
+    """Ask all that the classes give rise to, nothing twice; `known` answers are not asked again.
+
+    Some questions follow from answers (the image behind a parameter), so it goes round by round until no
+    new one comes up.
+    """
+    found = known or Region(region, None, {})
+    rows: tuple[Row, ...] = ()
+    asked = set(found.answers)
+    while True:
+        facts = Facts(region=found)
+        new = [q for q in dict.fromkeys(questions(classes, karpenter, kubernetes, facts)) if q not in asked]
+        if not new:
+            return Reply(found, rows)
+        reply = ask(new)
+        asked.update(new)
+        found = found.merged(reply.region)
+        rows += reply.rows
+
+
+def questions(
+    classes: Sequence[EC2NodeClass], karpenter: Version, kubernetes: KubernetesVersion | None, facts: Facts
+) -> Iterator[Question]:
+    """All that Karpenter would ask for these classes, as far as what is known already allows to say."""
+    yield from EVERYWHERE
+    for node_class in classes:
+        yield from network_questions(node_class)
+        yield from (each.question for each in _named_things(node_class, karpenter) if each.question is not None)
+        asked = alias_of(node_class)
+        if asked is not None:
+            if asked.known:
+                yield from _alias_questions(asked.alias, karpenter, kubernetes, facts)
+            continue
+        for term in node_class.ami_terms:
+            question = image_question(term)
+            if question is not None:
+                yield question
+            elif not term.id and isinstance(term.ssm_parameter, str) and behaves("ssm-parameter-terms", karpenter):
+                yield from _parameter_questions(term.ssm_parameter, facts)
+
+
+def _named_things(node_class: EC2NodeClass, karpenter: Version) -> Iterator[Asked]:
+    """What the release asks for a class beside its network and images."""
+    if behaves("reservation-terms", karpenter):
+        yield from reservation_questions(node_class, karpenter)
+    group = placement_question(node_class) if behaves("checks-placement-group", karpenter) else None
+    yield from (asked for asked in (group, profile_question(node_class), role_question(node_class)) if asked)

@@ -1,0 +1,327 @@
+"""The file that holds a snapshot: JSON with one fact to a line, read with care and written in order.
+
+`schemas/snapshot.schema.json` describes it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any, TypeVar, cast
+
+from nodelint.ec2.snapshot.records import (
+    FORMAT,
+    TABLE_OF,
+    Answer,
+    CapacityReservation,
+    Change,
+    MachineImage,
+    Offering,
+    Origin,
+    PlacementGroup,
+    Question,
+    Region,
+    Row,
+    SecurityGroup,
+    Snapshot,
+    SnapshotError,
+    Subnet,
+)
+from nodelint.model.fact_kinds import FACT_KINDS
+from nodelint.model.releases import Version
+from nodelint.tuples import NamedTuple
+
+_T = TypeVar("_T")
+
+
+_TABLES: dict[str, tuple[str, Any]] = {
+    "images": ("images", MachineImage),
+    "subnets": ("subnets", Subnet),
+    "groups": ("securityGroups", SecurityGroup),
+    "reservations": ("capacityReservations", CapacityReservation),
+    "placements": ("placementGroups", PlacementGroup),
+}
+"""Field of Region -> key in the file and what stands there, one to a line."""
+
+
+class _Offered(NamedTuple):
+    """A line of the file: the instance types of a family that are offered alike.
+
+    There are over a thousand types; a line for each would be most of what is read in a run.
+    """
+
+    types: tuple[str, ...]
+    zones: tuple[str, ...]
+    capacity: tuple[str, ...]
+
+
+def read_bundled(text: str | bytes) -> Snapshot:
+    """Read the text of a file. Raises SnapshotError where it is no snapshot of format 1.
+
+    What stands in the columns of instance types is left to `check_rows`: that takes a third of the time.
+    """
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise SnapshotError(f"not a snapshot: no JSON ({error})") from error
+    if not isinstance(data, dict) or "nodelint-snapshot" not in data:
+        raise SnapshotError("not a snapshot: no key `nodelint-snapshot`")
+    if data["nodelint-snapshot"] != FORMAT:
+        raise SnapshotError(f"snapshot of format `{data['nodelint-snapshot']}`; this release reads {FORMAT}")
+    try:
+        return _read(data)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise SnapshotError(f"not a whole snapshot: {type(error).__name__} {error}") from error
+
+
+def parse_snapshot(text: str | bytes) -> Snapshot:
+    """Read the text of a file. Raises SnapshotError where it is no snapshot of format 1."""
+    snapshot = read_bundled(text)
+    check_rows(snapshot.rows)
+    return snapshot
+
+
+def snapshot_text(snapshot: Snapshot) -> str:
+    """The file: sorted, one fact to a line, ending in a line break."""
+    return "".join(f"{line}\n" for line in _lines(snapshot))
+
+
+def _read(data: dict[str, Any]) -> Snapshot:
+    _known(data, ("nodelint-snapshot", "origin", "date", "nodelint", "sources", "instanceTypes", "regions"))
+    if not _CHECKS["str | None"](data.get("nodelint")):
+        raise TypeError("`nodelint` is no text")
+    types = data.get("instanceTypes", {"labels": [], "resources": [], "prices": [], "changes": [], "rows": []})
+    labels, resources, priced = tuple(types["labels"]), tuple(types["resources"]), tuple(types["prices"])
+    _known(types, ("labels", "resources", "prices", "changes", "rows"))
+    rows = cast("list[Row]", types["rows"])
+    shape = (len(labels), len(resources), len(priced))
+    last = ""
+    for name, values, quantities, network, prices in rows:
+        if (len(values), len(quantities), len(prices)) != shape or (network is not None and len(network) != 5):
+            raise ValueError(f"columns of `{name}` do not match the header")
+        if name <= last:
+            raise ValueError(f"`{name}` is out of order")
+        last = name
+    return Snapshot(
+        origin=str(data["origin"]),
+        date=str(data["date"]),
+        sources=tuple(Origin(s["facts"], s["origin"], s["date"]) for s in data["sources"]),
+        labels=labels,
+        resources=resources,
+        priced=priced,
+        changes=tuple(Change(Version.parse(c["before"]), c["label"], c["values"]) for c in types["changes"]),
+        rows=rows,
+        regions=_regions(data.get("regions", ())),
+        nodelint=data.get("nodelint"),
+    )
+
+
+def check_rows(rows: Sequence[Row]) -> None:
+    """Raises SnapshotError for a value of another kind than its column holds."""
+    parts: tuple[tuple[int, set[Any], str], ...] = (
+        (1, _TEXTS, "a label is no text"),
+        (2, _TEXTS, "a quantity is no text"),
+        (4, _NUMBERS, "a price is no number"),
+    )
+    for part, types, wrong in parts:
+        for row in rows:
+            if not types.issuperset(map(type, cast("list[Any]", row[part]))):
+                raise SnapshotError(f"not a whole snapshot: `{row[0]}`: {wrong}")
+
+
+def _regions(listed: Sequence[dict[str, Any]]) -> tuple[Region, ...]:
+    regions = tuple(map(_region, listed))
+    if len({region.name for region in regions}) < len(regions):
+        raise ValueError("a region stands there twice")
+    return regions
+
+
+def _region(data: dict[str, Any]) -> Region:
+    # An unknown key may be a known one that was damaged: an answer without it would be a false one.
+    _known(data, ("region", "account", "at", "asked", "offerings", *(key for key, _ in _TABLES.values())))
+    if not _CHECKS["str"](data["region"]) or not _CHECKS["str | None"](data.get("account")):
+        raise TypeError("region or account is no text")
+    tables: dict[str, Any] = {}
+    for field, (key, cls) in _TABLES.items():
+        records = [_checked(cls, record) for record in data.get(key, ())]
+        tables[field] = {record[0]: record for record in records}
+    answers = dict(_answer(line, data["at"]) for line in data["asked"])
+    for question, answer in answers.items():
+        field = TABLE_OF.get(question.kind, "")
+        for id in answer.found:
+            if field and id not in tables[field]:
+                raise ValueError(f"`{id}` was found, but nothing is said of it")
+    offerings = _offerings(data.get("offerings", ()))
+    return Region(data["region"], data.get("account"), answers, **tables, offerings=offerings)
+
+
+def _offerings(lines: Iterable[dict[str, Any]]) -> dict[str, Offering]:
+    offerings: dict[str, Offering] = {}
+    for line in lines:
+        types, zones, capacity = _checked(_Offered, line)
+        for name in types:
+            if name in offerings:
+                raise ValueError(f"`{name}` is offered twice")
+            offerings[name] = Offering(name, zones, capacity)
+    return offerings
+
+
+def _answer(line: dict[str, Any], at: object) -> tuple[Question, Answer]:
+    _known(line, ("ask", "filters", "owners", "at", "found", "total", "failed", "transient"))
+    filters, owners = line.get("filters", []), line.get("owners", [])
+    if line["ask"] not in FACT_KINDS:
+        raise ValueError(f"`{line['ask']}` is nothing that can be asked")
+    if ("found" in line) == ("failed" in line):
+        raise ValueError(f"an answer about `{line['ask']}` neither found something nor failed")
+    texts = _CHECKS["tuple[str, ...]"]
+    if not texts(owners) or not all(texts(pair) and len(pair) == 2 for pair in filters):
+        raise TypeError(f"a question about `{line['ask']}` is not made of texts")
+    question = Question.of(line["ask"], *((name, value) for name, value in filters), owners=owners)
+    found = line.get("found", [])
+    plain = {"at": line.get("at", at), "found": found, "total": line.get("total", len(found))}
+    plain |= {key: line[key] for key in ("failed", "transient") if key in line}
+    return question, _checked(Answer, plain)
+
+
+def _known(data: dict[str, Any], keys: Iterable[str]) -> None:
+    unknown = data.keys() - set(keys)
+    if unknown:
+        raise ValueError(f"`{min(unknown)}` is no known key")
+
+
+_TIMES = ("at", "created", "deprecated", "ends")
+
+
+@cache
+def _check_time(text: str) -> None:
+    if not re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", text, re.ASCII):
+        raise ValueError(f"`{text}` is no time in UTC")
+    from datetime import datetime
+
+    datetime.fromisoformat(text)
+
+
+_TEXTS = {str, type(None)}
+_NUMBERS = {int, float, type(None)}
+_CHECKS: dict[str, Callable[[Any], bool]] = {
+    "str": lambda v: isinstance(v, str),
+    "str | None": lambda v: v is None or isinstance(v, str),
+    "int": lambda v: isinstance(v, int) and not isinstance(v, bool),
+    "bool": lambda v: isinstance(v, bool),
+    "tuple[str, ...]": lambda v: isinstance(v, list) and {str}.issuperset(map(type, v)),
+}
+
+
+_CHECKS_OF: dict[Any, dict[str, Callable[[Any], bool]]] = {
+    cls: {name: _CHECKS[hint] for name, hint in cls.__annotations__.items()}
+    for cls in (Answer, _Offered, *(cls for _, cls in _TABLES.values()))
+}
+
+
+def _checked(cls: type[_T], data: dict[str, Any]) -> _T:
+    """A record of a file. Raises TypeError for a field that is missing, unknown or of another type."""
+    checks = _CHECKS_OF[cls]
+    fields = {}
+    for name, value in data.items():
+        if name not in checks or not checks[name](value):
+            wanted = cls.__annotations__.get(name, "known field")
+            raise TypeError(f"`{name}` of `{next(iter(data.values()), '')}` is no {wanted}")
+        if name in _TIMES and value is not None:
+            _check_time(value)
+        fields[name] = tuple(value) if type(value) is list else value
+    return cls(**fields)
+
+
+def _lines(snapshot: Snapshot) -> Iterator[str]:
+    """The lines of a file, without their breaks."""
+    yield "{"
+    yield f'"nodelint-snapshot": {FORMAT},'
+    yield f'"origin": {_json(snapshot.origin)},'
+    yield f'"date": {_json(snapshot.date)},'
+    if snapshot.nodelint is not None:
+        yield f'"nodelint": {_json(snapshot.nodelint)},'
+    yield '"sources": ['
+    yield from _listed([_json(s._asdict()) for s in snapshot.sources])
+    yield "]" + ("," if snapshot.rows or snapshot.regions else "")
+    if snapshot.rows:
+        yield '"instanceTypes": {'
+        yield f'"labels": {_json(snapshot.labels)},'
+        yield f'"resources": {_json(snapshot.resources)},'
+        yield f'"prices": {_json(snapshot.priced)},'
+        yield '"changes": ['
+        yield from _listed(
+            [_json({"before": str(c.before), "label": c.label, "values": c.values}) for c in snapshot.changes]
+        )
+        yield "],"
+        yield '"rows": ['
+        yield from _listed([_json(row) for row in snapshot.rows])
+        yield "]"
+        yield "}" + ("," if snapshot.regions else "")
+    if snapshot.regions:
+        yield '"regions": ['
+        for index, region in enumerate(sorted(snapshot.regions, key=lambda r: r.name), 1):
+            yield from _region_lines(region)
+            yield "}" + ("," if index < len(snapshot.regions) else "")
+        yield "]"
+    yield "}"
+
+
+def _region_lines(region: Region) -> Iterator[str]:
+    """A region without its closing brace. The time that most answers share is said once."""
+    times = [answer.at for answer in region.answers.values()]
+    at = max(times, key=lambda t: (times.count(t), t), default="") if len(set(times)) > 1 else "".join(times[:1])
+    yield "{"
+    yield f'"region": {_json(region.name)},'
+    if region.account is not None:
+        yield f'"account": {_json(region.account)},'
+    yield f'"at": {_json(at)},'
+    yield '"asked": ['
+    yield from _listed(sorted(_json(_asked(q, a, at)) for q, a in region.answers.items()))
+    tables: list[tuple[str, list[Any]]] = []
+    for field, (key, _) in _TABLES.items():
+        table = getattr(region, field)
+        tables.append((key, [table[id] for id in sorted(table)]))
+    tables.append(("offerings", _offered(region.offerings)))
+    tables = [(key, records) for key, records in tables if records]
+    yield "]" + ("," if tables else "")
+    for index, (key, records) in enumerate(tables, 1):
+        yield f'"{key}": ['
+        yield from _listed([_json(_plain(record)) for record in records])
+        yield "]" + ("," if index < len(tables) else "")
+
+
+def _offered(offerings: Mapping[str, Offering]) -> list[_Offered]:
+    alike: dict[tuple[object, ...], list[str]] = {}
+    for name in sorted(offerings):
+        alike.setdefault((name.partition(".")[0], *offerings[name][1:]), []).append(name)
+    return [_Offered(tuple(names), *offerings[names[0]][1:]) for names in alike.values()]
+
+
+def _asked(question: Question, answer: Answer, at: str) -> dict[str, object]:
+    line: dict[str, object] = {"ask": question.kind}
+    if question.filters:
+        line["filters"] = question.filters
+    if question.owners:
+        line["owners"] = question.owners
+    if answer.at != at:
+        line["at"] = answer.at
+    if answer.failed is not None:
+        return {**line, "failed": answer.failed, "transient": answer.transient}
+    line["found"] = answer.found
+    return line if answer.total == len(answer.found) else {**line, "total": answer.total}
+
+
+def _plain(record: Any) -> dict[str, object]:
+    defaults = record._field_defaults
+    return {key: value for key, value in record._asdict().items() if key not in defaults or value != defaults[key]}
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _listed(lines: Sequence[str]) -> Iterator[str]:
+    for index, line in enumerate(lines, 1):
+        yield line + ("," if index < len(lines) else "")

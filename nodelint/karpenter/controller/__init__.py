@@ -1,0 +1,289 @@
+"""What only Karpenter's controller checks, after the API server has taken an object.
+
+The facts are those of the Karpenter core that the AWS provider 1.0.0 to 1.14.1 is built with: its
+`RuntimeValidate` of a NodePool, the restricted labels, how budgets and limits are read, and how JSON becomes
+Go values. What the API server refuses already is not repeated here; what holds a placeholder is not judged.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from nodelint.data import table
+from nodelint.karpenter.controller.launching import node_class
+from nodelint.karpenter.controller.syntax import label_value_fault, qualified_name_fault, seconds
+from nodelint.karpenter.controller.verdict import ControllerProblem
+from nodelint.model.finding import short
+from nodelint.model.manifest import EC2NodeClass, Label, NodePool, Object, RequirementLine, Taint, served, text
+from nodelint.model.releases import Version
+from nodelint.model.requirement import normalize
+from nodelint.source import Node
+
+__all__ = ["ControllerProblem", "check"]
+
+_NEVER_READY = "the API server takes the NodePool, but it never becomes ready and launches nothing"
+_UNREADABLE = "the API server takes the object, but the controller cannot read it, nor a list that holds it"
+_NO_DISRUPTION = "the controller disrupts no node of the pool on purpose, neither to consolidate nor for drift"
+_NO_CLAIM = "the API server refuses every NodeClaim made for it, for the name becomes a label"
+_NO_ANNOTATED_CLAIM = "the API server refuses every NodeClaim of the pool, which gets its annotations"
+
+_NODE_CLASS_LABEL = "karpenter.k8s.aws/ec2nodeclass"
+
+_SCHEDULE_ADMITTED = r"^(@(annually|yearly|monthly|weekly|daily|midnight|hourly))|((.+)\s(.+)\s(.+)\s(.+)\s(.+))$"
+_UNANCHORED_DURATION = r"^(([0-9]+(s|m|h))+)|(Never)$"
+_ANCHORED_DURATION = r"([0-9]+(s|m|h))+|Never"
+_BUDGET_DURATION = r"(([0-9]+(h|m))|([0-9]+h[0-9]+m))(0s)?"
+_NEGATIVE = r"-[0-9.]*[1-9].*"
+
+
+def check(obj: Object, version: Version) -> list[ControllerProblem]:
+    """What the controller of a release refuses or cannot use in an object, in the order it is looked at.
+
+    Objects of an apiVersion that the release does not serve, and retired kinds, are not judged.
+    """
+    if not served(obj, version):
+        return []
+    if isinstance(obj, NodePool):
+        return list(_node_pool(obj, version))
+    if isinstance(obj, EC2NodeClass):
+        return [*_name(obj, version), *node_class(obj, version)]
+    return []
+
+
+def _node_pool(pool: NodePool, version: Version) -> Iterator[ControllerProblem]:
+    yield from _name(pool, version)
+    for label in pool.template_labels:
+        yield from _template_label(label, version)
+    yield from _annotations(pool)
+    yield from _taints((*pool.taints, *pool.startup_taints))
+    for line in pool.requirements:
+        yield from _requirement(line, version)
+    yield from _durations(pool, version)
+    yield from _budgets(pool)
+    yield from _limits(pool)
+
+
+def _name(obj: Object, version: Version) -> Iterator[ControllerProblem]:
+    # NodeClaims carry the pool's name as a label, and the class's since 1.1.0.
+    if obj.kind == "EC2NodeClass" and version < Version(1, 1, 0):
+        return
+    name = obj.name
+    if isinstance(name, str) and len(name) > 63:
+        yield ControllerProblem(
+            obj.name_node,
+            f"the name `{short(name)}` is longer than 63 characters ({len(name)})",
+            "name-length",
+            "error",
+            _NO_CLAIM,
+        )
+
+
+def _template_label(label: Label, version: Version) -> Iterator[ControllerProblem]:
+    key = label.key
+    if not isinstance(key, str):
+        return
+    fault = qualified_name_fault(key)
+    if fault is not None:
+        yield _refused(label.key_node, f"the label key `{short(key)}` {fault}", "label-key")
+    elif key == _NODE_CLASS_LABEL and version >= Version(1, 1, 0):
+        yield _refused(
+            label.key_node, f"the label `{key}` is Karpenter's own: nodeClassRef sets it", "restricted-label"
+        )
+    # Of a requirement the key is normalised before it is judged, of a label it is not.
+    elif version < Version(1, 9, 0) and normalize(key) != key and key.partition("/")[0].endswith("kubernetes.io"):
+        yield _refused(
+            label.key_node,
+            f"the label `{key}` is restricted under that name",
+            "restricted-label",
+            normalize(key),
+        )
+
+
+def _annotations(pool: NodePool) -> Iterator[ControllerProblem]:
+    annotations = pool.node.at("spec", "template", "metadata", "annotations")
+    for entry in annotations.entries if annotations is not None else ():
+        key = text(entry.key)
+        # Of annotations the API server does not mind capitals in front of the slash.
+        fault = qualified_name_fault(key.lower()) if isinstance(key, str) else None
+        if isinstance(key, str) and fault is not None:
+            message = f"the annotation `{short(key, 30)}` {fault.replace('label', 'annotation')}"
+            yield ControllerProblem(entry.key, message, "annotation-key", "error", _NO_ANNOTATED_CLAIM)
+
+
+def _taints(taints: Sequence[Taint]) -> Iterator[ControllerProblem]:
+    seen: set[tuple[str, str]] = set()
+    for taint in taints:
+        if isinstance(taint.key, str) and taint.key:
+            yield from _taint_part(taint, "key", taint.key)
+        if isinstance(taint.value, str) and taint.value:
+            yield from _taint_part(taint, "value", taint.value)
+        if not isinstance(taint.key, str) or not isinstance(taint.effect, str):
+            continue
+        # One set for taints and startupTaints, as in the controller.
+        if (taint.key, taint.effect) in seen:
+            yield _refused(taint.node, f"the taint `{short(taint.key)}:{taint.effect}` is there twice", "taint-twice")
+        seen.add((taint.key, taint.effect))
+
+
+def _taint_part(taint: Taint, part: str, written: str) -> Iterator[ControllerProblem]:
+    fault = qualified_name_fault(written)
+    # Admission holds keys and values to the characters of a qualified name, not to its lengths.
+    if fault is not None and "characters" in fault:
+        node = taint.node.get(part) or taint.node
+        yield _refused(node, f"the taint's {part} `{short(written, 30)}` {fault}", f"taint-{part}")
+
+
+def _requirement(line: RequirementLine, version: Version) -> Iterator[ControllerProblem]:
+    key = line.key
+    if isinstance(key, str):
+        fault = qualified_name_fault(key)
+        if fault is not None and "characters" in fault:
+            yield _refused(line.key_node, f"the key `{short(key, 30)}` {fault}", "label-key")
+        if key == _NODE_CLASS_LABEL and version >= Version(1, 1, 0):
+            yield _refused(
+                line.key_node, f"the key `{key}` is Karpenter's own: nodeClassRef sets it", "restricted-label"
+            )
+        yield from _known_values(line, key, version)
+    for value in line.values:
+        if isinstance(value.text, str):
+            fault = label_value_fault(value.text)
+            if fault is not None:
+                yield _refused(value.node, f"the value `{short(value.text)}` {fault}", "label-value")
+    if line.operator in ("Exists", "DoesNotExist") and line.values:
+        yield ControllerProblem(
+            line.values_node,
+            f"`{line.operator}` takes no values: these are ignored",
+            "ignored-values",
+            "warning",
+            "the requirement asks about the key alone, whatever the values are",
+        )
+    elif line.operator == "NotIn" and not line.values and line.node.get("values") is not None:
+        yield ControllerProblem(
+            line.values_node,
+            "`NotIn` without a value excludes nothing and asks that the label is there",
+            "ignored-values",
+            "warning",
+            "the requirement means Exists",
+        )
+
+
+def _known_values(line: RequirementLine, key: str, version: Version) -> Iterator[ControllerProblem]:
+    if line.operator != "In" or not line.values or not line.known:
+        return
+    fact = table("labels")["known_values"].get(key)
+    if fact is None or version < Version.parse(fact["since"]):
+        return
+    known = fact["values"]
+    good = [value for value in line.texts if value in known]
+    name = key.rpartition("/")[2]
+    if not good:
+        wanted = line.texts[0].strip().lower().replace("_", "-").replace("ondemand", "on-demand")
+        meant = wanted if len(line.values) == 1 and wanted in known else None
+        where = line.values[0].node if len(line.values) == 1 else line.values_node
+        choice = ", ".join(known)
+        yield _refused(where, f"`{short(line.texts[0], 25)}` is no {name}: there is {choice}", "known-values", meant)
+    elif line.min_values is not None and len(good) < line.min_values:
+        yield _refused(
+            line.node.get("minValues") or line.node,
+            f"minValues {line.min_values} of {name} cannot be met: {len(good)} of the values are known",
+            "known-values",
+        )
+
+
+def _durations(pool: NodePool, version: Version) -> Iterator[ControllerProblem]:
+    anchored = version >= Version(1, 4, 0)
+    nillable = [("spec", "disruption", "consolidateAfter"), ("spec", "template", "spec", "expireAfter")]
+    if pool.version == "v1beta1":
+        nillable[1] = ("spec", "disruption", "expireAfter")
+    for path in nillable:
+        node = pool.node.at(*path)
+        written = text(node)
+        if node is None or not isinstance(written, str) or written == "Never":
+            continue
+        admitted = re.fullmatch(_ANCHORED_DURATION, written) if anchored else re.search(_UNANCHORED_DURATION, written)
+        if admitted:
+            yield from _readable(node, written)
+    node = pool.node.at("spec", "template", "spec", "terminationGracePeriod")
+    written = text(node)
+    if node is not None and isinstance(written, str) and re.fullmatch(r"([0-9]+(s|m|h))+", written):
+        yield from _readable(node, written)
+
+
+def _readable(node: Node, written: str) -> Iterator[ControllerProblem]:
+    if seconds(written) is None:
+        yield ControllerProblem(
+            node,
+            f"the controller reads no duration in `{short(written)}`",
+            "unreadable",
+            "error",
+            _UNREADABLE,
+        )
+
+
+def _budgets(pool: NodePool) -> Iterator[ControllerProblem]:
+    budgets = pool.node.at("spec", "disruption", "budgets")
+    for budget in budgets.items if budgets is not None else ():
+        node = budget.get("schedule")
+        schedule = text(node)
+        if node is not None and isinstance(schedule, str) and re.search(_SCHEDULE_ADMITTED, schedule):
+            yield from _schedule(node, schedule)
+        node = budget.get("duration")
+        duration = text(node)
+        if node is not None and isinstance(duration, str) and re.fullmatch(_BUDGET_DURATION, duration):
+            yield from _readable(node, duration)
+            if seconds(duration) == 0:
+                yield _useless_budget(node, f"a budget that lasts `{duration}` is never active")
+        node = budget.get("reasons")
+        if node is not None and node.kind == "sequence" and not node.items:
+            yield _useless_budget(node, "a budget with an empty list of reasons holds for none")
+
+
+def _useless_budget(node: Node, message: str) -> ControllerProblem:
+    return ControllerProblem(node, message, "budget-unused", "warning", "the budget limits nothing")
+
+
+def _schedule(node: Node, written: str) -> Iterator[ControllerProblem]:
+    from nodelint.karpenter.controller import cron
+
+    try:
+        schedule = cron.parse(written)
+    except cron.CronError as error:
+        yield ControllerProblem(
+            node,
+            f"`{short(written, 30)}` is no schedule: {error}",
+            "schedule",
+            "error",
+            _NO_DISRUPTION,
+            error.suggestion,
+        )
+        return
+    if isinstance(schedule, cron.Schedule) and not schedule.comes_round:
+        yield ControllerProblem(
+            node,
+            f"the schedule `{short(written, 30)}` never comes round: the budget is always active",
+            "schedule",
+            "error",
+            "the controller finds no next date and takes the budget as active at all times",
+        )
+
+
+def _limits(pool: NodePool) -> Iterator[ControllerProblem]:
+    limits = pool.node.at("spec", "limits")
+    for entry in limits.entries if limits is not None else ():
+        node = entry.value
+        value = node.value if node.kind == "scalar" else None
+        if isinstance(value, bool) or not isinstance(value, (str, int)):
+            continue
+        if str(value).startswith("-") and re.fullmatch(_NEGATIVE, str(value)):
+            yield ControllerProblem(
+                node,
+                f"the limit `{short(str(value))}` is negative: no node fits in it",
+                "negative-limit",
+                "error",
+                "the NodePool launches nothing",
+            )
+
+
+def _refused(node: Node, message: str, kind: str, suggestion: str | None = None) -> ControllerProblem:
+    return ControllerProblem(node, message, kind, "error", _NEVER_READY, suggestion)

@@ -1,0 +1,309 @@
+"""What the controller makes of an EC2NodeClass that the API server has taken, and what EC2 refuses then.
+
+The facts are those of the AWS provider 1.0.0 to 1.14.1 (selector terms become filters of Describe calls,
+block devices and user data become a launch template) and of the EC2 API reference (`EbsBlockDevice`, user
+data, tags).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from nodelint.karpenter.controller.syntax import seconds
+from nodelint.karpenter.controller.verdict import ControllerProblem
+from nodelint.model.finding import short
+from nodelint.model.manifest import EC2NodeClass, SelectorTerm, text
+from nodelint.model.releases import Version
+from nodelint.source import Node
+
+_NO_LAUNCH = "EC2 refuses every launch with this class"
+_UNREADABLE = "the API server takes the object, but the controller cannot read it, nor a list that holds it"
+
+_USER_DATA = 16384
+"""The bytes of user data that EC2 takes, before base64."""
+
+# A security group's term looks at the first of these that is there, and at none of those beside it.
+_GROUP_FIELDS: tuple[tuple[str, tuple[str, ...]], ...] = (("id", ("name", "tags")), ("name", ("tags", "id")))
+
+_NO_IOPS = ("gp2", "st1", "sc1", "standard")
+
+
+def node_class(obj: EC2NodeClass, version: Version) -> Iterator[ControllerProblem]:
+    """What is wrong with a class, in the order of its fields."""
+    yield from _images(obj, version)
+    yield from _subnets(obj)
+    yield from _security_groups(obj)
+    yield from _reservations(obj)
+    yield from _volumes(obj)
+    yield from _kubelet(obj)
+    yield from _user_data(obj)
+    yield from _tags(obj)
+    node = obj.node.at("spec", "instanceProfile")
+    profile = text(node)
+    if node is not None and isinstance(profile, str) and profile.startswith("arn:"):
+        yield ControllerProblem(
+            node,
+            f"`{short(profile)}` is an ARN: the field takes the profile's name",
+            "instance-profile",
+            "error",
+            _NO_LAUNCH,
+            profile.rpartition("/")[2] or None,
+        )
+
+
+def _images(obj: EC2NodeClass, version: Version) -> Iterator[ControllerProblem]:
+    for term in obj.ami_terms:
+        if isinstance(term.alias, str) and term.alias.count("@") > 1:
+            yield ControllerProblem(
+                term.node.get("alias") or term.node,
+                f"the alias `{short(term.alias)}` has more than one `@`",
+                "alias",
+                "error",
+                "the API server takes the alias, but the controller stops when it reads it",
+            )
+        yield from _id(term, "ami", "image")
+        if version >= Version(1, 4, 0) and _there(term.node, "ssmParameter"):
+            if _there(term.node, "alias"):
+                yield _ignored(term, "ssmParameter", "alias")
+            elif _there(term.node, "id"):
+                yield _ignored(term, "ssmParameter", "id")
+            elif term.ssm_parameter:
+                for name in ("name", "owner", "tags"):
+                    if _there(term.node, name):
+                        yield _ignored(term, name, "ssmParameter")
+        yield from _everything(term, "image", ("alias", "id", "ssmParameter", "name"))
+
+
+def _subnets(obj: EC2NodeClass) -> Iterator[ControllerProblem]:
+    terms = obj.subnet_terms
+    every = all(_there(term.node, "id") and _there(term.node, "tags") for term in terms)
+    for term in terms:
+        yield from _id(term, "subnet", "subnet")
+        if _there(term.node, "id") and _there(term.node, "tags") and not every:
+            yield _ignored(term, "tags", "id")
+        yield from _everything(term, "subnet", ("id",))
+
+
+def _security_groups(obj: EC2NodeClass) -> Iterator[ControllerProblem]:
+    terms = obj.security_group_terms
+    refused = any(_all_hold(terms, first, others) for first, others in _GROUP_FIELDS)
+    for term in terms:
+        yield from _id(term, "sg", "security group")
+        first, others = next(((f, o) for f, o in _GROUP_FIELDS if _there(term.node, f)), ("", ()))
+        for other in others if not refused else ():
+            if _there(term.node, other):
+                yield _ignored(term, other, first)
+        yield from _everything(term, "security group", ("id", "name"))
+
+
+def _all_hold(terms: Sequence[SelectorTerm], first: str, others: Sequence[str]) -> bool:
+    """Whether every term holds `first` beside one of `others`; then admission refuses the list."""
+    return all(_there(t.node, first) and any(_there(t.node, other) for other in others) for t in terms)
+
+
+def _reservations(obj: EC2NodeClass) -> Iterator[ControllerProblem]:
+    terms = obj.node.at("spec", "capacityReservationSelectorTerms")
+    items = [item for item in terms.items if item.kind == "mapping"] if terms is not None else []
+    beside = ("tags", "ownerID", "instanceMatchCriteria")
+    every = all(_there(item, "id") and any(_there(item, name) for name in beside) for item in items)
+    for item in items:
+        tags = item.get("tags")
+        if _there(item, "id"):
+            for name in beside:
+                node = item.key(name)
+                if node is not None and _there(item, name) and not every:
+                    narrows = name != "ownerID" or _there(item, "tags") or _there(item, "instanceMatchCriteria")
+                    way_out = "give it a term of its own" if narrows else "leave it out"
+                    yield ControllerProblem(
+                        node,
+                        f"`{name}` beside `id` does not narrow the id: {way_out}",
+                        "ignored-field",
+                        "warning",
+                        "the controller asks by id alone, and then by the other fields alone",
+                    )
+        elif (
+            tags is not None
+            and tags.kind == "mapping"
+            and not tags.entries
+            and not _there(item, "instanceMatchCriteria")
+        ):
+            yield ControllerProblem(
+                tags,
+                "a term without a tag selects no capacity reservation",
+                "empty-selector",
+                "warning",
+                "the controller leaves the term out",
+            )
+
+
+def _id(term: SelectorTerm, prefix: str, what: str) -> Iterator[ControllerProblem]:
+    # The CRD's pattern is not anchored: a text that holds an id somewhere passes.
+    if not isinstance(term.id, str):
+        return
+    found = re.search(prefix + "-[0-9a-z]+", term.id)
+    if found is None or found[0] == term.id:
+        return
+    alone = len(re.findall(prefix + "-[0-9a-z]+", term.id)) == 1 and term.id.strip() == found[0]
+    yield ControllerProblem(
+        term.node.get("id") or term.node,
+        f"`{short(term.id)}` is no {what} id: one id, and nothing around it",
+        "selector-id",
+        "error",
+        f"EC2 finds no {what} by it",
+        found[0] if alone else None,
+    )
+
+
+def _everything(term: SelectorTerm, what: str, fields: Sequence[str]) -> Iterator[ControllerProblem]:
+    """A term that became a query without a filter: `tags: {}`, or an empty name."""
+    tags = term.node.get("tags")
+    if tags is not None and _there(term.node, "tags") and (tags.kind != "mapping" or tags.entries):
+        return
+    written = [node for node in (term.node.get(name) for name in fields if _there(term.node, name)) if node]
+    if any(node.kind != "scalar" or node.value != "" for node in written):
+        return
+    empty = tags if tags is not None and tags.kind == "mapping" else next(iter(written), None)
+    if empty is not None:
+        owner = term.node.get("owner")
+        whose = " of its owner" if owner is not None and owner.value != "" and what == "image" else ""
+        yield ControllerProblem(
+            empty,
+            f"a term without a tag or name selects every {what}{whose} there is",
+            "empty-selector",
+            "error",
+            f"the controller asks EC2 for every {what}{whose} in the region",
+        )
+
+
+def _there(node: Node, name: str) -> bool:
+    """Whether a field is given: the API server drops a null."""
+    value = node.get(name)
+    return value is not None and not (value.kind == "scalar" and value.value is None)
+
+
+def _ignored(term: SelectorTerm, name: str, beside: str) -> ControllerProblem:
+    return ControllerProblem(
+        term.node.key(name) or term.node,
+        f"`{name}` is ignored beside `{beside}`",
+        "ignored-field",
+        "warning",
+        f"the controller looks at `{beside}` alone",
+    )
+
+
+def _volumes(obj: EC2NodeClass) -> Iterator[ControllerProblem]:
+    mappings = obj.node.at("spec", "blockDeviceMappings")
+    devices: set[str] = set()
+    for mapping in mappings.items if mappings is not None else ():
+        node = mapping.get("deviceName")
+        name = text(node)
+        if node is not None and isinstance(name, str):
+            if name in devices:
+                yield _unlaunchable(node, f"the device `{short(name)}` is mapped twice", "device-twice")
+            devices.add(name)
+        ebs = mapping.get("ebs")
+        if ebs is not None and ebs.kind == "mapping":
+            yield from _ebs(ebs, obj.partial)
+
+
+def _ebs(ebs: Node, partial: bool) -> Iterator[ControllerProblem]:
+    node = ebs.get("volumeSize")
+    size = text(node)
+    if node is not None and size in ("T", "Ti"):
+        yield _unlaunchable(node, f"the volume size `{size}` has no number and reads as 0", "volume-size")
+    kind = text(ebs.get("volumeType"))
+    if not isinstance(kind, str):
+        return
+    iops, throughput = ebs.key("iops"), ebs.key("throughput")
+    if iops is not None and kind in _NO_IOPS:
+        yield _unlaunchable(iops, f"a `{kind}` volume takes no iops", "volume-type")
+    if throughput is not None and kind in ("gp2", "io1", "io2", "st1", "sc1", "standard"):
+        yield _unlaunchable(throughput, f"a `{kind}` volume takes no throughput: only gp3 does", "volume-type")
+    if iops is None and kind in ("io1", "io2") and not partial:
+        yield _unlaunchable(ebs.get("volumeType") or ebs, f"a `{kind}` volume needs iops", "volume-type")
+
+
+def _kubelet(obj: EC2NodeClass) -> Iterator[ControllerProblem]:
+    kubelet = obj.node.at("spec", "kubelet")
+    if kubelet is None:
+        return
+    for field in ("evictionHard", "evictionSoft"):
+        signals = kubelet.get(field)
+        for entry in signals.entries if signals is not None else ():
+            if entry.value.value == "" and entry.value.kind == "scalar":
+                yield ControllerProblem(
+                    entry.value,
+                    f"{field} has no threshold for `{short(entry.name or '')}`",
+                    "eviction",
+                    "error",
+                    "the controller breaks off where it works out what a node can hold",
+                )
+    periods = kubelet.get("evictionSoftGracePeriod")
+    for entry in periods.entries if periods is not None else ():
+        written = text(entry.value)
+        if isinstance(written, str) and seconds(written) is None:
+            bare = written.strip().isdigit()
+            yield ControllerProblem(
+                entry.value,
+                f"the controller reads no duration in `{short(written)}`",
+                "unreadable",
+                "error",
+                _UNREADABLE,
+                f"{written.strip()}s" if bare else None,
+            )
+
+
+def _user_data(obj: EC2NodeClass) -> Iterator[ControllerProblem]:
+    node = obj.node.at("spec", "userData")
+    data = text(node)
+    if node is None or not isinstance(data, str):
+        return
+    aliases = [term.alias for term in obj.ami_terms if term.node.get("alias") is not None]
+    family = obj.ami_family
+    if family is None and len(aliases) == 1 and isinstance(aliases[0], str):
+        family = aliases[0].partition("@")[0]
+    if isinstance(family, str) and family.lower() == "bottlerocket":
+        # It is written anew, so that its length says nothing. What a template still fills in is not judged.
+        if not re.search(r"\$\{|\$\(|\{\{|%\{|<[A-Za-z]", data):
+            yield from _toml(node, data)
+        return
+    size = len(data.encode("utf-8", "surrogatepass"))
+    if isinstance(family, str) and size > _USER_DATA:
+        yield ControllerProblem(
+            node, f"userData has {size} bytes: EC2 takes {_USER_DATA}", "user-data", "error", _NO_LAUNCH
+        )
+
+
+def _toml(node: Node, data: str) -> Iterator[ControllerProblem]:
+    import tomllib
+
+    try:
+        tomllib.loads(data)
+    except (tomllib.TOMLDecodeError, RecursionError):
+        yield ControllerProblem(
+            node,
+            "userData of Bottlerocket is TOML, and this is none",
+            "user-data",
+            "error",
+            "the controller cannot make user data of it, and no instance is launched",
+        )
+
+
+def _tags(obj: EC2NodeClass) -> Iterator[ControllerProblem]:
+    tags = obj.node.at("spec", "tags")
+    for entry in tags.entries if tags is not None else ():
+        key, value = text(entry.key), text(entry.value)
+        if isinstance(key, str):
+            if key.lower().startswith("aws:"):
+                yield _unlaunchable(
+                    entry.key, f"the tag `{short(key)}` begins with `aws:`, which is AWS's own", "tag"
+                )
+            elif len(key) > 128:
+                yield _unlaunchable(entry.key, f"the tag `{short(key)}` is longer than 128 characters", "tag")
+        if isinstance(value, str) and len(value) > 256:
+            yield _unlaunchable(entry.value, f"the tag value `{short(value)}` is longer than 256 characters", "tag")
+
+
+def _unlaunchable(node: Node, message: str, kind: str) -> ControllerProblem:
+    return ControllerProblem(node, message, kind, "error", _NO_LAUNCH)

@@ -1,0 +1,23 @@
+"""What the controller would say of an object that the API server has taken."""
+
+from __future__ import annotations
+
+from nodelint.model.finding import Severity
+from nodelint.source import Node
+from nodelint.tuples import NamedTuple
+
+
+class ControllerProblem(NamedTuple):
+    """One thing that admission lets through and that does not work.
+
+    `node` is the tightest place. `kind` is a slug that tells problems apart, so that a rule which
+    explains one of them better can win. `consequence` is what happens at run time, in words that do
+    not depend on the value. `suggestion` is the text that should stand at the place, where it is plain.
+    """
+
+    node: Node
+    message: str
+    kind: str
+    severity: Severity
+    consequence: str
+    suggestion: str | None = None

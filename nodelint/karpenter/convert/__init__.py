@@ -1,0 +1,365 @@
+"""Objects of retired and old APIs become v1, by edits that leave comments and everything else as they are.
+
+`convert` is about one object. Kubelet settings move from a NodePool to the class it names; then the pools and
+the class that have to change together are changed by the same edits, whichever of them is asked about.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import PurePath
+from typing import Any
+
+from nodelint.edits import NotEditable
+from nodelint.karpenter.convert.migrate import (
+    Blocked,
+    Migration,
+    field,
+    held,
+    kubelet_of,
+    node_class,
+    node_pool,
+    same,
+)
+from nodelint.karpenter.convert.retired import node_template, provisioner
+from nodelint.karpenter.convert.rewrite import Draft, Lines, Path, edits_between
+from nodelint.model.finding import Edit
+from nodelint.model.manifest import EC2NodeClass, NodePool, Object, text
+from nodelint.source.nodes import UNKNOWN, Node
+from nodelint.tuples import NamedTuple
+
+_TEMPLATE = ("spec", "template", "spec")
+
+_PROVISIONER_MOVES: tuple[tuple[str, Path], ...] = (
+    ("labels", ("spec", "template", "metadata", "labels")),
+    ("annotations", ("spec", "template", "metadata", "annotations")),
+    ("requirements", (*_TEMPLATE, "requirements")),
+    ("taints", (*_TEMPLATE, "taints")),
+    ("startupTaints", (*_TEMPLATE, "startupTaints")),
+    ("providerRef", (*_TEMPLATE, "nodeClassRef")),
+    ("ttlSecondsUntilExpired", (*_TEMPLATE, "expireAfter")),
+)
+
+
+class Conversion(NamedTuple):
+    """The edits that make an object v1, what its owner should know of them, and why there are none.
+
+    The edits may reach into other sources, where kubelet settings move to a class there. `blocked`
+    names the decision that only the owner can take; then there are no edits.
+    """
+
+    edits: Sequence[Edit] = ()
+    notes: Sequence[str] = ()
+    blocked: str | None = None
+
+
+def convert(obj: Object, world: Sequence[Object]) -> Conversion:
+    """Make an object v1, in a world of objects that it may refer to or be referred to by.
+
+    An object that is v1 already, or of an API that never was, has no edits. Nothing is raised.
+    """
+    if not _old(obj):
+        return Conversion()
+    known = [other for other in world if not _is(other, obj)]
+    try:
+        return _converted(obj, [obj, *known])
+    except Blocked as reason:
+        return Conversion(blocked=str(reason))
+    except NotEditable as error:
+        return Conversion(blocked=error.reason)
+
+
+def settled(pool: Object, world: Sequence[Object], name: str) -> list[Edit]:
+    """The edits that move a field which a v1 NodePool has where v1beta1 had it: `expireAfter` or `kubelet`.
+
+    None where its new home is taken, shared with other pools, or not at hand.
+    """
+    value = held(pool.node)
+    spec = field(value, "spec")
+    inner = field(field(spec, "template"), "spec")
+    members = [_Member(pool, value=value)]
+    if name == "kubelet":
+        known = [pool, *(other for other in world if not _is(other, pool))]
+        cls, settings = _class_of(pool, known), kubelet_of(pool.kind, value)
+        if cls is None or settings is None or _kubelet_of_class(cls) is not None or len(_pools_of(cls, known)) > 1:
+            return []
+        del inner["kubelet"]
+        members.append(_Member(cls, settings, pool))
+    else:
+        disruption = field(spec, "disruption")
+        if not inner or name in inner or name not in disruption:
+            return []
+        inner[name] = disruption.pop(name)
+        if not disruption:
+            del spec["disruption"]
+    try:
+        return list(_together(pool, members).edits)
+    except (Blocked, NotEditable):
+        return []
+
+
+class _Member:
+    """An object of a group that is changed together, and the kubelet settings that come to it.
+
+    `value` is what it is to say, where that is known already.
+    """
+
+    def __init__(
+        self,
+        obj: Object,
+        kubelet: dict[str, Any] | None = None,
+        origin: Object | None = None,
+        value: dict[str, Any] | None = None,
+    ) -> None:
+        self.obj = obj
+        self.kubelet = kubelet
+        self.origin = origin
+        self.value = value
+
+
+def _converted(obj: Object, world: list[Object]) -> Conversion:
+    if _is_class(obj):
+        pools = [p for p in _pools_of(obj, world) if _kubelet(p)]
+        if not pools:
+            return _together(obj, [_Member(obj)])
+        try:
+            return _together(obj, _shared(pools[0], obj, world))
+        except (Blocked, NotEditable):
+            # That is said of the pools, which stay as they are; the class loses nothing without them.
+            return _together(obj, [_Member(obj)])
+    if not _kubelet(obj):
+        return _together(obj, [_Member(obj)])
+    cls = _class_of(obj, world)
+    if cls is None:
+        name = _reference_name(obj)
+        raise Blocked(f"its kubelet settings go to the class {name or 'it names'}, which is not at hand")
+    return _together(obj, _shared(obj, cls, world))
+
+
+def _shared(pool: Object, cls: Object, world: list[Object]) -> list[_Member]:
+    """The pools that hold kubelet settings for a class, and the class; all of them have to hold the same."""
+    settings = _kubelet(pool)
+    present = _kubelet_of_class(cls)
+    members = []
+    for other in _pools_of(cls, world):
+        if not same(_kubelet(other) if _old(other) else present, settings):
+            raise Blocked(f"the NodePools of {cls.label} differ in kubelet settings: each needs a class of its own")
+        if _old(other):
+            members.append(_Member(other))
+    if present is not None and not same(present, settings):
+        raise Blocked(f"{cls.label} holds kubelet settings that differ from its own: each needs a class")
+    try:
+        _migration(_Member(cls))
+    except Blocked:
+        raise Blocked(f"its kubelet settings go to {cls.label}, which cannot be converted") from None
+    members.append(_Member(cls, settings, pool))
+    return members
+
+
+def _together(asked: Object, members: list[_Member]) -> Conversion:
+    drafts: dict[tuple[int, int], tuple[Object, str]] = {}
+    notes: list[str] = []
+    for member in members:
+        document = member.obj.document
+        if document.templated:
+            raise Blocked("lines of template code stand in its document: convert it by hand")
+        migration = _migration(member)
+        key = (id(member.obj.source), document.start)
+        _, current = drafts.get(key, (member.obj, _alone(member.obj)))
+        draft = Draft(_path(member.obj), current, _steps(member.obj.node))
+        _carry(member, draft, migration.value)
+        draft.reach(migration.value)
+        if document.host == "hcl" and _expressions(draft.node) != _expressions(member.obj.node):
+            raise Blocked("an expression of HCL would have to move: convert it by hand")
+        drafts[key] = (member.obj, draft.text)
+        if member.obj is asked:
+            notes += [note for note in migration.notes if note not in notes]
+    edits: list[Edit] = []
+    before = after = ""
+    for obj, new in drafts.values():
+        start, end = obj.document.start, obj.document.end
+        old, new = obj.source.text[start:end], _back(obj, new)
+        edits += edits_between(obj.source, start, old, new)
+        before, after = before + old, after + new
+    notes += [f"a comment went with what it was about: {lost}" for lost in _lost_comments(before, after)]
+    return Conversion(edits, notes)
+
+
+def _path(obj: Object) -> str:
+    """A path by which the text of the object's document alone is read as what it is."""
+    if obj.document.host is None:
+        return obj.source.path
+    return "manifest.tf" if obj.document.host == "hcl" else "manifest.yaml"
+
+
+def _expressions(node: Node) -> list[str]:
+    """What is worked out elsewhere, in some order that its place does not change."""
+    return sorted(each.text for each in node.walk() if each.value is UNKNOWN)
+
+
+def _alone(obj: Object) -> str:
+    """The text of the object's document, less what each of its lines begins with in the text around it."""
+    document, prefix = obj.document, obj.document.prefix
+    text = obj.source.text[document.start : document.end]
+    if not prefix:
+        return text
+    lines = text.splitlines(keepends=True)
+    if any(line.strip() and not line.startswith(prefix) for line in lines):
+        raise Blocked("its lines begin in different ways: convert it by hand")
+    return "".join(line.removeprefix(prefix) for line in lines)
+
+
+def _back(obj: Object, text: str) -> str:
+    prefix = obj.document.prefix
+    return "".join(prefix + line if line.strip() else line for line in text.splitlines(keepends=True))
+
+
+def _migration(member: _Member) -> Migration:
+    obj = member.obj
+    value = held(obj.node) if member.value is None else member.value
+    if not _old(obj):
+        migration = Migration(value)
+    elif obj.kind == "Provisioner":
+        migration = provisioner(value, obj.partial)
+    elif obj.kind == "AWSNodeTemplate":
+        migration = node_template(value, obj.partial)
+    else:
+        migration = (node_pool if obj.kind == "NodePool" else node_class)(value, obj.partial)
+    if member.kubelet is not None and isinstance(migration.value.get("spec"), dict):
+        migration.value["spec"].setdefault("kubelet", member.kubelet)
+    return migration
+
+
+def _carry(member: _Member, draft: Draft, target: dict[str, Any]) -> None:
+    """Move as text what only moves. Where the style does not allow it, `reach` writes it anew."""
+    kind = member.obj.kind
+    if not _old(member.obj):
+        if "expireAfter" in field(field(field(target, "spec"), "template"), "spec"):
+            draft.move(("spec", "disruption", "expireAfter"), (*_TEMPLATE, "expireAfter"))
+    elif kind == "NodePool":
+        draft.move(("spec", "disruption", "expireAfter"), (*_TEMPLATE, "expireAfter"))
+        reference = draft.node.at(*_TEMPLATE, "nodeClassRef")
+        if reference is not None and reference.get("group") is None:
+            draft.rename((*_TEMPLATE, "nodeClassRef", "apiVersion"), "group")
+        _carry_annotations(draft)
+    elif kind == "Provisioner":
+        _carry_provisioner(draft)
+        _carry_annotations(draft)
+    elif kind == "AWSNodeTemplate":
+        for name in ("subnetSelector", "securityGroupSelector", "amiSelector"):
+            node = draft.node.at("spec", name)
+            terms = target["spec"].get(f"{name}Terms")
+            if node is None or terms is None:
+                continue
+            if not same(terms, [{"tags": held(node)}]) or not draft.nest(("spec", name), f"{name}Terms", "tags"):
+                draft.rename(("spec", name), f"{name}Terms")
+    if member.kubelet is not None and member.origin is not None:
+        block = _kubelet_lines(member.origin)
+        if block is not None:
+            draft.paste(block, ("spec", "kubelet"))
+
+
+def _carry_annotations(draft: Draft) -> None:
+    path = ("spec", "template", "metadata", "annotations")
+    node = draft.node.at(*path)
+    for name in ("karpenter.sh/do-not-consolidate", "karpenter.sh/do-not-evict"):
+        if node is not None and node.get("karpenter.sh/do-not-disrupt") is None:
+            draft.rename((*path, name), "karpenter.sh/do-not-disrupt")
+            node = draft.node.at(*path)
+
+
+def _carry_provisioner(draft: Draft) -> None:
+    spec = draft.node.get("spec")
+    order = [entry.name for entry in spec.entries] if spec is not None else []
+    moves = [move for move in _PROVISIONER_MOVES if move[0] in order]
+    for name, target in sorted(moves, key=lambda move: ("metadata" not in move[1], order.index(move[0]))):
+        draft.move(("spec", name), target)
+    if draft.node.at("spec", "limits", "resources") is not None:
+        draft.lift(("spec", "limits", "resources"))
+    if draft.node.at("spec", "consolidation", "enabled") is not None:
+        draft.rename(("spec", "consolidation", "enabled"), "consolidationPolicy")
+        draft.rename(("spec", "consolidation"), "disruption")
+    draft.move(("spec", "ttlSecondsAfterEmpty"), ("spec", "disruption", "consolidateAfter"))
+
+
+def _kubelet_lines(pool: Object) -> Lines | None:
+    if pool.document.host == "hcl":
+        return None
+    draft = Draft(_path(pool), _alone(pool), _steps(pool.node))
+    path = ("spec", "kubeletConfiguration") if pool.kind == "Provisioner" else (*_TEMPLATE, "kubelet")
+    return draft.cut(path)
+
+
+def _kubelet(pool: Object) -> dict[str, Any] | None:
+    return kubelet_of(pool.kind, held(pool.node)) if _old(pool) else None
+
+
+def _kubelet_of_class(cls: Object) -> Any:
+    node = cls.node.at("spec", "kubelet")
+    return held(node) if node is not None and node.kind == "mapping" else None
+
+
+def _class_of(pool: Object, world: list[Object]) -> Object | None:
+    """The class that a pool names: in its own file, else its folder, else anywhere; None where unsure."""
+    name = _reference_name(pool)
+    if name is None:
+        return None
+    named = [cls for cls in world if _is_class(cls) and cls.name == name]
+    folder = PurePath(pool.source.path).parent
+    for near in (
+        [cls for cls in named if cls.source is pool.source],
+        [cls for cls in named if PurePath(cls.source.path).parent == folder],
+        named,
+    ):
+        if near:
+            return near[0] if len(near) == 1 else None
+    return None
+
+
+def _pools_of(cls: Object, world: list[Object]) -> list[Object]:
+    """The pools that name a class. Names are compared first: a run may hold thousands of objects."""
+    named = [obj for obj in world if _is_pool(obj) and _reference_name(obj) == cls.name]
+    return [pool for pool in named if _class_of(pool, world) is cls]
+
+
+def _reference_name(pool: Object) -> str | None:
+    path = ("spec", "providerRef") if pool.kind == "Provisioner" else (*_TEMPLATE, "nodeClassRef")
+    name = text(pool.node.at(*path, "name"))
+    return name if isinstance(name, str) else None
+
+
+def _old(obj: Object) -> bool:
+    return obj.kind in ("Provisioner", "AWSNodeTemplate") or obj.version == "v1beta1"
+
+
+def _is_pool(obj: Object) -> bool:
+    return isinstance(obj, NodePool) or obj.kind == "Provisioner"
+
+
+def _is_class(obj: Object) -> bool:
+    return isinstance(obj, EC2NodeClass) or obj.kind == "AWSNodeTemplate"
+
+
+def _is(one: Object, other: Object) -> bool:
+    return one is other or (one.source is other.source and one.node.start == other.node.start)
+
+
+def _steps(node: Node) -> list[str | int]:
+    """The way from a document's root to an object in it, which a `List` holds."""
+    steps: list[str | int] = []
+    while node.parent is not None:
+        parent = node.parent
+        if parent.kind == "sequence":
+            steps.append(next(number for number, item in enumerate(parent.items) if item is node))
+        else:
+            steps.append(next(entry.name or "" for entry in parent.entries if entry.value is node))
+        node = parent
+    return steps[::-1]
+
+
+def _lost_comments(before: str, after: str) -> list[str]:
+    comments = re.compile(r"(?:^|(?<=\s))#.*")
+    old, new = (Counter(line.strip() for line in comments.findall(side)) for side in (before, after))
+    return list(old - new)

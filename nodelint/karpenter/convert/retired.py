@@ -1,0 +1,234 @@
+"""What a Provisioner and an AWSNodeTemplate mean in v1, as plain values.
+
+The facts are those of Karpenter 0.31 and 0.32, the last to know them: what the admission webhook filled in,
+how the selector maps became queries, and how the converter of 0.32 carried the rest over.
+"""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import re
+from typing import Any
+
+from nodelint.karpenter.convert.migrate import (
+    OLD_LABEL,
+    Blocked,
+    Held,
+    Migration,
+    Plain,
+    alias_of,
+    class_reference,
+    common,
+    field,
+    image_terms,
+    kubelet_of,
+    put_after,
+    rename_field,
+    template_metadata,
+)
+from nodelint.model.manifest import AWS_GROUP, CLASS_KIND, CORE_GROUP
+
+# What the admission webhook of a Provisioner filled in: the keys that made it hold off, and the requirement.
+_PROVISIONER_DEFAULTS: tuple[tuple[tuple[str, ...], tuple[Plain, ...]], ...] = (
+    (
+        ("kubernetes.io/os", "beta.kubernetes.io/os"),
+        ({"key": "kubernetes.io/os", "operator": "In", "values": ["linux"]},),
+    ),
+    (
+        ("kubernetes.io/arch", "beta.kubernetes.io/arch"),
+        ({"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]},),
+    ),
+    (
+        ("karpenter.sh/capacity-type",),
+        ({"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["on-demand"]},),
+    ),
+    (
+        (
+            "node.kubernetes.io/instance-type",
+            "beta.kubernetes.io/instance-type",
+            "karpenter.k8s.aws/instance-family",
+            "karpenter.k8s.aws/instance-category",
+            "karpenter.k8s.aws/instance-generation",
+        ),
+        (
+            {"key": "karpenter.k8s.aws/instance-category", "operator": "In", "values": ["c", "m", "r"]},
+            {"key": "karpenter.k8s.aws/instance-generation", "operator": "Gt", "values": ["2"]},
+        ),
+    ),
+)
+
+_IDS = {
+    "subnetSelector": re.compile("subnet-[0-9a-z]+"),
+    "securityGroupSelector": re.compile("sg-[0-9a-z]+"),
+    "amiSelector": re.compile("ami-[0-9a-z]+"),
+}
+
+_PROVISIONER_FIELDS = {
+    *("labels", "annotations", "requirements", "taints", "startupTaints", "kubeletConfiguration", "provider"),
+    *("providerRef", "ttlSecondsAfterEmpty", "ttlSecondsUntilExpired", "limits", "weight", "consolidation"),
+}
+
+
+def provisioner(value: Plain, partial: bool) -> Migration:
+    """A Provisioner as a NodePool. Raises Blocked; a `partial` one gets no defaults."""
+    old = field(value, "spec")
+    unknown = next((name for name in old if name not in _PROVISIONER_FIELDS), None)
+    if unknown is not None:
+        raise Blocked(f"`spec.{unknown}` is no field of a Provisioner")
+    if old.get("provider"):
+        raise Blocked("`spec.provider` needs an EC2NodeClass of its own: write one, and name it in providerRef")
+    reference = old.get("providerRef")
+    if not isinstance(reference, dict) and not partial:
+        raise Blocked("it names no class: v1 needs one, and a `providerRef` to it")
+    if isinstance(reference, dict) and reference.get("kind") not in (None, "", "AWSNodeTemplate", CLASS_KIND):
+        raise Blocked("its providerRef is not to an AWSNodeTemplate")
+    result = Migration({}, kubelet_of("Provisioner", value))
+    runtime = isinstance(old.get("kubeletConfiguration"), dict) and "containerRuntime" in old["kubeletConfiguration"]
+    if runtime:
+        result.notes.append("containerRuntime is gone: every image runs containerd")
+
+    metadata = {name: old[name] for name in ("labels", "annotations") if name in old}
+    inner: Plain = {}
+    requirements = _provisioner_requirements(old, result, partial)
+    if requirements is not None:
+        inner["requirements"] = requirements
+    inner.update({name: old[name] for name in ("taints", "startupTaints") if name in old})
+    if isinstance(reference, dict):
+        inner["nodeClassRef"] = class_reference({**reference, "apiVersion": AWS_GROUP}, partial)
+    if "ttlSecondsUntilExpired" in old:
+        inner["expireAfter"] = _seconds(old["ttlSecondsUntilExpired"])
+    elif not partial:
+        inner["expireAfter"] = "Never"
+    template: Plain = {"metadata": metadata} if metadata else {}
+    if inner:
+        template["spec"] = inner
+    template_metadata(template, result)
+    spec: Plain = {"template": template} if template else {}
+    limits = old.get("limits")
+    if isinstance(limits, dict) and isinstance(limits.get("resources"), dict):
+        spec["limits"] = limits["resources"]
+    if "weight" in old:
+        spec["weight"] = old["weight"]
+    disruption = _provisioner_disruption(old, partial)
+    if "ttlSecondsAfterEmpty" in old and disruption.get("consolidationPolicy") == "WhenEmptyOrUnderutilized":
+        result.notes.append("ttlSecondsAfterEmpty beside consolidation was refused: consolidation it is")
+    if disruption:
+        spec["disruption"] = disruption
+    if not partial:
+        result.notes.append("v1 disrupts at most a tenth of a pool's nodes at a time: disruption.budgets")
+    top = {name: part for name, part in value.items() if name not in ("spec", "status")}
+    result.value = {**top, "apiVersion": f"{CORE_GROUP}/v1", "kind": "NodePool", "spec": spec}
+    return result
+
+
+def _provisioner_requirements(old: Plain, result: Migration, partial: bool) -> list[Any] | None:
+    requirements = old.get("requirements")
+    if partial:
+        return requirements if isinstance(requirements, list) else None
+    if requirements is not None and not isinstance(requirements, list):
+        raise Blocked("`spec.requirements` is no list")
+    written = [line for line in requirements or [] if isinstance(line, dict)]
+    keys = [line.get("key") for line in written]
+    if any(isinstance(key, Held) for key in keys):
+        raise Blocked("a requirement's key is a placeholder: the defaults of a Provisioner depend on it")
+    kept = [line for line in written if line.get("key") != OLD_LABEL]
+    filled = [
+        default
+        for names, defaults in _PROVISIONER_DEFAULTS
+        if not any(name in keys for name in names)
+        for default in defaults
+    ]
+    if filled:
+        said = ", ".join(f"{d['key']} {d['operator']} [{', '.join(d['values'])}]" for d in filled)
+        result.notes.append(f"a Provisioner's defaults are written out: {said}")
+    return [*kept, *(copy.deepcopy(default) for default in filled)]
+
+
+def _provisioner_disruption(old: Plain, partial: bool) -> Plain:
+    consolidation = old.get("consolidation")
+    enabled = consolidation.get("enabled") if isinstance(consolidation, dict) else None
+    if isinstance(enabled, Held):
+        raise Blocked("consolidation.enabled is a placeholder: v1 says it by a policy")
+    after = old.get("ttlSecondsAfterEmpty")
+    if enabled is True:
+        return {"consolidationPolicy": "WhenEmptyOrUnderutilized", "consolidateAfter": "0s"}
+    if after is not None:
+        return {"consolidationPolicy": "WhenEmpty", "consolidateAfter": _seconds(after)}
+    if partial and consolidation is None:
+        return {}
+    return {"consolidationPolicy": "WhenEmpty", "consolidateAfter": "Never"}
+
+
+def _seconds(value: Any) -> str:
+    if isinstance(value, Held):
+        return Held(f"{value}s")
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise Blocked("a time to live is no number of seconds")
+    return f"{value // 3600}h" if value and value % 3600 == 0 else f"{value}s"
+
+
+def node_template(value: Plain, partial: bool) -> Migration:
+    """An AWSNodeTemplate as an EC2NodeClass. Raises Blocked; a `partial` one gets no defaults."""
+    result = Migration(value)
+    value.update({"apiVersion": f"{AWS_GROUP}/v1", "kind": CLASS_KIND})
+    value.pop("status", None)
+    spec = field(value, "spec")
+    if "launchTemplate" in spec:
+        raise Blocked("v1 knows no launch templates of one's own: say in fields what it holds")
+    if not partial and not spec.get("instanceProfile") and not spec.get("role"):
+        raise Blocked("it names no instanceProfile: v1 needs one, or a role")
+    for old, new in (
+        ("subnetSelector", "subnetSelectorTerms"),
+        ("securityGroupSelector", "securityGroupSelectorTerms"),
+    ):
+        if old in spec:
+            rename_field(spec, old, new, _terms(spec[old], old))
+        elif not partial:
+            raise Blocked(f"it has no {old}: v1 needs {new}")
+    selector = spec.get("amiSelector")
+    if selector:
+        rename_field(spec, "amiSelector", "amiSelectorTerms", _terms(selector, "amiSelector"))
+        if not partial and "amiFamily" not in spec:
+            before = list(spec).index("amiSelectorTerms")
+            put_after(spec, "amiFamily", "AL2", list(spec)[max(before, 1) - 1])
+        image_terms(spec, spec["amiSelectorTerms"], spec.get("amiFamily"), result)
+    elif not partial or "amiFamily" in spec:
+        spec.pop("amiSelector", None)
+        family = spec.get("amiFamily", "AL2")
+        put_after(spec, "amiSelectorTerms", [{"alias": alias_of(family)}], "amiFamily")
+    common(spec, result, partial)
+    return result
+
+
+def _terms(selector: Any, selected: str) -> list[Plain]:
+    """A selector map as terms: its texts split at commas, the special keys said by fields."""
+    if not isinstance(selector, dict) or not selector:
+        raise Blocked(f"{selected} selects nothing")
+    special = {"aws-ids": "id", "aws::ids": "id", "aws::name": "name", "aws::owners": "owner"}
+    if selected != "amiSelector":
+        special = {"aws-ids": "id", "aws::ids": "id"}
+    choices: list[list[tuple[str, str, str]]] = []
+    for key, written in selector.items():
+        part = special.get(key, "tags")
+        if isinstance(written, Held) and part != "tags" and part != "name":
+            raise Blocked(f"`{key}` of {selected} is a placeholder: how many terms it means is not known")
+        values = [written] if isinstance(written, Held) else [v.strip() for v in str(written).split(",") if v.strip()]
+        choices.append([(part, key, value) for value in values])
+    terms: list[Plain] = []
+    for chosen in itertools.product(*choices):
+        term: Plain = {part: value for part, _, value in chosen if part != "tags"}
+        tags = {key: value for part, key, value in chosen if part == "tags"}
+        if tags:
+            term["tags"] = tags
+        wrong = term.get("id")
+        if isinstance(wrong, str) and not _IDS[selected].fullmatch(wrong):
+            raise Blocked(f"`{wrong}` of {selected} is no id")
+        if "id" in term and len(term) > 1:
+            raise Blocked(f"{selected} asks for ids and more at once: v1 takes an id alone")
+        terms.append(term)
+    if not terms:
+        raise Blocked(f"{selected} selects nothing")
+    if len(terms) > 30:
+        raise Blocked(f"{selected} means {len(terms)} terms: v1 takes 30")
+    return terms

@@ -1,0 +1,158 @@
+"""AMI families, aliases and selector terms -> the images that Karpenter would find.
+
+With facts from AWS they are those that the controller of a release has, in the order in which it tries them
+(`images.choice`). Without, what the files tell: `data/images.json` says which images each alias family has in
+which release, and for whom each is; an image that is named by a published scheme tells its architecture
+(`images.names`); an id, a tag or a name of one's own does not, and stays unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from nodelint.ec2.catalog import ARCH
+from nodelint.ec2.facts import NOTHING, Facts
+from nodelint.ec2.questions import alias_of, alias_version_behind
+from nodelint.karpenter.images.choice import Passed, Why, is_deprecated
+from nodelint.karpenter.images.families import (
+    alias_images,
+    alias_version_valid,
+    aliases_with,
+    ami_family_of,
+    excluded_prefix,
+    families,
+    family_example,
+    family_title,
+    first_published,
+    image_since,
+    provenance,
+    successor_of,
+    variant_requirements,
+)
+from nodelint.karpenter.images.names import name_matches
+from nodelint.karpenter.images.records import Image, ImageProblem, ImageSet, TermImages, Unknown
+from nodelint.model.manifest import Alias, EC2NodeClass, Text, requirement_line, text
+from nodelint.model.releases import KubernetesVersion, Version
+from nodelint.model.requirement import Requirement, Requirements
+from nodelint.source import UNKNOWN, Node
+
+__all__ = [
+    "Image",
+    "ImageProblem",
+    "ImageSet",
+    "Passed",
+    "TermImages",
+    "Unknown",
+    "Why",
+    "alias_images",
+    "alias_version_behind",
+    "alias_version_valid",
+    "aliases_with",
+    "ami_family_of",
+    "excluded_prefix",
+    "families",
+    "family_example",
+    "family_title",
+    "first_published",
+    "image_since",
+    "images_of",
+    "is_deprecated",
+    "provenance",
+    "successor_of",
+    "variant_requirements",
+]
+
+
+def images_of(
+    node_class: EC2NodeClass,
+    version: Version,
+    kubernetes: KubernetesVersion | None = None,
+    facts: Facts = NOTHING,
+) -> ImageSet:
+    """The images that a class's terms find in a release, with what is unknown and what is wrong about
+    them.
+
+    Without a Kubernetes version nothing that depends on it removes an image: it is a problem that
+    is not `active`. A fact that is missing leaves a term to what the file tells of it. Deprecation is
+    judged at `facts.now`.
+    """
+    found = _of_spec(node_class, version, kubernetes, facts)
+    if found.complete or facts:
+        return found
+    resolved = tuple(_of_status(node_class))
+    return found._replace(images=resolved, unknown=(), terms=()) if resolved else found
+
+
+def _of_spec(
+    node_class: EC2NodeClass, version: Version, kubernetes: KubernetesVersion | None, facts: Facts
+) -> ImageSet:
+    family = node_class.ami_family
+    field = node_class.node.at("spec", "amiSelectorTerms")
+    asked = alias_of(node_class)
+    if asked is not None:
+        from nodelint.karpenter.images.aliases import of_alias
+
+        return of_alias(asked, node_class, version, kubernetes, facts)
+    if field is None or (field.kind == "sequence" and not field.items):
+        return _without_terms(node_class, family)
+    if field.kind == "scalar" and field.value is UNKNOWN:
+        return _unknown(field, "the image terms are a placeholder", family)
+    aliased = next((term for term in node_class.ami_terms if term.alias), None)
+    if aliased is not None:
+        return _unknown(aliased.node.get("alias") or aliased.node, "the alias is a placeholder", family)
+    from nodelint.karpenter.images.terms import of_terms
+
+    return of_terms(field, node_class.ami_terms, version, facts, _text(family))
+
+
+def _of_status(node_class: EC2NodeClass) -> Iterable[Image]:
+    """The images that a controller has put into the class's status: an object as `kubectl get` prints it.
+
+    They are in its order, each with what it asks of an instance type (Karpenter 1.0.0 and newer). None where
+    the status is of an older spec.
+    """
+    field = node_class.node.at("status", "amis")
+    generation, conditions = node_class.node.at("metadata", "generation"), node_class.node.at("status", "conditions")
+    for node in conditions.items if conditions is not None and conditions.kind == "sequence" else ():
+        seen = node.get("observedGeneration")
+        if text(node.get("type")) == "AMIsReady" and seen is not None and generation is not None:
+            field = field if seen.value == generation.value else None
+    for node in field.items if field is not None and field.kind == "sequence" else ():
+        id, name, wanted = text(node.get("id")), text(node.get("name")), node.get("requirements")
+        if not isinstance(id, str) or wanted is None or wanted.kind != "sequence":
+            continue
+        lines = [requirement_line(item) for item in wanted.items if item.kind == "mapping"]
+        asked = [
+            Requirement.of(line.key, line.operator, line.texts)
+            for line in lines
+            if isinstance(line.key, str) and isinstance(line.operator, str) and line.known
+        ]
+        arch = next((min(each.values) for each in asked if each.key == ARCH and len(each.values) == 1), None)
+        if arch is None or len(asked) < len(wanted.items):
+            continue
+        named = next((m for m in name_matches(name) if m[0] == arch), None) if isinstance(name, str) else None
+        variants, family = (named[1], named[2]) if named else ((), None)
+        yield Image(node.get("id") or node, arch, variants, (Requirements(asked),), family, id=id)
+
+
+def _unknown(at: Node, reason: str, family: Text | None) -> ImageSet:
+    return ImageSet((Image(at, None),), (Unknown(at, reason),), ami_family=_text(family))
+
+
+def _text(value: Text | None) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _without_terms(node_class: EC2NodeClass, family: Text | None) -> ImageSet:
+    at = node_class.node.at("spec", "amiFamily") or node_class.name_node
+    if node_class.partial:
+        return _unknown(at, "the image terms are not in this part of the class", family)
+    if node_class.version == "v1beta1" and family == "Ubuntu":
+        # The conversion marks the class as incompatible, and provisioning passes it over.
+        message = "Karpenter 1.0 finds no images for amiFamily `Ubuntu`: amiSelectorTerms has to name them"
+        found = ImageProblem("family", at, message)
+        return ImageSet((), problems=(found,), ami_family="AL2", alias=Alias("ubuntu", "latest"), alias_node=at)
+    if family is UNKNOWN:
+        return _unknown(at, "the AMI family is a placeholder", family)
+    problem = ImageProblem("missing", at, "the class has no amiSelectorTerms, so it finds no image")
+    return ImageSet((), problems=(problem,), ami_family=_text(family))

@@ -1,0 +1,155 @@
+"""The images of a class with an alias: those behind its SSM parameters, else those that the data tells of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from nodelint.ec2.catalog import OS, WINDOWS_BUILD
+from nodelint.ec2.facts import Facts, Missing
+from nodelint.ec2.questions import AliasImage, AskedAlias, alias_families, alias_parameters, id_question
+from nodelint.ec2.snapshot import MachineImage
+from nodelint.karpenter.images.choice import Candidate, choose, in_order, passed_over, why_unseen
+from nodelint.karpenter.images.families import alias_images, alias_version_valid, of_arch, variant_requirements
+from nodelint.karpenter.images.records import Image, ImageProblem, ImageSet, TermImages
+from nodelint.model.finding import short
+from nodelint.model.manifest import Alias, EC2NodeClass, SelectorTerm
+from nodelint.model.releases import KubernetesVersion, Version, behaves, kubernetes_match, releases_match
+from nodelint.model.requirement import Requirement, Requirements
+from nodelint.source import UNKNOWN, Node
+
+
+def of_alias(
+    asked: AskedAlias,
+    node_class: EC2NodeClass,
+    version: Version,
+    kubernetes: KubernetesVersion | None,
+    facts: Facts,
+) -> ImageSet:
+    alias, node, family = asked.alias, asked.node, node_class.ami_family
+    named = family if isinstance(family, str) else None
+    row = alias_families().get(alias.family)
+    problems = tuple(alias_problems(alias, node, version, kubernetes))
+    if row is None or alias.version.count("@"):
+        return ImageSet((), problems=problems, ami_family=named, alias=alias, alias_node=node)
+    ami_family = None if family is UNKNOWN else (named or row["amiFamily"])
+    found = ImageSet((), (), problems, ami_family=ami_family, alias=alias, alias_node=node)
+    if any(problem.active for problem in problems):
+        return found
+    if not asked.known:
+        notes = ((node, "the alias version is a placeholder; taken for a current one"),)
+        return found._replace(images=_offline(asked, version), notes=notes)
+    term = next((term for term in node_class.ami_terms if term.alias), None)
+    images, looked_up = _looked_up(asked, term, version, kubernetes, facts)
+    if not images and looked_up.missing is None and not any(value for _, value in looked_up.parameters):
+        found = found._replace(problems=(*problems, _unpublished(alias, node, kubernetes)))
+    elif looked_up.missing is not None and alias.version != "latest" and not behaves("deprecated-found", version):
+        found = found._replace(
+            notes=((node, f"Karpenter {version} finds no image that is deprecated, as old ones are by now"),)
+        )
+    return found._replace(images=images, terms=(looked_up,))
+
+
+def alias_problems(
+    alias: Alias, node: Node, version: Version, kubernetes: KubernetesVersion | None = None
+) -> Iterable[ImageProblem]:
+    """Why an alias finds no image: family, release, version form or Kubernetes; one reason at most."""
+    shown = short(f"{alias.family}@{alias.version}", 48)
+    row = alias_families().get(alias.family)
+    if row is None:
+        yield ImageProblem("family", node, f"`{short(alias.family, 48)}` is no alias family")
+        return
+    if not releases_match(row["releases"], version):
+        since = Version.parse(row["releases"].removeprefix(">="))
+        message = f"the alias `{alias.family}` came with Karpenter {since}"
+        yield ImageProblem("release", node, message, since=since)
+        return
+    if not alias_version_valid(alias):
+        yield ImageProblem("version", node, f"`{shown}` names no version under which images are published")
+        return
+    spec: str = row["kubernetes"]
+    if not spec or (kubernetes is not None and kubernetes_match(spec, kubernetes)):
+        return
+    border = KubernetesVersion.parse(spec.lstrip("<>="))
+    if spec.startswith("<"):
+        message = f"`{alias.family}` has no image on Kubernetes {border} and newer"
+    else:
+        message = f"`{alias.family}` has no image before Kubernetes {border}"
+    yield ImageProblem("kubernetes", node, message, kubernetes is not None, border)
+
+
+def _offline(asked: AskedAlias, version: Version) -> tuple[Image, ...]:
+    alias = asked.alias
+    return tuple(
+        _of_row(asked, arch, variants, version)
+        for arch, variants in alias_images(alias.family, version, alias.version)
+    )
+
+
+def _of_row(asked: AskedAlias, arch: str, variants: tuple[str, ...], version: Version) -> Image:
+    """An image of an alias as it is published, whatever its id."""
+    family = asked.alias.family
+    build = alias_families()[family].get("build")
+    choices = tuple(_choice(arch, variant, build, version) for variant in variants)
+    return Image(asked.node, arch, variants, choices, family=family, alias=asked.shown)
+
+
+def _unpublished(alias: Alias, node: Node, kubernetes: KubernetesVersion | None) -> ImageProblem:
+    shown = short(f"{alias.family}@{alias.version}", 48)
+    return ImageProblem("unpublished", node, f"`{shown}` has no image on Kubernetes {kubernetes}")
+
+
+def _looked_up(
+    asked: AskedAlias,
+    term: SelectorTerm | None,
+    version: Version,
+    kubernetes: KubernetesVersion | None,
+    facts: Facts,
+) -> tuple[tuple[Image, ...], TermImages]:
+    """The images behind an alias's parameters, and those as published of which that is not known.
+
+    A parameter that does not exist, or that may not be read, costs Karpenter one image only.
+    """
+    alias, node = asked.alias, asked.node
+    if kubernetes is None:
+        why = f"which images `{short(alias.family)}` has depends on Kubernetes; say --kubernetes-version"
+        return _offline(asked, version), TermImages(term, node, missing=Missing("parameters", why))
+    behind: dict[str, tuple[MachineImage, AliasImage]] = {}
+    rest, missing = [], None
+    parameters: list[tuple[str, str | None]] = []
+    for row in alias_parameters(alias, version, kubernetes):
+        try:
+            id = facts.parameter(row.parameter)
+            parameters.append((row.parameter, id))
+            # Where two parameters hold one id, Karpenter keeps the variants of either.
+            behind |= {i.id: (i, row) for i in (facts.images(id_question(id)).images if id else ())}
+        except Missing as error:
+            missing = missing or error
+            rest.append(_of_row(asked, row.arch, row.variants, version))
+    build, latest = alias_families()[alias.family].get("build"), alias.version == "latest"
+    candidates = [
+        (variant, Candidate(image, _choice(image.arch, variant, build, version)))
+        for image, row in behind.values()
+        for variant in row.variants
+        if why_unseen(image, version, facts.now, latest=latest) is None
+    ]
+    kept = choose((candidate for _, candidate in candidates), version, facts.now)
+    images = []
+    used = in_order({candidate.image.id: candidate.image for candidate in kept}.values())
+    for image in used:
+        won = [(variant, each.requirements) for variant, each in candidates if each in kept and each.image == image]
+        variants, choices = zip(*won, strict=True)
+        images.append(Image(node, image.arch, variants, choices, alias.family, asked.shown, found=image))
+    every = in_order(image for image, _ in behind.values())
+    passed = passed_over(every, used, version, facts.now, latest=latest)
+    looked_up = TermImages(
+        term, node, None, tuple(parameters), tuple(every), len(every), tuple(used), passed, missing
+    )
+    return (*images, *rest), looked_up
+
+
+def _choice(arch: str, variant: str, build: str | None, version: Version) -> Requirements:
+    requirements = of_arch(arch)
+    if build is not None:
+        requirements.add(Requirement.of(OS, "In", ("windows",)), Requirement.of(WINDOWS_BUILD, "In", (build,)))
+    requirements.add(*variant_requirements(variant, version))
+    return requirements

@@ -1,0 +1,120 @@
+"""What the data says of alias families: their releases, versions and images, and for whom each image is.
+
+`data/images.json` holds it, read from the source of every release.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from nodelint.data import table
+from nodelint.ec2.catalog import ARCH
+from nodelint.ec2.questions import alias_families, alias_rows
+from nodelint.model.manifest import Alias
+from nodelint.model.releases import RELEASES, KubernetesVersion, Version, kubernetes_match, releases_match
+from nodelint.model.requirement import Requirement, Requirements
+
+
+def provenance() -> tuple[str, str]:
+    """Where the image facts are from, and the date of what was read."""
+    return table("images")["origin"], table("images")["date"]
+
+
+def families(version: Version | None = None, kubernetes: KubernetesVersion | None = None) -> tuple[str, ...]:
+    """The alias families, of one release and with images for one Kubernetes version where these are given."""
+    return tuple(
+        name
+        for name, family in alias_families().items()
+        if (version is None or releases_match(family["releases"], version))
+        and (kubernetes is None or not family["kubernetes"] or kubernetes_match(family["kubernetes"], kubernetes))
+    )
+
+
+def family_title(family: str) -> str:
+    """`Amazon Linux 2023` for `al2023`."""
+    title: str = alias_families()[family]["title"]
+    return title
+
+
+def ami_family_of(family: str) -> str:
+    """The amiFamily that goes with an alias family: `AL2023` for `al2023`."""
+    field: str = alias_families()[family]["amiFamily"]
+    return field
+
+
+def successor_of(family: str) -> str | None:
+    """The alias family that takes the place of one that ends: `al2023` for `al2`."""
+    successor: str | None = alias_families().get(family, {}).get("successor")
+    return successor
+
+
+def family_example(family: str) -> str:
+    """An alias of the family in a form that its releases take, such as `al2023@v20250403`."""
+    example: str = alias_families()[family]["example"]
+    return example
+
+
+def alias_version_valid(alias: Alias) -> bool:
+    """Whether the version of an alias has a form under which images of the family are published."""
+    return re.fullmatch(alias_families()[alias.family]["versions"], alias.version) is not None
+
+
+def alias_images(family: str, version: Version, alias_version: str = "latest") -> list[tuple[str, tuple[str, ...]]]:
+    """Architecture and variants of each image of an alias in a release. KeyError for no alias family."""
+    return [(row["arch"], tuple(row["variants"])) for row in alias_rows(family, version, alias_version)]
+
+
+def first_published(family: str, arch: str, variant: str) -> str | None:
+    """The alias version from which an image for an architecture and variant is published; None for all versions."""
+    for image in alias_families()[family]["images"]:
+        if image["arch"] == arch and variant in image["variants"] and "published" in image:
+            version: str = image["published"]
+            return version
+    return None
+
+
+def aliases_with(
+    arch: str, variant: str, version: Version, kubernetes: KubernetesVersion | None = None
+) -> tuple[str, ...]:
+    """The Linux alias families that have an image for an architecture and variant."""
+    return tuple(
+        family
+        for family in families(version, kubernetes)
+        if any(arch == its_arch and variant in variants for its_arch, variants in alias_images(family, version))
+    )
+
+
+def image_since(family: str, arch: str, variant: str, version: Version) -> Version | None:
+    """The first release from `version` on in which an alias has an image for an architecture and variant."""
+    for release in RELEASES:
+        if release >= version and any(a == arch and variant in v for a, v in alias_images(family, release)):
+            return release
+    return None
+
+
+def excluded_prefix(ami_family: str | None, version: Version) -> str | None:
+    """How the names of instance types begin that a family does not boot, where the release knows of it."""
+    for family in alias_families().values():
+        excludes = family.get("excludes")
+        if family["amiFamily"] == ami_family and excludes and releases_match(excludes["releases"], version):
+            prefix: str = excludes["prefix"]
+            return prefix
+    return None
+
+
+@cache
+def variant_requirements(variant: str, version: Version) -> tuple[Requirement, ...]:
+    """What an alias image of a variant asks of an instance type in a release, next to its architecture.
+
+    Windows images ask for their operating system and build instead, and have nothing here.
+    """
+    for row in table("images")["variants"]:
+        if releases_match(row["releases"], version):
+            return tuple(Requirement.of(key, operator) for key, operator in row.get(variant, ()))
+    raise KeyError(variant)
+
+
+def of_arch(arch: str) -> Requirements:
+    """What an image for an architecture asks of an instance type."""
+    return Requirements([Requirement.of(ARCH, "In", (arch,))])

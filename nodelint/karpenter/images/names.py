@@ -1,0 +1,88 @@
+"""The names and parameters under which EKS, Bottlerocket, Windows and Ubuntu images are published.
+
+Such a name tells an image's architecture and variant, even where it is a pattern. The schemes lie in
+`data/image_names.json`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from nodelint.data import table
+
+VARIANTS = ("standard", "nvidia", "neuron", "windows")
+"""For whom images are published, in the order in which they are listed."""
+
+Match = tuple[str, tuple[str, ...], str | None]
+
+
+def name_matches(pattern: str) -> list[Match]:
+    """What images a name pattern of `amiSelectorTerms` (`*`, `?`) can find, by the published schemes.
+
+    One entry for each architecture: it, the variants that are possible, and the family if there is
+    one only. Empty where the pattern begins with no published scheme, so that images of one's own
+    may fit it.
+    """
+    literal = re.split(r"[*?]", pattern, maxsplit=1)[0]
+    if not literal.startswith(tuple(table("image_names")["prefixes"])):
+        return []
+    return _matches("names", pattern)
+
+
+def parameter_matches(parameter: str) -> list[Match]:
+    """The same for the path (or ARN) of a parameter under which AWS or Canonical publish an image's id."""
+    path = parameter
+    if parameter.startswith("arn:"):
+        _, found, rest = parameter.partition(":parameter/")
+        path = f"/{rest}" if found else parameter
+    return _matches("parameters", path)
+
+
+def _matches(kind: str, pattern: str) -> list[Match]:
+    by_arch: dict[str, tuple[list[str], set[str]]] = {}
+    for row in table("image_names")[kind]:
+        if any(globs_meet(pattern, published) for published in row["patterns"]):
+            variants, family = by_arch.setdefault(row["arch"], ([], set()))
+            variants += [variant for variant in row["variants"] if variant not in variants]
+            family.add(row["family"])
+    return [
+        (arch, tuple(sorted(variants, key=VARIANTS.index)), min(found) if len(found) == 1 else None)
+        for arch, (variants, found) in by_arch.items()
+    ]
+
+
+def globs_meet(one: str, other: str) -> bool:
+    """Whether some text fits both patterns (`*` any text, `?` any one character).
+
+    >>> globs_meet("amazon-eks-node-*", "amazon-eks-node-1.??-v*")
+    True
+    >>> globs_meet("amazon-eks-node-1.31-*", "amazon-eks-node-al2023-*")
+    False
+    """
+    # What both begin with is settled by a look; most pairs differ there.
+    start = 0
+    for a, b in zip(one, other, strict=False):
+        if a in "*?" or b in "*?":
+            break
+        if a != b:
+            return False
+        start += 1
+    one, other = one[start:], other[start:]
+    # Row by row from the end: row[j] says that `one` from i on can meet `other` from j on.
+    width = len(other)
+    below: list[bool] = []
+    for i in range(len(one), -1, -1):
+        row = [False] * (width + 1)
+        for j in range(width, -1, -1):
+            a = one[i] if i < len(one) else ""
+            b = other[j] if j < width else ""
+            if not a and not b:
+                row[j] = True
+            elif a == "*":
+                row[j] = below[j] or (j < width and row[j + 1])
+            elif b == "*":
+                row[j] = row[j + 1] or (i < len(one) and below[j])
+            elif a and b and (a == b or a == "?" or b == "?"):
+                row[j] = below[j + 1]
+        below = row
+    return below[0]

@@ -1,0 +1,167 @@
+"""The images of a class with terms other than an alias: by id, name, tags or SSM parameter.
+
+With facts they are what EC2 has; without, a published name or parameter tells of its images, and the
+others stay unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from nodelint.ec2.facts import Facts, Missing
+from nodelint.ec2.questions import id_question, image_question
+from nodelint.karpenter.images.choice import Candidate, choose, in_order, passed_over, why_unseen
+from nodelint.karpenter.images.families import of_arch
+from nodelint.karpenter.images.names import Match, name_matches, parameter_matches
+from nodelint.karpenter.images.records import Image, ImageProblem, ImageSet, TermImages, Unknown
+from nodelint.model.finding import short
+from nodelint.model.manifest import SelectorTerm
+from nodelint.model.releases import Version, behaves
+from nodelint.source import UNKNOWN, Node
+from nodelint.tuples import NamedTuple
+
+
+class _Read(NamedTuple):
+    """A term as its file tells of it: how it asks, the images that it is known to mean, else the `reason` why not.
+
+    `open` says that a placeholder keeps it from being looked up.
+    """
+
+    term: SelectorTerm
+    asked: Image
+    images: tuple[Image, ...] = ()
+    reason: str | None = None
+    open: bool = False
+
+
+def of_terms(
+    field: Node, terms: tuple[SelectorTerm, ...], version: Version, facts: Facts, ami_family: str | None
+) -> ImageSet:
+    unknown = [
+        Unknown(item, "an image term is a placeholder")
+        for item in field.items
+        if item.kind == "scalar" and item.value is UNKNOWN
+    ]
+    rest = [Image(each.at, None) for each in unknown]
+    problems: list[ImageProblem] = []
+    found: list[tuple[_Read, TermImages]] = []
+    for term in terms:
+        if term.ssm_parameter is not None and not behaves("ssm-parameter-terms", version):
+            node = term.node.get("ssmParameter") or term.node
+            message = "`ssmParameter` came with Karpenter 1.4.0"
+            problems.append(ImageProblem("release", node, message, since=Version(1, 4, 0)))
+            continue
+        read = _read(term)
+        if read.open:
+            rest += read.images or (read.asked,)
+            if read.reason is not None:
+                unknown.append(Unknown(read.asked.at, read.reason))
+            continue
+        finds = _find(read, facts)
+        found.append((read, finds))
+        if finds.missing is not None:
+            rest += read.images or (read.asked,)
+            if read.reason is not None:
+                why = finds.missing.reason if facts else read.reason
+                unknown.append(Unknown(read.asked.at, why, finds.missing))
+    images, found = _chosen(found, version, facts)
+    return ImageSet(
+        (*images, *rest),
+        tuple(unknown),
+        tuple(problems),
+        tuple(_several(rest)),
+        ami_family,
+        terms=tuple(finds for _, finds in found),
+    )
+
+
+def _several(images: Iterable[Image]) -> Iterable[tuple[Node, str]]:
+    """Where only AWS knows which one of several images is taken."""
+    for arch in ("amd64", "arm64"):
+        same = [image for image in images if image.arch == arch]
+        if len({id(image.at) for image in same}) > 1:
+            yield same[1].at, f"several terms find {arch} images; the newest one is taken"
+        elif same and len(same[0].variants) > 1 and same[0].family is None:
+            variants = ", ".join(same[0].variants)
+            yield same[0].at, f"the name fits {arch} images of several kinds ({variants}); the newest wins"
+
+
+def _find(read: _Read, facts: Facts) -> TermImages:
+    """What a term without alias finds in EC2; a custom parameter that is not there, or is no id, finds nothing."""
+    term, node = read.term, read.asked.at
+    question = image_question(term)
+    parameters: tuple[tuple[str, str | None], ...] = ()
+    try:
+        if question is None and read.asked.parameter is not None:
+            id = facts.parameter(read.asked.parameter)
+            parameters = ((read.asked.parameter, id),)
+            question = id_question(id) if id is not None and id.startswith("ami-") else None
+        if question is None:
+            return TermImages(term, node, None, parameters)
+        found = facts.images(question)
+    except Missing as missing:
+        return TermImages(term, node, question, parameters, missing=missing)
+    return TermImages(term, node, question, parameters, found.images, found.total)
+
+
+def _chosen(
+    found: list[tuple[_Read, TermImages]], version: Version, facts: Facts
+) -> tuple[list[Image], list[tuple[_Read, TermImages]]]:
+    """The images that all terms together leave, one for each architecture, and what each term has part in."""
+    by_id = {image.id: (read, image) for read, finds in reversed(found) for image in finds.images}
+    candidates = [
+        Candidate(image, of_arch(image.arch))
+        for _, image in by_id.values()
+        if why_unseen(image, version, facts.now) is None
+    ]
+    taken = in_order(candidate.image for candidate in choose(candidates, version, facts.now))
+    images = []
+    for image in taken:
+        read = by_id[image.id][0]
+        # A published name says for whom the image is; others may call theirs alike, unless they ask for such names.
+        named = name_matches(image.name) if image.owner == "amazon" or read.images else []
+        _, variants, family = next((match for match in named if match[0] == image.arch), (None, (), None))
+        choices = (of_arch(image.arch),)
+        images.append(
+            read.asked._replace(arch=image.arch, variants=variants, choices=choices, family=family, found=image)
+        )
+    told = []
+    for read, finds in found:
+        ids = {image.id for image in finds.images}
+        used = tuple(image for image in taken if image.id in ids)
+        passed = passed_over(finds.images, taken, version, facts.now)
+        told.append((read, finds._replace(used=used, passed=passed)))
+    return images, told
+
+
+def _read(term: SelectorTerm) -> _Read:
+    """What the file alone tells of a term without alias."""
+    for key, value in (("id", term.id), ("ssmParameter", term.ssm_parameter), ("name", term.name)):
+        node = term.node.get(key)
+        if value is None or value == "" or node is None:
+            continue
+        if not isinstance(value, str):
+            return _Read(term, Image(node, None), (), f"the image's {key} is a placeholder", open=True)
+        if key == "id":
+            reason = f"`{short(value, 48)}` does not tell its architecture"
+            return _Read(term, Image(node, None, id=value), (), reason)
+        if key == "name":
+            asked, found = Image(node, None, name=value), name_matches(value)
+            reason = f"the image name `{short(value, 48)}` does not tell its architecture"
+        else:
+            asked, found = Image(node, None, parameter=value), parameter_matches(value)
+            reason = f"the parameter `{short(value, 48)}` does not tell its image's architecture"
+        images = tuple(_told(asked, match) for match in found)
+        # A placeholder beside the name asks for something that only AWS could narrow down.
+        hidden = key == "name" and image_question(term) is None
+        return _Read(term, asked, images, None if images else reason, hidden)
+    node = term.node.get("tags") or term.node
+    reason = "which images have these tags is known to AWS only"
+    return _Read(term, Image(node, None), (), reason, open=image_question(term) is None)
+
+
+def _told(asked: Image, match: Match) -> Image:
+    """An image whose name tells for whom it is published."""
+    arch, variants, family = match
+    choices = (of_arch(arch),)
+    return asked._replace(arch=arch, variants=variants, choices=choices, family=family)

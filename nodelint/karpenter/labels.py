@@ -1,0 +1,393 @@
+"""Which label keys and values there are for a release, and which of them a slip was meant to be.
+
+Facts come from the catalogue and, for what is no property of an instance type, from `data/vocabulary.json`.
+A nearest match is only given where nothing else is as near: names of families and numbers are too dense
+for guesses (`c7id` is one letter away from six families), words such as `on_demand` are not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import cache
+from typing import Any
+
+from nodelint.data import table
+from nodelint.ec2.catalog import FAMILY, FLEX, INSTANCE_TYPE, SIZE, Catalog
+from nodelint.model.manifest import Label, NodePool, RequirementLine, Value
+from nodelint.model.releases import NEWEST, Version
+from nodelint.model.requirement import normalize, well_known, well_known_since
+from nodelint.source import Node
+from nodelint.tuples import NamedTuple
+
+EVERYTHING = ("*", "**", ".*")
+"""Patterns that were meant to stand for every value."""
+
+_NO_LETTER = re.compile(r"[\W\d_]*", re.ASCII)
+_LEAST_FOR_A_GUESS = 4
+
+
+class Asked(NamedTuple):
+    """What a requirement or a label of the template asks: both count as requirements.
+
+    `key` is the key as Karpenter normalises it, `written` the one that stands there. `values` are all
+    that are written, those that hold a placeholder too.
+    """
+
+    at: RequirementLine | Label
+    key: str
+    written: str
+    operator: str
+    values: tuple[Value, ...]
+
+    @property
+    def node(self) -> Node:
+        """The requirement's entry, or the label's value."""
+        return self.at.node
+
+    @property
+    def key_node(self) -> Node:
+        """Where the key stands."""
+        return self.at.key_node
+
+    @property
+    def is_label(self) -> bool:
+        """Whether it is a label of `spec.template.metadata.labels`."""
+        return isinstance(self.at, Label)
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The values that are known texts."""
+        return tuple(value.text for value in self.values if isinstance(value.text, str))
+
+    @property
+    def known(self) -> bool:
+        """Whether every value is a known text."""
+        return all(isinstance(value.text, str) for value in self.values)
+
+
+def asked(pool: NodePool) -> Iterator[Asked]:
+    """What a pool asks in the order written, as far as key and operator are known."""
+    for line in pool.requirements:
+        if isinstance(line.key, str) and isinstance(line.operator, str):
+            yield Asked(line, normalize(line.key), line.key, line.operator, line.values)
+    for label in pool.template_labels:
+        if isinstance(label.key, str):
+            yield Asked(label, normalize(label.key), label.key, "In", (Value(label.value, label.node),))
+
+
+def name_of(key: str) -> str:
+    """A key without its domain, for messages."""
+    return key.rpartition("/")[2]
+
+
+def is_pattern(value: str) -> bool:
+    """Whether a value is written as a pattern; to Karpenter it is none, and no legal label value either."""
+    return "*" in value or "?" in value or ("[" in value and "]" in value)
+
+
+def standing_for(pattern: str, values: Iterable[str]) -> list[str]:
+    """The values that a pattern was meant to stand for; `m5.2xlarge` comes before `m5.12xlarge`.
+
+    Shell patterns; `.*` and `.+` at the end are read as a regular expression has them, where nothing
+    stands behind a dot.
+    """
+    from fnmatch import translate
+
+    known = list(values)
+    matches = re.compile(translate(pattern)).match
+    found = [value for value in known if matches(value)]
+    if not found and pattern.endswith((".*", ".+")):
+        matches = re.compile(translate(pattern.lstrip("^")[:-2] + "*")).match
+        found = [value for value in known if matches(value)]
+    return sorted(found, key=natural)
+
+
+def natural(value: str) -> tuple[tuple[int, int, str], ...]:
+    """A sort key under which numbers in a text count as numbers."""
+    parts = re.split(r"(\d+)", value)
+    return tuple((1, int(part), "") if part.isdigit() else (0, 0, part) for part in parts)
+
+
+def since(key: str, value: str) -> Version | None:
+    """The release that brought a value which is no property of instance types; None for all others."""
+    text = _facts()["values"].get(key, {}).get(value)
+    return None if text is None else Version.parse(text)
+
+
+def known_values(key: str, catalog: Catalog) -> Collection[str] | None:
+    """Every value that a key can have in the catalogue's release; None where that is not known offline."""
+    if key not in well_known(catalog.version):
+        return None
+    if key in _facts()["values"]:
+        return _of_release(key, catalog.version)
+    if key not in catalog.keys:
+        return None
+    return catalog.values(key).keys() or None
+
+
+def can_have(key: str, value: str, catalog: Catalog) -> bool | None:
+    """Whether a key can have a value; None where that is not known offline.
+
+    A region's or zone's name is judged by its form alone, and only refused where it has another one's.
+    """
+    values = known_values(key, catalog)
+    if values is not None:
+        return value in values
+    return False if key in _facts()["forms"] and _form_of(value) not in (None, key) else None
+
+
+def home_of(value: str, key: str, catalog: Catalog) -> str | None:
+    """The one other key whose value this is; None where none or several have it, or the key itself does."""
+    if can_have(key, value, catalog) is not False:
+        return None
+    table = _facts()
+    form = _form_of(value)
+    if form is not None:
+        return form if form != key else None
+    served = well_known(catalog.version)
+    found = [
+        other
+        for other in table["telling"]
+        if other != key
+        and other in served
+        and value
+        and (value in (known_values(other, catalog) or ()) or value in table["synonyms"].get(other, ()))
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def nearest_value(key: str, value: str, catalog: Catalog) -> str | None:
+    """The value of a key that a slip was meant to be; None where it is one, nothing is near, or several are."""
+    choices = known_values(key, catalog)
+    synonym = _facts()["synonyms"].get(key, {}).get(value.lower())
+    if synonym is not None:
+        return str(synonym)
+    if choices is None:
+        form = _facts()["forms"].get(key)
+        lower = value.lower()
+        return lower if form is not None and lower != value and re.fullmatch(form, lower) else None
+    if value in choices:
+        return None
+    if _NO_LETTER.fullmatch(value):
+        return _in_its_unit(key, value, choices)
+    squashed = _squash(value)
+    same = [choice for choice in choices if _squash(choice) == squashed]
+    if same:
+        return same[0] if len(same) == 1 else None
+    if key == INSTANCE_TYPE:
+        return _nearest_type(value, choices, catalog)
+    if key == FAMILY:
+        return _nearest_family(value, choices)
+    return _nearest_word(value, choices, abbreviated=key == SIZE)
+
+
+def unit_of(key: str) -> str | None:
+    """What the numbers of a key count, where that is not plain: `MiB`, `Mbit/s`."""
+    unit = _facts()["units"].get(key)
+    return None if unit is None else str(unit["name"])
+
+
+class NearKey(NamedTuple):
+    """The well-known key that was meant; `sure` where it is one slip away, so that it can be written."""
+
+    key: str
+    sure: bool
+
+
+def nearest_key(item: Asked, catalog: Catalog) -> NearKey | None:
+    """The well-known key that a key of no meaning to Karpenter was meant to be.
+
+    None for keys that are well known in any release, and for keys of one's own: a domain that is neither
+    Kubernetes' nor AWS's, or a bare name, unless the values are those of the well-known key.
+    """
+    written = item.written
+    if well_known_since(item.key) is not None:
+        return None
+    served = sorted(well_known(catalog.version) - {"karpenter.sh/nodepool"})
+    domain, slash, name = written.rpartition("/")
+    same = [key for key in served if name_of(key) == name or _squash(key) == _squash(written)]
+    if len(same) > 1:
+        same = [key for key in same if _squash(key) == _squash(written)]
+    if not slash:
+        return _near_bare_key(item, same, served, catalog)
+    kin = _kin(domain, served)
+    if kin is None:
+        return None
+    if domain.endswith("amazonaws.com") and not name.startswith("instance-"):
+        return None  # node groups bear labels of this domain: eks.amazonaws.com/capacityType
+    if same:
+        return NearKey(same[0], True)
+    near = _nearest_word(
+        name,
+        [name_of(key) for key in served if not _short(key) or key.startswith(f"{domain}/")],
+        abbreviated=kin and len(name) > _LEAST_FOR_A_GUESS,
+    )
+    if near is not None:
+        meant = [key for key in served if name_of(key) == near]
+        return NearKey(meant[0], True) if len(meant) == 1 else None
+    if not kin:
+        return None
+    from difflib import get_close_matches
+
+    loose = get_close_matches(name, [name_of(key) for key in served], 1, cutoff=0.8)
+    return NearKey(next(key for key in served if name_of(key) == loose[0]), False) if loose else None
+
+
+def says_ready(tag: str) -> bool:
+    """Whether a word of a tag's key is one that people give images that are done: `ImageStatus`, `image-verified`."""
+    return any(word.lower() in _facts()["ready"] for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", tag))
+
+
+def flex_families(catalog: Catalog) -> frozenset[str]:
+    """The families of flex types, for every release: an older one merely has no label that tells them."""
+    return catalog.distinct(FAMILY, flex_types(catalog))
+
+
+def flex_types(catalog: Catalog) -> int:
+    """The set of the flex types, as `flex_families`."""
+    return catalog.at(NEWEST).values(FLEX).get("true", 0)
+
+
+def distance(a: str, b: str, most: int) -> int:
+    """Letters dropped, added, changed or swapped between two texts; `most + 1` for anything above `most`."""
+    if abs(len(a) - len(b)) > most:
+        return most + 1
+    before: list[int] = []
+    row = list(range(len(b) + 1))
+    for i, x in enumerate(a, 1):
+        last, before, row = before, row, [i]
+        for j, y in enumerate(b, 1):
+            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (x != y))
+            if i > 1 and j > 1 and x == b[j - 2] and a[i - 2] == y:
+                cost = min(cost, last[j - 2] + 1)
+            row.append(cost)
+        if min(row) > most:
+            return most + 1
+    return min(row[-1], most + 1)
+
+
+def one_slip(a: str, b: str) -> bool:
+    """Whether two names are one letter apart, their digits the same: short codes and numbers never are."""
+    return min(len(a), len(b)) >= _LEAST_FOR_A_GUESS and _digits(a) == _digits(b) and distance(a, b, 1) == 1
+
+
+def _near_bare_key(item: Asked, same: list[str], served: list[str], catalog: Catalog) -> NearKey | None:
+    """A name without a domain is a legal label of one's own, unless what is asked is of a well-known one."""
+    if item.is_label:
+        return None
+    if not same:
+        near = None
+        if item.written.startswith("instance-"):
+            names = [name_of(key) for key in served if not _short(key)]
+            near = _nearest_word(item.written, names, abbreviated=False)
+        same = [key for key in served if name_of(key) == near]
+    if len(same) != 1:
+        return None
+    key = same[0]
+    values = known_values(key, catalog)
+    form = _facts()["forms"].get(key)
+    if values is None and form is None:
+        return None
+    if not item.texts or not all(
+        value in values if values is not None else re.fullmatch(form, value) for value in item.texts
+    ):
+        bounded = item.operator in ("Gt", "Lt", "Gte", "Lte") and item.written.startswith("instance-")
+        return NearKey(key, True) if bounded else None
+    return NearKey(key, True)
+
+
+def _kin(domain: str, served: Iterable[str]) -> bool | None:
+    """Whether a domain is Karpenter's own (True), another of Kubernetes or AWS or a slip of one (False)."""
+    if domain in ("karpenter.k8s.aws", "karpenter.sh"):
+        return True
+    if any(domain == kin or domain.endswith("." + kin) for kin in _facts()["kin_domains"]):
+        return False
+    domains = {key.rpartition("/")[0] for key in served}
+    return False if any(distance(domain, known, 2) <= 2 for known in domains) else None
+
+
+def _in_its_unit(key: str, value: str, choices: Collection[str]) -> str | None:
+    """A number that is right once it is multiplied: GiB written where MiB are due."""
+    slip = _facts()["units"].get(key, {}).get("slip")
+    if slip is None or not value.isascii() or not value.isdigit() or len(value) > 9:
+        return None
+    meant = str(int(value) * int(slip))
+    return meant if meant in choices else None
+
+
+def _short(key: str) -> bool:
+    return len(name_of(key)) <= _LEAST_FOR_A_GUESS
+
+
+def _nearest_type(value: str, choices: Iterable[str], catalog: Catalog) -> str | None:
+    family, dot, size = value.lower().partition(".")
+    families = catalog.values(FAMILY)
+    near = family if family in families else _nearest_family(family, families)
+    if not dot or near is None:
+        return None
+    sizes = [choice.partition(".")[2] for choice in choices if choice.partition(".")[0] == near]
+    meant: str | None = size
+    if size not in sizes:
+        # A size that other families have is no slip of the pen.
+        meant = None if size in catalog.values(SIZE) else _nearest_word(size, sizes, abbreviated=True)
+    return f"{near}.{meant}" if meant is not None else None
+
+
+def _nearest_family(value: str, choices: Iterable[str]) -> str | None:
+    """A family is a code: only what stands behind a hyphen is a word that one can misspell."""
+    head, hyphen, tail = value.lower().partition("-")
+    if not hyphen or head == "u":
+        return None
+    tails = [choice.partition("-")[2] for choice in choices if choice.startswith(head + "-")]
+    near = _nearest_word(tail, tails, abbreviated=False)
+    return f"{head}-{near}" if near is not None else None
+
+
+def _nearest_word(value: str, choices: Iterable[str], abbreviated: bool) -> str | None:
+    """The one choice that is a slip or two away, its digits the same; its beginning where `abbreviated`."""
+    word = value.strip().lower().replace("_", "-")
+    known = dict.fromkeys(choices)
+    if abbreviated and len(word) > 1:
+        begun = [choice for choice in known if choice.startswith(word)]
+        if len(begun) == 1:
+            return begun[0]
+    if len(word) < _LEAST_FOR_A_GUESS:
+        return None
+    most = 1 if len(word) < 7 else 2
+    digits = _digits(word)
+    best: list[str] = []
+    nearest = most + 1
+    for choice in known:
+        if _digits(choice) != digits:
+            continue
+        far = distance(word, choice, most)
+        if far < nearest:
+            best, nearest = [choice], far
+        elif far == nearest and far <= most:
+            best.append(choice)
+    return best[0] if len(best) == 1 else None
+
+
+def _digits(text: str) -> str:
+    return re.sub(r"\D", "", text)
+
+
+def _squash(text: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", text.lower())
+
+
+def _form_of(value: str) -> str | None:
+    """The key of a region's, zone's or zone id's name, told by its form."""
+    forms: Mapping[str, str] = _facts()["forms"]
+    return next((key for key, form in forms.items() if re.fullmatch(form, value)), None)
+
+
+@cache
+def _of_release(key: str, version: Version) -> frozenset[str]:
+    values = _facts()["values"][key]
+    return frozenset(value for value, first in values.items() if Version.parse(first) <= version)
+
+
+def _facts() -> dict[str, Any]:
+    return table("vocabulary")

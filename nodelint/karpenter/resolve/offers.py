@@ -1,0 +1,158 @@
+"""What an EC2NodeClass makes of the instance types: which it leaves out, and which offers they have under
+it.
+
+A type's zones, capacity types and reservations are no property of the type. They come from the
+class's subnets and selectors, which only AWS can resolve; what can be said offline is what no class
+of this shape could have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nodelint.ec2.catalog import CAPACITY_TYPE, HYPERVISOR, OS, REGION, WINDOWS_BUILD, ZONE, ZONE_ID, Catalog
+from nodelint.karpenter.images import ImageSet, Unknown, excluded_prefix
+from nodelint.model.manifest import EC2NodeClass
+from nodelint.model.releases import Version, behaves
+from nodelint.model.requirement import Requirement, Requirements, normalize, well_known, well_known_since
+from nodelint.source import UNKNOWN, Node
+
+PLACE_KEYS = frozenset({REGION, ZONE, ZONE_ID})
+"""Keys whose values the subnets of the class decide: which there are is not in the files."""
+
+RESERVATION_KEYS = frozenset(
+    {
+        "karpenter.k8s.aws/capacity-reservation-id",
+        "karpenter.k8s.aws/capacity-reservation-interruptible",
+        "karpenter.k8s.aws/capacity-reservation-type",
+    }
+)
+
+OWN_DOMAINS = ("karpenter.k8s.aws/", "karpenter.sh/")
+"""How keys begin that nobody but Karpenter may bring: a NodePool with another one of them is refused."""
+
+RESERVED = "which types have reservations is known to AWS only"
+
+
+def may_reserve(node_class: EC2NodeClass | None, version: Version) -> bool:
+    """Whether instance types can have capacity reservations: the class selects some, or may do so unseen."""
+    if "karpenter.k8s.aws/capacity-reservation-id" not in well_known(version):
+        return False
+    if node_class is None or node_class.partial:
+        return True
+    terms = node_class.node.at("spec", "capacityReservationSelectorTerms")
+    return terms is not None and (bool(terms.items) or terms.value is UNKNOWN)
+
+
+def capacity_types(node_class: EC2NodeClass | None, version: Version) -> tuple[str, ...]:
+    """The capacity types that instance types can have under a class."""
+    return ("on-demand", "spot", *(("reserved",) if may_reserve(node_class, version) else ()))
+
+
+def reserved_only(requirements: Requirements, key: str, node_class: EC2NodeClass | None, view: Catalog) -> bool:
+    """Whether what requirements ask of a key leaves reserved capacity alone, so that reservations pick the types."""
+    key = normalize(key)
+    wanted = requirements.get(key)
+    if not may_reserve(node_class, view.version):
+        return False
+    if key == CAPACITY_TYPE:
+        return [kind for kind in capacity_types(node_class, view.version) if wanted.has(kind)] == ["reserved"]
+    return key in RESERVATION_KEYS and key in well_known(view.version) and not wanted.absent_allowed
+
+
+def select(requirement: Requirement, view: Catalog, node_class: EC2NodeClass | None, images: ImageSet) -> int:
+    """The types that one (folded) requirement keeps, what the class decides about their offers included."""
+    key, version = requirement.key, view.version
+    if key in (OS, WINDOWS_BUILD) and images.os is None:
+        return view.all
+    if key in PLACE_KEYS:
+        # Every type is offered somewhere, and no place is a number.
+        numbers = requirement.greater_equal is not None or requirement.less_equal is not None
+        return 0 if numbers or requirement.length == 0 else view.all
+    if key == CAPACITY_TYPE:
+        return view.all if any(map(requirement.has, capacity_types(node_class, version))) else 0
+    if key in RESERVATION_KEYS and key in well_known(version) and not may_reserve(node_class, version):
+        return view.all if requirement.absent_allowed else 0
+    return view.select(requirement)
+
+
+def note(
+    requirement: Requirement | None, view: Catalog, node_class: EC2NodeClass | None, version: Version
+) -> str | None:
+    """What a reader has to know about a line beside its numbers."""
+    if requirement is None:
+        return "not judged: it holds a placeholder or is malformed"
+    key = requirement.key
+    if key in PLACE_KEYS:
+        return "decided by the class's subnets"
+    if key in RESERVATION_KEYS and key in well_known(version):
+        if may_reserve(node_class, version):
+            return RESERVED
+        return "the class selects no capacity reservation"
+    if key == CAPACITY_TYPE and "reserved" in requirement.values and not may_reserve(node_class, version):
+        return "`reserved`: the class selects no capacity reservation"
+    since = well_known_since(key)
+    if since is not None and since > version:
+        return f"a label of Karpenter {since}; ignored in {version}"
+    if since is None and key not in view.keys:
+        if key.startswith(OWN_DOMAINS):
+            return "Karpenter has no such label, and refuses it"
+        return "a label of your own: no instance type has it"
+    return None
+
+
+def class_rules(
+    node_class: EC2NodeClass, images: ImageSet, view: Catalog, version: Version
+) -> tuple[list[tuple[int, str]], list[Unknown]]:
+    """The types that a class leaves out whatever a pool asks, with the reason; and what is unknown."""
+    removed: list[tuple[int, str]] = []
+    unknown: list[Unknown] = []
+    prefix = excluded_prefix(images.ami_family, version)
+    if prefix is not None:
+        bits = view.bits_of(name for name in view.names if name.startswith(prefix))
+        removed.append((bits, f"{prefix.rstrip('.')} does not boot {images.ami_family}"))
+    spec = node_class.node.get("spec")
+    if spec is None:
+        return removed, unknown
+    interfaces = spec.get("networkInterfaces")
+    if interfaces is not None and interfaces.items and behaves("checks-network-interfaces", version):
+        reason = "fewer network cards or interfaces than the class asks for"
+        removed.append((_lacking_interfaces(interfaces.items, view), reason))
+        unknown.append(Unknown(interfaces, "which old types have no ENA interface is known to AWS only"))
+    tracking = spec.get("connectionTracking")
+    if tracking is not None and tracking.kind == "mapping" and behaves("checks-connection-tracking", version):
+        bits = view.all & ~view.values(HYPERVISOR).get("nitro", 0)
+        removed.append((bits, "connectionTracking needs the nitro hypervisor"))
+    nested = spec.at("cpuOptions", "nestedVirtualization")
+    nests = nested is not None and nested.value in ("enabled", UNKNOWN)
+    if nested is not None and nests and behaves("checks-nested-virtualization", version):
+        unknown.append(Unknown(nested, "which types can nest virtual machines is known to AWS only"))
+    group = spec.get("placementGroupSelector")
+    if group is not None and group.kind == "mapping" and behaves("checks-placement-group", version):
+        unknown.append(Unknown(group, "which types the placement group takes is known to AWS only"))
+    return removed, unknown
+
+
+def _lacking_interfaces(items: Sequence[Node], view: Catalog) -> int:
+    """The types that lack a network card, an interface on it, or EFA interfaces. Types without limits
+    pass.
+    """
+    wanted: list[tuple[int, int]] = []
+    efa_only = 0
+    for item in items:
+        card, device, kind = (item.get(key) for key in ("networkCardIndex", "deviceIndex", "interfaceType"))
+        efa_only += kind is not None and kind.value == "efa-only"
+        numbers = (card and card.value, device and device.value)
+        if isinstance(numbers[0], int) and isinstance(numbers[1], int):
+            wanted.append((numbers[0], numbers[1]))
+
+    def lacks(name: str) -> bool:
+        network = view.network(name)
+        if network is None:
+            return False
+        cards = network.cards
+        if any(card >= len(cards) or device >= cards[card] for card, device in wanted):
+            return True
+        return efa_only > int(view.resources(name).get("vpc.amazonaws.com/efa", "0"))
+
+    return view.bits_of(name for name in view.names if lacks(name))

@@ -1,0 +1,296 @@
+"""Where a class can launch instance types: the zones of its subnets, what EC2 sells there, its reservations.
+
+Follows the offerings of the controller (pkg/providers/instancetype of the AWS provider at 1.0.0, 1.2.0, 1.3.0,
+1.6.0 and 1.14.1): one for each zone in which the region offers a type and the class has a subnet and for each
+capacity type as which it is sold, and one for each capacity reservation of the class. A type is kept where one
+and the same offering meets what is asked of zone, zone id, capacity type and reservation
+(`Offerings.Available().HasCompatible` of core); a type without any offering is never launched. What the
+controller learns while it runs is not known here: capacity that is short for now, zones that are shifted away
+from, spot prices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Final, Literal
+
+from nodelint.ec2.catalog import CAPACITY_TYPE, REGION, ZONE, ZONE_ID, Catalog, union
+from nodelint.ec2.facts import Facts, Missing
+from nodelint.ec2.snapshot import Subnet
+from nodelint.karpenter.images import ImageSet, Unknown
+from nodelint.karpenter.resolve.offers import RESERVATION_KEYS, may_reserve, select
+from nodelint.karpenter.selectors import reservations_of, subnets_of
+from nodelint.model.manifest import EC2NodeClass
+from nodelint.model.releases import behaves
+from nodelint.model.requirement import Requirement, well_known
+from nodelint.source import Node
+from nodelint.tuples import NamedTuple
+
+RESERVATION_ID = "karpenter.k8s.aws/capacity-reservation-id"
+RESERVATION_TYPE = "karpenter.k8s.aws/capacity-reservation-type"
+INTERRUPTIBLE = "karpenter.k8s.aws/capacity-reservation-interruptible"
+
+OPEN: Final = True
+"""In place of a label's value: there is one, and it is not known."""
+
+Label = str | Literal[True] | None
+"""A label of an offering: its value, OPEN, or None where it must be missing."""
+
+
+class Offer(NamedTuple):
+    """Instance types that are sold alike: in one zone, as one capacity type, perhaps by one reservation.
+
+    `labels` are what an offering's requirements say.
+    """
+
+    labels: Mapping[str, Label]
+    types: int
+
+
+class Places(NamedTuple):
+    """What is known of where a class can launch.
+
+    `zones` are those of the class's subnets with their ids, None where the subnets are not known; none of them
+    where the class finds no subnet. `offered` are the zones that count with the types that each offers: those
+    of the subnets, else all of the region; None where what the region offers is not known. `offers` decide on
+    the labels `keys`. `reserved` are the class's reservations, whatever their zone: they are labels of the type
+    itself, too. `removed` are the types that are offered nowhere, with the reason.
+    """
+
+    region: str
+    zones: Mapping[str, str] | None
+    subnets: tuple[Subnet, ...]
+    offered: Mapping[str, int] | None
+    keys: frozenset[str]
+    offers: tuple[Offer, ...]
+    reserved: tuple[Offer, ...] = ()
+    removed: tuple[tuple[int, str], ...] = ()
+    unknown: tuple[Unknown, ...] = ()
+    notes: tuple[tuple[Node, str], ...] = ()
+
+    @property
+    def reservations_known(self) -> bool:
+        """Whether it is known which capacity reservations the class has."""
+        return not any(offer.labels.get(RESERVATION_ID) is OPEN for offer in self.offers)
+
+    def kept(self, requirements: Iterable[Requirement]) -> int:
+        """The types with an offer that meets all of these requirements on `keys` together.
+
+        A type with reservations has to have one that meets what is asked of reservations, even where it is
+        another offer that is taken.
+        """
+        asked = list(requirements)
+        bits = union(offer.types for offer in self.offers if all(_meets(each, offer.labels) for each in asked))
+        for each in asked:
+            if each.key in RESERVATION_KEYS and self.reserved:
+                fitting = union(one.types for one in self.reserved if _meets(each, one.labels))
+                bits &= fitting | ~union(one.types for one in self.reserved)
+        return bits
+
+    def values(self, key: str, types: int) -> frozenset[str] | None:
+        """The values of a label that some types have, whatever a pool asks; None where they are open."""
+        offers = (*self.offers, *self.reserved) if key == CAPACITY_TYPE or key in RESERVATION_KEYS else self.offers
+        found = {offer.labels[key] for offer in offers if offer.types & types}
+        return None if OPEN in found else frozenset(value for value in found if isinstance(value, str))
+
+
+def _meets(requirement: Requirement, labels: Mapping[str, Label]) -> bool:
+    value = labels[requirement.key]
+    if value is None:
+        return requirement.absent_allowed
+    if isinstance(value, str):
+        return requirement.has(value)
+    # No zone id and no reservation is a number.
+    return requirement.length > 0 and requirement.greater_equal is None and requirement.less_equal is None
+
+
+def keeping(
+    requirements: Iterable[Requirement],
+    view: Catalog,
+    node_class: EC2NodeClass | None,
+    images: ImageSet,
+    places: Places | None,
+) -> int:
+    """The types that (folded) requirements keep together, one for each key; offers are asked for all at once."""
+    bits = view.all
+    asked = []
+    for each in requirements:
+        if places is None:
+            bits &= select(each, view, node_class, images)
+        elif each.key in places.keys:
+            asked.append(each)
+        elif each.key == REGION:
+            bits &= view.all if each.has(places.region) else 0
+        else:
+            bits &= select(each, view, node_class, images)
+    return bits & places.kept(asked) if asked and places is not None else bits
+
+
+def place_note(requirement: Requirement | None, places: Places | None) -> str | None:
+    """What a reader has to know about a line on zones or region; None for other lines, and where nothing is known."""
+    if requirement is None or places is None:
+        return None
+    if requirement.key == REGION:
+        return f"the region is {places.region}"
+    if requirement.key in (ZONE, ZONE_ID):
+        if places.zones:
+            named = places.zones if requirement.key == ZONE else places.zones.values()
+            return f"the class has subnets in {', '.join(sorted(named))}"
+        return "the class finds no subnet" if places.zones is not None else "the class's subnets are not known"
+    if requirement.key in places.keys & RESERVATION_KEYS and places.reservations_known:
+        found = sorted({str(offer.labels[RESERVATION_ID]) for offer in places.offers if offer.labels[RESERVATION_ID]})
+        return f"the class finds {', '.join(found)}" if found else None
+    return None
+
+
+def places_of(node_class: EC2NodeClass | None, view: Catalog, facts: Facts) -> Places | None:
+    """Where a class can launch, as far as is known; None where nothing of it is."""
+    if facts.region is None:
+        return None
+    region = facts.region
+    subnets, unknown = _subnets(node_class, facts)
+    zones = None if subnets is None else {each.zone: each.zoneId for each in subnets}
+    at = _subnet_terms(node_class)
+    try:
+        sold: _Sold | None = _sold(facts, view)
+    except Missing as missing:
+        sold = None
+        if not zones:
+            return None
+        if at is not None:
+            unknown.append(Unknown(at, f"which types the zones offer is not known: {missing.reason}", missing))
+    ids = {each.zone: each.zoneId for each in region.subnets.values()}
+    keys = frozenset({ZONE, ZONE_ID, CAPACITY_TYPE} | (RESERVATION_KEYS & well_known(view.version)))
+    counting = zones or dict.fromkeys(sold.offered if sold is not None else ())
+    common: dict[str, Mapping[str, Label]] = {
+        zone: {ZONE: zone, ZONE_ID: ids.get(zone, OPEN)} for zone in sorted(counting)
+    }
+    offered = {zone: view.all if sold is None else sold.offered.get(zone, 0) for zone in common}
+    offers = []
+    for zone, types in offered.items():
+        for kind in ("on-demand", "spot"):
+            bits = types if sold is None else sold.types.get((zone, kind), 0)
+            if bits:
+                offers.append(Offer({**dict.fromkeys(keys), **common[zone], CAPACITY_TYPE: kind}, bits))
+    notes: list[tuple[Node, str]] = []
+    reserved = _reserved(node_class, view, facts)
+    if reserved is None:
+        unseen: dict[str, Label] = {CAPACITY_TYPE: "reserved", **dict.fromkeys(keys & RESERVATION_KEYS, OPEN)}
+        offers += [Offer({**common[zone], **unseen}, types) for zone, types in offered.items() if types]
+    for zone, one in reserved or ():
+        if one.types & offered.get(zone, 0):
+            offers.append(Offer({**common[zone], **one.labels}, one.types))
+    terms = node_class.node.at("spec", "capacityReservationSelectorTerms") if node_class is not None else None
+    if terms is not None and reserved and not behaves("reserves-by-default", view.version):
+        gate = (
+            f"the feature gate ReservedCapacity is taken to be on; in Karpenter {view.version} it is off by default"
+        )
+        notes.append((terms, gate))
+    if zones is not None and not zones and at is not None:
+        notes.append((at, f"the class finds no subnet; judged as if it had one in every zone of {region.name}"))
+    return Places(
+        region=region.name,
+        zones=zones,
+        subnets=subnets or (),
+        offered=None if sold is None else offered,
+        keys=keys,
+        offers=tuple(offers),
+        reserved=tuple(one for _, one in reserved or ()),
+        removed=() if sold is None else tuple(_removed(region.name, view, sold, offered, offers)),
+        unknown=tuple(unknown),
+        notes=tuple(notes),
+    )
+
+
+class _Sold(NamedTuple):
+    """The types that a region offers by zone, and by zone and capacity type."""
+
+    offered: Mapping[str, int]
+    types: Mapping[tuple[str, str], int]
+
+
+@lru_cache(maxsize=16)
+def _sold(facts: Facts, view: Catalog) -> _Sold:
+    """What the region sells, as sets over a catalogue; worked out once for all pools. Raises Missing."""
+    if not facts.offerings:
+        raise Missing("offerings", "AWS names no instance type that the region offers")
+    alike: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
+    for each in facts.offerings.values():
+        alike.setdefault((each.zones, each.capacity), []).append(each.type)
+    offered: dict[str, int] = {}
+    types: dict[tuple[str, str], int] = {}
+    for (zones, capacity), names in alike.items():
+        bits = view.bits_of(names)
+        for zone in zones:
+            offered[zone] = offered.get(zone, 0) | bits
+            for kind in capacity:
+                types[zone, kind] = types.get((zone, kind), 0) | bits
+    return _Sold(offered, types)
+
+
+def _removed(
+    region: str, view: Catalog, sold: _Sold, offered: Mapping[str, int], offers: Iterable[Offer]
+) -> Iterable[tuple[int, str]]:
+    """The types that no pool of the class can have, each with the first reason."""
+    alive = view.all
+    for kept, reason in (
+        (union(sold.offered.values()), f"not offered in {region}"),
+        (union(offered.values()), "not offered in the zones of the class's subnets"),
+        (union(offer.types for offer in offers), f"neither on demand nor spot in {region}"),
+    ):
+        if alive & ~kept:
+            yield alive & ~kept, reason
+        alive &= kept
+
+
+def _subnet_terms(node_class: EC2NodeClass | None) -> Node | None:
+    if node_class is None:
+        return None
+    return node_class.node.at("spec", "subnetSelectorTerms") or node_class.name_node
+
+
+_UNREAD = "the class's zones are not known: what its subnet terms find cannot be told from the file"
+
+
+def _subnets(node_class: EC2NodeClass | None, facts: Facts) -> tuple[tuple[Subnet, ...] | None, list[Unknown]]:
+    """The subnets that a class finds, or None and why they are not known."""
+    at = _subnet_terms(node_class)
+    if node_class is None or at is None:
+        return None, []
+    finds = subnets_of(node_class, facts)
+    unknown = []
+    if not finds.terms or len(finds.terms) < len(at.items) or not finds.whole:
+        unknown.append(Unknown(at, _UNREAD))
+    for term in finds.terms:
+        if term.missing is not None:
+            why = f"the class's zones are not known: {term.missing.reason}"
+            unknown.append(Unknown(term.node, why, term.missing))
+        elif term.found is None:
+            unknown.append(Unknown(term.node, _UNREAD))
+    return (None if unknown else finds.known), unknown
+
+
+def _reserved(node_class: EC2NodeClass | None, view: Catalog, facts: Facts) -> list[tuple[str, Offer]] | None:
+    """The reservations of a class that the controller takes, each with its zone; None where they are not known."""
+    if not may_reserve(node_class, view.version):
+        return []
+    terms = node_class.node.at("spec", "capacityReservationSelectorTerms") if node_class is not None else None
+    if node_class is None or terms is None or terms.kind != "sequence":
+        return None
+    if any(item.kind != "mapping" for item in terms.items):
+        return None
+    try:
+        found = reservations_of(node_class, facts, view.version).everything()
+    except Missing:
+        return None
+    if found is None:
+        return None
+    ours = RESERVATION_KEYS & well_known(view.version)
+    offers = []
+    for each in found:
+        labels: dict[str, Label] = {RESERVATION_ID: each.id, RESERVATION_TYPE: each.kind, INTERRUPTIBLE: OPEN}
+        labels = {CAPACITY_TYPE: "reserved", **{key: labels[key] for key in sorted(ours)}}
+        if each.match in (None, "open", "targeted"):
+            offers.append((each.zone, Offer(labels, view.bit(each.type))))
+    return offers

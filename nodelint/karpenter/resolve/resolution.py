@@ -1,0 +1,354 @@
+"""What came out for a NodePool: the values that `resolve` gives, and what rules and reports ask of them.
+
+A set of instance types is an integer of bits over the catalogue's names, as everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from itertools import combinations
+
+from nodelint.ec2.catalog import (
+    ACCELERATOR_COUNT,
+    ARCH,
+    CAPACITY_TYPE,
+    FAMILY,
+    GPU_COUNT,
+    REGION,
+    TENANCY,
+    ZONE,
+    Catalog,
+    union,
+)
+from nodelint.karpenter.images import ImageSet, Unknown
+from nodelint.karpenter.resolve.offers import PLACE_KEYS, RESERVATION_KEYS, capacity_types, may_reserve
+from nodelint.karpenter.resolve.places import Places, keeping
+from nodelint.model.manifest import EC2NodeClass, Label, NodePool, RequirementLine
+from nodelint.model.releases import KubernetesVersion, Version, has_defect
+from nodelint.model.requirement import Requirement, Requirements, normalize, well_known
+from nodelint.source import Node
+from nodelint.tuples import NamedTuple
+
+
+class LineEffect(NamedTuple):
+    """What one requirement line, or one label of the template, does to the choice of instance types.
+
+    `kept` are the types that meet it by itself. `before` and `after` are the types left before and
+    after it, in the order written. `without` are those that would be left in the end if only this
+    line were dropped, `final` those that are left. Types can also come back through a line
+    (`removed` is below zero then): two lines on one key that contradict each other leave exactly
+    the types without that label, and so does Karpenter. `requirement` is None where a placeholder
+    keeps the line from being judged; it then removes nothing here.
+    """
+
+    at: RequirementLine | Label
+    key: str
+    operator: str
+    values: tuple[str, ...]
+    min_values: int | None
+    requirement: Requirement | None
+    kept: int
+    before: int
+    after: int
+    without: int
+    final: int
+    note: str | None = None
+
+    @property
+    def node(self) -> Node:
+        """Where it stands: the whole entry of a requirement, the value of a label."""
+        return self.at.node
+
+    @property
+    def known(self) -> bool:
+        """Whether the whole line could be judged: nothing of it is a placeholder."""
+        return self.requirement is not None and (isinstance(self.at, Label) or self.at.known)
+
+    @property
+    def is_label(self) -> bool:
+        """Whether it is a label of `spec.template.metadata.labels`."""
+        return isinstance(self.at, Label)
+
+    @property
+    def removed(self) -> int:
+        """How many types it takes away where it stands."""
+        return self.before.bit_count() - self.after.bit_count()
+
+    @property
+    def removed_alone(self) -> int:
+        """How many types come back in the end if only this line is dropped."""
+        return self.without.bit_count() - self.final.bit_count()
+
+
+class Unlaunchable(NamedTuple):
+    """Instance types that meet the requirements and have no image.
+
+    `kind` is `none` (the class finds no image at all), `arch` (none of this architecture),
+    `variant` (the architecture has images, but none for a GPU or accelerator of this kind) or `os`
+    (Windows images in a class that the controller takes for Linux). `variant` is what the types
+    would need. `since` is the release in which the alias has the image, `aliases` are the alias
+    families that have it in the release asked about.
+    """
+
+    bits: int
+    kind: str
+    reason: str
+    arch: str | None = None
+    variant: str | None = None
+    since: Version | None = None
+    aliases: tuple[str, ...] = ()
+
+
+class MinValues(NamedTuple):
+    """A minValues, how many values it wants, and how many the types left have (None: known to AWS only)."""
+
+    line: LineEffect
+    key: str
+    wanted: int
+    have: int | None
+
+    @property
+    def met(self) -> bool:
+        """Whether there are enough values, as far as can be said."""
+        return self.have is None or self.have >= self.wanted
+
+
+class Resolution:
+    """What one NodePool with its EC2NodeClass can launch. See the module for how.
+
+    `class_removed` are the types that the class leaves out, with the reason. `lines` are the
+    effects in the order written, requirements first, then labels. `candidates` meet everything; of
+    them `launchable` have an image and `unlaunchable` have none. `image_bits` says per image of
+    `images.images` which candidates take it. Where something is `unknown`, all of these are upper
+    bounds and `complete` is False. `places` are what is known of zones and of what is offered in them.
+    """
+
+    def __init__(
+        self,
+        pool: NodePool,
+        node_class: EC2NodeClass | None,
+        catalog: Catalog,
+        version: Version,
+        kubernetes: KubernetesVersion | None,
+        images: ImageSet,
+        folded: Requirements,
+        lines: tuple[LineEffect, ...],
+        class_removed: tuple[tuple[int, str], ...],
+        candidates: int,
+        image_bits: tuple[int, ...],
+        unlaunchable: tuple[Unlaunchable, ...],
+        unknown: tuple[Unknown, ...],
+        notes: tuple[tuple[Node, str], ...] = (),
+        places: Places | None = None,
+    ) -> None:
+        self.pool = pool
+        self.node_class = node_class
+        self.catalog = catalog
+        self.version = version
+        self.kubernetes = kubernetes
+        self.images = images
+        self.folded = folded
+        self.lines = lines
+        self.class_removed = class_removed
+        self.candidates = candidates
+        self.image_bits = image_bits
+        self.unlaunchable = unlaunchable
+        self.unknown = unknown
+        self.notes = notes
+        self.places = places
+
+    @property
+    def region(self) -> str | None:
+        """The region whose facts are at hand; None where nothing is known of where the class can launch."""
+        return None if self.places is None else self.places.region
+
+    @property
+    def zones(self) -> Mapping[str, str] | None:
+        """The zones in which the class has subnets, each with its id; None where they are not known."""
+        return None if self.places is None else self.places.zones
+
+    def zones_of(self, name: str) -> tuple[str, ...] | None:
+        """The zones that offer an instance type, sorted; None where what the region offers is not known.
+
+        Of the zones of the class's subnets, or of all of the region where no subnet is known.
+        """
+        if self.places is None or self.places.offered is None:
+            return None
+        bit = self.catalog.bit(name)
+        return tuple(zone for zone, types in self.places.offered.items() if types & bit)
+
+    def launchable_in(self, zone: str) -> int:
+        """The launchable types that have an offer in a zone as the pool's requirements want it."""
+        if self.places is None:
+            return 0
+        wanted = Requirements(each for each in self.folded if each.key in self.places.keys)
+        wanted.add(Requirement.of(ZONE, "In", (zone,)))
+        return self.places.kept(wanted) & self.launchable
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing that decides is unknown."""
+        return not self.unknown
+
+    @cached_property
+    def launchable(self) -> int:
+        """The types that meet everything and have an image (or may have one, where an image is unknown)."""
+        return union(self.image_bits)
+
+    @cached_property
+    def image_of(self) -> dict[str, int]:
+        """Launchable type -> index of the image it takes."""
+        return {name: index for index, bits in enumerate(self.image_bits) for name in self.catalog.names_in(bits)}
+
+    @cached_property
+    def requirements(self) -> Requirements:
+        """The pool's requirements and labels as the scheduler has them, the NodePool's own label included."""
+        found = self.folded.copy()
+        if isinstance(self.pool.name, str):
+            found.add(Requirement.of("karpenter.sh/nodepool", "In", (self.pool.name,)))
+        return found
+
+    @cached_property
+    def arches(self) -> dict[str, int]:
+        """The architectures among the candidates, each with its types."""
+        found = {arch: bits & self.candidates for arch, bits in self.catalog.values(ARCH).items()}
+        return {arch: bits for arch, bits in found.items() if bits}
+
+    @cached_property
+    def capacity_types(self) -> tuple[str, ...]:
+        """The capacity types that the requirements leave of those that the class can have."""
+        wanted = self.folded.get(CAPACITY_TYPE)
+        return tuple(kind for kind in capacity_types(self.node_class, self.version) if wanted.has(kind))
+
+    def families(self, bits: int) -> tuple[str, ...]:
+        """The instance families of a set of types, sorted."""
+        return tuple(sorted(self.catalog.distinct(FAMILY, bits)))
+
+    @cached_property
+    def min_values(self) -> tuple[MinValues, ...]:
+        """Every key with a minValues; the values are those of all candidates, whatever the pool lists."""
+        found = []
+        for requirement in self.folded:
+            key, wanted = requirement.key, requirement.min_values
+            if wanted is None:
+                continue
+            line = next(each for each in self.lines if normalize(each.key) == key and each.min_values == wanted)
+            found.append(MinValues(line, key, wanted, self._distinct(key, self.candidates)))
+        return tuple(found)
+
+    def varied_enough(self, bits: int) -> bool:
+        """Whether fewer candidates would still meet every minValues that is met today."""
+        for least in self.min_values:
+            have = self._distinct(least.key, bits)
+            if least.met and have is not None and have < least.wanted:
+                return False
+        return True
+
+    def _distinct(self, key: str, bits: int) -> int | None:
+        if key == REGION:
+            return min(1, bits)
+        if self.places is not None and key in self.places.keys and (self.zones or key not in PLACE_KEYS):
+            values = self.places.values(key, bits)
+            return None if values is None else len(values)
+        if key in PLACE_KEYS or (key in RESERVATION_KEYS and may_reserve(self.node_class, self.version)):
+            return None
+        if not bits:
+            return 0
+        if key == CAPACITY_TYPE:
+            return len(capacity_types(self.node_class, self.version))
+        if key == TENANCY and key in well_known(self.version):
+            return 2
+        return len(self.catalog.distinct(key, bits))
+
+    def left_without(self, *lines: LineEffect) -> int:
+        """The types that meet everything but these lines."""
+        rest = Requirements(line.requirement for line in self.lines if line.requirement and line not in lines)
+        return self.alive & self._keeping(rest)
+
+    def _keeping(self, requirements: Iterable[Requirement]) -> int:
+        return keeping(requirements, self.catalog, self.node_class, self.images, self.places)
+
+    @property
+    def alive(self) -> int:
+        """The types that the class does not leave out: where the requirements begin."""
+        return self.catalog.all & ~union(removed for removed, _ in self.class_removed)
+
+    def _meeting(self, wanted: tuple[str, str, tuple[str, ...]]) -> int:
+        return self.catalog.select(Requirement.of(*wanted))
+
+    @cached_property
+    def clash(self) -> tuple[LineEffect, LineEffect] | None:
+        """Where nothing is left: the first two lines that each keep types and have none in common."""
+        if self.candidates:
+            return None
+        alive = self.alive
+        for j, second in enumerate(self.lines):
+            for first in self.lines[:j]:
+                if first.kept & alive and second.kept & alive and not self._both(first, second) & alive:
+                    return first, second
+        return None
+
+    def _both(self, first: LineEffect, second: LineEffect) -> int:
+        bits = first.kept & second.kept
+        if self.places is None or first.requirement is None or second.requirement is None:
+            return bits
+        keys = (first.requirement.key, second.requirement.key)
+        apart = keys[0] == keys[1] or not self.places.keys.issuperset(keys)
+        return bits if apart else self.places.kept((first.requirement, second.requirement))
+
+    @cached_property
+    def dead_lines(self) -> tuple[LineEffect, ...]:
+        """The lines that no instance type meets, even alone."""
+        return tuple(line for line in self.lines if not line.kept)
+
+    @cached_property
+    def loose(self) -> tuple[int, ...]:
+        """Before 1.4.0: the images that a node of this pool can be taken for when its capacity is learnt.
+
+        Such a release compares images with the requirements of the NodeClaim, not of the node's own
+        type, and lets well-known labels be undefined; the first match wins. Empty for releases
+        without the defect.
+        """
+        if not has_defect("loose-image-match", self.version):
+            return ()
+        return self._loose(self.requirements)
+
+    def _loose(self, requirements: Requirements) -> tuple[int, ...]:
+        allow = well_known(self.version)
+        return tuple(
+            index
+            for index, image in enumerate(self.images.images)
+            if any(requirements.compatible(choice, allow) is None for choice in image.choices)
+        )
+
+    @cached_property
+    def ambiguous(self) -> int:
+        """The launchable types whose nodes can be taken for another image than their own, as in `loose`."""
+        return union(
+            bits for index, bits in enumerate(self.image_bits) if any(other != index for other in self.loose)
+        )
+
+    def requirements_for(self, index: int) -> list[tuple[str, str, tuple[str, ...]]] | None:
+        """What to ask for besides, so that nodes are taken for this image alone (key, operator, values).
+
+        Only what is needed, in the order architecture, GPU, accelerator. None where nothing achieves it
+        without shutting out types that take the image.
+        """
+        arch = self.images.images[index].arch
+        variants = self.images.images[index].variants
+        if arch is None:
+            return None
+        offers: list[tuple[str, str, tuple[str, ...]]] = [(ARCH, "In", (arch,))]
+        if "windows" not in variants:
+            for key, variant in ((GPU_COUNT, "nvidia"), (ACCELERATOR_COUNT, "neuron")):
+                special = variant in variants and "standard" not in variants
+                offers.append((key, "Exists" if special else "DoesNotExist", ()))
+        offers = [each for each in offers if not self.image_bits[index] & ~self._meeting(each)]
+        for size in range(len(offers) + 1):
+            for asked in combinations(offers, size):
+                requirements = self.requirements.copy()
+                requirements.add(*(Requirement.of(*each) for each in asked))
+                if self._loose(requirements) == (index,):
+                    return list(asked)
+        return None

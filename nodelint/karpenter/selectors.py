@@ -1,0 +1,225 @@
+"""What the selector terms of a class find: its subnets, security groups and reservations, term by term.
+
+A placeholder, or a fact that is not at hand, leaves a term open; nothing is concluded from it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Generic, NamedTuple, TypeVar
+
+from nodelint.data import table
+from nodelint.ec2.catalog import REGION, ZONE, ZONE_ID
+from nodelint.ec2.facts import Facts, Missing, moment
+from nodelint.ec2.questions import Asked, group_question, placement_question, reservation_questions, subnet_question
+from nodelint.ec2.snapshot import CapacityReservation, PlacementGroup, Question, SecurityGroup, Subnet
+from nodelint.karpenter.labels import asked
+from nodelint.model.fact_kinds import FactKind
+from nodelint.model.finding import Skip
+from nodelint.model.manifest import EC2NodeClass, NodePool
+from nodelint.model.releases import Version, behaves
+from nodelint.model.requirement import Requirement
+from nodelint.source import UNKNOWN, Node
+
+_Found = TypeVar("_Found", Subnet, SecurityGroup, CapacityReservation, PlacementGroup)
+
+
+class TermFinds(NamedTuple, Generic[_Found]):
+    """What the term at `node` finds; None where a placeholder, or a fact that is `missing`, leaves that open."""
+
+    node: Node
+    question: Question | None
+    found: tuple[_Found, ...] | None
+    missing: Missing | None = None
+
+    @property
+    def place(self) -> Node:
+        """Where to point at: the one value that the term selects by, else the whole entry."""
+        values = [each for key in ("id", "name") if (each := self.node.get(key)) is not None]
+        tags = self.node.get("tags")
+        if not values and tags is not None:
+            values = [entry.value for entry in tags.entries]
+        return values[0] if len(values) == 1 else self.node
+
+    @property
+    def by(self) -> str:
+        """How it selects: by `id`, by `name`, else by `tags`."""
+        first = self.question.filters[0][0] if self.question is not None and self.question.filters else ""
+        return "id" if first.endswith("-id") and first != "owner-id" else "name" if first == "group-name" else "tags"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it holds a placeholder."""
+        return self.found is None and any(each.value is UNKNOWN for each in self.node.walk())
+
+    @property
+    def shown(self) -> str:
+        """What the term selects by, for messages: an id, a name, or tags."""
+        return shown(self.question) if self.question is not None else ""
+
+
+class Finds(NamedTuple, Generic[_Found]):
+    """What the terms of one selector find. `at` is its key in the class, None where the class has none.
+
+    `whole` is False where a placeholder may hold further terms.
+    """
+
+    at: Node | None
+    terms: tuple[TermFinds[_Found], ...]
+    whole: bool
+
+    @property
+    def known(self) -> tuple[_Found, ...]:
+        """What is found for sure, each thing once, in the order of the terms."""
+        return tuple({each.id: each for term in self.terms for each in term.found or ()}.values())
+
+    @property
+    def nothing(self) -> bool:
+        """Whether there are terms, all are known, and none finds anything."""
+        return self.whole and bool(self.terms) and all(term.found == () for term in self.terms)
+
+    def skips(self) -> Iterator[Skip]:
+        """What is not at hand, each at its term."""
+        for term in self.terms:
+            if term.missing is not None:
+                yield Skip(term.place, term.missing.reason, term.missing.transient, term.missing.kind)
+
+    def everything(self) -> tuple[_Found, ...] | None:
+        """All that is found, each thing once; None where a placeholder leaves that open. Raises Missing."""
+        for term in self.terms:
+            if term.missing is not None:
+                raise term.missing
+        return self.known if self.whole and all(term.found is not None for term in self.terms) else None
+
+
+def subnets_of(node_class: EC2NodeClass, facts: Facts) -> Finds[Subnet]:
+    """The subnets that each term of a class finds."""
+    terms = [Asked(term.node, subnet_question(term)) for term in node_class.subnet_terms]
+    return _finds(node_class, "subnetSelectorTerms", terms, facts.subnets)
+
+
+def groups_of(node_class: EC2NodeClass, facts: Facts) -> Finds[SecurityGroup]:
+    """The security groups that each term of a class finds."""
+    terms = [Asked(term.node, group_question(term)) for term in node_class.security_group_terms]
+    return _finds(node_class, "securityGroupSelectorTerms", terms, facts.groups)
+
+
+def reservations_of(node_class: EC2NodeClass, facts: Facts, karpenter: Version) -> Finds[CapacityReservation]:
+    """The capacity reservations that each term of a class finds and Karpenter uses: active and not at their end."""
+
+    def usable(question: Question) -> tuple[CapacityReservation, ...]:
+        active = [each for each in facts.reservations(question) if each.state == "active"]
+        return tuple(r for r in active if r.ends is None or facts.now is None or moment(r.ends) > facts.now)
+
+    terms = reservation_questions(node_class, karpenter) if behaves("reservation-terms", karpenter) else []
+    return _finds(node_class, "capacityReservationSelectorTerms", terms, usable)
+
+
+def placements_of(node_class: EC2NodeClass, facts: Facts, karpenter: Version) -> Finds[PlacementGroup]:
+    """The placement group that a class finds, if it is available: Karpenter passes over others."""
+
+    def usable(question: Question) -> tuple[PlacementGroup, ...]:
+        return tuple(group for group in facts.placements(question) if group.state == "available")
+
+    asks = placement_question(node_class) if behaves("checks-placement-group", karpenter) else None
+    return _finds(node_class, "placementGroupSelector", [asks] if asks is not None else [], usable)
+
+
+def _finds(
+    node_class: EC2NodeClass,
+    field: str,
+    terms: Iterable[Asked],
+    look_up: Callable[[Question], tuple[_Found, ...]],
+) -> Finds[_Found]:
+    spec = node_class.node.get("spec")
+    node: Node | None = spec.get(field) if spec is not None else None
+    found: list[TermFinds[_Found]] = []
+    for term in terms:
+        try:
+            hits = look_up(term.question) if term.question is not None else None
+            found.append(TermFinds(term.node, term.question, hits))
+        except Missing as missing:
+            found.append(TermFinds(term.node, term.question, None, missing))
+    # Lines of template code may add terms; so may a placeholder in the place of one, or of the whole list.
+    unseen = node is not None and (node.value is UNKNOWN or any(item.value is UNKNOWN for item in node.items))
+    at = spec.key(field) if spec is not None else None
+    return Finds(at, tuple(found), not unseen and not node_class.document.templated)
+
+
+def shown(question: Question) -> str:
+    """What a question asks for, as it is written in a manifest: an id, a name, or tags."""
+    return ", ".join(f"{name[4:]}: {value}" if name.startswith("tag:") else value for name, value in question.filters)
+
+
+def spelt_right(question: Question | None, facts: Facts) -> Question | None:
+    """The one question that differs from this in capitals and punctuation only, and found something; else None.
+
+    It was asked for another class of the snapshot.
+    """
+    if question is None or facts.region is None:
+        return None
+    plain = _plain(question)
+    same = [
+        other
+        for other, answer in facts.region.answers.items()
+        if other.kind == question.kind and other != question and answer.found and _plain(other) == plain
+    ]
+    return same[0] if len(same) == 1 else None
+
+
+def _plain(question: Question) -> list[tuple[str, ...]]:
+    return sorted(tuple(re.sub(r"[^a-z0-9*?]", "", text.lower()) for text in pair) for pair in question.filters)
+
+
+def elsewhere(pools: Iterable[NodePool], facts: Facts) -> str | None:
+    """Why the facts say nothing about NodePools and their class: they are plainly for another region. Else None.
+
+    One of them says so by the zones or regions that it lists, and none is for the region of the facts.
+    """
+    if facts.region is None:
+        return None
+    said = [_is_in(pool, facts.region.name) for pool in pools]
+    if False in said and True not in said:
+        return f"the zones are of another region than the facts (`{facts.region.name}`)"
+    return None
+
+
+def check_region(pools: Iterable[NodePool], facts: Facts, kind: FactKind) -> None:
+    """Make sure that the facts are about where NodePools and their class are. Raises Missing (see `elsewhere`)."""
+    why = elsewhere(pools, facts)
+    if why is not None:
+        raise Missing(kind, why)
+
+
+def _is_in(pool: NodePool, region: str) -> bool | None:
+    """Whether a pool is for a region; None where it does not say."""
+    said: list[bool] = []
+    for item in asked(pool):
+        if item.key in (REGION, ZONE) and item.operator == "In" and item.known and item.texts:
+            regions = {text if item.key == REGION else region_of(text) for text in item.texts}
+            if None not in regions:
+                said.append(region in regions)
+    return all(said) if said else None
+
+
+def region_of(zone: str) -> str | None:
+    """The region that a zone's name tells, local zones' too (`us-east-1-bos-1a`); None for what is no such name."""
+    forms = table("vocabulary")["forms"]
+    region = re.match(forms[REGION], zone)
+    return region[0] if region is not None and re.fullmatch(forms[ZONE], zone) else None
+
+
+def zones_left(pool: NodePool, subnets: Iterable[Subnet]) -> dict[str, str]:
+    """The zones of subnets, each with its id, that the pool's requirements allow, as far as these are known."""
+    wanted = [
+        Requirement.of(item.key, item.operator, item.texts)
+        for item in asked(pool)
+        if item.key in (ZONE, ZONE_ID) and item.known and item.operator in ("In", "NotIn", "Exists", "DoesNotExist")
+    ]
+    left = {}
+    for subnet in subnets:
+        own = {ZONE: subnet.zone, ZONE_ID: subnet.zoneId}
+        if all(each.has(own[each.key]) for each in wanted):
+            left[subnet.zone] = subnet.zoneId
+    return dict(sorted(left.items()))

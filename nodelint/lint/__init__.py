@@ -1,0 +1,1 @@
+"""Rules, and how they are run: configuration, suppressions, fixes, baseline."""

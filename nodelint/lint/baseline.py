@@ -1,0 +1,142 @@
+"""The findings that a repository has agreed to live with for now, as a file beside it.
+
+One finding stands on one line, sorted, so that a change of the file reads as what came and what went.
+`schemas/baseline.schema.json` describes it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterable, Sequence
+
+from nodelint.lint.engine import Report, Result
+from nodelint.lint.fingerprints import field, fingerprints, relative
+from nodelint.tuples import NamedTuple
+
+FORMAT = 1
+"""The version of the file format. A reader refuses any other."""
+
+_KEY = "nodelint-baseline"
+
+
+class BaselineError(ValueError):
+    """A file that is no baseline, or one in a format that this release does not read: which, and what is wrong."""
+
+
+class Entry(NamedTuple):
+    """A finding of a baseline. Only `fingerprint` decides; the rest is for those who read the file.
+
+    `path` is seen from the baseline's own folder; `object` is empty where the finding is about none.
+    """
+
+    path: str
+    object: str
+    field: str
+    rule: str
+    message: str
+    fingerprint: str
+
+
+class Split(NamedTuple):
+    """A report held against a baseline.
+
+    `new` is the report with what is not in the baseline, `known` what is. `gone` are the entries that were
+    looked for and not found: they are fixed. `unjudged` are those that were not looked for.
+    """
+
+    new: Report
+    known: tuple[Result, ...]
+    gone: tuple[Entry, ...]
+    unjudged: tuple[Entry, ...]
+
+
+def write(report: Report, root: str = "", keep: Iterable[Entry] = ()) -> str:
+    """The baseline of what a report found; `root` is the folder that the file will stand in.
+
+    `keep` are entries of an older baseline that the run has not judged (`Split.unjudged`).
+    """
+    entries = {entry.fingerprint: entry for entry in keep}
+    for result, mark in zip(report.results, fingerprints(report.results, root), strict=True):
+        label = result.object.label if result.object else ""
+        path = relative(result.span.source.path, root)
+        entries[mark] = Entry(path, label, field(result), result.rule.name, result.finding.message, mark)
+    lines = ",\n".join(f"    {_line(entry)}" for entry in sorted(entries.values()))
+    listed = f"[\n{lines}\n  ]" if lines else "[]"
+    return f'{{\n  "{_KEY}": {FORMAT},\n  "findings": {listed}\n}}\n'
+
+
+def read(text: str, path: str) -> tuple[Entry, ...]:
+    """The entries of a baseline file. Raises `BaselineError`, which names the file by `path`."""
+    try:
+        value = json.loads(text.removeprefix("\ufeff"))
+    except json.JSONDecodeError as error:
+        raise BaselineError(f"{path}: line {error.lineno}: no JSON: {error.msg.lower()}") from None
+    except RecursionError:
+        raise BaselineError(f"{path}: no baseline of nodelint: nested too deeply") from None
+    if not isinstance(value, dict) or _KEY not in value:
+        raise BaselineError(f"{path}: no baseline of nodelint: `{_KEY}` is missing")
+    if value[_KEY] != FORMAT:
+        raise BaselineError(f"{path}: format {value[_KEY]} is not {FORMAT}, the one that this release reads")
+    rows = value.get("findings")
+    if not isinstance(rows, list):
+        raise BaselineError(f"{path}: `findings` has to be a list")
+    return tuple(_entry(row, f"{path}: finding {number}") for number, row in enumerate(rows, 1))
+
+
+def split(
+    report: Report,
+    baseline: Sequence[Entry],
+    root: str = "",
+    asked: Sequence[str] = (),
+    rules: Collection[str] | None = None,
+) -> Split:
+    """Part what is new from what is known.
+
+    `root` is the folder of the baseline file, `asked` the files and folders that the run was about (none:
+    all), `rules` those that reported (None: all). What lies elsewhere, what a rule skipped and what stands in
+    a file that cannot be parsed is not judged, and so never counts as fixed.
+    """
+    marks = fingerprints(report.results, root)
+    have = {entry.fingerprint for entry in baseline}
+    new = tuple(r for r, mark in zip(report.results, marks, strict=True) if mark not in have)
+    known = tuple(r for r, mark in zip(report.results, marks, strict=True) if mark in have)
+
+    within = [relative(path, root) for path in asked]
+    skipped = {(skip.rule, skip.path and relative(skip.path, root)) for skip in report.skipped}
+    broken = {r.span.source.path for r in report.results if r.span.source.problems}
+    skipped |= {(None, relative(path, root)) for path in broken}
+
+    def judged(entry: Entry) -> bool:
+        if rules is not None and entry.rule not in rules:
+            return False
+        if within and not any(_below(entry.path, path) for path in within):
+            return False
+        return skipped.isdisjoint([(entry.rule, entry.path), (entry.rule, ""), (None, entry.path)])
+
+    found = set(marks)
+    missing = [entry for entry in baseline if entry.fingerprint not in found]
+    gone = tuple(entry for entry in missing if judged(entry))
+    unjudged = tuple(entry for entry in missing if not judged(entry))
+    return Split(report._replace(results=new), known, gone, unjudged)
+
+
+def _below(path: str, folder: str) -> bool:
+    if folder == ".":
+        return not path.startswith("../")
+    return path == folder or path.startswith(f"{folder.rstrip('/')}/")
+
+
+def _line(entry: Entry) -> str:
+    text = json.dumps(entry._asdict(), ensure_ascii=False)
+    # A path that is no UTF-8 could not be written as it is.
+    return json.dumps(entry._asdict()) if re.search("[\ud800-\udfff]", text) else text
+
+
+def _entry(row: object, where: str) -> Entry:
+    if not isinstance(row, dict):
+        raise BaselineError(f"{where} has to be an object")
+    for name in Entry._fields:
+        if not isinstance(row.get(name), str):
+            raise BaselineError(f"{where}: `{name}` {'has to be a text' if name in row else 'is missing'}")
+    return Entry(*(row[name] for name in Entry._fields))

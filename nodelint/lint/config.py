@@ -1,0 +1,277 @@
+"""nodelint.yaml or `[tool.nodelint]` of pyproject.toml, and the command's flags, become one frozen Settings."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal
+
+from nodelint.model.finding import did_you_mean
+from nodelint.model.releases import NEWEST, KubernetesVersion, Version, target
+from nodelint.source import Node, Source
+from nodelint.source.compose import Unreadable, compose
+from nodelint.tuples import NamedTuple
+
+if TYPE_CHECKING:
+    from nodelint.lint.engine import Selection
+    from nodelint.lint.rule import Rule
+
+FailOn = Literal["error", "warning", "never"]
+FILES = ("nodelint.yaml", "nodelint.yml")
+BUNDLED = "bundled"
+"""What stands for a snapshot where only the facts that come with nodelint are wanted."""
+
+REGION = r"[a-z]{2,}(-[a-z]+)+-[0-9]+"
+"""What the name of an AWS region looks like; it becomes part of the host that is asked."""
+
+_KEYS = (
+    "karpenter-version",
+    "kubernetes-version",
+    "select",
+    "ignore",
+    "per-path-ignores",
+    "exclude",
+    "include",
+    "fail-on",
+    "baseline",
+    "crds",
+    "snapshot",
+    "region",
+)
+
+
+class ConfigError(Exception):
+    """A setting that cannot be used. The message names the file and, where it has one, the place."""
+
+
+class Settings(NamedTuple):
+    """What a run was told. `karpenter_named` is False where the newest known release was assumed.
+
+    `snapshot` is a path, BUNDLED, or None for the one that is cached, if any.
+
+    Globs of a file are about paths from its folder, `root`; those of a flag about paths as they are printed.
+    """
+
+    karpenter: Version = NEWEST
+    karpenter_named: bool = False
+    kubernetes: KubernetesVersion | None = None
+    select: frozenset[str] | None = None
+    ignore: frozenset[str] = frozenset()
+    per_path: Mapping[str, frozenset[str]] = MappingProxyType({})
+    exclude: tuple[str, ...] = ()
+    include: tuple[str, ...] = ()
+    fail_on: FailOn = "error"
+    baseline: str | None = None
+    crds: str | None = None
+    snapshot: str | None = None
+    region: str | None = None
+    root: str = ""
+    exclude_root: str = ""
+    include_root: str = ""
+
+
+def find(folder: str) -> str | None:
+    """The nearest nodelint.yaml, or pyproject.toml with a `[tool.nodelint]` table, up to the repository's root."""
+    while True:
+        for name in FILES:
+            path = os.path.join(folder, name)
+            if os.path.isfile(path):
+                return path
+        path = os.path.join(folder, "pyproject.toml")
+        if os.path.isfile(path) and _table(path) is not None:
+            return path
+        parent = os.path.dirname(folder)
+        if parent == folder or os.path.exists(os.path.join(folder, ".git")):
+            return None
+        folder = parent
+
+
+def load(path: str | None, flags: Mapping[str, object]) -> Settings:
+    """Settings of a file (None for no file) with flags over them; a flag that is None was not given.
+
+    Raises ConfigError for a file or a value that cannot be used.
+    """
+    given = _read(path) if path else _Given({}, "", None)
+    for key in given.values:
+        if key not in _KEYS:
+            meant = did_you_mean(key, _KEYS) or f"; known are {', '.join(_KEYS)}"
+            raise ConfigError(f"{given.place(key)}: unknown setting `{key}`{meant}")
+    folder = os.path.dirname(path) if path else ""
+
+    def value(key: str) -> tuple[object, str]:
+        flag = flags.get(key)
+        if flag is not None and flag != ():
+            return flag, f"--{key}"
+        return given.values.get(key), given.place(key)
+
+    karpenter, where = value("karpenter-version")
+    kubernetes, at = value("kubernetes-version")
+    region, there = value("region")
+
+    def path_of(key: str) -> str | None:
+        flag, said = flags.get(key), given.values.get(key)
+        if flag is not None:
+            return str(flag)
+        return None if said is None else os.path.join(folder, _text(said, given.place(key)))
+
+    snapshot = path_of("snapshot")
+    if flags.get("snapshot") is None and given.values.get("snapshot") == BUNDLED:
+        snapshot = BUNDLED
+    return Settings(
+        karpenter=NEWEST if karpenter is None else _version(_text(karpenter, where), where),
+        karpenter_named=karpenter is not None,
+        kubernetes=None if kubernetes is None else _kubernetes(_text(kubernetes, at), at),
+        select=None if value("select")[0] is None else _names(*value("select")),
+        ignore=_names(*value("ignore")),
+        per_path=_per_path(*value("per-path-ignores")),
+        exclude=tuple(sorted(_names(*value("exclude")))),
+        include=tuple(sorted(_names(*value("include")))),
+        fail_on=_fail_on(*value("fail-on")),
+        baseline=path_of("baseline"),
+        crds=path_of("crds"),
+        snapshot=snapshot,
+        region=None if region is None else _region(_text(region, there), there),
+        root=folder,
+        exclude_root=folder if not flags.get("exclude") else "",
+        include_root=folder if not flags.get("include") else "",
+    )
+
+
+def selection(settings: Settings, rules: Mapping[str, Rule]) -> Selection:
+    """Which rules report, with `all` for every one. Raises ConfigError for the name of no rule."""
+    from nodelint.lint.engine import Selection
+
+    per_path = [name for names in settings.per_path.values() for name in names]
+    for name in [*(settings.select or ()), *settings.ignore, *per_path]:
+        if name not in rules and name != "all":
+            raise ConfigError(no_rule(name, rules))
+
+    def named(names: frozenset[str]) -> frozenset[str]:
+        return frozenset(rules) if "all" in names else names
+
+    select = None if settings.select is None else named(settings.select)
+    by_glob = {glob: named(names) for glob, names in settings.per_path.items()}
+    return Selection(select, named(settings.ignore), by_glob, settings.root)
+
+
+def no_rule(name: str, rules: Iterable[str]) -> str:
+    """What is said of a name that no rule has."""
+    return f"there is no rule `{name}`{did_you_mean(name, rules)}; `nodelint rule` lists them"
+
+
+class _Given(NamedTuple):
+    """What a file says, and where in it."""
+
+    values: dict[str, object]
+    path: str
+    root: Node | None
+
+    def place(self, key: str) -> str:
+        node = self.root and (self.root.key(key) or self.root)
+        if not node:
+            return f"{self.path} [tool.nodelint]"
+        position = node.source.position(node.start)
+        return f"{self.path}:{position.line}:{position.column}"
+
+
+def _read(path: str) -> _Given:
+    if path.endswith(".toml"):
+        return _Given(_table(path) or {}, path, None)
+    try:
+        with open(path, encoding="utf-8-sig") as file:
+            source = Source(path, file.read())
+        roots = compose(source, source.text, 0, masked=False)
+    except OSError as error:
+        raise ConfigError(f"{path}: {(error.strerror or str(error)).lower()}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: the file is not UTF-8") from error
+    except Unreadable as error:
+        position = source.position(error.offset)
+        raise ConfigError(f"{path}:{position.line}:{position.column}: {error.message}") from error
+    root = roots[0] if roots else None
+    values = root.plain() if root is not None else {}
+    if values is None:
+        values = {}
+    if not isinstance(values, dict):
+        raise ConfigError(f"{path}: a mapping of settings is wanted")
+    return _Given(values, path, root)
+
+
+def _table(path: str) -> dict[str, object] | None:
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+        if b"nodelint" not in data:
+            return None  # most are the project's own, and the parser is slow to load
+        import tomllib
+
+        tools = tomllib.loads(data.decode()).get("tool")
+    except ValueError as error:  # no TOML, or no UTF-8
+        raise ConfigError(f"{path}: {error}") from error
+    except RecursionError as error:
+        raise ConfigError(f"{path}: nested too deeply") from error
+    except OSError as error:
+        raise ConfigError(f"{path}: {(error.strerror or str(error)).lower()}") from error
+    table = tools.get("nodelint") if isinstance(tools, dict) else None
+    if table is not None and not isinstance(table, dict):
+        raise ConfigError(f"{path}: `tool.nodelint` has to be a table")
+    return table
+
+
+def _text(value: object, where: str) -> str:
+    # 1.10 without quotes is the number 1.1 to YAML and TOML alike: another release, so it is refused.
+    if not isinstance(value, str):
+        raise ConfigError(f"{where}: write the version, path or region as a text, in quotes, not `{value}`")
+    return value
+
+
+def _version(text: str, where: str) -> Version:
+    try:
+        return target(text)
+    except ValueError as error:
+        raise ConfigError(f"{where}: {error}") from error
+
+
+def _region(text: str, where: str) -> str:
+    if not re.fullmatch(REGION, text):
+        raise ConfigError(f"{where}: `{text}` is no region such as us-east-1")
+    return text
+
+
+def _kubernetes(text: str, where: str) -> KubernetesVersion:
+    try:
+        return KubernetesVersion.parse(text)
+    except ValueError as error:
+        raise ConfigError(f"{where}: {error}") from error
+
+
+def _names(value: object, where: str) -> frozenset[str]:
+    if value is None:
+        return frozenset()
+    items = [value] if isinstance(value, str) else value
+    if not isinstance(items, Iterable) or isinstance(items, Mapping):
+        raise ConfigError(f"{where}: a list of names is wanted, not `{value}`")
+    names = []
+    for item in items:
+        if not isinstance(item, str):
+            raise ConfigError(f"{where}: a list of names is wanted, not `{item}`")
+        names += [name.strip() for name in item.split(",") if name.strip()]
+    return frozenset(names)
+
+
+def _per_path(value: object, where: str) -> dict[str, frozenset[str]]:
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise ConfigError(f"{where}: a mapping of globs to rule names is wanted, not `{value}`")
+    return {str(glob): _names(rules, where) for glob, rules in value.items()}
+
+
+def _fail_on(value: object, where: str) -> FailOn:
+    if value is None:
+        return "error"
+    if value == "error" or value == "warning" or value == "never":
+        return value
+    raise ConfigError(f"{where}: `{value}` is none of error, warning, never")

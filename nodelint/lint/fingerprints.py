@@ -1,0 +1,113 @@
+"""What tells one finding from another over time: marks that do not change when lines move.
+
+A mark is made of the rule, the file, the object, the field and what is wrong there. No line, no column, no
+position in a list and no wording goes into it, so that comments, other documents, the order of requirements,
+line breaks, indent and a better message leave it as it is.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Sequence
+from hashlib import sha256
+
+from nodelint.lint.engine import Result
+from nodelint.model.finding import Span
+from nodelint.source import UNKNOWN, Node
+
+NAME = "nodelint/v1"
+"""What the marks are called where other tools keep them; another number where the same finding gets another mark."""
+
+_NAMED_BY = ("key", "name", "deviceName", "id", "alias")
+"""Fields that tell the entries of a list apart; entries without one are told apart by what is wrong in them."""
+
+_BARE = r"[A-Za-z0-9_-]+"
+
+
+def fingerprints(results: Sequence[Result], root: str = "") -> list[str]:
+    """A mark of 32 hexadecimal digits for each result, in their order, no two alike.
+
+    Paths are taken as seen from the folder `root` (default: the working folder). Findings that are the same
+    but for their place in a list are numbered: of the same findings in another order the marks are the same.
+    """
+    seen: Counter[str] = Counter()
+    marks = []
+    for result in results:
+        mark = _digest(*_parts(result, root))
+        seen[mark] += 1
+        marks.append(mark if seen[mark] == 1 else _digest(mark, str(seen[mark])))
+    return marks
+
+
+def relative(path: str, root: str = "") -> str:
+    """A path as seen from a folder (default: the working folder), with forward slashes; `-` stays `-`."""
+    if path == "-":
+        return path
+    try:
+        return os.path.relpath(path, root or os.curdir).replace(os.sep, "/")
+    except ValueError:  # on another drive
+        return os.path.abspath(path).replace(os.sep, "/")
+
+
+def field(result: Result) -> str:
+    """Where a finding is in its object: `spec.template.spec.requirements[kubernetes.io/arch].values[*]`.
+
+    Entries of lists go by name, or as `*` where they have none. Empty for the object as a whole and for what
+    is no value, such as a comment.
+    """
+    at = result.finding.at
+    if isinstance(at, Span):
+        return ""
+    top = result.object.node if result.object else None
+    steps: list[str] = []
+    node = at
+    while node is not top and node.parent is not None:
+        steps.append(_step(node, node.parent))
+        node = node.parent
+    return "".join(reversed(steps)).removeprefix(".")
+
+
+def _parts(result: Result, root: str) -> list[str]:
+    obj, at = result.object, result.finding.at
+    name = _text(obj.name_node) if obj else ""
+    what = _characters(at) if isinstance(at, Span) else _text(at)
+    # What is suggested hangs on what else there is; the value itself is what was written.
+    said = result.finding.message.partition(", did you mean")[0]
+    quoted = re.findall(r"`([^`]*)`", said)
+    path = relative(result.span.source.path, root)
+    return [result.rule.name, path, obj.kind if obj else "", name, field(result), what, *quoted]
+
+
+def _step(node: Node, parent: Node) -> str:
+    if parent.kind == "sequence":
+        return f"[{_name(node)}]"
+    entry = next(e for e in (*parent.entries, *parent.merges) if e.value is node or e.key is node)
+    name = entry.key.written if entry.name is None else entry.name
+    return f".{name}" if re.fullmatch(_BARE, name) else f'["{name}"]'
+
+
+def _name(item: Node) -> str:
+    named = (item.get(name) for name in _NAMED_BY)
+    return next((_text(node) for node in named if node is not None and node.kind == "scalar"), "*")
+
+
+def _text(node: Node) -> str:
+    """A scalar's value however it is quoted, a placeholder as it is written; nothing for a collection."""
+    if node.kind != "scalar":
+        return ""
+    return node.written if node.value is UNKNOWN else str(node.value)
+
+
+def _characters(span: Span) -> str:
+    """What a comment says; of what cannot be parsed, which may be one character, the whole line."""
+    source = span.source
+    text = source.text[span.start : span.end]
+    if not text.strip() or any(problem.offset == span.start for problem in source.problems):
+        text = source.line(source.position(span.start).line)
+    return " ".join(text.split())
+
+
+def _digest(*parts: str) -> str:
+    return sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()[:32]

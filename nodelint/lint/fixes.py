@@ -1,0 +1,206 @@
+"""Edits that several rules offer: requirements written into a NodePool, another alias in an EC2NodeClass.
+
+Like all of `edits`, they raise `NotEditable` where the place is written elsewhere or holds template code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
+
+from nodelint.ec2.catalog import ARCH, Catalog
+from nodelint.ec2.questions import DEFAULT_OWNERS
+from nodelint.ec2.snapshot import MachineImage
+from nodelint.edits import NotEditable, add_key, insert_items, remove, replace, set_value, set_values
+from nodelint.karpenter.images import (
+    ImageSet,
+    TermImages,
+    Unknown,
+    alias_images,
+    ami_family_of,
+    is_deprecated,
+    variant_requirements,
+)
+from nodelint.karpenter.images.choice import why_unseen
+from nodelint.karpenter.resolve.offers import RESERVED
+from nodelint.karpenter.resolve.resolution import Resolution
+from nodelint.model.finding import Edit
+from nodelint.model.manifest import EC2NodeClass, NodePool, RequirementLine, Value
+from nodelint.model.releases import Version
+from nodelint.model.requirement import Requirement, normalize
+from nodelint.source import UNKNOWN, Node
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+Wanted = tuple[str, str, tuple[str, ...]]
+"""A requirement to be written: key, operator, values (none for Exists and DoesNotExist)."""
+
+
+def place(pool: NodePool) -> Node:
+    """Where to point at when a pool's requirements as a whole are meant: their key, else the pool's name."""
+    spec = pool.node.at("spec", "template", "spec")
+    return seen((spec.key("requirements") if spec is not None else None) or pool.name_node)
+
+
+def seen(node: Node) -> Node:
+    """The node as a reader of this object sees it: for what lies inside an alias, the alias."""
+    while node.shared and node.parent is not None:
+        node = node.parent
+    return node
+
+
+def require(pool: NodePool, wanted: Sequence[Wanted]) -> list[Edit]:
+    """The requirements as further lines of a pool, in the style of its own."""
+    items = []
+    for key, operator, values in wanted:
+        item: dict[str, str | list[str]] = {"key": key, "operator": operator}
+        if values:
+            item["values"] = list(values)
+        items.append(item)
+    node = pool.requirements_node
+    if node is None:
+        spec = pool.node.at("spec", "template", "spec")
+        if spec is None:
+            raise NotEditable("the NodePool has no spec.template.spec")
+        return add_key(spec, "requirements", items)
+    if node.kind == "scalar" and node.value is None:
+        return replace(node, items)
+    return insert_items(node, len(node.items), items)
+
+
+def keep_out(pool: NodePool, key: str, values: Sequence[str]) -> list[Edit]:
+    """Leave values of a label out: on the pool's NotIn line of that key if it has one, else on a new line."""
+    for line in pool.requirements:
+        named = isinstance(line.key, str) and normalize(line.key) == key
+        if named and line.known and line.operator == "NotIn" and line.node.get("values") is not None:
+            return _hold(line.values_node, [*line.texts, *values])
+    return require(pool, [(key, "NotIn", tuple(values))])
+
+
+def take_out(line: RequirementLine, values: Collection[str]) -> list[Edit]:
+    """A line's list without some of its values; NotEditable where its minValues would want more than are left."""
+    left = [text for text in line.texts if text not in values]
+    if not left:
+        raise NotEditable("no value would be left")
+    if line.min_values is not None and line.min_values > len(left):
+        raise NotEditable("minValues asks for more values than would be left")
+    return _hold(line.values_node, left)
+
+
+def drop(line: RequirementLine, value: Value) -> list[Edit]:
+    """A line's list without one value; NotEditable as for `take_out`."""
+    if line.values_node.alias or len(line.values) == 1 or (line.min_values or 0) >= len(line.values):
+        return take_out(line, (str(value.text),))
+    return remove(value.node)
+
+
+def _hold(node: Node, texts: Sequence[str]) -> list[Edit]:
+    """A list with these texts; what stands behind a YAML alias stays as it is for others."""
+    return replace(node, texts) if node.alias else set_values(node, texts)
+
+
+def move_alias(node_class: EC2NodeClass, images: ImageSet, family: str, version: str = "latest") -> list[Edit]:
+    """Another alias in a class that has one, with the amiFamily that stands beside it.
+
+    NotEditable where the class's own user data or volumes were written for the old family.
+    """
+    node = images.alias_node
+    if node is None or images.alias is None:
+        raise NotEditable("the class has no alias")
+    if node.value is UNKNOWN:
+        raise NotEditable("the alias is a placeholder")
+    field = node_class.node.at("spec", "amiFamily")
+    changed = images.alias.family != family
+    if changed and node_class.node.at("spec", "userData") is not None:
+        raise NotEditable("the userData is written for the old family")
+    devices = node_class.node.at("spec", "blockDeviceMappings") is not None
+    if changed and devices and "bottlerocket" in (images.alias.family, family):
+        raise NotEditable("the volumes are laid out for the old family")
+    if field is node:
+        return set_value(node, ami_family_of(family))
+    edits = set_value(node, f"{family}@{version}")
+    if field is not None and changed and field.value not in ("Custom", UNKNOWN):
+        edits = [*edits, *set_value(field, ami_family_of(family))]
+    return edits
+
+
+def set_alias(images: ImageSet, family: str, version: str) -> list[Edit]:
+    """The alias written as it was meant, where the class is one of that family already."""
+    node = images.alias_node
+    if node is None or (node.parent is not None and node.parent.get("amiFamily") is node):
+        raise NotEditable("the class has no alias")
+    return set_value(node, f"{family}@{version}")
+
+
+def pin(term: TermImages, images: Sequence[MachineImage]) -> list[Edit]:
+    """A term for these images alone, one for each architecture: by name where it names one, else by id.
+
+    NotEditable where there is none to pin to.
+    """
+    if term.term is None or not images:
+        raise NotEditable("there is no image to pin to")
+    node, first = term.term.node, images[0]
+    field = node.get("name")
+    if field is not None and isinstance(term.term.name, str) and len(images) == 1:
+        return set_value(field, first.name)
+    edits = replace(node, {"id": first.id})
+    if len(images) > 1 and node.parent is not None:
+        at = node.parent.items.index(node) + 1
+        edits = [*edits, *insert_items(node.parent, at, [{"id": image.id} for image in images[1:]])]
+    return edits
+
+
+def pinnable(term: TermImages, version: Version, now: datetime | None) -> list[MachineImage]:
+    """The best image that a term finds for each architecture: available, not deprecated if there is one, newest.
+
+    Another account's counts where the term names its owner. None counts that the release would not find.
+    """
+    found: dict[str, MachineImage] = {}
+    named = term.term.owner if term.term is not None else None
+    for image in sorted(term.images, key=lambda image: is_deprecated(image, now)):
+        trusted = named or image.owner in DEFAULT_OWNERS
+        if trusted and image.state == "available" and why_unseen(image, version, now) is None:
+            found.setdefault(image.arch, image)
+    return [found[arch] for arch in sorted(found)]
+
+
+def nearest_alias(families: Sequence[str], ami_family: str | None = None) -> str:
+    """Of alias families that would do, the one to go to: the class's own, else AL2023, which most are made for."""
+    own = next((family for family in families if ami_family_of(family) == ami_family), None)
+    return own or ("al2023" if "al2023" in families else families[0])
+
+
+def served_by(family: str, catalog: Catalog, version: Version) -> int:
+    """The instance types that an alias at `latest` has an image for in a release."""
+    bits = 0
+    for arch, variants in alias_images(family, version):
+        for variant in variants:
+            wanted = [Requirement.of(ARCH, "In", (arch,)), *variant_requirements(variant, version)]
+            bits |= catalog.fitting(wanted)
+    return bits
+
+
+def doubts(resolution: Resolution, keys: Collection[str] = ()) -> list[Unknown]:
+    """What is unknown about a pool itself and can take instance types away; only about `keys` where given.
+
+    Placeholders among zones, capacity types and labels of one's own take none away. Reservations and
+    nested virtualization, which few types can have, are such questions too.
+    """
+    found: list[Unknown] = []
+    if not keys and resolution.node_class is not None:
+        nested = resolution.node_class.node.at("spec", "cpuOptions", "nestedVirtualization")
+        found += [each for each in resolution.unknown if each.at is nested or each.reason == RESERVED]
+    lines = {id(line.node): line for line in resolution.lines}
+    pool = resolution.pool
+    for each in resolution.unknown:
+        node = each.at
+        if node.source is not pool.source or not pool.node.start <= seen(node).start <= pool.node.end:
+            continue
+        if any(node is other.at for other in resolution.images.unknown):
+            continue
+        line = lines.get(id(node))
+        key = normalize(line.key) if line is not None else "?"
+        if key == "?" or (key in keys if keys else key in resolution.catalog.keys):
+            found.append(each)
+    return found

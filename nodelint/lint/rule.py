@@ -1,0 +1,335 @@
+"""What a rule is, what it may ask, and how rules are loaded from a folder.
+
+A rule is one file. Its name is the file's name; its Markdown docstring is its page; its one function,
+marked with `@rule`, is a generator of findings. Rules import nodelint; nothing imports a rule.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from nodelint.data import shipped
+from nodelint.model.finding import Findings, Safety, Severity
+from nodelint.model.manifest import EC2NodeClass, NodePool, Object, Text, served
+from nodelint.model.releases import KubernetesVersion, Version, releases_match
+from nodelint.source import Source
+from nodelint.tuples import NamedTuple
+
+if TYPE_CHECKING:
+    from nodelint.apiserver import Problem, Schemas
+    from nodelint.ec2.catalog import Catalog
+    from nodelint.ec2.facts import Facts
+    from nodelint.karpenter.controller.verdict import ControllerProblem
+    from nodelint.karpenter.images import ImageSet
+    from nodelint.karpenter.resolve import Resolution
+    from nodelint.lint.suppress import Suppression
+    from nodelint.model.fact_kinds import FactKind
+
+
+class Rule(NamedTuple):
+    """A rule as loaded: `check` is called with each object of type `on`.
+
+    `releases` is the range of Karpenter releases that the rule is about; for others it says nothing.
+    `gives_way_to` names rules that explain the same cause better: where a place of theirs holds this
+    one's, or meets what this one `covers`, this one is silent unless it is the graver one.
+    `default` is False for a rule that runs only when it is selected. `needs` are the kinds of facts from
+    AWS without which the rule has nothing to say: where there are none at all, it is skipped aloud.
+    """
+
+    name: str
+    page: str
+    on: type[Object] | type[Source] | type[Suppression]
+    severity: Severity
+    fix: Safety | None
+    releases: str
+    gives_way_to: tuple[str, ...]
+    default: bool
+    check: Callable[[Any, Context], Findings]
+    needs: tuple[FactKind, ...] = ()
+
+    @property
+    def summary(self) -> str:
+        """The first line of the page."""
+        return self.page.strip().partition("\n")[0]
+
+    def speaks_of(self, release: Version) -> bool:
+        """Whether the rule is about this release of Karpenter."""
+        return releases_match(self.releases, release)
+
+
+def rule(
+    *,
+    on: type[Object] | type[Source] | type[Suppression],
+    severity: Severity,
+    fix: Safety | None = None,
+    releases: str = ">=1.0.0",
+    gives_way_to: Sequence[str] = (),
+    default: bool = True,
+    needs: Sequence[FactKind] = (),
+) -> Callable[[Callable[[Any, Context], Findings]], Rule]:
+    """Make a rule of a generator function; its name and page are those of the file it stands in."""
+
+    def made(check: Callable[[Any, Context], Findings]) -> Rule:
+        return Rule("", "", on, severity, fix, releases, tuple(gives_way_to), default, check, tuple(needs))
+
+    return made
+
+
+def load(folder: str) -> dict[str, Rule]:
+    """The rules of a folder by name, in the order of their names.
+
+    Raises ImportError when a file holds no rule, more than one, or no page.
+    """
+    names = sorted(name.removesuffix(".py") for name in os.listdir(folder) if name.endswith(".py"))
+    return {name: _load(os.path.join(folder, f"{name}.py"), name) for name in names}
+
+
+def _load(path: str, name: str) -> Rule:
+    # Imported here: a run that finds nothing of Karpenter's loads no rule.
+    from importlib.machinery import SourceFileLoader
+    from types import ModuleType
+
+    module = ModuleType("nodelint_rule_" + name.replace("-", "_"))
+    module.__file__ = path
+    code = SourceFileLoader(module.__name__, path).get_code(module.__name__)
+    if code is None:
+        raise ImportError(f"{path}: could not be read")
+    exec(code, module.__dict__)
+    found = [value for value in vars(module).values() if isinstance(value, Rule)]
+    if len(found) != 1 or not module.__doc__:
+        raise ImportError(f"{path}: a rule file holds one function marked with @rule, and a docstring")
+    return found[0]._replace(name=name, page=module.__doc__)
+
+
+def bundled() -> str:
+    """The folder of the rules that come with nodelint."""
+    return shipped("rules")
+
+
+class Context:
+    """What a rule may ask beside the object that it looks at: targets, facts, and the other objects.
+
+    `objects` are all that the run has read, those read for context only too.
+    """
+
+    def __init__(
+        self,
+        objects: Sequence[Object],
+        karpenter: Version,
+        kubernetes: KubernetesVersion | None = None,
+        schemas: Schemas | None = None,
+        rule_names: Sequence[str] = (),
+        facts: Facts | None = None,
+    ) -> None:
+        self.objects = objects
+        self.karpenter = karpenter
+        self.kubernetes = kubernetes
+        self.rule_names = rule_names
+        self._schemas = schemas
+        self._facts = facts
+        self._facts_about: dict[int, Facts] = {}
+        self._images: dict[int, ImageSet] = {}
+        self._resolutions: dict[int, Resolution] = {}
+        self._class_of: dict[int, EC2NodeClass | None] = {}
+        self._problems: dict[int, list[Problem]] = {}
+        self._controller: dict[int, list[ControllerProblem]] = {}
+
+    @cached_property
+    def catalog(self) -> Catalog:
+        """The instance types as the target release labels them, the snapshot's among them."""
+        return self.facts.catalog.at(self.karpenter)
+
+    @property
+    def facts(self) -> Facts:
+        """What is known of AWS. Asking it for what it does not know raises `Missing`, which skips the rule aloud."""
+        if self._facts is None:
+            from nodelint.ec2.facts import NOTHING
+
+            self._facts = NOTHING
+        return self._facts
+
+    def _facts_of(self, about: EC2NodeClass | NodePool) -> Facts:
+        """The facts, but none about a class, or a pool without one, that is plainly for another region."""
+        if not self.facts:
+            return self.facts
+        found = self._facts_about.get(id(about))
+        if found is None:
+            from nodelint.ec2.facts import Facts
+            from nodelint.karpenter.selectors import elsewhere
+
+            why = elsewhere([about] if isinstance(about, NodePool) else self.pools(about), self.facts)
+            found = self.facts if why is None else Facts(now=self.facts.now, why=why)
+            self._facts_about[id(about)] = found
+        return found
+
+    def images(self, node_class: EC2NodeClass) -> ImageSet:
+        """The images that the class's terms find, in the order in which the controller tries them."""
+        found = self._images.get(id(node_class))
+        if found is None:
+            from nodelint.karpenter.images import images_of
+
+            found = images_of(node_class, self.karpenter, self.kubernetes, self._facts_of(node_class))
+            self._images[id(node_class)] = found
+        return found
+
+    @cached_property
+    def schemas(self) -> Schemas:
+        """The schemas that stand for the API server: the user's own CRDs, else those of the target release."""
+        if self._schemas is not None:
+            return self._schemas
+        from nodelint.apiserver import Schemas
+
+        return Schemas.bundled()
+
+    @cached_property
+    def classes(self) -> list[EC2NodeClass]:
+        """Every EC2NodeClass of the run that the target release serves."""
+        return [o for o in self.objects if isinstance(o, EC2NodeClass) and served(o, self.karpenter)]
+
+    @cached_property
+    def _classes_by_name(self) -> dict[str, list[EC2NodeClass]]:
+        found: dict[str, list[EC2NodeClass]] = {}
+        for node_class in self.classes:
+            if isinstance(node_class.name, str):
+                found.setdefault(node_class.name, []).append(node_class)
+        return found
+
+    def node_class(self, pool: NodePool) -> EC2NodeClass | None:
+        """The EC2NodeClass that a pool points to; None where it is not in the run or cannot be told.
+
+        Where several files define a class of one name (an overlay for each environment), the nearest to
+        the pool is meant: the same file, then the longest common path. None where two are equally near.
+        A placeholder names the class of its own file that bears the very same one.
+        """
+        if id(pool) not in self._class_of:
+            self._class_of[id(pool)] = self._nearest_class(pool)
+        return self._class_of[id(pool)]
+
+    def _nearest_class(self, pool: NodePool) -> EC2NodeClass | None:
+        same = self._namesakes(pool)
+        same = [c for c in same if not c.partial] or same
+        same = [c for c in same if c.source.path == pool.source.path] or same
+        if len(same) < 2:
+            return same[0] if same else None
+        ranked = sorted(same, key=lambda c: _nearness(pool.source.path, c.source.path), reverse=True)
+        first, second = (_nearness(pool.source.path, c.source.path) for c in ranked[:2])
+        return ranked[0] if first > second else None
+
+    def _namesakes(self, pool: NodePool) -> list[EC2NodeClass]:
+        ref = pool.class_ref
+        if ref is None or ref.name is None:
+            return []
+        if isinstance(ref.name, str):
+            return self._classes_by_name.get(ref.name, [])
+        node = ref.node.get("name")
+        nameless = [c for c in self.classes if c.source is pool.source and not isinstance(c.name, str)]
+        return [c for c in nameless if node is not None and c.name_node.written == node.written]
+
+    def _why_no_class(self, pool: NodePool) -> str | None:
+        """Why a class that a pool names cannot be told although the run holds one of that name."""
+        name = pool.class_ref.name if pool.class_ref else None
+        if not isinstance(name, str):
+            return None
+        if len(self._namesakes(pool)) > 1:
+            return f"several classes are named `{name}`, and none is nearer than the others"
+        same = self.defined_classes.get(name)
+        if isinstance(same, EC2NodeClass):
+            return f"the class `{name}` is {same.version}, which Karpenter {self.karpenter} does not serve"
+        return None
+
+    @cached_property
+    def defined_classes(self) -> dict[Text | None, Object]:
+        """A class of each name in the run, whether the target release serves it or not; AWSNodeTemplates too."""
+        found: dict[Text | None, Object] = {}
+        for o in self.objects:
+            if isinstance(o, EC2NodeClass) or o.kind == "AWSNodeTemplate":
+                found.setdefault(o.name, o)
+        return found
+
+    def pools(self, node_class: EC2NodeClass) -> list[NodePool]:
+        """The NodePools of the run that point to a class."""
+        return self._pools_of.get(id(node_class), [])
+
+    @cached_property
+    def _pools_of(self) -> dict[int, list[NodePool]]:
+        found: dict[int, list[NodePool]] = {}
+        for o in self.objects:
+            if isinstance(o, NodePool) and served(o, self.karpenter):
+                found.setdefault(id(self.node_class(o)), []).append(o)
+        return found
+
+    def resolution(self, pool: NodePool) -> Resolution:
+        """What the pool can launch, with which image, and what removed the rest."""
+        found = self._resolutions.get(id(pool))
+        if found is None:
+            from nodelint.karpenter.resolve import resolve
+
+            node_class = self.node_class(pool)
+            why = self._why_no_class(pool) if node_class is None else None
+            images = self.images(node_class) if node_class is not None else None
+            facts = self._facts_of(node_class or pool)
+            found = resolve(pool, node_class, self.catalog, self.karpenter, self.kubernetes, why, facts, images)
+            self._resolutions[id(pool)] = found
+        return found
+
+    def problems(self, obj: Object) -> list[Problem]:
+        """What the API server says of an object."""
+        found = self._problems.get(id(obj))
+        if found is None:
+            from nodelint.apiserver import check
+
+            found = check(obj, self.karpenter, self.schemas)
+            self._problems[id(obj)] = found
+        return found
+
+    def controller_problems(self, obj: Object) -> list[ControllerProblem]:
+        """What the controller says of an object that the API server has taken."""
+        found = self._controller.get(id(obj))
+        if found is None:
+            from nodelint.karpenter.controller import check
+
+            found = check(obj, self.karpenter)
+            self._controller[id(obj)] = found
+        return found
+
+
+def _nearness(a: str, b: str) -> tuple[bool, int]:
+    if a == b:
+        return True, 0
+    common = 0
+    for x, y in zip(a.split("/")[:-1], b.split("/")[:-1], strict=False):
+        if x != y:
+            break
+        common += 1
+    return False, common
+
+
+class Example(NamedTuple):
+    """A fenced manifest of a rule's page: `bad` or `good`, for the versions that its fence names.
+
+    `facts` describes the AWS account in which it is judged (see `imagined`): the last fence "yaml facts" before it.
+    """
+
+    good: bool
+    text: str
+    karpenter: str | None = None
+    kubernetes: str | None = None
+    facts: str | None = None
+
+
+_FENCE = r"(?ms)^```ya?ml +(bad|good|facts)([^\n]*)\n(.*?)^```"
+
+
+def examples(page: str) -> Iterator[Example]:
+    """The examples of a page in their order: fences such as "yaml bad karpenter=1.2.1 kubernetes=1.33"."""
+    facts: str | None = None
+    for kind, options, body in re.findall(_FENCE, page):
+        if kind == "facts":
+            facts = body
+            continue
+        words = dict(word.split("=", 1) for word in options.split())
+        yield Example(kind == "good", body, words.get("karpenter"), words.get("kubernetes"), facts)

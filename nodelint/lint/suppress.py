@@ -1,0 +1,118 @@
+"""Comments that silence a rule: `# nodelint: ignore[rule, other-rule] why`.
+
+At the end of a line the comment is about what begins on that line. On a line of its own it is about
+what begins on the next line, as a whole: a field, an entry of a list, or the object when it stands
+above the object's first line.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+
+from nodelint.model.finding import Finding, Span
+from nodelint.source import Document, Node, Source
+
+# Compiled when it is first used: few files hold such a comment.
+_COMMENT = r"(?m)(?:(?<=[\s\ufeff])|^)#[ \t]*nodelint:[ \t]*ignore\b[ \t]*(?:\[([^\]\n]*)\])?[^\n\r]*"
+
+
+class Suppression:
+    """One comment: the rules it names, the characters it covers, and the rules it has silenced.
+
+    `span` is the comment itself; `scope` is None where nothing begins that it could be about.
+    """
+
+    def __init__(self, span: Span, rules: tuple[str, ...], scope: Span | None, own_line: bool) -> None:
+        self.span = span
+        self.rules = rules
+        self.scope = scope
+        self.own_line = own_line
+        self.used: set[str] = set()
+
+    @property
+    def source(self) -> Source:
+        return self.span.source
+
+    def silences(self, rule: str, finding: Finding) -> bool:
+        """Whether the comment is about this finding of this rule."""
+        at = finding.span
+        return (
+            rule in self.rules
+            and self.scope is not None
+            and at.source is self.source
+            and self.scope.start <= at.start < max(self.scope.end, self.scope.start + 1)
+        )
+
+
+def suppressions(source: Source) -> list[Suppression]:
+    """The comments of a source in their order."""
+    if "nodelint:" not in source.text:
+        return []
+    found: list[Suppression] = []
+    comment = re.compile(_COMMENT)
+    for document in source.documents:
+        if document.root is not None:
+            nodes = sorted((n for n in document.root.walk() if not n.shared), key=_start)
+            scalars = [n for n in nodes if n.kind == "scalar"]
+            nexts: dict[int, Span | None] = {}
+            here = []
+            # The last first: what a row of comments is about is then looked for once.
+            for match in reversed(list(comment.finditer(source.text, document.start, document.end))):
+                before = bisect_right(scalars, match.start(), key=_start) - 1
+                if before < 0 or match.start() >= scalars[before].end:
+                    here.append(_suppression(source, document, nodes, match, nexts))
+            found += reversed(here)
+    return found
+
+
+def _start(node: Node) -> int:
+    return node.start
+
+
+def _suppression(
+    source: Source, document: Document, nodes: list[Node], match: re.Match[str], nexts: dict[int, Span | None]
+) -> Suppression:
+    text = source.text
+    line_start = text.rfind("\n", 0, match.start()) + 1
+    own_line = not text[line_start : match.start()].strip(" \t\ufeff")
+    rules = tuple(name.strip() for name in (match[1] or "").split(",") if name.strip())
+    span = Span(source, match.start(), match.end())
+    if not own_line:
+        end = text.find("\n", match.end())
+        return Suppression(span, rules, Span(source, line_start, match.end() if end < 0 else end), own_line)
+    return Suppression(span, rules, _next(source, document, nodes, match.end(), nexts), own_line)
+
+
+def _next(
+    source: Source, document: Document, nodes: list[Node], after: int, nexts: dict[int, Span | None]
+) -> Span | None:
+    """The widest thing that begins on the first line after `after` that is neither blank nor a comment."""
+    text = source.text
+    first = at = text.find("\n", after) + 1
+    found = None
+    while 0 < at < document.end:
+        if at in nexts:
+            found = nexts[at]
+            break
+        end = text.find("\n", at)
+        end = len(text) if end < 0 else end
+        line = text[at:end].strip()
+        if line and not line.startswith("#"):
+            here = nodes[bisect_left(nodes, at, key=_start) : bisect_left(nodes, end, key=_start)]
+            found = Span(source, at, max((_whole(n) for n in here if not _under_a_key(n)), default=end))
+            break
+        at = end + 1
+    nexts[first] = found
+    return found
+
+
+def _whole(node: Node) -> int:
+    """Where a node ends, and with a field's name its value, which may be a block on the lines below."""
+    entries = node.parent.entries if node.parent is not None else ()
+    return max([node.end, *(entry.value.end for entry in entries if entry.key is node)])
+
+
+def _under_a_key(node: Node) -> bool:
+    """A block under a key begins where its first member does; the comment above that is the member's."""
+    return node.style == "block" and node.parent is not None and node.parent.kind == "mapping"

@@ -1,0 +1,1 @@
+"""What the tool speaks about: manifests, requirements, releases, findings."""

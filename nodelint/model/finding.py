@@ -1,0 +1,144 @@
+"""What a rule says: a place, a sentence, and the edits that put it right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Literal
+
+from nodelint.source import Node, Source
+from nodelint.tuples import NamedTuple
+
+if TYPE_CHECKING:
+    from nodelint.model.fact_kinds import FactKind
+
+Severity = Literal["error", "warning", "info"]
+Safety = Literal["safe", "unsafe"]
+
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
+
+LONGEST_MESSAGE = 100
+"""Characters of a finding's message."""
+
+
+class Span(NamedTuple):
+    """A range of characters of one source: `start` inclusive, `end` exclusive, in code points."""
+
+    source: Source
+    start: int
+    end: int
+
+    def holds(self, other: Span) -> bool:
+        """Whether the other lies within this one."""
+        return self.source is other.source and self.start <= other.start and other.end <= self.end
+
+    def touches(self, other: Span) -> bool:
+        """Whether both share a character, or one lies inside the other or at its border while empty."""
+        if self.source is not other.source:
+            return False
+        if self.start == self.end or other.start == other.end:
+            return self.start <= other.end and other.start <= self.end
+        return self.start < other.end and other.start < self.end
+
+
+class Edit(NamedTuple):
+    """Characters `start` to `end` of a source's text, and what is to stand there instead."""
+
+    source: Source
+    start: int
+    end: int
+    text: str
+
+    @property
+    def span(self) -> Span:
+        return Span(self.source, self.start, self.end)
+
+
+class Also(NamedTuple):
+    """Another place that plays a part in a finding, and what part."""
+
+    at: Node | Span
+    message: str
+
+    @property
+    def span(self) -> Span:
+        return span_of(self.at)
+
+
+class Finding(NamedTuple):
+    """One thing that is wrong.
+
+    `at` is where a user has to look. `severity` and `safety` default to the rule's own; a rule sets
+    them where one finding differs. `edits` are applied all or none; a finding without edits has no
+    fix. `also` names the other places that play a part. `covers` lists further nodes that this
+    finding is about: rules that give way to it are silent about them, and so is it about theirs.
+    `hint` is the way out in words, for the user who cannot take the fix as it is (an upgrade, a choice).
+    """
+
+    at: Node | Span
+    message: str
+    severity: Severity | None = None
+    edits: Sequence[Edit] = ()
+    safety: Safety | None = None
+    also: Sequence[Also] = ()
+    covers: Sequence[Node] = ()
+    hint: str | None = None
+
+    @property
+    def span(self) -> Span:
+        return span_of(self.at)
+
+
+class Skip(NamedTuple):
+    """A rule that could not judge: why, and whether trying again may help (`transient`).
+
+    `fact` is the kind of fact from AWS that was missing, where that is the reason.
+    """
+
+    at: Node | Span
+    reason: str
+    transient: bool = False
+    fact: FactKind | None = None
+
+    @property
+    def span(self) -> Span:
+        return span_of(self.at)
+
+
+Findings = Iterator[Finding | Skip]
+
+
+def by_source(edits: Iterable[Edit]) -> list[list[Edit]]:
+    """Edits of one text each, in the order in which the texts come up."""
+    groups: dict[int, list[Edit]] = {}
+    for edit in edits:
+        groups.setdefault(id(edit.source), []).append(edit)
+    return list(groups.values())
+
+
+def short(value: str, most: int = 40) -> str:
+    """A value cut so that a message that names it stays short, on one line."""
+    flat = " ".join(value.split())
+    return flat if len(flat) <= most else flat[: most - 1] + "…"
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun: `1 file`, `2,000 files`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def first_fitting(*messages: str) -> str:
+    """The first of some messages that is short enough to be read at a glance; else the last."""
+    return next((message for message in messages if len(message) <= LONGEST_MESSAGE), messages[-1])
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The end of a message about a name that there is not: the nearest that there is, or nothing."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, list(known), 1)
+    return f", did you mean `{near[0]}`?" if near else ""
+
+
+def span_of(at: Node | Span) -> Span:
+    """The characters that a node or a span stands for."""
+    return at if isinstance(at, Span) else Span(at.source, at.start, at.end)

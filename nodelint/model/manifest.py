@@ -1,0 +1,445 @@
+"""NodePool and EC2NodeClass as plain values, each holding the node it was read from.
+
+A field of the wrong type reads as absent, for the schema has reported it already. A scalar that
+holds a placeholder reads as `UNKNOWN`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+from nodelint.model.releases import Version, behaves
+from nodelint.source import UNKNOWN, Document, Node, Source, Unknown
+from nodelint.tuples import NamedTuple
+
+Text = str | Unknown
+
+CORE_GROUP = "karpenter.sh"
+AWS_GROUP = "karpenter.k8s.aws"
+CLASS_KIND = "EC2NodeClass"
+GROUPS = {"NodePool": CORE_GROUP, CLASS_KIND: AWS_GROUP}
+"""The API group of each kind that releases from 1.0.0 on serve."""
+
+
+class Value(NamedTuple):
+    """One text of a list, with its place. Numbers and booleans of YAML are no texts and have `text` None."""
+
+    text: Text | None
+    node: Node
+
+
+class RequirementLine(NamedTuple):
+    """An entry of `spec.template.spec.requirements`, as it is written."""
+
+    node: Node
+    key: Text | None
+    operator: Text | None
+    values: tuple[Value, ...]
+    min_values: int | None
+
+    @property
+    def known(self) -> bool:
+        """Whether key, operator and every value can be judged: no placeholder, no wrong type."""
+        values = self.node.get("values")
+        return (
+            (values is None or values.kind == "sequence")
+            and isinstance(self.key, str)
+            and isinstance(self.operator, str)
+            and all(isinstance(v.text, str) for v in self.values)
+        )
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The values that are known texts."""
+        return tuple(v.text for v in self.values if isinstance(v.text, str))
+
+    @property
+    def key_node(self) -> Node:
+        """Where the key's value stands; the whole entry where there is none."""
+        return self.node.get("key") or self.node
+
+    @property
+    def values_node(self) -> Node:
+        """Where the list of values stands; the whole entry where there is none."""
+        return self.node.get("values") or self.node
+
+
+class Label(NamedTuple):
+    """A key of a map of labels or tags with its value."""
+
+    key_node: Node
+    node: Node
+    key: Text
+    value: Text | None
+
+
+class Taint(NamedTuple):
+    """An entry of `taints` or `startupTaints`."""
+
+    node: Node
+    key: Text | None
+    value: Text | None
+    effect: Text | None
+
+
+class SelectorTerm(NamedTuple):
+    """An entry of a list of selector terms (`amiSelectorTerms` and the like)."""
+
+    node: Node
+    alias: Text | None
+    id: Text | None
+    name: Text | None
+    owner: Text | None
+    ssm_parameter: Text | None
+    tags: tuple[Label, ...]
+
+
+class Alias(NamedTuple):
+    """`family@version` of an AMI selector term. A missing version is an empty text."""
+
+    family: str
+    version: str
+
+
+class ClassRef(NamedTuple):
+    """`spec.template.spec.nodeClassRef` of a NodePool."""
+
+    node: Node
+    group: Text | None
+    kind: Text | None
+    name: Text | None
+
+
+class Object:
+    """A Kubernetes object of one of Karpenter's kinds.
+
+    `partial` says that it may lack fields that are there after rendering: a Kustomize patch, or a
+    template in which whole lines are template code. What it lacks is never reported.
+    """
+
+    def __init__(self, node: Node, document: Document, api_version: str, kind: str, partial: bool = False) -> None:
+        self.node = node
+        self.document = document
+        self.api_version = api_version
+        self.kind = kind
+        self.partial = partial
+
+    def __repr__(self) -> str:
+        return f"<{self.api_version} {self.label}>"
+
+    @property
+    def source(self) -> Source:
+        return self.node.source
+
+    @property
+    def group(self) -> str:
+        return self.api_version.rpartition("/")[0]
+
+    @property
+    def version(self) -> str:
+        return self.api_version.rpartition("/")[2]
+
+    @property
+    def name_node(self) -> Node:
+        """Where to point at when the object as a whole is meant: its name, else its kind."""
+        return self.node.at("metadata", "name") or self.node.get("kind") or self.node
+
+    @cached_property
+    def name(self) -> Text | None:
+        return text(self.node.at("metadata", "name"))
+
+    @cached_property
+    def label(self) -> str:
+        """`NodePool/default`, for messages and skips."""
+        return f"{self.kind}/{self.name}" if isinstance(self.name, str) else self.kind
+
+
+class NodePool(Object):
+    """A NodePool of any served version."""
+
+    @cached_property
+    def requirements(self) -> tuple[RequirementLine, ...]:
+        return tuple(requirement_line(n) for n in _items(self.node.at("spec", "template", "spec", "requirements")))
+
+    @cached_property
+    def requirements_node(self) -> Node | None:
+        return self.node.at("spec", "template", "spec", "requirements")
+
+    @cached_property
+    def template_labels(self) -> tuple[Label, ...]:
+        return labels(self.node.at("spec", "template", "metadata", "labels"))
+
+    @cached_property
+    def taints(self) -> tuple[Taint, ...]:
+        return tuple(_taint(n) for n in _items(self.node.at("spec", "template", "spec", "taints")))
+
+    @cached_property
+    def startup_taints(self) -> tuple[Taint, ...]:
+        return tuple(_taint(n) for n in _items(self.node.at("spec", "template", "spec", "startupTaints")))
+
+    @cached_property
+    def class_ref(self) -> ClassRef | None:
+        node = self.node.at("spec", "template", "spec", "nodeClassRef")
+        if node is None or node.kind != "mapping":
+            return None
+        return ClassRef(node, text(node.get("group")), text(node.get("kind")), text(node.get("name")))
+
+    @cached_property
+    def weight(self) -> int | None:
+        node = self.node.at("spec", "weight")
+        value = node.value if node is not None and node.kind == "scalar" else None
+        return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+class EC2NodeClass(Object):
+    """An EC2NodeClass of any served version."""
+
+    @cached_property
+    def ami_family(self) -> Text | None:
+        return text(self.node.at("spec", "amiFamily"))
+
+    @cached_property
+    def ami_terms(self) -> tuple[SelectorTerm, ...]:
+        return self._terms("amiSelectorTerms")
+
+    @cached_property
+    def subnet_terms(self) -> tuple[SelectorTerm, ...]:
+        return self._terms("subnetSelectorTerms")
+
+    @cached_property
+    def security_group_terms(self) -> tuple[SelectorTerm, ...]:
+        return self._terms("securityGroupSelectorTerms")
+
+    def _terms(self, name: str) -> tuple[SelectorTerm, ...]:
+        return tuple(_term(n) for n in _items(self.node.at("spec", name)))
+
+
+class Retired(Object):
+    """A Provisioner or an AWSNodeTemplate, gone since Karpenter 0.33."""
+
+
+def served(obj: Object, release: Version) -> bool:
+    """Whether the CRDs of a release serve the object's apiVersion: v1 always, v1beta1 until 1.0."""
+    if obj.group != GROUPS.get(obj.kind):
+        return False
+    return obj.version == "v1" or (obj.version == "v1beta1" and behaves("serves-v1beta1", release))
+
+
+def parse_alias(value: str) -> Alias:
+    """Split `al2023@v20250403` at its first `@`, as the controller does."""
+    family, _, version = value.partition("@")
+    return Alias(family, version)
+
+
+def text(node: Node | None) -> Text | None:
+    """The text of a scalar node, `UNKNOWN` for a placeholder, None for anything else."""
+    if node is None or node.kind != "scalar":
+        return None
+    if isinstance(node.value, str) or node.value is UNKNOWN:
+        return node.value
+    return None
+
+
+def objects(source: Source) -> Iterator[Object]:
+    """Karpenter's objects for AWS in a source, those inside a `List` or in the values of others too.
+
+    Objects of other providers, of EKS Auto Mode and of other kinds are left out, NodePools that point
+    to a class of theirs too. An `apiVersion` in a group or version that never had the kind still gives
+    an object, so that it can be reported.
+    """
+    for document in source.documents:
+        root = document.root
+        if root is not None and root.kind == "sequence" and (document.target or source.part):
+            root = _patched(root, document) or root
+        if root is not None:
+            yield from _objects(root, document)
+
+
+def _patched(root: Node, document: Document) -> Node | None:
+    """The part of an object that a JSON6902 patch writes; None for any other list."""
+    from nodelint.source import jsonpatch
+
+    return jsonpatch.part(root, document.target) if jsonpatch.is_patch(root) else None
+
+
+_KINDS: dict[str, type[Object]] = {
+    "NodePool": NodePool,
+    "EC2NodeClass": EC2NodeClass,
+    "Provisioner": Retired,
+    "AWSNodeTemplate": Retired,
+}
+
+
+def _objects(node: Node, document: Document) -> Iterator[Object]:
+    if node.kind != "mapping":
+        if node.kind == "sequence":
+            yield from _inside(node, document)
+        return
+    kind, api_version = text(node.get("kind")), text(node.get("apiVersion"))
+    if not isinstance(kind, str) or not isinstance(api_version, str):
+        yield from _inside(node, document)
+        return
+    items = node.get("items")
+    if kind.endswith("List") and items is not None and items.kind == "sequence":
+        for item in items.items:
+            yield from _objects(item, document)
+        return
+    # A kind in other capitals is none of Kubernetes', but it is plain which object is meant; the schema says so.
+    kind = next((known for known in _KINDS if known.lower() == kind.lower()), kind)
+    cls = _KINDS.get(kind)
+    group = api_version.rpartition("/")[0]
+    if cls is not None and group in (CORE_GROUP, AWS_GROUP):
+        obj = cls(node, document, api_version, kind, partial=document.templated or _is_part(node, kind, document))
+        if not (isinstance(obj, NodePool) and (_of_another_provider(obj.class_ref) or _is_foreign(obj))):
+            yield obj
+    elif group.partition("/")[0] not in (CORE_GROUP, AWS_GROUP):
+        yield from _inside(node, document)
+
+
+def _inside(holder: Node, document: Document) -> Iterator[Object]:
+    """The objects that the values of another one hold: a HelmRelease, an Application, a chart's own values.
+
+    What has no `spec` is a reference to an object, or what is to be deleted.
+    """
+    text_of_file = holder.source.text
+    if all(text_of_file.find(f"{group}/v", holder.start, holder.end) < 0 for group in (CORE_GROUP, AWS_GROUP)):
+        return
+    pending = [(node, False) for node in _below(holder)]
+    while pending:
+        node, part = pending.pop()
+        if node.kind == "scalar" or node.alias or node.shared:
+            continue
+        group = text(node.get("apiVersion"))
+        if isinstance(group, str) and group.rpartition("/")[0] in (CORE_GROUP, AWS_GROUP):
+            if node.get("spec") is not None:
+                for obj in _objects(node, document):
+                    obj.partial = obj.partial or part
+                    yield obj
+            continue
+        named = [entry.value for entry in node.entries if entry.name in _PARTS]
+        pending += [(below, part or below in named) for below in _below(node)]
+
+
+_PARTS = frozenset({"patch", "patches", "patchesStrategicMerge", "base"})
+"""Keys below which an object is completed by others: of Kustomize, of Flux, of a Composition of Crossplane's."""
+
+
+def _below(node: Node) -> Iterator[Node]:
+    """The values in a collection, the last first."""
+    yield from reversed(node.items)
+    for entry in reversed(node.entries):
+        if not entry.merged:
+            yield entry.value
+
+
+_HEARTS = {
+    "NodePool": ("template",),
+    "EC2NodeClass": (
+        "role",
+        "instanceProfile",
+        "subnetSelectorTerms",
+        "securityGroupSelectorTerms",
+        "amiSelectorTerms",
+    ),
+}
+"""Fields of `spec` of which a whole object has at least one."""
+
+_NEEDED = {
+    "NodePool": (("spec", "template", "spec", "nodeClassRef"), ("spec", "template", "spec", "requirements")),
+    "EC2NodeClass": (
+        ("spec", "subnetSelectorTerms"),
+        ("spec", "securityGroupSelectorTerms"),
+        ("spec", "amiSelectorTerms"),
+    ),
+}
+"""What a text for readers shows of an object where it shows all of it."""
+
+
+def _is_part(node: Node, kind: str, document: Document) -> bool:
+    """Whether an object is a patch: it says so, its file is one, or its file may be and it has no heart.
+
+    An example in a text for readers is one where it leaves out what no object does without.
+    """
+    if node.source.part or document.part or document.target or node.get("$patch") is not None:
+        return True
+    if (node.source.part is False and document.part is False) or kind not in _HEARTS:
+        return False
+    if document.host == "markdown":
+        return any(node.at(*path) is None for path in (("metadata", "name"), *_NEEDED[kind]))
+    spec = node.get("spec")
+    return spec is None or not any(spec.get(field) for field in _HEARTS[kind])
+
+
+def _of_another_provider(ref: ClassRef | None) -> bool:
+    """Whether group and kind agree that the class is none of AWS's: EKS Auto Mode, Azure, GCP and others."""
+    return (
+        ref is not None
+        and isinstance(ref.group, str)
+        and isinstance(ref.kind, str)
+        and ref.group.partition("/")[0] != AWS_GROUP
+        and ref.kind != CLASS_KIND
+    )
+
+
+def _is_foreign(pool: NodePool) -> bool:
+    """Whether a pool that leaves open whose class it has asks for labels of Auto Mode or another cloud, and none of
+    Karpenter's for AWS.
+    """
+    ref = pool.class_ref
+    if (ref is None and not pool.partial) or (ref is not None and (ref.group is not None or ref.kind is not None)):
+        return False
+    keys = [line.key for line in pool.requirements if isinstance(line.key, str)]
+    return any(key.startswith(_FOREIGN) for key in keys) and not any(key.startswith(AWS_GROUP) for key in keys)
+
+
+_FOREIGN = ("eks.amazonaws.com/", "karpenter.azure.com/", "karpenter.k8s.gcp/")
+
+
+def _items(node: Node | None) -> list[Node]:
+    if node is None or node.kind != "sequence":
+        return []
+    return [item for item in node.items if item.kind == "mapping"]
+
+
+def requirement_line(node: Node) -> RequirementLine:
+    """An entry of a list of requirements: a NodePool's, or an image's in the status of a class."""
+    values = node.get("values")
+    items = values.items if values is not None and values.kind == "sequence" else []
+    least = node.get("minValues")
+    count = least.value if least is not None and least.kind == "scalar" else None
+    return RequirementLine(
+        node=node,
+        key=text(node.get("key")),
+        operator=text(node.get("operator")),
+        values=tuple(Value(text(item), item) for item in items),
+        min_values=count if isinstance(count, int) and not isinstance(count, bool) else None,
+    )
+
+
+def labels(node: Node | None) -> tuple[Label, ...]:
+    """The entries of a map of labels or tags; none where it is no mapping."""
+    if node is None or node.kind != "mapping":
+        return ()
+    found = []
+    for entry in node.entries:
+        key = text(entry.key)
+        if key is not None:
+            found.append(Label(entry.key, entry.value, key, text(entry.value)))
+    return tuple(found)
+
+
+def _taint(node: Node) -> Taint:
+    return Taint(node, text(node.get("key")), text(node.get("value")), text(node.get("effect")))
+
+
+def _term(node: Node) -> SelectorTerm:
+    return SelectorTerm(
+        node=node,
+        alias=text(node.get("alias")),
+        id=text(node.get("id")),
+        name=text(node.get("name")),
+        owner=text(node.get("owner")),
+        ssm_parameter=text(node.get("ssmParameter")),
+        tags=labels(node.get("tags")),
+    )

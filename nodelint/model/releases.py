@@ -1,0 +1,139 @@
+"""What a Karpenter or Kubernetes version is, which ones there are, and which facts hold in which of them.
+
+The facts lie in `data/versions.json`: the release tags 1.0.0 to 1.14.1 of the Karpenter AWS
+provider, and what its source did otherwise in one release than in another.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from nodelint.data import table
+from nodelint.tuples import NamedTuple
+
+
+class Version(NamedTuple):
+    """A release of Karpenter."""
+
+    major: int
+    minor: int
+    patch: int
+
+    @classmethod
+    def parse(cls, text: str) -> Version:
+        """Read `1.2.3` or `v1.2.3`; anything else is a ValueError."""
+        numbers = _numbers(text)
+        if numbers is None or len(numbers) != 3:
+            raise ValueError(f"`{text}` is no version such as 1.4.0")
+        return cls(*numbers)
+
+    def __str__(self) -> str:
+        return f"{self.major}.{self.minor}.{self.patch}"
+
+
+class KubernetesVersion(NamedTuple):
+    """A minor version of Kubernetes; EKS knows no finer one for images."""
+
+    major: int
+    minor: int
+
+    @classmethod
+    def parse(cls, text: str) -> KubernetesVersion:
+        """Read `1.33`, `v1.33` or `1.33.2`, whose patch is dropped; anything else is a ValueError."""
+        numbers = _numbers(text)
+        if numbers is None or len(numbers) not in (2, 3):
+            raise ValueError(f"`{text}` is no Kubernetes version such as 1.33")
+        return cls(numbers[0], numbers[1])
+
+    def __str__(self) -> str:
+        return f"{self.major}.{self.minor}"
+
+
+def _numbers(text: str) -> tuple[int, ...] | None:
+    parts = text.strip().removeprefix("v").split(".")
+    if not all(part.isascii() and part.isdigit() and len(part) < 6 for part in parts):
+        return None
+    return tuple(int(part) for part in parts)
+
+
+RELEASES: tuple[Version, ...] = tuple(Version.parse(text) for text in table("versions")["releases"])
+"""Every release that is known, oldest first."""
+
+OLDEST: Version = RELEASES[0]
+NEWEST: Version = RELEASES[-1]
+
+
+def target(text: str) -> Version:
+    """The release that a user means: `1.2` is the newest patch known of 1.2, `1` the newest of all.
+
+    A release newer than `NEWEST` is given back as it is, and one that was never tagged too; the
+    caller says so and facts are those of the nearest older release. Before 1.0.0 or no version at
+    all is a ValueError in words.
+    """
+    numbers = _numbers(text)
+    if numbers is None or not 1 <= len(numbers) <= 3:
+        raise ValueError(f"`{text}` is no Karpenter version such as 1.4.0 or 1.4")
+    if numbers < (1,):
+        raise ValueError(f"Karpenter {text} is too old: releases from {OLDEST} on are known")
+    if len(numbers) == 3:
+        return Version(*numbers)
+    same = [release for release in RELEASES if release[: len(numbers)] == numbers]
+    return same[-1] if same else Version(*(*numbers, 0, 0)[:3])
+
+
+@cache
+def releases_match(spec: str, version: Version) -> bool:
+    """Whether a release meets a spec such as `>=1.0.0,<1.2.2||>=1.3.0`; a comma is and, `||` is or.
+
+    A version in a spec may leave out its patch or minor (`<1.4` is `<1.4.0`). An empty spec holds
+    for all. A spec that cannot be read is a ValueError.
+    """
+    return any(
+        all(_one_matches(part.strip(), version) for part in choice.split(",") if part.strip())
+        for choice in spec.split("||")
+    )
+
+
+def _one_matches(part: str, version: Version) -> bool:
+    for sign in (">=", "<=", "==", ">", "<", "="):
+        if part.startswith(sign):
+            break
+    else:
+        raise ValueError(f"`{part}` is no release spec such as >=1.4.0")
+    numbers = _numbers(part[len(sign) :])
+    if numbers is None or not 1 <= len(numbers) <= 3:
+        raise ValueError(f"`{part}` is no release spec such as >=1.4.0")
+    other = (*numbers, 0, 0)[:3]
+    if sign == ">=":
+        return version >= other
+    if sign == "<=":
+        return version <= other
+    if sign == ">":
+        return version > other
+    if sign == "<":
+        return version < other
+    return version == other
+
+
+def kubernetes_match(spec: str, version: KubernetesVersion) -> bool:
+    """The same for a Kubernetes version: `>=1.33`, `<1.35`."""
+    return releases_match(spec, Version(version.major, version.minor, 0))
+
+
+@cache
+def behaves(name: str, version: Version) -> bool:
+    """Whether a release has a behaviour, by its name in `data/versions.json`; KeyError for no such name."""
+    return releases_match(table("versions")["behaviour"][name]["releases"], version)
+
+
+def has_defect(name: str, version: Version) -> bool:
+    """Whether a release does wrong with a manifest that reads fine: a defect of `data/versions.json`, by its name."""
+    return releases_match(table("versions")["defects"][name]["releases"], version)
+
+
+def fixed_for(name: str, version: Version) -> Version:
+    """The release to go to for the fix of a defect: in the same minor line, else the first above it."""
+    fixed = [Version.parse(text) for text in table("versions")["defects"][name]["fixed"]]
+    above = [fix for fix in fixed if fix > version]
+    same = [fix for fix in above if fix[:2] == version[:2]]
+    return min(same or above or fixed)

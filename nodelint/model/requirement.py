@@ -1,0 +1,320 @@
+"""Karpenter's requirement algebra: what a set of requirements allows, and which sets go together.
+
+Meant to give the answers of Karpenter core 1.14.1 (`pkg/scheduling`), and those of older cores where
+they differ: before 1.9.0 bounds were exclusive. Nothing here knows instance types or manifests.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from typing import Any, Literal
+
+from nodelint.data import table
+from nodelint.model.releases import Version
+from nodelint.tuples import NamedTuple
+
+Operator = Literal["In", "NotIn", "Exists", "DoesNotExist"]
+"""What a requirement comes down to; bounds count as Exists, or as NotIn beside an exclusion."""
+
+OPERATORS = frozenset({"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Gte", "Lte"})
+"""The operators that a requirement can be written with. Gte and Lte came with Karpenter 1.9.0."""
+
+INCLUSIVE_BOUNDS = Version(1, 9, 0)
+"""The first release that turns Gt and Lt into inclusive bounds (and so sees that `Gt 3, Lt 4` is empty)."""
+
+MAX_INT = 2**63 - 1
+MIN_INT = -(2**63)
+
+_INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
+_ABSENT_ALLOWED = ("NotIn", "DoesNotExist")
+
+
+def integer(text: str) -> int | None:
+    """The number that a label value stands for under a bound; None where it is no number to Karpenter.
+
+    Go's `strconv.Atoi`: a sign and ASCII digits that fit 64 bits. `007` and `+7` are numbers, `5.0`,
+    `1e3`, `1_000` and ` 5` are not.
+    """
+    if not _INTEGER.fullmatch(text):
+        return None
+    digits = text.lstrip("+-").lstrip("0")
+    if len(digits) > 19:
+        return None
+    sign = -1 if text[0] == "-" else 1
+    number = sign * int(digits or "0")
+    return number if MIN_INT <= number <= MAX_INT else None
+
+
+def _bound(text: str) -> int:
+    """The number of a bound. The controller trusts admission: to it nonsense is 0, and excess is clamped."""
+    number = integer(text)
+    if number is not None:
+        return number
+    if not _INTEGER.fullmatch(text):
+        return 0
+    return MIN_INT if text.startswith("-") else MAX_INT
+
+
+def normalize(key: str) -> str:
+    """The key that Karpenter puts in place of one of its six aliases, or the key itself."""
+    aliases = table("labels")["normalized"]
+    return str(aliases.get(key, key))
+
+
+class Requirement(NamedTuple):
+    """What is asked of one label.
+
+    `complement` tells how `values` is meant: the values allowed, or (complement) the values excluded.
+    `greater_equal` and `less_equal` are inclusive bounds in whole numbers; only a complement has them.
+    `min_values` is how many values there have to be to choose from; the algebra carries it along and never
+    checks it. `exclusive` marks the bounds of a core before 1.9.0: it kept `Gt 3` and `Lt 4` as they were,
+    and saw no contradiction as long as any number, whole or not, lies between them.
+    """
+
+    key: str
+    complement: bool
+    values: frozenset[str] = frozenset()
+    greater_equal: int | None = None
+    less_equal: int | None = None
+    min_values: int | None = None
+    exclusive: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        key: str,
+        operator: str,
+        values: Iterable[str] = (),
+        min_values: int | None = None,
+        version: Version | None = None,
+    ) -> Requirement:
+        """A requirement as it is written, read by the core of a Karpenter release (None: the newest).
+
+        The key is normalised. Values given to Exists or DoesNotExist are ignored. Of a bound the first
+        value counts.
+
+        Raises ValueError for an operator that Karpenter has in no release and for a bound without a value:
+        admission refuses both.
+        """
+        key = normalize(key)
+        if operator == "In":
+            return cls(key, False, frozenset(values), min_values=min_values)
+        if operator == "NotIn":
+            return cls(key, True, frozenset(values), min_values=min_values)
+        if operator == "Exists":
+            return cls(key, True, min_values=min_values)
+        if operator == "DoesNotExist":
+            return cls(key, False, min_values=min_values)
+        if operator not in OPERATORS:
+            raise ValueError(f"no operator `{operator}`")
+        first = next(iter(values), None)
+        if first is None:
+            raise ValueError(f"`{operator}` needs a value")
+        number = _bound(first)
+        exclusive = version is not None and version < INCLUSIVE_BOUNDS
+        if exclusive and operator in ("Gte", "Lte"):
+            # Such a core has no branch for them: what it makes of them has no bounds.
+            return cls(key, True, min_values=min_values)
+        if operator == "Gt":
+            if number == MAX_INT and not exclusive:
+                return cls(key, False)
+            return cls(key, True, frozenset(), number + 1, None, min_values, exclusive)
+        if operator == "Lt":
+            # The newer core takes one off in 64 bits, and wraps round at the very end.
+            upper = MAX_INT if number == MIN_INT and not exclusive else number - 1
+            return cls(key, True, frozenset(), None, upper, min_values, exclusive)
+        if operator == "Gte":
+            return cls(key, True, frozenset(), number, None, min_values)
+        return cls(key, True, frozenset(), None, number, min_values)
+
+    @property
+    def operator(self) -> Operator:
+        """What Karpenter takes the requirement for. Bounds alone are Exists."""
+        if self.complement:
+            return "NotIn" if self.values else "Exists"
+        return "In" if self.values else "DoesNotExist"
+
+    @property
+    def length(self) -> int:
+        """How many values are allowed; for a complement the largest 64-bit integer less the exclusions."""
+        return MAX_INT - len(self.values) if self.complement else len(self.values)
+
+    @property
+    def absent_allowed(self) -> bool:
+        """Whether it is met where the label is missing: by NotIn and DoesNotExist, not by bounds alone."""
+        return self.operator in _ABSENT_ALLOWED
+
+    def has(self, value: str) -> bool:
+        """Whether a label of this value meets the requirement."""
+        return (value in self.values) != self.complement and _within(value, self.greater_equal, self.less_equal)
+
+    def intersect(self, other: Requirement) -> Requirement:
+        """What both allow together. The key is this one's; bounds of a finite result are forgotten."""
+        lower, upper, empty = self._bounds(other)
+        min_values = _largest(self.min_values, other.min_values)
+        if empty:
+            return Requirement(self.key, False, min_values=min_values)
+        if self.complement and other.complement:
+            values = self.values | other.values
+        elif self.complement:
+            values = other.values - self.values
+        elif other.complement:
+            values = self.values - other.values
+        else:
+            values = self.values & other.values
+        if lower is not None or upper is not None:
+            values = frozenset(v for v in values if _within(v, lower, upper))
+        if not (self.complement and other.complement):
+            return Requirement(self.key, False, values, min_values=min_values)
+        exclusive = self.exclusive or other.exclusive
+        return Requirement(self.key, True, values, lower, upper, min_values, exclusive)
+
+    def intersects(self, other: Requirement) -> bool:
+        """Whether both share a value; a range that exclusions use up counts as shared."""
+        return self.intersect(other).length > 0
+
+    def _bounds(self, other: Requirement) -> tuple[int | None, int | None, bool]:
+        lower = _largest(self.greater_equal, other.greater_equal)
+        upper = _smallest(self.less_equal, other.less_equal)
+        if lower is None or upper is None:
+            return lower, upper, False
+        slack = 1 if self.exclusive or other.exclusive else 0
+        return lower, upper, lower > upper + slack
+
+    def __str__(self) -> str:
+        words = [self.key, self.operator]
+        if self.values:
+            words.append(f"[{', '.join(sorted(self.values))}]")
+        if self.greater_equal is not None:
+            words.append(f">={self.greater_equal}")
+        if self.less_equal is not None:
+            words.append(f"<={self.less_equal}")
+        if self.min_values is not None:
+            words.append(f"minValues {self.min_values}")
+        return " ".join(words)
+
+
+class Requirements:
+    """Requirements by key, one for each: what is added under a key that is there intersects with it."""
+
+    __slots__ = ("_by_key",)
+
+    def __init__(self, requirements: Iterable[Requirement] = ()) -> None:
+        self._by_key: dict[str, Requirement] = {}
+        self.add(*requirements)
+
+    @classmethod
+    def from_labels(cls, labels: Mapping[str, str]) -> Requirements:
+        """The requirements that a map of labels stands for: each label In its value."""
+        return cls(Requirement.of(key, "In", (value,)) for key, value in labels.items())
+
+    def add(self, *requirements: Requirement) -> None:
+        """Narrow these requirements by more."""
+        for requirement in requirements:
+            before = self._by_key.get(requirement.key)
+            self._by_key[requirement.key] = requirement if before is None else requirement.intersect(before)
+
+    def copy(self) -> Requirements:
+        """The same requirements, to be added to on their own."""
+        twin = Requirements()
+        twin._by_key.update(self._by_key)
+        return twin
+
+    def get(self, key: str) -> Requirement:
+        """The requirement of a key; Exists where none is defined."""
+        found = self._by_key.get(key)
+        return Requirement(key, True) if found is None else found
+
+    def __getitem__(self, key: str) -> Requirement:
+        return self._by_key[key]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._by_key
+
+    def __iter__(self) -> Iterator[Requirement]:
+        return iter(self._by_key.values())
+
+    def __len__(self) -> int:
+        return len(self._by_key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Requirements) and self._by_key == other._by_key
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Requirements([{', '.join(str(r) for r in self)}])"
+
+    def keys(self) -> frozenset[str]:
+        """The keys that are defined."""
+        return frozenset(self._by_key)
+
+    def intersects(self, incoming: Requirements) -> str | None:
+        """The first key on which two sets clash, None where they fit.
+
+        Keys that one of them lacks are ignored. So Karpenter asks whether an instance type fits a NodePool.
+        """
+        for wanted in incoming:
+            existing = self._by_key.get(wanted.key)
+            if existing is None or existing.intersects(wanted):
+                continue
+            if not (wanted.absent_allowed and existing.absent_allowed):
+                return wanted.key
+        return None
+
+    def compatible(self, incoming: Requirements, allow_undefined: frozenset[str] = frozenset()) -> str | None:
+        """The first key for which the incoming requirements cannot be met here, None where all can.
+
+        A key that is not defined here meets NotIn and DoesNotExist alone, unless it is one of
+        `allow_undefined` (for a NodePool's pods: `well_known(version)`).
+        """
+        for wanted in incoming:
+            key = wanted.key
+            if key not in allow_undefined and key not in self._by_key and not wanted.absent_allowed:
+                return key
+        return self.intersects(incoming)
+
+
+@cache
+def well_known(version: Version | None = None) -> frozenset[str]:
+    """The label keys that Karpenter on AWS knows itself in a release (None: the newest known).
+
+    From `labels.go` of Karpenter core and of the AWS provider at each release tag.
+    """
+    return frozenset(key for key, fact in table("labels")["well_known"].items() if _serves(fact, version))
+
+
+@cache
+def well_known_since(key: str) -> Version | None:
+    """The release that brought a well-known label; None for a key that is none."""
+    fact = table("labels")["well_known"].get(key)
+    return None if fact is None else Version.parse(fact["since"])
+
+
+def _serves(fact: Mapping[str, Any], version: Version | None) -> bool:
+    if version is None:
+        return "until" not in fact
+    return Version.parse(fact["since"]) <= version and ("until" not in fact or version < Version.parse(fact["until"]))
+
+
+def _within(value: str, lower: int | None, upper: int | None) -> bool:
+    if lower is None and upper is None:
+        return True
+    number = integer(value)
+    if number is None:
+        return False
+    return (lower is None or number >= lower) and (upper is None or number <= upper)
+
+
+def _largest(a: int | None, b: int | None) -> int | None:
+    if a is None or b is None:
+        return a if b is None else b
+    return max(a, b)
+
+
+def _smallest(a: int | None, b: int | None) -> int | None:
+    if a is None or b is None:
+        return a if b is None else b
+    return min(a, b)

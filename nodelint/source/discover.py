@@ -1,0 +1,191 @@
+"""Paths become sources: those asked for, and those read only so that others can refer to them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from nodelint.source import Source
+from nodelint.source.globs import NOTHING, Globs
+from nodelint.source.kustomize import is_patch
+
+ENDINGS = (".yaml", ".yml", ".json", ".tf", ".tofu")
+
+# Templates of YAML: of Terraform, of Go, of Jinja. A bare `.tpl` is a chart's helpers as often as a manifest.
+_TEMPLATES = (".tpl", ".tftpl", ".tmpl", ".gotmpl", ".j2")
+_TAKEN = ENDINGS + _TEMPLATES
+
+# What no manifest of the user's own stands in; a folder that is named on the command line is read all the same.
+_PASSED_OVER = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
+
+# Every document that concerns Karpenter on AWS holds this in its apiVersion.
+_MARK = b"karpenter"
+
+# A snapshot holds it too, in the names of labels; one that is committed beside the manifests is none of them.
+_SNAPSHOT = b'"nodelint-snapshot"'
+
+# Bytes. A guard against reading a device or a dump whole, not a limit that a repository meets.
+_LARGEST = 64 << 20
+
+
+class Discovery:
+    """What was found: sources that hold the word `karpenter`, and paths that could not be read, with why.
+
+    `stdin` is what standard input brought, where it was asked for.
+    """
+
+    def __init__(self) -> None:
+        self.sources: list[Source] = []
+        self.unreadable: list[tuple[str, str]] = []
+        self.files = 0
+        self.stdin: bytes | None = None
+
+
+def discover(
+    paths: Sequence[str],
+    exclude: Globs = NOTHING,
+    stdin: Callable[[], bytes] | None = None,
+    on_file: Callable[[int], None] | None = None,
+    include: Globs = NOTHING,
+) -> Discovery:
+    """Read files, folders (with all that is below them) and `-` for standard input, each file once.
+
+    In folders only manifests, their templates and Terraform's files are read, by their endings, and what
+    `include` matches: scripts and Markdown, say. Hidden folders and those of package managers are passed
+    over. `include` and `exclude` are globs over the path as it is printed; what both match is left out.
+    """
+    found = Discovery()
+    seen: set[str] = set()
+    for path in paths:
+        if not path:
+            found.unreadable.append((path, "an empty path"))
+            continue
+        if path == "-":
+            found.files += 1
+            try:
+                found.stdin = (stdin or _stdin)()
+            except OSError as error:
+                found.unreadable.append((path, _why(error)))
+                continue
+            if _concerns_karpenter(found.stdin):
+                found.sources.append(Source.from_bytes("-", found.stdin))
+            continue
+        for file in _files(path, exclude, include, found):
+            if file in seen:
+                continue
+            seen.add(file)
+            found.files += 1
+            if on_file is not None:
+                on_file(found.files)
+            data = _read(file, found)
+            if data is not None and _concerns_karpenter(data):
+                # A file whose name is a dash is not standard input.
+                shown = file.replace(os.sep, "/") if file != "-" else "./-"
+                source = Source.from_bytes(shown, data)
+                source.part = is_patch(file)
+                found.sources.append(source)
+    return found
+
+
+def context(asked: Iterable[Source], exclude: Globs = NOTHING, include: Globs = NOTHING) -> list[Source]:
+    """The other manifests of the repositories that the sources stand in; of none where they stand in none."""
+    asked = list(asked)
+    folders = {os.path.dirname(os.path.abspath(source.path)) for source in asked}
+    roots = sorted({root for folder in folders if (root := repository(folder)) is not None})
+    have = {os.path.realpath(source.path) for source in asked}
+    found = discover([os.path.relpath(root) for root in roots], exclude, include=include)
+    return [source for source in found.sources if os.path.realpath(source.path) not in have]
+
+
+def repository(folder: str) -> str | None:
+    """The nearest folder upwards that holds `.git`."""
+    while True:
+        if os.path.exists(os.path.join(folder, ".git")):
+            return folder
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return None
+        folder = parent
+
+
+def _files(path: str, exclude: Globs, include: Globs, found: Discovery) -> Iterator[str]:
+    """The files that a path stands for, each as a normal path."""
+    path = os.path.normpath(path)
+    if os.path.isdir(path):
+        yield from _below(path, "" if path == os.curdir else os.path.join(path, ""), exclude, include, found)
+    elif not exclude.match(path):
+        yield path
+
+
+def _below(folder: str, prefix: str, exclude: Globs, include: Globs, found: Discovery) -> Iterator[str]:
+    open_folders = [(prefix, _listed(folder, found))]
+    while open_folders:
+        prefix, entries = open_folders[-1]
+        for entry in entries:
+            name = entry.name
+            path = prefix + name
+            if exclude and exclude.match(path):
+                continue
+            try:
+                if entry.is_dir(follow_symlinks=False):
+                    if not name.startswith(".") and name not in _PASSED_OVER:
+                        open_folders.append((path + os.sep, _listed(path, found)))
+                        break
+                elif (name.endswith(_TAKEN) or (include and include.match(path))) and entry.is_file():
+                    yield path
+            except OSError as error:  # a link that leads back to itself
+                found.unreadable.append((path, _why(error)))
+        else:
+            open_folders.pop()
+
+
+def _listed(folder: str, found: Discovery) -> Iterator[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as listing:
+            return iter(sorted(listing, key=lambda e: e.name))
+    except OSError as error:
+        found.unreadable.append((folder, _why(error)))
+        return iter(())
+
+
+def _read(path: str, found: Discovery) -> bytes | None:
+    # os.read spares what open() sets up: over ten thousand small files that is a third of the time.
+    try:
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        try:
+            chunks, size = [], 0
+            while size <= _LARGEST and (chunk := os.read(handle, 1 << 16)):
+                chunks.append(chunk)
+                size += len(chunk)
+        finally:
+            os.close(handle)
+    except (OSError, ValueError) as error:
+        found.unreadable.append((path, _why(error)))
+        return None
+    data = b"".join(chunks)
+    if size > _LARGEST and _MARK in data:
+        found.unreadable.append((path, f"larger than {_LARGEST >> 20} MiB, which no manifest is"))
+        return None
+    return data
+
+
+def _stdin() -> bytes:
+    if sys.stdin is None:
+        raise OSError("standard input is closed")
+    data = sys.stdin.buffer.read(_LARGEST + 1)
+    if len(data) > _LARGEST:
+        raise OSError(f"more than {_LARGEST >> 20} MiB, which no manifest is")
+    return data
+
+
+def _concerns_karpenter(data: bytes) -> bool:
+    if _SNAPSHOT in data[:200]:
+        return False
+    # A file in UTF-16 has the letters of the mark with zeros between them.
+    return _MARK in data or (b"\0" in data and _MARK in data.replace(b"\0", b""))
+
+
+def _why(error: OSError | ValueError) -> str:
+    why = getattr(error, "strerror", None) or str(error)
+    return why[:1].lower() + why[1:]
