@@ -1,0 +1,1 @@
+"""What Karpenter's two repositories say at a revision, and how the project's data follows it."""

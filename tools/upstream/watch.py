@@ -1,0 +1,84 @@
+"""What a person must look at between two revisions: changed files that decide behaviour, commits, new messages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from upstream.git import Repository
+
+PROVIDER = {
+    "images": ("pkg/providers/amifamily", "pkg/providers/ssm", "pkg/providers/launchtemplate"),
+    "scheduling": (
+        "pkg/providers/instance",
+        "pkg/providers/instancetype",
+        "pkg/providers/subnet",
+        "pkg/providers/securitygroup",
+        "pkg/providers/capacityreservation",
+        "pkg/providers/placementgroup",
+        "pkg/providers/version",
+        "pkg/cloudprovider",
+    ),
+    "validation": (
+        "pkg/apis",
+        "pkg/cel",
+        "pkg/controllers/nodeclass",
+        "pkg/operator/options",
+        "charts/karpenter/values.yaml",
+    ),
+    "disruption": ("pkg/controllers/interruption", "pkg/controllers/nodeclaim"),
+}
+CORE = {
+    "scheduling": (
+        "pkg/scheduling",
+        "pkg/cloudprovider",
+        "pkg/controllers/provisioning",
+        "pkg/controllers/nodeoverlay",
+    ),
+    "validation": ("pkg/apis", "pkg/controllers/nodepool", "pkg/operator/options"),
+    "disruption": ("pkg/controllers/disruption", "pkg/controllers/nodeclaim/disruption"),
+}
+"""The folders whose changes can change an answer of nodelint, by subject."""
+
+_UNREAD = re.compile(r"_test\.go$|suite_|/crds/|zz_generated|/fake/|/testdata/|(^|/)doc\.go$")
+_TOLD = re.compile(r"^(feat|fix)\b|^\w+(\([^)]*\))?!:|BREAKING", re.IGNORECASE)
+_SAYS = re.compile(
+    r'(?:Errorf|errors\.New|SetFalse|SetUnknownWithReason|NewNodeClassNotReadyError)\(.*?"([^"]{12,})"'
+)
+
+
+def files(
+    repository: Repository, old: str, new: str, watched: dict[str, tuple[str, ...]]
+) -> Iterator[tuple[str, str]]:
+    """Subject and file, with its lines added and removed. Tests, generated code and CRDs are left out."""
+    for subject, folders in watched.items():
+        for line in repository.git("diff", "--numstat", "--no-renames", old, new, "--", *folders).splitlines():
+            added, removed, path = line.split("\t")
+            if not _UNREAD.search(path):
+                yield subject, f"{path}  +{added} -{removed}"
+
+
+def commits(repository: Repository, old: str, new: str) -> Iterator[str]:
+    """Commits that bring or mend something, or break: feat, fix, `!:` and BREAKING, in the title or the body."""
+    log = repository.git("log", "--format=%h %cs %s%x1f%b%x1e", f"{old}..{new}")
+    for entry in log.split("\x1e"):
+        head, _, body = entry.strip().partition("\x1f")
+        title = head.split(" ", 2)[-1]
+        if _TOLD.search(title) or "BREAKING" in body:
+            yield head
+
+
+def messages(repository: Repository, old: str, new: str, watched: dict[str, tuple[str, ...]]) -> Iterator[str]:
+    """Texts of errors and conditions that are new in the watched folders: candidates for `triage.json`."""
+    folders = [folder for some in watched.values() for folder in some]
+    gone: set[str] = set()
+    came: dict[str, None] = {}
+    for line in repository.git("diff", "-U0", old, new, "--", *folders).splitlines():
+        path = re.match(r"\+\+\+ (?:b/)?(\S+)", line)
+        if path:
+            read = path[1].endswith(".go") and not _UNREAD.search(path[1])
+        elif line.startswith("-"):
+            gone.update(_SAYS.findall(line))
+        elif line.startswith("+") and read:
+            came.update(dict.fromkeys(_SAYS.findall(line)))
+    yield from (text for text in came if text not in gone)
