@@ -356,9 +356,9 @@ def test_changes_of_the_crds_are_dated_in_the_schemas(follow: Follow, project: P
 
 def test_instance_types_come_from_the_page_and_the_tables(follow: Follow, project: Path) -> None:
     follow("v1.1.0")
-    from nodelint.snapshot import Snapshot
+    from nodelint.ec2.snapshot import parse_snapshot
 
-    read = Snapshot.parse((project / "nodelint" / "data" / "catalog.json").read_bytes())
+    read = parse_snapshot((project / "nodelint" / "data" / "catalog.json").read_bytes())
     assert [tuple(row) for row in read.rows] == [
         ("m5.large", ["2"], ["1930m"], [3, 10, True, 9, [3]], [0.096, 0.096])
     ]

@@ -228,6 +228,8 @@ class Follower:
         import make_catalog
         import make_tables
 
+        from nodelint.ec2.snapshot import snapshot_text
+
         minor = self.target.release.rpartition(".")[0]
         page = f"website/content/en/v{minor}/{PAGE}"
         if not self.provider.has(docs, page):
@@ -235,9 +237,9 @@ class Follower:
             return
         checkout = make_catalog.Checkout(self.provider.git_dir)
         catalogue = make_catalog.make(checkout, self.target.revision, docs, page)
-        self._write(self.data / "catalog.json", catalogue.text(), f"{len(catalogue.rows)} instance types")
+        self._write(self.data / "catalog.json", snapshot_text(catalogue), f"{len(catalogue.rows)} instance types")
         tables = make_tables.make(checkout, self.target.revision, catalogue)
-        self._write(self.data / "tables.json", tables.text(), f"{len(tables.rows)} further types")
+        self._write(self.data / "tables.json", snapshot_text(tables), f"{len(tables.rows)} further types")
 
     # -- what is left to a person
 
