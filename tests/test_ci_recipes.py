@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ruamel.yaml import YAML
+import yaml
 
 from nodelint import __version__
 
@@ -33,7 +33,7 @@ SCHEMAS = pytest.mark.skipif(
 
 
 def parsed(text: str) -> Any:
-    return YAML(typ="safe").load(text)
+    return yaml.safe_load(text)
 
 
 def valid(kind: str, path: Path) -> None:

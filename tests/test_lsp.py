@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from lsprotocol import types
 from pygls.lsp.client import LanguageClient
-from ruamel.yaml import YAML
 
 from nodelint.data import table
 from nodelint.ec2.catalog import Catalog
@@ -468,7 +468,7 @@ def test_a_comment_silences_the_rule_where_it_stands(editor: Editor, repository:
 
 
 def test_json_has_no_comments_to_offer(editor: Editor, repository: Path) -> None:
-    pool = YAML(typ="safe").load(POOL)
+    pool = yaml.safe_load(POOL)
     pool["spec"]["wieght"] = 10
     uri = editor.open(repository / "pool.json", json.dumps(pool, indent=2))
     assert editor.codes(uri) == ["unknown-field"]

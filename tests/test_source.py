@@ -72,6 +72,26 @@ def test_spans_are_tight(text: str, span: str, disguise: str) -> None:
     assert node.text == span
 
 
+@pytest.mark.parametrize(
+    ("text", "spans"),
+    [
+        ("{b: arn:aws:kms:us-east-1:1:key/x , c: 1}", ["b", "arn:aws:kms:us-east-1:1:key/x", "c", "1"]),
+        ("[http://x/,fd00::1, 12:30 # c\n , b]", ["http://x/", "fd00::1", "12:30", "b"]),
+        ("{http://x: 1, a:b, 'c':d}", ["http://x", "1", "a:b", "", "'c'", "d"]),
+        ("[system:, {x:}, a: [b:]]", ["system:", "x:", "", "a", "b:"]),
+        ("[a\n  b:c]", ["a\n  b:c"]),
+    ],
+)
+def test_a_text_between_brackets_holds_colons(text: str, spans: list[str]) -> None:
+    value = root(f"k: {text}").get("k")
+    assert value is not None
+    scalars = [node for node in value.walk() if node.kind == "scalar"]
+    assert [node.text for node in scalars] == spans
+    assert [node.value for node in scalars] == [
+        {"": None, "1": 1, "'c'": "c", "a\n  b:c": "a b:c"}.get(span, span) for span in spans
+    ]
+
+
 def test_an_empty_value_stands_behind_its_mark() -> None:
     top = root("a: # c\nb:\n  -\n  - x")
     assert [top.source.text[: n.start][-2:] for n in (top.at("a"), top.at("b", 0)) if n] == ["a:", " -"]
@@ -228,6 +248,8 @@ def test_one_broken_document_leaves_the_others() -> None:
         ("karpenter: 1\n? [a]\n: 1\n", "a key has to be a text, and this one is a list", "[a]"),
         ("karpenter: 1\n<<: 5\n", "`<<` needs a mapping, or a list of mappings", "5"),
         ("karpenter: .inf\n", "`.inf` is no number in JSON, and Kubernetes takes no other", ".inf"),
+        ("karpenter: [http://x?a=b]\n", "a `?` cannot stand in a text between brackets; put it in quotes", "http"),
+        ("karpenter: [" + "a:, " * 120 + "]", "a `:` cannot follow here; quote the text", ":, "),
         ("karpenter: !!int x\n", "`x` is no value for the tag `!!int`", "x"),
         ("karpenter: a\0b\n", "the character U+0000 is not allowed in YAML", "\0b"),
         ("karpenter: \ud800\n", "the character U+D800 is not allowed in YAML", "\ud800"),

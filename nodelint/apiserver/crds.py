@@ -10,6 +10,8 @@ from nodelint.apiserver.cel import Unsupported, compile
 from nodelint.apiserver.shape import Raw, load
 
 _KINDS = (["karpenter.sh", "NodePool"], ["karpenter.k8s.aws", "EC2NodeClass"])
+_DEEPEST = 200
+"""Collections within each other; the deepest CRDs in use have about 50."""
 _ENDINGS = frozenset((".yaml", ".yml", ".json"))
 
 
@@ -39,17 +41,15 @@ def _files(path: Path) -> list[Path]:
 
 
 def _definitions(file: Path) -> Iterator[dict[str, Any]]:
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import YAMLError
+    import yaml
 
     data = file.read_bytes()
     if b"CustomResourceDefinition" not in data or b"karpenter" not in data:
         return
     try:
-        documents = list(YAML(typ="safe").load_all(data))
-    except RecursionError:
-        raise ValueError(f"{file.name} is nested too deeply") from None
-    except (YAMLError, ValueError) as error:
+        _hold_to_depth(data)
+        documents = list(yaml.load_all(data, _loader()))
+    except (yaml.YAMLError, ValueError) as error:
         first = " ".join(str(error).split())
         raise ValueError(f"{file.name} is no YAML: {first[:120]}") from None
     for document in documents:
@@ -57,6 +57,27 @@ def _definitions(file: Path) -> Iterator[dict[str, Any]]:
         for one in items if isinstance(items, list) else [document]:
             if isinstance(one, dict) and one.get("kind", "CustomResourceDefinition") == "CustomResourceDefinition":
                 yield one
+
+
+def _hold_to_depth(data: bytes) -> None:
+    """Raise ValueError where collections lie too deep within each other: the loader keeps each on C's stack."""
+    import yaml
+
+    depth = 0
+    for event in yaml.parse(data, yaml.CSafeLoader):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > _DEEPEST:
+            raise ValueError(f"nested more than {_DEEPEST} levels deep")
+
+
+def _loader() -> Any:
+    """YAML 1.1 as an API server reads it: dates and a lone `=` are texts."""
+    import yaml
+
+    loader = type("Loader", (yaml.CSafeLoader,), {})
+    for name in ("timestamp", "value"):
+        loader.add_constructor(f"tag:yaml.org,2002:{name}", loader.construct_scalar)  # type: ignore[attr-defined]
+    return loader
 
 
 def _served(definition: dict[str, Any]) -> Iterator[tuple[tuple[str, str], Raw]]:

@@ -31,7 +31,7 @@ def plain_is_safe(text: str, flow: bool) -> bool:
         return False
     if not re.fullmatch(_SAFE, text) or re.search(_RISKY, text):
         return False
-    return not (flow and re.search(r"[,\[\]{}:]", text))
+    return not (flow and re.search(r"[,\[\]{}:?]", text))
 
 
 def quoted(text: str, style: Style) -> str:

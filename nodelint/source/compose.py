@@ -41,6 +41,12 @@ _SURROGATES = r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})"
 _FORBIDDEN = "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufeff\ufffe\uffff]"
 
 
+_COLON = "\ue001"
+"""A private-use character in the place of a `:` that ends a text between brackets, `[a:]`: one that libyaml
+refuses there, and that Go's reader takes for a part of the text."""
+_MOST_COLONS = 100
+
+
 class Unreadable(Exception):
     """A document that cannot be read, why, and where (an offset into the source's text)."""
 
@@ -68,15 +74,24 @@ def compose(source: Source, text: str, base: int, masked: bool, literal: bool = 
     `masked` says that template code was set aside in it, so that values may be unknown for it; `literal` that
     nothing is put in the place of a `$`. Raises `Unreadable`.
     """
-    import _ruamel_yaml as libyaml  # 9 ms, so only where there is something to parse
+    import yaml  # 9 ms, so only where there is something to parse
+    import yaml.cyaml  # the parser that is libyaml's
 
-    try:
-        return _Composer(source, text, base, masked, literal).run(libyaml)
-    except (libyaml.YAMLError, UnicodeEncodeError) as error:
-        joined = re.sub(_SURROGATES, _join, text)
-        if joined != text:
-            return compose(source, joined, base, masked, literal)
-        raise _worded(error, text, base) from None
+    for _ in range(_MOST_COLONS):
+        try:
+            return _Composer(source, text, base, masked, literal).run(yaml)
+        except UnicodeEncodeError as error:
+            raise _worded(error, text, base) from None
+        except yaml.YAMLError as error:
+            if getattr(error, "problem", None) == "found unexpected ':'":
+                at = error.problem_mark.index
+                other = text[:at] + _COLON + text[at + 1 :]
+            else:
+                other = re.sub(_SURROGATES, _join, text)
+            if other == text:
+                raise _worded(error, text, base) from None
+            text = other
+    raise Unreadable(base + text.rindex(_COLON), "a `:` cannot follow here; quote the text")
 
 
 def _join(pair: re.Match[str]) -> str:
@@ -101,7 +116,7 @@ class _Composer:
         mapping_start, sequence_start = yaml.MappingStartEvent, yaml.SequenceStartEvent
         mapping_end, sequence_end = yaml.MappingEndEvent, yaml.SequenceEndEvent
         document_start, stream_end = yaml.DocumentStartEvent, yaml.StreamEndEvent
-        next_event = yaml.CParser(self.text).get_event
+        next_event = yaml.cyaml.CParser(self.text).get_event
         roots: list[Node | None] = []
         stack: list[_Frame] = []
         frame: _Frame | None = None
@@ -109,7 +124,7 @@ class _Composer:
             event = next_event()
             kind = type(event)
             if kind is scalar_event:
-                node = self.scalar(event)
+                node = self.scalar(event, frame)
                 raw = event.start_mark.index + base
                 if event.anchor is not None:
                     self.anchors[event.anchor] = node
@@ -212,12 +227,14 @@ class _Composer:
         if node.merges:
             self.merge(node)
 
-    def scalar(self, event: Any) -> Node:
+    def scalar(self, event: Any, frame: _Frame | None) -> Node:
         start, end = event.start_mark.index + self.base, event.end_mark.index + self.base
         style = _STYLES[event.style]
         if event.anchor is not None or event.tag is not None:
             start = min(self.after_properties(start), end)
         text = event.value
+        if _COLON in text:
+            text = text.replace(_COLON, ":")
         if style == "literal" or style == "folded":
             end = self.block_end(start, end)
             node = Node(self.source, start, end, "scalar", style, self.block_value(text, start, end))
@@ -228,7 +245,10 @@ class _Composer:
         if holds_placeholder(text.replace("$", "") if self.literal else text):
             node.value = UNKNOWN
             node.tag = event.tag
-        elif event.tag is not None:
+            return node
+        if "?" in text and style == "plain" and frame is not None and frame.node.style == "flow":
+            raise Unreadable(start, "a `?` cannot stand in a text between brackets; put it in quotes")
+        if event.tag is not None:
             self.tagged(node, event.tag, text)
         elif style == "plain":
             value = node.value = resolve(text)
