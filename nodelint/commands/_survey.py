@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator
 
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object, objects
 from nodelint.model.releases import KubernetesVersion, target
-from nodelint.render.roots import CHART, KUSTOMIZATIONS, nodes_of
+from nodelint.render.roots import KUSTOMIZATIONS, nodes_of
 from nodelint.source import Node, Source
-from nodelint.source.discover import discover
+from nodelint.source.discover import CHART, discover
 from nodelint.tuples import NamedTuple
 
 _PASSED_OVER = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})

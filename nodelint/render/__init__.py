@@ -1,7 +1,7 @@
 """Overlays and charts as the cluster gets them, and what is wrong in them led back to the files.
 
 kustomize, kubectl and helm do the rendering, where they are on the path. What they would have to fetch
-is said, and never fetched.
+is said, and never fetched: they run in a sandbox that has no network.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from nodelint.model.finding import Also, Edit, Finding, Span, span_of
-from nodelint.render import tools
+from nodelint.render import sandbox, tools
 from nodelint.render.places import Origins, Place
 from nodelint.render.roots import Root, read, roots
 from nodelint.source import Node, Source
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from nodelint.lint.rule import Rule
     from nodelint.model.manifest import Object
     from nodelint.model.releases import KubernetesVersion
-
-# What charts ask of a cluster before they hand out Karpenter's objects.
-_SERVED = ("karpenter.sh/v1", "karpenter.sh/v1/NodePool", "karpenter.k8s.aws/v1", "karpenter.k8s.aws/v1/EC2NodeClass")
 
 
 class Build(NamedTuple):
@@ -60,18 +57,18 @@ def render(
     problems: list[tuple[str, str]] = []
     lacking: set[str] = set()
     for root in roots(paths, kustomize, helm, exclude):
-        command = tools.kustomize_command() if root.tool == "kustomize" else tools.helm_command()
+        command = tools.kustomize_command() if root.tool == "kustomize" else tools.helm_command(kubernetes, False)
         if command is None:
             if root.tool not in lacking:
                 names = "neither kustomize nor kubectl is" if root.tool == "kustomize" else "helm is not"
                 problems.append((root.file, f"not rendered: {names} on the path"))
             lacking.add(root.tool)
-        elif root.missing is not None:
-            problems.append((root.file, f"not rendered: `{root.missing}` is not on this disk, and is not fetched"))
+        elif root.refused is not None:
+            problems.append((root.file, f"not rendered: {root.refused}"))
         elif root.tool == "kustomize":
-            _try(root, [*command, _path(root.folder)], builds, problems, root.file)
+            _overlay(root, command, builds, problems)
         else:
-            _chart(root, command, kubernetes, builds, problems)
+            _chart(root, kubernetes, builds, problems)
     return Rendering(tuple(builds), tuple(problems))
 
 
@@ -154,44 +151,51 @@ def lint(
 # -- rendering
 
 
+def _overlay(root: Root, command: list[str], builds: list[Build], problems: list[tuple[str, str]]) -> None:
+    """What an overlay has to fetch is found out by building it, where the tool has no network to fetch from."""
+    failed: list[tuple[str, str]] = []
+    if root.missing is None or sandbox.ISOLATES:
+        _try(root, command, builds, failed, root.file)
+        if not failed:
+            return
+    if root.missing is not None:
+        failed = [(root.file, f"not rendered: `{root.missing}` is not on this disk, and is not fetched")]
+    problems += failed
+
+
 def _chart(
-    root: Root,
-    command: list[str],
-    kubernetes: KubernetesVersion | None,
-    builds: list[Build],
-    problems: list[tuple[str, str]],
+    root: Root, kubernetes: KubernetesVersion | None, builds: list[Build], problems: list[tuple[str, str]]
 ) -> None:
     """A chart as it is, and with each of its files of values.
 
     One that lacks a value which each of the files gives is not meant to be installed as it is: that is told
     only where none of them can be rendered.
     """
-    served = [word for name in _SERVED for word in ("--api-versions", name)]
-    version = ["--kube-version", f"{kubernetes}.0"] if kubernetes is not None else []
-    base = [*command, root.name or "release", _path(root.folder), *served, *version]
     alone: list[tuple[str, str]] = []
     before = len(builds)
     common = [part for part in root.parts if part not in root.values and part != root.file]
-    _try(root._replace(parts=(root.file, *common)), base, builds, alone, root.file)
-    for values in root.values:
-        own = root._replace(parts=(root.file, values, *common))
-        _try(own, [*base, "--values", _path(values)], builds, problems, values)
+    for values in (None, *root.values):
+        command = tools.helm_command(kubernetes, values is not None) or []
+        own = root._replace(parts=(root.file, *([values] if values else []), *common))
+        _try(own, command, builds, problems if values else alone, values or root.file, values)
     if len(builds) == before:
         problems += alone
 
 
-def _try(root: Root, command: list[str], builds: list[Build], problems: list[tuple[str, str]], path: str) -> None:
+def _try(
+    root: Root,
+    command: list[str],
+    builds: list[Build],
+    problems: list[tuple[str, str]],
+    path: str,
+    values: str | None = None,
+) -> None:
     try:
-        text = tools.run(command)
+        text = tools.run(command, root.folder, values)
     except tools.Failed as error:
         problems.append((path, f"not rendered: {error}"))
         return
     builds.append(Build(root, Source.from_text(root.folder.replace(os.sep, "/"), text)))
-
-
-def _path(path: str) -> str:
-    """A path that no tool takes for an option."""
-    return path if os.path.isabs(path) else os.path.join(os.curdir, path)
 
 
 def _covered(root: Root, origins: Origins, files: Mapping[str, str]) -> set[str]:

@@ -9,13 +9,11 @@ from typing import Literal
 
 from nodelint.source import Document, Node, Source
 from nodelint.source.compose import Unreadable, compose
-from nodelint.source.discover import repository
+from nodelint.source.discover import CHART, is_inside, repository
 from nodelint.source.globs import NOTHING, Globs
 from nodelint.tuples import NamedTuple
 
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
-CHART = "Chart.yaml"
-
 _MARK = b"karpenter"
 _LARGEST = 64 << 20
 _PASSED_OVER = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
@@ -33,7 +31,8 @@ class Root(NamedTuple):
 
     `file` is its own file, `parts` are all that it is made of, that file first, and what is applied last before
     what it is applied to. `values` are the files of values that a chart is rendered with, each beside its
-    values.yaml. `missing` names what is not on this disk and would have to be fetched.
+    values.yaml. `missing` names what is not on this disk, as far as that can be seen. `refused` says why no
+    tool is run: what it would read stands elsewhere.
     `asked` are the paths whose findings are told, None for all.
     """
 
@@ -43,8 +42,8 @@ class Root(NamedTuple):
     parts: tuple[str, ...]
     values: tuple[str, ...] = ()
     missing: str | None = None
+    refused: str | None = None
     asked: frozenset[str] | None = None
-    name: str = ""
 
 
 def roots(paths: Sequence[str], kustomize: bool, helm: bool, exclude: Globs = NOTHING) -> list[Root]:
@@ -79,14 +78,24 @@ def nodes_of(source: Source) -> list[Node]:
 
 
 def read(path: str) -> Source | None:
-    """A file as a source under its own path; None where it cannot be read."""
+    """A file as a source under its own path; None where it cannot be read, or is a link out of its repository."""
     try:
+        if not _is_readable(path):
+            return None
         if os.path.getsize(path) > _LARGEST:
             return None
         with open(path, "rb") as file:
             return Source.from_bytes(path.replace(os.sep, "/"), file.read())
     except OSError:
         return None
+
+
+def _is_readable(path: str) -> bool:
+    """Whether it is a file, no device or pipe, of the repository that its path lies in."""
+    if not os.path.isfile(path):
+        return False
+    home = repository(os.path.dirname(os.path.abspath(path)))
+    return home is None or is_inside(path, home)
 
 
 def _of_files(files: list[str], kustomize: bool, helm: bool, exclude: Globs) -> Iterator[Root]:
@@ -140,18 +149,21 @@ def _overlay(folder: str, own: str) -> Root | None:
         return None
     parts: dict[str, None] = {}
     missing: list[str] = []
-    _follow(folder, parts, missing)
+    outside: list[str] = []
+    _follow(folder, parts, missing, outside)
     return Root(
         "kustomize",
         folder,
         os.path.normpath(os.path.join(folder, own)),
         tuple(parts),
         missing=next(iter(missing), None),
+        refused=f"`{outside[0]}` is outside the repository" if outside else None,
     )
 
 
-def _follow(folder: str, parts: dict[str, None], missing: list[str]) -> None:
+def _follow(folder: str, parts: dict[str, None], missing: list[str], outside: list[str]) -> None:
     """Add the files of a kustomization: itself, its patches, its components, then what it is built on."""
+    home = repository(os.path.abspath(folder))
     pending = [folder]
     while pending and len(parts) < _MOST_FILES:
         folder = pending.pop(0)
@@ -170,7 +182,9 @@ def _follow(folder: str, parts: dict[str, None], missing: list[str]) -> None:
             for field in ("components", "resources", "bases"):
                 for named in _texts(root.get(field)):
                     below = os.path.normpath(os.path.join(folder, named))
-                    if os.path.isdir(below):
+                    if os.path.exists(below) and home is not None and not is_inside(below, home):
+                        outside.append(named)
+                    elif os.path.isdir(below):
                         pending.append(below)
                     elif os.path.isfile(below):
                         parts.setdefault(below)
@@ -228,8 +242,23 @@ def _chart(folder: str, files: list[str]) -> Root | None:
             if len(parts) > _MOST_FILES:
                 break
     file, *rest = map(os.path.normpath, parts)
-    name = next((said for node in about if (said := _said(node, "name"))), "")
-    return Root("helm", folder, file, (file, *rest), tuple(values), name=name)
+    refused = next(_astray(folder), None)
+    if refused is not None:
+        rest = [part for part in rest if is_inside(part, folder)]
+    return Root("helm", folder, file, (file, *rest), tuple(values), refused=refused)
+
+
+def _astray(folder: str) -> Iterator[str]:
+    """What helm would read with a chart and is none of it: it follows every link."""
+    for where, folders, names in os.walk(folder):
+        for name in sorted((*folders, *names)):
+            path = os.path.join(where, name)
+            shown = os.path.relpath(path, folder).replace(os.sep, "/")
+            if os.path.islink(path):
+                if not is_inside(path, folder):
+                    yield f"`{shown}` is a link out of the chart"
+            elif name in names and not os.path.isfile(path):
+                yield f"`{shown}` is neither a file nor a folder"
 
 
 # -- what both ask
@@ -238,9 +267,10 @@ def _chart(folder: str, files: list[str]) -> Root | None:
 def _mentions_karpenter(paths: Sequence[str]) -> bool:
     for path in paths:
         try:
-            with open(path, "rb") as file:
-                if _MARK in file.read(_LARGEST):
-                    return True
+            if _is_readable(path):
+                with open(path, "rb") as file:
+                    if _MARK in file.read(_LARGEST):
+                        return True
         except OSError:
             continue
     return False

@@ -1,20 +1,24 @@
-"""kustomize, kubectl and helm as they are found on the path: run for a time, without a network, and heard out."""
+"""kustomize, kubectl and helm as they are found on the path: run for a time in a sandbox, and heard out.
+
+Every argument is written here. What a repository has chosen, a name or a path, is no argument of any tool:
+the folder is the one that the tool runs in, a file of values is its standard input.
+"""
 
 from __future__ import annotations
 
 import os
 import re
-import shutil
 import signal
 import subprocess
+import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
 
+from nodelint.model.releases import KubernetesVersion
+from nodelint.render import sandbox
+
 SECONDS = 60
 """How long one rendering may take."""
-
-LARGEST = 64 << 20
-"""Bytes of what a tool may print; no cluster takes as much."""
 
 _LONGEST = 240
 _NOISE = r"WARNING:|walk\.go|# Warning|W[0-9]{4} |level=warn|coalesce\.go"
@@ -22,52 +26,84 @@ _NOISE = r"WARNING:|walk\.go|# Warning|W[0-9]{4} |level=warn|coalesce\.go"
 _BEFORE = r'^E[0-9]{4} [^\]]*\] (?:"[^"]*" )?(?:err=)?|^(?:[Ee]rror|panic): '
 
 
+_RELEASE = "release-name"  # helm's own, where none is given
+
+# What charts ask of a cluster before they hand out Karpenter's objects.
+_SERVED = ("karpenter.sh/v1", "karpenter.sh/v1/NodePool", "karpenter.k8s.aws/v1", "karpenter.k8s.aws/v1/EC2NodeClass")
+
+# Bytes of what a tool says that are looked at for what is wrong.
+_HEARD = 1 << 16
+
+
 class Failed(Exception):
     """A tool that is not there, gave up or took too long, in one line."""
 
 
 def kustomize_command() -> list[str] | None:
-    """How an overlay is built here; None where neither kustomize nor kubectl is on the path."""
-    if shutil.which("kustomize"):
-        return ["kustomize", "build"]
-    return ["kubectl", "kustomize"] if shutil.which("kubectl") else None
+    """How the overlay in the current folder is built; None where neither kustomize nor kubectl is on the path."""
+    if kustomize := sandbox.program("kustomize"):
+        return [kustomize, "build", os.curdir]
+    kubectl = sandbox.program("kubectl")
+    return [kubectl, "kustomize", os.curdir] if kubectl else None
 
 
-def helm_command() -> list[str] | None:
-    """How a chart is rendered here; None where helm is not on the path."""
-    return ["helm", "template"] if shutil.which("helm") else None
+def helm_command(kubernetes: KubernetesVersion | None, values: bool) -> list[str] | None:
+    """How the chart in the current folder is rendered; None where helm is not on the path.
+
+    `values`: with the file of values on standard input, whose name could hold what helm takes for another.
+    """
+    helm = sandbox.program("helm")
+    if helm is None:
+        return None
+    served = [f"--api-versions={name}" for name in _SERVED]
+    version = [f"--kube-version={kubernetes}.0"] if kubernetes is not None else []
+    return [helm, "template", *served, *version, *(["--values=-"] if values else []), "--", _RELEASE, os.curdir]
 
 
-def run(command: Sequence[str], seconds: float = SECONDS) -> str:
-    """What a command prints. Raises Failed with the first line of what it said, else with how it ended."""
-    name = command[0]
-    try:
-        # A group of its own, so that what the tool has started ends with it.
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise Failed(f"{name}: {(error.strerror or str(error)).lower()}") from error
-    try:
-        out, err = process.communicate(timeout=seconds)
-    except subprocess.TimeoutExpired:
-        _end(process)
-        raise Failed(f"{name} took longer than {seconds:g} s") from None
-    except BaseException:
-        _end(process)
-        raise
-    if process.returncode:
-        raise Failed(f"{name}: {_first_line(err.decode('utf-8', 'replace')) or f'exit code {process.returncode}'}")
-    if len(out) > LARGEST:
-        raise Failed(f"{name} printed more than {LARGEST >> 20} MiB, which no cluster takes")
-    try:
-        return out.decode()
-    except UnicodeDecodeError:
-        raise Failed(f"{name} printed what is no UTF-8") from None
+def run(command: Sequence[str], folder: str, values: str | None = None, seconds: float = SECONDS) -> str:
+    """What a command prints that runs in a folder. `values` is a file for its standard input.
+
+    Raises Failed with the first line of what it said, else with how it ended.
+    """
+    name = os.path.splitext(os.path.basename(command[0]))[0]
+    # Files, not pipes: the sandbox limits their size, and a tool that says much is not held up.
+    with (
+        tempfile.TemporaryDirectory(prefix="nodelint-", ignore_cleanup_errors=True) as home,
+        tempfile.TemporaryFile() as printed,
+        tempfile.TemporaryFile() as said,
+    ):
+        try:
+            with open(values or os.devnull, "rb") as given:
+                # A group of its own, so that what the tool has started ends with it.
+                process = subprocess.Popen(
+                    command,
+                    cwd=folder,
+                    env=sandbox.environment(home),
+                    stdin=given,
+                    stdout=printed,
+                    stderr=said,
+                    start_new_session=True,
+                    preexec_fn=sandbox.enter if os.name == "posix" else None,
+                )
+        except (OSError, subprocess.SubprocessError) as error:
+            raise Failed(f"{name}: {(getattr(error, 'strerror', None) or str(error)).lower()}") from error
+        try:
+            code = process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            raise Failed(f"{name} took longer than {seconds:g} s") from None
+        finally:
+            _end(process)
+        if os.fstat(printed.fileno()).st_size >= sandbox.LARGEST:
+            raise Failed(f"{name} printed more than {sandbox.LARGEST >> 20} MiB, which no cluster takes")
+        printed.seek(0)
+        said.seek(0)
+        if code:
+            words = said.read(_HEARD).decode("utf-8", "replace")
+            raise Failed(f"{name}: {_first_line(words) or f'exit code {code}'}")
+        try:
+            return printed.read().decode()
+        except UnicodeDecodeError:
+            raise Failed(f"{name} printed what is no UTF-8") from None
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -77,7 +113,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         else:
             process.kill()
     with suppress(subprocess.TimeoutExpired):
-        process.communicate(timeout=5)
+        process.wait(5)
 
 
 def _first_line(said: str) -> str:

@@ -16,6 +16,9 @@ ENDINGS = (".yaml", ".yml", ".json", ".tf", ".tofu")
 _TEMPLATES = (".tpl", ".tftpl", ".tmpl", ".gotmpl", ".j2")
 _TAKEN = ENDINGS + _TEMPLATES
 
+CHART = "Chart.yaml"
+"""The file that makes a folder a Helm chart."""
+
 # What no manifest of the user's own stands in; a folder that is named on the command line is read all the same.
 _PASSED_OVER = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
 
@@ -109,6 +112,31 @@ def repository(folder: str) -> str | None:
         folder = parent
 
 
+def is_inside(path: str, folder: str) -> bool:
+    """Whether a path is in a folder once every link is followed."""
+    folder = os.path.realpath(folder)
+    try:
+        return os.path.commonpath([os.path.realpath(path), folder]) == folder
+    except ValueError:  # two drives of Windows
+        return False
+
+
+def _leads_out(link: str, top: str) -> str | None:
+    """What a link leads out of: its chart, else its repository, else the folder that was asked for; else None."""
+    folder = os.path.dirname(os.path.abspath(link))
+    root = repository(folder) or os.path.abspath(top)
+    chart, above = None, folder
+    while True:
+        if os.path.isfile(os.path.join(above, CHART)):
+            chart = above
+        if above == root or above == os.path.dirname(above):
+            break
+        above = os.path.dirname(above)
+    if is_inside(link, chart or root):
+        return None
+    return "chart" if chart else "repository" if repository(folder) else "folder"
+
+
 def _files(path: str, exclude: Globs, include: Globs, found: Discovery) -> Iterator[str]:
     """The files that a path stands for, each as a normal path."""
     path = os.path.normpath(path)
@@ -133,7 +161,10 @@ def _below(folder: str, prefix: str, exclude: Globs, include: Globs, found: Disc
                         open_folders.append((path + os.sep, _listed(path, found)))
                         break
                 elif (name.endswith(_TAKEN) or (include and include.match(path))) and entry.is_file():
-                    yield path
+                    if entry.is_symlink() and (what := _leads_out(path, folder)):
+                        found.unreadable.append((path, f"a link out of the {what}, which is not followed"))
+                    else:
+                        yield path
             except OSError as error:  # a link that leads back to itself
                 found.unreadable.append((path, _why(error)))
         else:
