@@ -24,6 +24,7 @@ FOLDER = ROOT / "docs" / "commands"
 SHOWN = {
     "check": "nodelint check examples/bad/typos.yaml",
     "explain": "nodelint explain examples/bad/custom-image.yaml",
+    "hash": "nodelint hash examples/good",
     "rule": "nodelint rule node-class-ref",
 }
 MORE = {
@@ -31,6 +32,7 @@ MORE = {
     "check": "[Outputs](../outputs.md), [inputs](../inputs.md) and [configuration](../configuration.md) say more.",
     "completion": "[Getting started](../getting-started.md#shell-completion) says where it goes.",
     "explain": "[How Karpenter decides](../how-karpenter-decides.md) says what stands behind it.",
+    "hash": "[How Karpenter decides](../how-karpenter-decides.md) says what the hash is compared with.",
     "init": "[Configuration](../configuration.md) says what the settings mean.",
     "lsp": "[Editors](../editors.md) says how to set it up.",
     "refresh": "[Facts from AWS](../facts.md) says what is asked, and how long it is kept.",

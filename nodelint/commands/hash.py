@@ -1,0 +1,133 @@
+"""`nodelint hash`: the hashes by which Karpenter tells drift."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nodelint.commands import (
+    CLEAN,
+    FOUND,
+    UNUSABLE,
+    discovered,
+    echo_json,
+    exclude,
+    include,
+    output_format,
+    say,
+    settings_of,
+    target_of,
+    unreadable,
+    versions,
+)
+from nodelint.commands._completing import files
+from nodelint.commands._live import cluster_of, live_option
+
+if TYPE_CHECKING:
+    from nodelint.drift.cluster import Cluster
+    from nodelint.lint.engine import Target
+    from nodelint.model.manifest import Object
+    from nodelint.report.hashes import Row
+    from nodelint.source import Source
+
+_EXIT = """
+\b
+Exit codes:
+  0  done; an object whose hash cannot be known is listed with the reason
+  1  with --live: a NodeClaim carries another hash
+  2  wrong usage, or a path or document that could not be read
+"""
+
+
+@click.command(epilog=_EXIT)
+@click.argument("paths", nargs=-1, metavar="[PATHS]...", shell_complete=files)
+@live_option
+@output_format
+@click.option(
+    "--crds",
+    metavar="PATH",
+    shell_complete=files,
+    help="CRDs of your own cluster (file or folder), for the bundled schemas.",
+)
+@include
+@exclude
+@versions
+def command(paths: Sequence[str], live: str | None, form: str, **flags: Any) -> None:
+    """Print the drift hash of each NodePool and EC2NodeClass, as Karpenter writes it on the object.
+
+    Karpenter replaces a node whose NodeClaim carries another hash than its NodePool or its EC2NodeClass. The hash is
+    that of the object as the API server of the release stores it: unknown fields pruned, defaults filled in. Since
+    Karpenter 1.12 the hash of a class also covers the cluster's CA bundle. --live takes that from the classes of the
+    cluster; without it, the hash is that of everything else.
+
+    \b
+    Examples:
+      nodelint hash clusters/prod
+      nodelint hash pool.yaml class.yaml --karpenter-version 1.6.0 --format json
+      nodelint hash clusters/prod --live kubectl
+    """
+    settings = settings_of(flags)
+    found = discovered(paths or (".",), settings)
+    target = target_of(settings)
+    cluster = cluster_of(live)
+    from nodelint.report.hashes import hashes_json, hashes_text
+
+    rows = _rows(found.sources, target, cluster)
+    if form == "json":
+        echo_json(hashes_json(rows))
+    else:
+        click.echo(hashes_text(rows, target.karpenter, found.files))
+    unreadable(found)
+    if found.unreadable or misread(found.sources):
+        sys.exit(UNUSABLE)
+    differs = any(each.state == "differs" for row in rows for each in row.nodes or ())
+    sys.exit(FOUND if differs else CLEAN)
+
+
+def misread(sources: Sequence[Source]) -> bool:
+    """Say which documents of Karpenter's could not be read; whether there were any."""
+    bad = False
+    for source in sources:
+        for problem in source.problems:
+            if source.concerns_karpenter(problem.offset):
+                at = source.position(problem.offset)
+                say(f"{source.path}:{at.line}:{at.column}: {problem.message}")
+                bad = True
+    return bad
+
+
+def _rows(sources: Sequence[Source], target: Target, cluster: Cluster | None) -> list[Row]:
+    from nodelint.drift.standing import ca_of
+    from nodelint.model.manifest import EC2NodeClass, NodePool, objects
+
+    ca = ca_of(cluster, target.karpenter) if cluster is not None else None
+    return [
+        _row(obj, target, ca, cluster)
+        for source in sources
+        for obj in objects(source)
+        if isinstance(obj, (NodePool, EC2NodeClass))
+    ]
+
+
+def _row(obj: Object, target: Target, ca: int | None, cluster: Cluster | None) -> Row:
+    from nodelint.apiserver import Schemas
+    from nodelint.drift import Unhashable, hash_stored, stored
+    from nodelint.drift.hashes import annotation, kubelet_hash, version
+    from nodelint.drift.standing import standings
+    from nodelint.report.hashes import Row
+
+    release = target.karpenter
+    row = Row(obj, annotation(obj.kind), version(obj.kind, release), None, None, None, None)
+    try:
+        kept = stored(obj, release, target.schemas or Schemas.bundled())
+        hashed = hash_stored(obj.kind, kept, release, ca)
+        kubelet = kubelet_hash(kept, release) if obj.kind == "EC2NodeClass" else None
+    except Unhashable as error:
+        return row._replace(reason=str(error))
+    nodes = None
+    if cluster is not None and isinstance(obj.name, str):
+        nodes = standings(obj.kind, obj.name, kept, hashed, cluster, release)
+    return row._replace(hashed=hashed, kubelet=kubelet, nodes=nodes)

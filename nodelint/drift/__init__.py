@@ -1,0 +1,25 @@
+"""What replaces running nodes: the hashes that Karpenter compares, worked out from manifests.
+
+An object is taken as the API server of the release stores it (`stored`), read as Go does (`golang`) and hashed as
+Karpenter does (`structure`, `hashes`). Which fields count in which release stands in `data/hashes.json`.
+"""
+
+from __future__ import annotations
+
+from nodelint.apiserver import Schemas
+from nodelint.drift.hashes import Hash, hash_stored
+from nodelint.drift.stored import stored
+from nodelint.drift.structure import Unhashable
+from nodelint.model.manifest import Object
+from nodelint.model.releases import Version
+
+__all__ = ["Hash", "Unhashable", "hash_object", "hash_stored", "stored"]
+
+
+def hash_object(obj: Object, release: Version, schemas: Schemas, ca: int | None = None) -> Hash:
+    """The hash that Karpenter writes on a NodePool or an EC2NodeClass once the manifest is applied.
+
+    `ca` is the hash of the cluster's CA bundle, for the releases that hash it. Raises Unhashable where the hash
+    cannot be known: a placeholder, a part of an object, a value of the wrong type, an API version not served.
+    """
+    return hash_stored(obj.kind, stored(obj, release, schemas), release, ca)

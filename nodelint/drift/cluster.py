@@ -1,0 +1,119 @@
+"""What a cluster holds, as `kubectl get nodepools,ec2nodeclasses,nodeclaims` prints it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from nodelint.model.manifest import CLASS_KIND
+from nodelint.tuples import NamedTuple
+
+KINDS = ("nodepools.karpenter.sh", "ec2nodeclasses.karpenter.k8s.aws", "nodeclaims.karpenter.sh")
+"""What to ask kubectl for, by names that no other API has."""
+
+NODEPOOL = "karpenter.sh/nodepool"
+
+
+class Claim(NamedTuple):
+    """A NodeClaim: a node, or one that is about to be. `drifted` is the reason of its Drifted condition."""
+
+    name: str
+    pool: str
+    node_class: str
+    labels: dict[str, str]
+    annotations: dict[str, str]
+    spec: dict[str, Any]
+    drifted: str | None
+    deleting: bool
+
+
+class Cluster(NamedTuple):
+    """The pools and classes of a cluster by name, as plain objects, and its NodeClaims."""
+
+    pools: dict[str, dict[str, Any]]
+    classes: dict[str, dict[str, Any]]
+    claims: list[Claim]
+
+    def of_pool(self, name: str) -> list[Claim]:
+        """The NodeClaims of a pool."""
+        return [claim for claim in self.claims if claim.pool == name]
+
+    def of_class(self, name: str) -> list[Claim]:
+        """The NodeClaims of a class."""
+        return [claim for claim in self.claims if claim.node_class == name]
+
+
+def read(text: str) -> Cluster:
+    """Read what kubectl printed, JSON or YAML; ValueError where it is neither, or holds none of the three kinds."""
+    cluster = Cluster({}, {}, [])
+    found = False
+    for obj in _objects(_parsed(text)):
+        kind, name = obj.get("kind"), _map(obj.get("metadata")).get("name")
+        if kind not in ("NodePool", CLASS_KIND, "NodeClaim") or not isinstance(name, str):
+            continue
+        found = True
+        if kind == "NodePool":
+            cluster.pools[name] = obj
+        elif kind == CLASS_KIND:
+            cluster.classes[name] = obj
+        else:
+            cluster.claims.append(_claim(name, obj))
+    if not found:
+        wanted = f"`kubectl get {','.join(KINDS)} -o yaml`"
+        raise ValueError(f"no NodePool, {CLASS_KIND} or NodeClaim in it; {wanted} prints them")
+    return cluster
+
+
+def _parsed(text: str) -> list[Any]:
+    try:
+        return [json.loads(text)]
+    except ValueError:
+        pass  # kubectl prints YAML as well
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
+
+    try:
+        return list(YAML(typ="safe").load_all(text))
+    except YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f"line {mark.line + 1}: " if mark is not None else ""
+        raise ValueError(f"{where}neither JSON nor YAML: {getattr(error, 'problem', None) or error}") from None
+
+
+def _objects(documents: list[Any]) -> Iterator[dict[str, Any]]:
+    for document in documents:
+        if not isinstance(document, dict):
+            continue
+        items = document.get("items")
+        if str(document.get("kind", "")).endswith("List") and isinstance(items, list):
+            yield from (item for item in items if isinstance(item, dict))
+        else:
+            yield document
+
+
+def _claim(name: str, obj: dict[str, Any]) -> Claim:
+    meta, spec = _map(obj.get("metadata")), _map(obj.get("spec"))
+    labels = {str(key): str(value) for key, value in _map(meta.get("labels")).items()}
+    annotations = {str(key): str(value) for key, value in _map(meta.get("annotations")).items()}
+    return Claim(
+        name=name,
+        pool=labels.get(NODEPOOL, ""),
+        node_class=str(_map(spec.get("nodeClassRef")).get("name", "")),
+        labels=labels,
+        annotations=annotations,
+        spec=spec,
+        drifted=_drifted(_map(obj.get("status")).get("conditions")),
+        deleting=meta.get("deletionTimestamp") is not None,
+    )
+
+
+def _drifted(conditions: Any) -> str | None:
+    for condition in conditions if isinstance(conditions, list) else ():
+        if isinstance(condition, dict) and condition.get("type") == "Drifted" and condition.get("status") == "True":
+            return str(condition.get("reason") or "Drifted")
+    return None
+
+
+def _map(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

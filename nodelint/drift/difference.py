@@ -1,0 +1,89 @@
+"""Where two values of a Go type differ as their hashes do: order, zero values and ways of writing do not count."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from nodelint.drift.structure import Path, contribution, fields, hash_of
+from nodelint.model.releases import Version
+from nodelint.tuples import NamedTuple
+
+
+class Difference(NamedTuple):
+    """A place at which two values differ: where it is in the old and in the new one, None where it is not there."""
+
+    old: Path | None
+    new: Path | None
+
+    @property
+    def path(self) -> Path:
+        """Where it is now, else where it was."""
+        return self.new if self.new is not None else self.old or ()
+
+
+def differences(kind: str, old: Any, new: Any, release: Version, path: Path) -> Iterator[Difference]:
+    """The innermost places at which the hashes of two values of a type differ. Raises Unhashable as hashes do."""
+    yield from _between(kind, old, new, release, path, path)
+
+
+def _between(kind: str, old: Any, new: Any, release: Version, at: Path, to: Path) -> Iterator[Difference]:
+    if hash_of(kind, old, release, at) == hash_of(kind, new, release, to):
+        return
+    kind = kind.removeprefix("*")
+    if kind.startswith("[]"):
+        inner = _lists(kind[2:], old, new, release, at, to)
+    elif kind.startswith("map[string]"):
+        inner = _maps(kind[11:], old, new, release, at, to)
+    elif isinstance(old, dict) and isinstance(new, dict):
+        inner = _structs(kind, old, new, release, at, to)
+    else:
+        inner = iter(())
+    found = list(inner)
+    yield from found or [Difference(at, to)]
+
+
+def _structs(kind: str, old: Any, new: Any, release: Version, at: Path, to: Path) -> Iterator[Difference]:
+    for field in fields(kind):
+        was, now = (*at, field.json), (*to, field.json)
+        before = contribution(field, old[field.json], release, was) if field.json in old else None
+        after = contribution(field, new[field.json], release, now) if field.json in new else None
+        if before == after:
+            continue
+        if before is None or after is None or field.tag == "string":
+            yield Difference(was if field.json in old else None, now if field.json in new else None)
+        else:
+            yield from _between(field.type, old[field.json], new[field.json], release, was, now)
+
+
+def _maps(kind: str, old: Any, new: Any, release: Version, at: Path, to: Path) -> Iterator[Difference]:
+    for key in dict.fromkeys((*new, *old)):
+        was, now = (*at, key), (*to, key)
+        if key not in old or key not in new:
+            yield Difference(was if key in old else None, now if key in new else None)
+        elif hash_of(kind, old[key], release, was) != hash_of(kind, new[key], release, now):
+            yield Difference(was, now)
+
+
+def _lists(kind: str, old: Any, new: Any, release: Version, at: Path, to: Path) -> Iterator[Difference]:
+    """Entries are paired in order once those that both lists have are set aside."""
+    gone = _left(kind, old, new, release, at, to)
+    come = _left(kind, new, old, release, to, at)
+    for before, after in zip(gone, come, strict=False):
+        yield from _between(kind, old[before], new[after], release, (*at, before), (*to, after))
+    yield from (Difference((*at, index), None) for index in gone[len(come) :])
+    yield from (Difference(None, (*to, index)) for index in come[len(gone) :])
+
+
+def _left(kind: str, mine: Any, other: Any, release: Version, at: Path, to: Path) -> list[int]:
+    """The indices of the entries that the other list has not."""
+    theirs = Counter(hash_of(kind, each, release, (*to, i)) for i, each in enumerate(other))
+    left = []
+    for index, each in enumerate(mine):
+        value = hash_of(kind, each, release, (*at, index))
+        if theirs[value]:
+            theirs[value] -= 1
+        else:
+            left.append(index)
+    return left

@@ -1,0 +1,126 @@
+"""Durations, quantities and times as Go reads them from JSON. Each raises ValueError where Go would refuse."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from fractions import Fraction
+
+_UNITS = {
+    "ns": 1,
+    "us": 10**3,
+    "µs": 10**3,  # U+00B5, the micro sign
+    "μs": 10**3,  # U+03BC, the Greek letter
+    "ms": 10**6,
+    "s": 10**9,
+    "m": 60 * 10**9,
+    "h": 3600 * 10**9,
+}
+_PART = re.compile(r"([0-9]*)(\.[0-9]*)?([^0-9.]+)")
+_LONGEST = 2**63
+
+
+def duration(text: str) -> int:
+    """Nanoseconds of a duration such as `1h30m`, as time.ParseDuration counts them."""
+    rest = text[1:] if text[:1] in ("-", "+") else text
+    sign = -1 if text.startswith("-") else 1
+    if rest == "0":
+        return 0
+    total = position = 0
+    while position < len(rest):
+        match = _PART.match(rest, position)
+        if match is None:
+            raise ValueError(f"`{text}` is no duration such as 1h30m")
+        whole, fraction, unit = match[1], match[2] or "", match[3]
+        if unit not in _UNITS or (not whole and len(fraction) < 2):
+            raise ValueError(f"`{text}` is no duration such as 1h30m")
+        total += int(whole or 0) * _UNITS[unit] + _part_of(fraction[1:], _UNITS[unit])
+        position = match.end()
+    if not rest or total > _LONGEST or (total == _LONGEST and sign > 0):
+        raise ValueError(f"`{text}` is no duration such as 1h30m")
+    return sign * total
+
+
+def _part_of(digits: str, unit: int) -> int:
+    """A decimal fraction of a unit. Go drops digits that overflow 63 bits, and counts in floats."""
+    kept = digits
+    while kept and int(kept) >= _LONGEST:
+        kept = kept[:-1]
+    return int(float(int(kept)) * (float(unit) / 10.0 ** len(kept))) if kept else 0
+
+
+_QUANTITY = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(|[numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]+)")
+_DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_BINARY = {"Ki": 1, "Mi": 2, "Gi": 3, "Ti": 4, "Pi": 5, "Ei": 6}
+_GREATEST = 2**63 - 1
+
+
+def quantity(text: str) -> str:
+    """A Kubernetes quantity in its canonical form: `1024Gi` is `1Ti`, `1000G` is `1T`."""
+    match = _QUANTITY.fullmatch(text.strip())
+    if match is None or not text.strip(" +-."):
+        raise ValueError(f"`{text}` is no quantity such as 20Gi")
+    sign, whole, fraction, suffix = match[1], match[2], match[3] or "", match[4]
+    number = Fraction(int(whole + fraction or "0"), 10 ** len(fraction))
+    if suffix in _BINARY:
+        return _shown(sign, number * 1024 ** _BINARY[suffix], binary=True)
+    if suffix[:1] in ("e", "E") and len(suffix) > 1:
+        return _exponent(sign, number * Fraction(10) ** int(suffix[1:]))
+    return _shown(sign, number * Fraction(10) ** _DECIMAL[suffix], binary=False)
+
+
+def _capped(number: Fraction) -> Fraction:
+    """Nothing finer than a nano is kept (it is rounded up), and nothing greater than 63 bits."""
+    nanos = number * 10**9
+    return min(Fraction(-(-nanos.numerator // nanos.denominator), 10**9), Fraction(_GREATEST))
+
+
+def _shown(sign: str, number: Fraction, binary: bool) -> str:
+    number = _capped(number)
+    if number == 0:
+        return "0"
+    minus = "-" if sign == "-" else ""
+    if binary and number >= 1024 and number.denominator == 1:
+        power, rest = 0, number.numerator
+        while rest % 1024 == 0 and power < len(_BINARY):
+            power, rest = power + 1, rest // 1024
+        return f"{minus}{rest}{['', *_BINARY][power]}"
+    mantissa, power = _scaled(number)
+    return f"{minus}{mantissa}{next(s for s, p in _DECIMAL.items() if p == power)}"
+
+
+def _exponent(sign: str, number: Fraction) -> str:
+    number = _capped(number)
+    if number == 0:
+        return "0"
+    mantissa, power = _scaled(number)
+    return f"{'-' if sign == '-' else ''}{mantissa}" + (f"e{power}" if power else "")
+
+
+def _scaled(number: Fraction) -> tuple[int, int]:
+    """A whole number and the power of ten, a multiple of three, that it is to be multiplied with."""
+    power = -9
+    rest = (number * 10**9).numerator
+    while rest % 1000 == 0 and power < 18:
+        power, rest = power + 3, rest // 1000
+    return rest, power
+
+
+_TIME = re.compile(
+    r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-9]{2})(?:[.,]([0-9]+))?(Z|[+-][0-9]{2}:[0-9]{2})"
+)
+
+
+def time_bytes(text: str) -> bytes:
+    """A time of RFC 3339 as Go marshals it in a controller whose local time is UTC.
+
+    A version byte, seconds since the year 1, nanoseconds, and the minutes off UTC, which are 0.
+    """
+    match = _TIME.fullmatch(text)
+    if match is None:
+        raise ValueError(f"`{text}` is no time such as 2025-01-31T12:00:00Z")
+    zone = "+00:00" if match[8] == "Z" else match[8]
+    moment = datetime.fromisoformat(f"{text[:19]}{zone}").astimezone(UTC)
+    seconds = int((moment - datetime(1, 1, 1, tzinfo=UTC)).total_seconds())
+    nanoseconds = int((match[7] or "0")[:9].ljust(9, "0"))
+    return b"\x01" + seconds.to_bytes(8, "big") + nanoseconds.to_bytes(4, "big") + b"\0\0"

@@ -1,0 +1,112 @@
+"""The hash annotations by which Karpenter tells that a node no longer matches its NodePool or EC2NodeClass."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nodelint.data import table
+from nodelint.drift.structure import Path, Unhashable, hash_of, text_hash
+from nodelint.ec2.questions import alias_families
+from nodelint.model.manifest import CLASS_KIND, parse_alias
+from nodelint.model.releases import Version, behaves, releases_match
+from nodelint.source import Unknown
+from nodelint.tuples import NamedTuple
+
+
+class Hash(NamedTuple):
+    """The value of a hash annotation, and the version that stands beside it.
+
+    `without_ca`: the release hashes the cluster's CA bundle too, which was not known.
+    """
+
+    annotation: str
+    value: int
+    version: str
+    without_ca: bool = False
+
+
+def annotation(kind: str) -> str:
+    """The annotation that holds the hash of a kind; KeyError for a kind that has none."""
+    name: str = table("hashes")["annotations"][kind]["annotation"]
+    return name
+
+
+def version_annotation(kind: str) -> str:
+    """The annotation that holds the version of a kind's hash."""
+    name: str = table("hashes")["annotations"][kind]["versionAnnotation"]
+    return name
+
+
+def version(kind: str, release: Version) -> str:
+    """The version of a kind's hash in a release, such as `v4`."""
+    rows = table("hashes")["annotations"][kind]["versions"]
+    return next(str(row["version"]) for row in reversed(rows) if releases_match(row["releases"], release))
+
+
+def root(kind: str) -> tuple[Path, str]:
+    """Where the hashed part of a kind stands, and its Go type."""
+    row = table("hashes")["annotations"][kind]
+    return tuple(row["root"]), row["type"]
+
+
+def hash_stored(kind: str, stored: dict[str, Any], release: Version, ca: int | None = None) -> Hash:
+    """The hash of an object as the API server stores it. Raises Unhashable for what Go could not read.
+
+    `ca` is the hash of the cluster's CA bundle (`ca_term`), for the releases that hash it.
+    """
+    path, struct = root(kind)
+    value: Any = stored
+    for step in path:
+        value = value.get(step, {}) if isinstance(value, dict) else value
+    total = hash_of(struct, value, release, path)
+    without_ca = False
+    if kind == CLASS_KIND:
+        total ^= text_hash(family(stored))
+        if behaves("hashes-ca-bundle", release):
+            without_ca = ca is None
+            total ^= ca or 0
+    return Hash(annotation(kind), total, version(kind, release), without_ca)
+
+
+def ca_term(bundle: str) -> int:
+    """The hash of a CA bundle as the controller holds it: base64 of PEM."""
+    return text_hash(bundle)
+
+
+def family(stored: dict[str, Any]) -> str:
+    """The AMI family of a class: as written, else of its alias, else `Custom`."""
+    spec = stored.get("spec")
+    spec = spec if isinstance(spec, dict) else {}
+    written = spec.get("amiFamily")
+    if written is not None:
+        return _known(written, ("spec", "amiFamily"))
+    terms = spec.get("amiSelectorTerms")
+    for index, term in enumerate(terms if isinstance(terms, list) else []):
+        path = ("spec", "amiSelectorTerms", index, "alias")
+        alias = _known(term.get("alias") or "", path) if isinstance(term, dict) else ""
+        if alias:
+            row = alias_families().get(parse_alias(alias).family)
+            if row is None:
+                raise Unhashable(path, f"`{alias}` has no family that Karpenter knows")
+            return str(row["amiFamily"])
+    return "Custom"
+
+
+def _known(value: Any, path: Path) -> str:
+    if isinstance(value, Unknown):
+        raise Unhashable(path, "a placeholder, whose value is not known here")
+    if not isinstance(value, str):
+        raise Unhashable(path, "not a string, which the API server asks for")
+    return value
+
+
+def kubelet_hash(stored: dict[str, Any], release: Version) -> int | None:
+    """The hash of a class's kubelet, which 1.0 keeps apart on its NodeClaims; None from 1.1.0 on.
+
+    An empty kubelet and none have the same hash there.
+    """
+    if not behaves("kubelet-hash", release):
+        return None
+    spec = stored.get("spec")
+    value = spec.get("kubelet", {}) if isinstance(spec, dict) else {}
+    return hash_of("KubeletConfiguration", value, release, ("spec", "kubelet"))

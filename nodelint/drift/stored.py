@@ -1,0 +1,98 @@
+"""An object as the API server of a release stores it: unknown fields pruned, nulls dropped, defaults filled in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nodelint.apiserver import Schemas
+from nodelint.apiserver.shape import Shape
+from nodelint.apiserver.words import whole
+from nodelint.drift.structure import Path, Unhashable
+from nodelint.model.manifest import Object
+from nodelint.model.releases import Version
+from nodelint.source import Node
+
+
+def stored(obj: Object, release: Version, schemas: Schemas) -> dict[str, Any]:
+    """What the API server keeps of an object that it takes; placeholders stay `UNKNOWN`.
+
+    Whether it takes the object is for `schema.check` to say. Raises Unhashable where the release does not serve the
+    object's API version, where a key is a placeholder, and where only a part of the object is at hand.
+    """
+    shape = schemas.shape(obj.kind, obj.version, release)
+    if shape is None or not shape.has_release(shape):
+        raise Unhashable((), f"Karpenter {release} serves no {obj.kind} in `{obj.api_version}`")
+    if obj.version != "v1":
+        raise Unhashable((), f"a webhook converts `{obj.api_version}` to v1 before it is stored; write it as v1")
+    if obj.partial:
+        raise Unhashable((), "only a part of the object is here; render it first")
+    value = _value(obj.node, shape, ())
+    assert isinstance(value, dict)  # an object is a mapping
+    return value
+
+
+def _value(node: Node, shape: Shape | None, path: Path) -> Any:
+    if node.kind == "mapping":
+        return _mapping(node, shape, path)
+    if node.kind == "sequence":
+        items = shape.items if shape is not None else None
+        return [
+            _default(items)
+            if items is not None and _is_null(item) and items.default
+            else _value(item, items, (*path, i))
+            for i, item in enumerate(node.items)
+        ]
+    return whole(node.value)
+
+
+def _mapping(node: Node, shape: Shape | None, path: Path) -> dict[str, Any]:
+    value: dict[str, Any] = {}
+    for entry in node.entries:
+        if entry.name is None:
+            raise Unhashable(path, f"the key `{entry.key.written}` is a placeholder, whose value is not known here")
+        child = _child(shape, entry.name)
+        if child is None and not (shape is None or shape.preserve or not (shape.type or shape.has_fields)):
+            continue
+        null = _is_null(entry.value) and child is not None and not child.nullable
+        if not null:
+            value[entry.name] = _value(entry.value, child, (*path, entry.name))
+        elif child is not None and child.default:
+            value[entry.name] = _default(child)
+    if shape is not None:
+        for name, child in shape.defaults():
+            if name not in value:
+                value[name] = _default(child)
+    return value
+
+
+def _child(shape: Shape | None, name: str) -> Shape | None:
+    """The shape of a field, or of a map's value; None for what the release does not know."""
+    if shape is None:
+        return None
+    field = shape.field(name)
+    if field is not None:
+        return field if shape.has_release(field) else None
+    return shape.extra
+
+
+def _default(shape: Shape) -> Any:
+    return _filled(shape, shape.raw["default"])
+
+
+def _filled(shape: Shape | None, value: Any) -> Any:
+    """A default with the defaults of what it holds."""
+    if shape is None:
+        return value
+    if isinstance(value, dict):
+        made = {name: _filled(_child(shape, name), each) for name, each in value.items()}
+        for name, child in shape.defaults():
+            if name not in made:
+                made[name] = _default(child)
+        return made
+    if isinstance(value, list):
+        return [_filled(shape.items, each) for each in value]
+    return value
+
+
+def _is_null(node: Node) -> bool:
+    return node.kind == "scalar" and node.value is None

@@ -1,0 +1,107 @@
+"""What `nodelint hash` prints."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from nodelint.drift import Hash
+from nodelint.drift.standing import Standing
+from nodelint.model.finding import counted
+from nodelint.model.manifest import Object
+from nodelint.model.releases import Version
+from nodelint.report.text import printable
+from nodelint.tuples import NamedTuple
+
+VERSION = 1
+"""The version of the JSON that `hashes_json` gives."""
+
+
+class Row(NamedTuple):
+    """An object with its hash, or the reason for which it has none. `nodes`: how those of a cluster stand to it."""
+
+    obj: Object
+    annotation: str
+    version: str
+    hashed: Hash | None
+    kubelet: int | None
+    reason: str | None
+    nodes: list[Standing] | None
+
+
+def hashes_json(rows: Sequence[Row]) -> dict[str, Any]:
+    """The answer as plain data, to be written as JSON; hashes are texts, as Kubernetes has them."""
+    return {"version": VERSION, "objects": [_row_json(row) for row in rows]}
+
+
+def _row_json(row: Row) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "kind": row.obj.kind,
+        "name": row.obj.name if isinstance(row.obj.name, str) else None,
+        "path": row.obj.source.path,
+        "annotation": row.annotation,
+        "hash": str(row.hashed.value) if row.hashed is not None else None,
+        "hashVersion": row.version,
+    }
+    if row.reason is not None:
+        told["reason"] = row.reason
+    if row.hashed is not None and row.hashed.without_ca:
+        told["withoutCABundle"] = True
+    if row.kubelet is not None:
+        told["kubeletHash"] = str(row.kubelet)
+    if row.nodes is not None:
+        told["nodeClaims"] = [
+            {"name": each.claim.name, "state": each.state, "fields": list(each.fields), "drifted": each.claim.drifted}
+            for each in row.nodes
+        ]
+    return told
+
+
+def hashes_text(rows: Sequence[Row], release: Version, files: int) -> str:
+    """The answer in lines, the objects of a file together."""
+    if not rows:
+        return f"Nothing to hash: no NodePool or EC2NodeClass in {counted(files, 'file')}."
+    width = max(len(row.obj.label) for row in rows)
+    lines: list[str] = []
+    path = None
+    for row in rows:
+        if row.obj.source.path != path:
+            path = row.obj.source.path
+            lines += [""] * bool(lines) + [printable(path)]
+        lines += _row_text(row, width)
+    return "\n".join([*lines, "", f"Karpenter {release}"])
+
+
+def _row_text(row: Row, width: int) -> Iterator[str]:
+    label = f"  {printable(row.obj.label):<{width}}"
+    if row.hashed is None:
+        yield f"{label}  no hash: {row.reason}"
+        return
+    without = "  without the CA bundle" if row.hashed.without_ca else ""
+    yield f"{label}  {row.annotation:<35} {row.hashed.value:>20}  {row.version}{without}"
+    if row.kubelet is not None:
+        yield f"  {'':<{width}}  {'kubelet, on NodeClaims only':<35} {row.kubelet:>20}"
+    if row.nodes is not None:
+        yield from _nodes_text(row.nodes, " " * (width + 4))
+
+
+_STATES = {
+    "same": "as this manifest gives it",
+    "differs": "another hash",
+    "other-version": "a hash of another version, which is not compared",
+    "no-hash": "no hash to compare with",
+}
+
+
+def _nodes_text(nodes: Sequence[Standing], indent: str) -> Iterator[str]:
+    if not nodes:
+        yield f"{indent}no NodeClaims"
+    groups = Counter((each.state, each.fields) for each in nodes)
+    for (state, fields), count in groups.most_common():
+        by = f", by {', '.join(fields)}" if fields else ", by fields that cannot be told" * (state == "differs")
+        yield f"{indent}{counted(count, 'NodeClaim')}: {_STATES[state]}{printable(by)}"
+        if state == "differs":
+            yield from (
+                f"{indent}  {each.claim.name}" for each in nodes if (each.state, each.fields) == (state, fields)
+            )

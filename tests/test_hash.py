@@ -1,0 +1,368 @@
+"""`nodelint hash`: the values that Karpenter writes on objects, from manifests."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from copy import deepcopy
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from syrupy.assertion import SnapshotAssertion
+
+from nodelint.apiserver import Schemas
+from nodelint.drift import Unhashable, golang, hash_object, hash_stored
+from nodelint.drift.hashes import ca_term, kubelet_hash
+from nodelint.model.manifest import objects
+from nodelint.model.releases import RELEASES, Version
+from nodelint.source import Source
+
+from .conftest import ROOT
+
+Run = Callable[..., CompletedProcess[str]]
+UPSTREAM = json.loads((Path(__file__).parent / "drift" / "upstream_hashes.json").read_text(encoding="utf-8"))
+EACH = [
+    pytest.param(tag, cases["caBundle"], case, id=f"{tag}-{case['name']}")
+    for cases in UPSTREAM["sets"]
+    for tag in dict.fromkeys((cases["tags"][0], cases["tags"][-1]))
+    for case in cases["cases"]
+]
+
+
+def merged(into: Any, changes: Any) -> Any:
+    """As upstream's tests merge a change into their class: entries of lists one by one."""
+    for key, value in changes.items():
+        if isinstance(value, dict) and isinstance(into.get(key), dict):
+            merged(into[key], value)
+        elif isinstance(value, list) and isinstance(into.get(key), list):
+            for old, new in zip(into[key], value, strict=False):
+                merged(old, new)
+        else:
+            into[key] = value
+    return into
+
+
+@pytest.mark.parametrize(("tag", "bundle", "case"), EACH)
+def test_upstreams_fixed_values(tag: str, bundle: str | None, case: dict[str, Any]) -> None:
+    spec = merged(deepcopy(UPSTREAM["base"]), case["spec"])
+    ca = ca_term(bundle) if bundle else None
+    assert str(hash_stored("EC2NodeClass", {"spec": spec}, Version.parse(tag), ca).value) == case["hash"]
+
+
+def test_upstreams_values_are_those_of_every_release() -> None:
+    told = {tag for cases in UPSTREAM["sets"] for tag in cases["tags"]}
+    assert {str(release) for release in RELEASES} <= told
+
+
+REF = "nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: %s}"
+POOL = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: default}
+spec:
+  template:
+    spec:
+      requirements: []
+"""
+CLASS = """\
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: default}
+spec:
+  role: nodes
+  amiSelectorTerms: [{alias: al2023@latest}]
+  subnetSelectorTerms: [{tags: {a: b}}]
+  securityGroupSelectorTerms: [{tags: {a: b}}]
+"""
+
+
+def pool(*lines: str, ref: str = "default") -> str:
+    return POOL + "".join(f"      {line}\n" for line in (REF % ref, *lines))
+
+
+def node_class(*lines: str) -> str:
+    return CLASS + "".join(f"  {line}\n" for line in lines)
+
+
+def value(text: str, release: str = "1.14.1") -> int:
+    (obj,) = objects(Source.from_text("x.yaml", text))
+    return hash_object(obj, Version.parse(release), Schemas.bundled()).value
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        # aws/karpenter-provider-aws#8741, Karpenter 1.2.1
+        (pool("expireAfter: Never"), 17369979337536258260),
+        # pages that print `kubectl get nodepool` of their clusters
+        (pool("expireAfter: 720h"), 6821555240594823858),
+        (pool(), 6821555240594823858),
+        (pool("taints: []", "startupTaints: []", ref="default-ec2nodeclass"), 11142864721958693070),
+    ],
+)
+def test_live_nodepools(text: str, seen: int) -> None:
+    assert value(text) == seen
+
+
+def test_a_live_pool_of_another_provider_is_hashed_the_same_way() -> None:
+    spec = {
+        "expireAfter": "336h",
+        "nodeClassRef": {"group": "eks.amazonaws.com", "kind": "NodeClass", "name": "default"},
+        "terminationGracePeriod": "24h0m0s",
+    }
+    stored = {"spec": {"template": {"metadata": {}, "spec": spec}}}
+    assert hash_stored("NodePool", stored, Version(1, 2, 1)).value == 4012513481623584108
+
+
+P, C = pool, node_class
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (P(), P("expireAfter: 720h")),
+        (P(), P("expireAfter: 43200m")),
+        (P("terminationGracePeriod: 24h0m0s"), P("terminationGracePeriod: 1440m")),
+        (P("taints: [{key: a, effect: NoSchedule}]"), P('taints: [{key: a, value: "", effect: NoSchedule}]')),
+        (P("taints: null"), P()),
+        (P("unknown: field"), P()),
+        (
+            P("taints: [{key: a, effect: NoSchedule}, {key: b, effect: NoExecute}]"),
+            P("taints: [{effect: NoExecute, key: b}, {key: a, effect: NoSchedule}]"),
+        ),
+        (P("taints: []"), P("taints: [{key: a, effect: NoSchedule}, {key: a, effect: NoSchedule}]")),
+        (P().replace("spec:\n  template:\n", "spec:\n  template:\n    metadata: {}\n"), P()),
+        (P().replace("spec:\n", "spec:\n  weight: 5\n  limits: {cpu: 1}\n", 1), P()),
+        (C(), C("amiFamily: AL2023")),
+        (C(), C("metadataOptions: {}")),
+        (C(), C("metadataOptions: {httpPutResponseHopLimit: 1, httpTokens: required}")),
+        (
+            C("blockDeviceMappings: [{ebs: {volumeSize: 1024Gi}}]"),
+            C("blockDeviceMappings: [{ebs: {volumeSize: 1Ti}}]"),
+        ),
+        (
+            C("blockDeviceMappings: [{deviceName: a}, {deviceName: b, rootVolume: false}]"),
+            C("blockDeviceMappings: [{deviceName: b}, {deviceName: a}]"),
+        ),
+        (C("kubelet: {evictionSoftGracePeriod: {a: 60s}}"), C("kubelet: {evictionSoftGracePeriod: {a: 1m}}")),
+        (C("ipPrefixCount: 1"), C()),
+    ],
+)
+def test_what_does_not_count(one: str, other: str) -> None:
+    assert value(one) == value(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (P(), P("taints: []")),
+        (P(), P("startupTaints: []")),
+        (P(), P("expireAfter: Never")),
+        (P("expireAfter: Never"), P("expireAfter: 0s")),
+        (P(), P("terminationGracePeriod: 0s")),
+        (P(), P().replace("spec:\n  template:\n", "spec:\n  template:\n    metadata: {labels: {}}\n")),
+        (C(), C("tags: {}")),
+        (C(), C("kubelet: {}")),
+        (C(), C("detailedMonitoring: false")),
+        (C(), C("associatePublicIPAddress: false")),
+        (C(), C("blockDeviceMappings: []")),
+        (
+            C("blockDeviceMappings: [{ebs: {volumeSize: 1000Gi}}]"),
+            C("blockDeviceMappings: [{ebs: {volumeSize: 1T}}]"),
+        ),
+        (C(), C("amiFamily: Custom")),
+        (C(), C("metadataOptions: {httpPutResponseHopLimit: 2}")),
+    ],
+)
+def test_what_counts(one: str, other: str) -> None:
+    assert value(one) != value(other)
+
+
+@pytest.mark.parametrize(
+    ("release", "line", "counts"),
+    [
+        ("1.0.8", "kubelet: {maxPods: 20}", False),
+        ("1.1.0", "kubelet: {maxPods: 20}", True),
+        ("1.10.0", "networkInterfaces: []", False),
+        ("1.11.0", "networkInterfaces: []", True),
+        ("1.12.0", "connectionTracking: {}", False),
+        ("1.13.0", "connectionTracking: {}", True),
+    ],
+)
+def test_a_field_counts_from_the_release_that_has_it(release: str, line: str, counts: bool) -> None:
+    assert (value(node_class(line), release) != value(node_class(), release)) is counts
+
+
+def test_the_kubelet_of_1_0_has_a_hash_of_its_own() -> None:
+    def of(kubelet: dict[str, Any]) -> int | None:
+        return kubelet_hash({"spec": kubelet}, Version(1, 0, 8))
+
+    assert of({}) == of({"kubelet": {}}) != of({"kubelet": {"maxPods": 20}})
+    assert kubelet_hash({"spec": {}}, Version(1, 1, 0)) is None
+
+
+# -- properties
+
+NAMES = st.sampled_from(["a", "b", "c", "d/e", ""])
+EFFECTS = st.sampled_from(["NoSchedule", "NoExecute"])
+TAINTS = st.lists(st.fixed_dictionaries({"key": NAMES, "effect": EFFECTS}, optional={"value": NAMES}), max_size=5)
+
+
+@given(TAINTS, st.randoms(use_true_random=False))
+def test_the_order_of_a_list_never_counts(taints: list[dict[str, str]], chance: Any) -> None:
+    mixed = [dict(sorted(taint.items(), reverse=True)) for taint in taints]
+    chance.shuffle(mixed)
+    assert value(pool(f"taints: {json.dumps(taints)}")) == value(pool(f"taints: {json.dumps(mixed)}"))
+
+
+@given(st.dictionaries(NAMES, NAMES), st.dictionaries(NAMES, NAMES))
+def test_tags_hash_alike_only_where_they_are_the_same(one: dict[str, str], other: dict[str, str]) -> None:
+    hashes = [value(node_class(f"tags: {json.dumps(tags)}")) for tags in (one, other)]
+    assert (hashes[0] == hashes[1]) is (one == other)
+
+
+@given(st.integers(1, 4000), st.integers(0, 3))
+def test_a_quantity_is_the_same_however_it_is_written(number: int, steps: int) -> None:
+    names = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"]
+    assert golang.quantity(f"{number * 1024**steps}Ki") == golang.quantity(f"{number}{names[steps]}")
+    assert golang.quantity(f"{number}000M") == golang.quantity(f"{number}G") == golang.quantity(f"{number}.0G")
+
+
+@given(st.integers(0, 10**6))
+def test_a_duration_is_the_same_however_it_is_written(seconds: int) -> None:
+    minutes, rest = divmod(seconds, 60)
+    hours, over = divmod(minutes, 60)
+    same = {golang.duration(text) for text in (f"{seconds}s", f"{minutes}m{rest}s", f"{hours}h{over}m{rest}s")}
+    assert same == {seconds * 10**9}
+    assert golang.duration(f"-{seconds}s") == -golang.duration(f"+{seconds}000ms")
+
+
+@pytest.mark.parametrize("text", ["", "1", "h", "1d", ".s", "1h-5m", "9223372036854775808ns", "1 h"])
+def test_what_go_takes_for_no_duration(text: str) -> None:
+    with pytest.raises(ValueError, match="is no duration"):
+        golang.duration(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (node_class("tags: ${TAGS}"), "spec.tags: a placeholder"),
+        (node_class("detailedMonitoring: 'yes'"), "spec.detailedMonitoring: not a boolean"),
+        (pool("expireAfter: soon"), "spec.template.spec.expireAfter: `soon` is no duration"),
+        (node_class("blockDeviceMappings: [{ebs: {iops: 9223372036854775808}}]"), "does not fit in 64 bits"),
+        (CLASS.replace("aws/v1", "aws/v1beta1"), "Karpenter 1.14.1 serves no EC2NodeClass"),
+    ],
+)
+def test_what_cannot_be_known_is_said(text: str, why: str) -> None:
+    with pytest.raises(Unhashable, match=why.replace("[", r"\[")):
+        value(text)
+
+
+def test_what_a_webhook_converts_first_has_no_hash_here() -> None:
+    with pytest.raises(Unhashable, match=r"a webhook converts `karpenter[.]k8s[.]aws/v1beta1` to v1"):
+        value(CLASS.replace("aws/v1", "aws/v1beta1"), "1.0.8")
+
+
+# -- the command
+
+
+def put(folder: Path, text: str, name: str) -> None:
+    (folder / name).write_text(text, encoding="utf-8")
+
+
+def test_the_command_prints_each_object(nodelint: Run, tmp_path: Path, snapshot: SnapshotAssertion) -> None:
+    put(tmp_path, pool() + "---\n" + node_class("tags: {a: '{{ b }}'}"), "pool.yaml")
+    put(tmp_path, node_class("kubelet: {maxPods: 20}"), "class.yaml")
+    done = nodelint("hash", "--karpenter-version", "1.0.8")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == snapshot
+    told = json.loads(nodelint("hash", "--format", "json").stdout)
+    schema = json.loads((ROOT / "schemas" / "hash.schema.json").read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator(schema).validate(told)
+    assert told == snapshot
+
+
+def test_a_document_that_cannot_be_read_is_named_and_the_others_are_hashed(nodelint: Run, tmp_path: Path) -> None:
+    put(tmp_path, pool(), "pool.yaml")
+    put(tmp_path, "apiVersion: karpenter.sh/v1\nkind: [\n", "broken.yaml")
+    done = nodelint("hash")
+    assert done.returncode == 2
+    assert "6821555240594823858" in done.stdout
+    assert "nodelint: broken.yaml:3:1: " in done.stderr
+
+
+def live(release: str, bundle: str) -> str:
+    """A cluster whose class and pool stand as `class.yaml` and `pool.yaml` had them, with three NodeClaims."""
+    spec = {
+        "role": "nodes",
+        "amiSelectorTerms": [{"alias": "al2023@latest"}],
+        "metadataOptions": {
+            "httpEndpoint": "enabled",
+            "httpProtocolIPv6": "disabled",
+            "httpPutResponseHopLimit": 1,
+            "httpTokens": "required",
+        },
+    }
+    term = hash_stored("EC2NodeClass", {"spec": spec}, Version.parse(release), ca_term(bundle)).value
+    noted = {"karpenter.k8s.aws/ec2nodeclass-hash": str(term), "karpenter.k8s.aws/ec2nodeclass-hash-version": "v5"}
+    ref = {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"}
+    of_pool = {"karpenter.sh/nodepool-hash": "6821555240594823858", "karpenter.sh/nodepool-hash-version": "v3"}
+
+    def claim(name: str, changed: dict[str, str], **more: Any) -> dict[str, Any]:
+        meta = {
+            "name": name,
+            "labels": {"karpenter.sh/nodepool": "default"},
+            "annotations": noted | of_pool | changed,
+        }
+        return {"kind": "NodeClaim", "metadata": meta, "spec": {"nodeClassRef": ref, "expireAfter": "720h", **more}}
+
+    items = [
+        {"kind": "EC2NodeClass", "metadata": {"name": "default", "annotations": noted}, "spec": spec},
+        claim("default-new", {}),
+        claim("default-older", {"karpenter.sh/nodepool-hash": "1"}, taints=[{"key": "a", "effect": "NoSchedule"}]),
+        claim("default-oldest", {"karpenter.sh/nodepool-hash-version": "v2"}),
+    ]
+    return json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
+
+
+def test_live_names_the_nodes_that_differ_and_by_which_field(
+    nodelint: Run, tmp_path: Path, snapshot: SnapshotAssertion
+) -> None:
+    put(tmp_path, pool("expireAfter: 720h"), "pool.yaml")
+    put(tmp_path, node_class("tags: {team: web}"), "class.yaml")
+    put(tmp_path, live("1.14.1", "LS0t"), "cluster.json")
+    done = nodelint("hash", "pool.yaml", "class.yaml", "--live", "cluster.json")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert done.stdout == snapshot
+
+
+def test_live_gives_the_part_of_the_hash_that_is_the_clusters_own(nodelint: Run, tmp_path: Path) -> None:
+    put(tmp_path, node_class(), "class.yaml")
+    put(tmp_path, live("1.14.1", "LS0t"), "cluster.json")
+    done = nodelint("hash", "class.yaml", "--live", "cluster.json", "--format", "json")
+    (told,) = json.loads(done.stdout)["objects"]
+    assert {each["state"] for each in told["nodeClaims"]} == {"same"}
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("a: [", "neither JSON nor YAML"),
+        ("kind: Pod", "no NodePool, EC2NodeClass or NodeClaim in it"),
+        (None, "no such file or directory"),
+    ],
+)
+def test_a_cluster_that_cannot_be_read_is_said(nodelint: Run, tmp_path: Path, text: str | None, why: str) -> None:
+    put(tmp_path, pool(), "pool.yaml")
+    if text is not None:
+        put(tmp_path, text, "cluster.yaml")
+    done = nodelint("hash", "pool.yaml", "--live", "cluster.yaml")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("nodelint: --live cluster.yaml: ")
+    assert why in done.stderr
