@@ -96,8 +96,9 @@ from typing import Any
 from nodelint.ec2.snapshot import SecurityGroup, Subnet
 from nodelint.karpenter.selectors import Finds, check_region, groups_of, subnets_of
 from nodelint.lint.rule import Context, rule
-from nodelint.model.finding import Also, Finding, Findings, first_fitting, short
+from nodelint.model.finding import Also, Finding, Findings
 from nodelint.model.manifest import EC2NodeClass
+from nodelint.model.messages import first_fitting, short
 from nodelint.source import Node
 
 Network = Finds[Subnet] | Finds[SecurityGroup]

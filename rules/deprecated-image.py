@@ -84,8 +84,9 @@ from nodelint.karpenter.images import ImageSet, is_deprecated
 from nodelint.karpenter.selectors import check_region
 from nodelint.lint.fixes import set_alias
 from nodelint.lint.rule import Context, rule
-from nodelint.model.finding import Also, Edit, Finding, Findings, first_fitting, short
+from nodelint.model.finding import Also, Edit, Finding, Findings
 from nodelint.model.manifest import EC2NodeClass
+from nodelint.model.messages import first_fitting, short
 
 
 @rule(on=EC2NodeClass, severity="warning", fix="unsafe", needs=("images",))

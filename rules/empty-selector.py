@@ -155,8 +155,9 @@ from nodelint.karpenter.selectors import (
     subnets_of,
 )
 from nodelint.lint.rule import Context, rule
-from nodelint.model.finding import Also, Edit, Finding, Findings, Skip, short
+from nodelint.model.finding import Also, Edit, Finding, Findings, Skip
 from nodelint.model.manifest import EC2NodeClass
+from nodelint.model.messages import short
 
 
 @rule(on=EC2NodeClass, severity="error", fix="unsafe", needs=("subnets", "security-groups"))

@@ -54,8 +54,9 @@ spec:
 
 from nodelint.karpenter.selectors import check_region, subnets_of, zones_left
 from nodelint.lint.rule import Context, rule
-from nodelint.model.finding import Finding, Findings, Skip, short
+from nodelint.model.finding import Finding, Findings, Skip
 from nodelint.model.manifest import EC2NodeClass
+from nodelint.model.messages import short
 
 
 @rule(on=EC2NodeClass, severity="error", needs=("subnets",))

@@ -192,12 +192,13 @@ spec:
 
 from collections.abc import Callable, Collection
 
-from nodelint.ec2.catalog import FAMILY, FLEX, INSTANCE_TYPE
 from nodelint.edits import NotEditable, add_key, add_object, apply, copy_document, insert_item, set_value, set_values
 from nodelint.karpenter.labels import EVERYTHING, asked, can_have, flex_families, flex_types, is_pattern, standing_for
 from nodelint.lint.rule import Context, rule
-from nodelint.model.finding import Also, Edit, Finding, Findings, short
+from nodelint.model.finding import Also, Edit, Finding, Findings
+from nodelint.model.keys import FAMILY, FLEX, INSTANCE_TYPE
 from nodelint.model.manifest import NodePool, RequirementLine, objects
+from nodelint.model.messages import short
 from nodelint.model.requirement import normalize, well_known
 from nodelint.source import Source
 

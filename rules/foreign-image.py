@@ -83,8 +83,9 @@ from nodelint.karpenter.images import TermImages
 from nodelint.karpenter.images.choice import ARCHITECTURES
 from nodelint.karpenter.selectors import check_region
 from nodelint.lint.rule import Context, rule
-from nodelint.model.finding import Also, Finding, Findings, first_fitting, short
+from nodelint.model.finding import Also, Finding, Findings
 from nodelint.model.manifest import EC2NodeClass
+from nodelint.model.messages import first_fitting, short
 
 GONE = ("disabled", "deregistered")
 

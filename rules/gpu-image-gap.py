@@ -197,14 +197,16 @@ spec:
 import re
 from collections.abc import Sequence
 
-from nodelint.ec2.catalog import ACCELERATOR_COUNT, FAMILY, GPU_COUNT, INSTANCE_TYPE, union
+from nodelint.ec2.catalog import union
 from nodelint.edits import NotEditable
 from nodelint.karpenter.images import ImageSet, first_published
 from nodelint.karpenter.resolve.resolution import LineEffect, Resolution, Unlaunchable
 from nodelint.lint.fixes import doubts, keep_out, move_alias, nearest_alias, place, require, seen, served_by
 from nodelint.lint.rule import Context, rule
-from nodelint.model.finding import Also, Edit, Finding, Findings, short
+from nodelint.model.finding import Also, Edit, Finding, Findings
+from nodelint.model.keys import ACCELERATOR_COUNT, FAMILY, GPU_COUNT, INSTANCE_TYPE
 from nodelint.model.manifest import Label, NodePool
+from nodelint.model.messages import short
 from nodelint.model.requirement import normalize
 from nodelint.source import Node
 

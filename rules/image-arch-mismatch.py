@@ -140,13 +140,15 @@ spec:
 
 from collections.abc import Sequence
 
-from nodelint.ec2.catalog import ARCH, union
+from nodelint.ec2.catalog import union
 from nodelint.edits import NotEditable, set_values
 from nodelint.karpenter.resolve.resolution import Resolution, Unlaunchable
 from nodelint.lint.fixes import doubts, nearest_alias, place, require, seen, take_out
 from nodelint.lint.rule import Context, rule
-from nodelint.model.finding import Also, Edit, Finding, Findings, Safety, short
+from nodelint.model.finding import Also, Edit, Finding, Findings, Safety
+from nodelint.model.keys import ARCH
 from nodelint.model.manifest import NodePool, RequirementLine
+from nodelint.model.messages import short
 from nodelint.model.requirement import normalize
 
 

@@ -128,13 +128,13 @@ spec:
 ```
 """
 
-from nodelint.ec2.catalog import ACCELERATOR_COUNT, ARCH, FAMILY, GPU_COUNT, INSTANCE_TYPE
 from nodelint.edits import NotEditable
 from nodelint.karpenter.images import Image
 from nodelint.karpenter.resolve.resolution import LineEffect, Resolution
 from nodelint.lint.fixes import Wanted, doubts, place, require
 from nodelint.lint.rule import Context, rule
 from nodelint.model.finding import Also, Finding, Findings
+from nodelint.model.keys import ACCELERATOR_COUNT, ARCH, FAMILY, GPU_COUNT, INSTANCE_TYPE
 from nodelint.model.manifest import NodePool
 from nodelint.model.releases import behaves, fixed_for
 from nodelint.model.requirement import Requirement, normalize

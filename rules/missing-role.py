@@ -120,8 +120,9 @@ from nodelint.ec2.questions import profile_question, role_question
 from nodelint.edits import if_editable, set_value
 from nodelint.karpenter.selectors import check_region, spelt_right
 from nodelint.lint.rule import Context, rule
-from nodelint.model.finding import Finding, Findings, short
+from nodelint.model.finding import Finding, Findings
 from nodelint.model.manifest import EC2NodeClass
+from nodelint.model.messages import short
 
 
 @rule(on=EC2NodeClass, severity="error", fix="unsafe", needs=("roles", "instance-profiles"))

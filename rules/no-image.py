@@ -98,8 +98,9 @@ from nodelint.ec2.questions import DEFAULT_OWNERS
 from nodelint.karpenter.images import Passed, TermImages
 from nodelint.karpenter.selectors import check_region
 from nodelint.lint.rule import Context, rule
-from nodelint.model.finding import Also, Finding, Findings, first_fitting, short
+from nodelint.model.finding import Also, Finding, Findings
 from nodelint.model.manifest import EC2NodeClass
+from nodelint.model.messages import first_fitting, short
 
 ON_THE_WAY = ("pending", "transient")
 

@@ -107,13 +107,14 @@ spec:
 
 from collections.abc import Sequence
 
-from nodelint.ec2.catalog import OS
 from nodelint.edits import if_editable, set_value
 from nodelint.karpenter.labels import is_pattern, name_of, one_slip, unit_of
 from nodelint.karpenter.resolve import LineEffect, Resolution
 from nodelint.lint.rule import Context, rule
-from nodelint.model.finding import Also, Edit, Finding, Findings, Skip, short
+from nodelint.model.finding import Also, Edit, Finding, Findings, Skip
+from nodelint.model.keys import OS
 from nodelint.model.manifest import Label, NodePool
+from nodelint.model.messages import short
 from nodelint.model.requirement import normalize
 from nodelint.source import Node
 

@@ -138,15 +138,17 @@ spec:
 
 from typing import NamedTuple
 
-from nodelint.ec2.catalog import FAMILY, INSTANCE_TYPE, SIZE, ZONE, ZONE_ID, union
+from nodelint.ec2.catalog import union
 from nodelint.ec2.facts import Missing
 from nodelint.edits import if_editable
 from nodelint.karpenter.labels import Asked, asked
 from nodelint.karpenter.selectors import check_region, subnets_of, zones_left
 from nodelint.lint.fixes import drop
 from nodelint.lint.rule import Context, rule
-from nodelint.model.finding import Finding, Findings, Severity, Skip, first_fitting, short
+from nodelint.model.finding import Finding, Findings, Severity, Skip
+from nodelint.model.keys import FAMILY, INSTANCE_TYPE, SIZE, ZONE, ZONE_ID
 from nodelint.model.manifest import NodePool, RequirementLine, Value
+from nodelint.model.messages import first_fitting, short
 from nodelint.source import Node
 
 CATEGORY = "karpenter.k8s.aws/instance-category"

@@ -156,8 +156,9 @@ from nodelint.karpenter.labels import says_ready
 from nodelint.karpenter.selectors import elsewhere
 from nodelint.lint.fixes import pin, pinnable
 from nodelint.lint.rule import Context, rule
-from nodelint.model.finding import Also, Edit, Finding, Findings, first_fitting, short
+from nodelint.model.finding import Also, Edit, Finding, Findings
 from nodelint.model.manifest import EC2NodeClass, SelectorTerm
+from nodelint.model.messages import first_fitting, short
 from nodelint.model.releases import fixed_for, has_defect
 from nodelint.source import UNKNOWN, Node
 

@@ -81,8 +81,9 @@ spec:
 from nodelint.edits import if_editable, set_value
 from nodelint.karpenter.labels import Asked, asked, can_have, nearest_key
 from nodelint.lint.rule import Context, rule
-from nodelint.model.finding import Also, Finding, Findings, first_fitting, short
+from nodelint.model.finding import Also, Finding, Findings
 from nodelint.model.manifest import NodePool
+from nodelint.model.messages import first_fitting, short
 
 
 @rule(on=NodePool, severity="error", fix="unsafe", gives_way_to=["removed-api"])

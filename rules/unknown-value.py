@@ -118,13 +118,14 @@ spec:
 ```
 """
 
-from nodelint.ec2.catalog import FAMILY, INSTANCE_TYPE, SIZE
 from nodelint.edits import NotEditable, remove, set_value
 from nodelint.karpenter.controller.syntax import label_value_fault
 from nodelint.karpenter.labels import Asked, asked, can_have, name_of, nearest_value, since, unit_of
 from nodelint.lint.rule import Context, rule
-from nodelint.model.finding import Edit, Finding, Findings, first_fitting, short
+from nodelint.model.finding import Edit, Finding, Findings
+from nodelint.model.keys import FAMILY, INSTANCE_TYPE, SIZE
 from nodelint.model.manifest import NodePool, Value
+from nodelint.model.messages import first_fitting, short
 
 
 @rule(

@@ -83,8 +83,9 @@ from nodelint.edits import if_editable
 from nodelint.karpenter.images import ImageSet, families, family_example
 from nodelint.lint.fixes import pin, set_alias
 from nodelint.lint.rule import Context, rule
-from nodelint.model.finding import Edit, Finding, Findings, short
+from nodelint.model.finding import Edit, Finding, Findings
 from nodelint.model.manifest import EC2NodeClass
+from nodelint.model.messages import short
 from nodelint.source import UNKNOWN
 
 

@@ -102,8 +102,9 @@ from nodelint.karpenter.images import (
 )
 from nodelint.lint.fixes import move_alias, set_alias
 from nodelint.lint.rule import Context, rule
-from nodelint.model.finding import Edit, Finding, Findings, Safety, short
+from nodelint.model.finding import Edit, Finding, Findings, Safety
 from nodelint.model.manifest import Alias, EC2NodeClass
+from nodelint.model.messages import short
 from nodelint.model.releases import KubernetesVersion, Version
 from nodelint.source import Node
 

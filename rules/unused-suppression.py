@@ -31,7 +31,8 @@ spec:
 
 from nodelint.lint.rule import Context, rule
 from nodelint.lint.suppress import Suppression
-from nodelint.model.finding import Edit, Finding, Findings, did_you_mean
+from nodelint.model.finding import Edit, Finding, Findings
+from nodelint.model.messages import did_you_mean
 
 
 @rule(on=Suppression, severity="warning", fix="safe")

@@ -110,8 +110,9 @@ spec:
 from nodelint.edits import if_editable, set_value
 from nodelint.karpenter.labels import Asked, asked, can_have, home_of, name_of
 from nodelint.lint.rule import Context, rule
-from nodelint.model.finding import Also, Edit, Finding, Findings, first_fitting, short
+from nodelint.model.finding import Also, Edit, Finding, Findings
 from nodelint.model.manifest import NodePool, Value
+from nodelint.model.messages import first_fitting, short
 
 
 @rule(

@@ -131,14 +131,16 @@ spec:
 ```
 """
 
-from nodelint.ec2.catalog import CAPACITY_TYPE, Catalog
+from nodelint.ec2.catalog import Catalog
 from nodelint.edits import NotEditable, remove, set_value, set_values
 from nodelint.karpenter.labels import EVERYTHING, is_pattern, known_values, name_of, natural, standing_for
 from nodelint.karpenter.resolve import LineEffect, Resolution
 from nodelint.karpenter.resolve.offers import capacity_types
 from nodelint.lint.rule import Context, rule
-from nodelint.model.finding import Also, Edit, Finding, Findings, short
+from nodelint.model.finding import Also, Edit, Finding, Findings
+from nodelint.model.keys import CAPACITY_TYPE
 from nodelint.model.manifest import NodePool, RequirementLine
+from nodelint.model.messages import short
 from nodelint.model.requirement import Requirement, normalize
 
 

@@ -185,15 +185,16 @@ spec:
 
 from collections.abc import Sequence
 
-from nodelint.ec2.catalog import ZONE, ZONE_ID
 from nodelint.ec2.snapshot import Subnet
 from nodelint.edits import if_editable, set_value
 from nodelint.karpenter.labels import Asked, asked, can_have, is_pattern, nearest_value
 from nodelint.karpenter.selectors import check_region, region_of, subnets_of
 from nodelint.lint.fixes import drop
 from nodelint.lint.rule import Context, rule
-from nodelint.model.finding import Edit, Finding, Findings, Skip, short
+from nodelint.model.finding import Edit, Finding, Findings, Skip
+from nodelint.model.keys import ZONE, ZONE_ID
 from nodelint.model.manifest import NodePool, RequirementLine, Value
+from nodelint.model.messages import short
 
 
 @rule(on=NodePool, severity="error", fix="safe", needs=("subnets",), gives_way_to=["wildcard-value"])

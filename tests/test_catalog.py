@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nodelint.ec2.catalog import ARCH, INSTANCE_TYPE, OS, WINDOWS_BUILD, Catalog
+from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.facts import NOTHING, Facts
 from nodelint.ec2.snapshot import Change, Origin, Row, Snapshot
+from nodelint.model.keys import ARCH, INSTANCE_TYPE, OS, WINDOWS_BUILD
 from nodelint.model.releases import RELEASES, Version
 from nodelint.model.requirement import Requirement, Requirements, well_known
 

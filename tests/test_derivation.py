@@ -18,9 +18,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nodelint.data import DATA
-from nodelint.ec2.catalog import ARCH, FLEX, GPU_COUNT, HYPERVISOR, INSTANCE_TYPE, OS, Catalog
+from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.instance_types import LABELS, OFFERINGS_QUERY, PRICED, RESOURCES, TYPES_QUERY, changes, row, usage
 from nodelint.ec2.snapshot import Change, Row, Snapshot, parse_snapshot, snapshot_text
+from nodelint.model.keys import ARCH, FLEX, GPU_COUNT, HYPERVISOR, INSTANCE_TYPE, OS
 from nodelint.model.releases import NEWEST, RELEASES, Version
 
 from .conftest import ROOT

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nodelint.ec2.catalog import ARCH, FAMILY, FLEX, INSTANCE_TYPE, OS, SIZE, Catalog
+from nodelint.ec2.catalog import Catalog
 from nodelint.karpenter.labels import (
     asked,
     can_have,
@@ -24,6 +24,7 @@ from nodelint.karpenter.labels import (
     standing_for,
     unit_of,
 )
+from nodelint.model.keys import ARCH, FAMILY, FLEX, INSTANCE_TYPE, OS, SIZE
 from nodelint.model.manifest import NodePool, objects
 from nodelint.model.releases import Version
 from nodelint.source import Source

@@ -11,7 +11,7 @@ from nodelint.apiserver import cel
 from nodelint.apiserver import words as schema_words
 from nodelint.apiserver.shape import Shape, Validation
 from nodelint.apiserver.words import Problem
-from nodelint.model.finding import LONGEST_MESSAGE
+from nodelint.model.messages import LONGEST_MESSAGE
 from nodelint.source import Node, Unknown
 from nodelint.source.placeholders import depth
 

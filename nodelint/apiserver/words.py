@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Any, Literal
 
-from nodelint.model.finding import LONGEST_MESSAGE
+from nodelint.model.messages import LONGEST_MESSAGE
 from nodelint.model.releases import Version
 from nodelint.source import Node, Unknown
 from nodelint.tuples import NamedTuple

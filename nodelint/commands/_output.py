@@ -156,7 +156,7 @@ def _json(report: Report, run: Run) -> object:
 
 def _text(report: Report, run: Run, words: Words, colour: bool) -> str:
     if not report.objects and not report.results and not report.skipped and run.facts is None:
-        from nodelint.model.finding import counted
+        from nodelint.model.messages import counted
 
         return f"Nothing to check: no NodePool or EC2NodeClass in {counted(run.files, 'file')}."
     from nodelint.report.text import finding_text, plain, summary_text

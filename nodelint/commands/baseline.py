@@ -23,7 +23,7 @@ from nodelint.commands import (
 from nodelint.commands._completing import files
 from nodelint.commands._facts import Asked, facts_options
 from nodelint.commands._judging import entries, judge_of, judging, judging_options, rendered
-from nodelint.model.finding import counted
+from nodelint.model.messages import counted
 
 FILE = "nodelint.baseline.json"
 

@@ -27,7 +27,7 @@ from nodelint.commands._completing import files
 from nodelint.commands._facts import Asked, facts_options
 from nodelint.commands._judging import judge_of, judging, judging_options, known, rendered
 from nodelint.commands._output import Output, Words, output_options, outputs_of, printed
-from nodelint.model.finding import counted
+from nodelint.model.messages import counted
 from nodelint.tuples import NamedTuple
 
 if TYPE_CHECKING:

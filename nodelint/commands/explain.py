@@ -24,7 +24,7 @@ from nodelint.commands import (
 )
 from nodelint.commands._completing import files
 from nodelint.commands._facts import Asked, facts_options
-from nodelint.model.finding import counted
+from nodelint.model.messages import counted
 
 
 @click.command()

@@ -10,7 +10,7 @@ import click
 
 from nodelint import __version__
 from nodelint.commands import CLEAN, UNUSABLE, say, stop, why
-from nodelint.model.finding import counted
+from nodelint.model.messages import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -25,7 +25,7 @@ from nodelint.commands import (
     versions,
 )
 from nodelint.commands._completing import files
-from nodelint.model.finding import counted
+from nodelint.model.messages import counted
 
 if TYPE_CHECKING:
     from nodelint.ec2.snapshot import Snapshot

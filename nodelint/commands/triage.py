@@ -26,7 +26,7 @@ from nodelint.commands import (
 )
 from nodelint.commands._completing import files
 from nodelint.commands._facts import Asked, facts_options
-from nodelint.model.finding import counted
+from nodelint.model.messages import counted
 
 if TYPE_CHECKING:
     from nodelint.lint.config import Settings

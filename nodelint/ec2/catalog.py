@@ -16,25 +16,10 @@ from typing import TypeVar
 
 from nodelint.data import DATA, table
 from nodelint.ec2.snapshot import Change, Network, Origin, Row, Snapshot
+from nodelint.model.keys import ARCH, BANDWIDTH, CAPACITY_TYPE, OS, REGION, TENANCY, WINDOWS_BUILD, ZONE
 from nodelint.model.releases import NEWEST, Version
 from nodelint.model.requirement import Requirement, well_known_since
 
-ACCELERATOR_COUNT = "karpenter.k8s.aws/instance-accelerator-count"
-ARCH = "kubernetes.io/arch"
-BANDWIDTH = "karpenter.k8s.aws/instance-network-bandwidth"
-CAPACITY_TYPE = "karpenter.sh/capacity-type"
-FAMILY = "karpenter.k8s.aws/instance-family"
-FLEX = "karpenter.k8s.aws/instance-capability-flex"
-GPU_COUNT = "karpenter.k8s.aws/instance-gpu-count"
-HYPERVISOR = "karpenter.k8s.aws/instance-hypervisor"
-INSTANCE_TYPE = "node.kubernetes.io/instance-type"
-OS = "kubernetes.io/os"
-REGION = "topology.kubernetes.io/region"
-SIZE = "karpenter.k8s.aws/instance-size"
-TENANCY = "karpenter.k8s.aws/instance-tenancy"
-WINDOWS_BUILD = "node.kubernetes.io/windows-build"
-ZONE = "topology.kubernetes.io/zone"
-ZONE_ID = "topology.k8s.aws/zone-id"
 """The label keys that others ask about by name."""
 
 _ALWAYS_THERE = frozenset({REGION, ZONE})

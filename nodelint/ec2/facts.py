@@ -26,7 +26,7 @@ from nodelint.ec2.snapshot import (
     pruned_owners,
 )
 from nodelint.model.fact_kinds import FactKind
-from nodelint.model.finding import short
+from nodelint.model.messages import short
 from nodelint.tuples import NamedTuple
 
 if TYPE_CHECKING:

@@ -17,19 +17,9 @@ from functools import cache
 from typing import Any
 
 from nodelint.data import DATA
-from nodelint.ec2.catalog import (
-    ACCELERATOR_COUNT,
-    ARCH,
-    FAMILY,
-    FLEX,
-    GPU_COUNT,
-    HYPERVISOR,
-    INSTANCE_TYPE,
-    OS,
-    SIZE,
-    Catalog,
-)
+from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.snapshot import Change, Network, Row
+from nodelint.model.keys import ACCELERATOR_COUNT, ARCH, FAMILY, FLEX, GPU_COUNT, HYPERVISOR, INSTANCE_TYPE, OS, SIZE
 from nodelint.model.releases import Version
 
 TYPES_QUERY: Mapping[str, Any] = {

@@ -13,7 +13,8 @@ from functools import cache
 from typing import Any
 
 from nodelint.data import table
-from nodelint.ec2.catalog import FAMILY, FLEX, INSTANCE_TYPE, SIZE, Catalog
+from nodelint.ec2.catalog import Catalog
+from nodelint.model.keys import FAMILY, FLEX, INSTANCE_TYPE, SIZE
 from nodelint.model.manifest import Label, NodePool, RequirementLine, Value
 from nodelint.model.releases import NEWEST, Version
 from nodelint.model.requirement import normalize, well_known, well_known_since

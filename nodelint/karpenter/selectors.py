@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Generic, NamedTuple, TypeVar
 
 from nodelint.data import table
-from nodelint.ec2.catalog import REGION, ZONE, ZONE_ID
 from nodelint.ec2.facts import Facts, Missing, moment
 from nodelint.ec2.questions import Asked, group_question, placement_question, reservation_questions, subnet_question
 from nodelint.ec2.snapshot import CapacityReservation, PlacementGroup, Question, SecurityGroup, Subnet
 from nodelint.karpenter.labels import asked
 from nodelint.model.fact_kinds import FactKind
 from nodelint.model.finding import Skip
+from nodelint.model.keys import REGION, ZONE, ZONE_ID
 from nodelint.model.manifest import EC2NodeClass, NodePool
 from nodelint.model.releases import Version, behaves
 from nodelint.model.requirement import Requirement

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
-from nodelint.model.finding import did_you_mean
+from nodelint.model.messages import did_you_mean
 from nodelint.model.releases import NEWEST, KubernetesVersion, Version, target
 from nodelint.source import Node, Source
 from nodelint.source.compose import Unreadable, compose

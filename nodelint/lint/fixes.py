@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-from nodelint.ec2.catalog import ARCH, Catalog
+from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.questions import DEFAULT_OWNERS
 from nodelint.ec2.snapshot import MachineImage
 from nodelint.edits import NotEditable, add_key, insert_items, remove, replace, set_value, set_values
@@ -25,6 +25,7 @@ from nodelint.karpenter.images.choice import why_unseen
 from nodelint.karpenter.resolve.offers import RESERVED
 from nodelint.karpenter.resolve.resolution import Resolution
 from nodelint.model.finding import Edit
+from nodelint.model.keys import ARCH
 from nodelint.model.manifest import EC2NodeClass, NodePool, RequirementLine, Value
 from nodelint.model.releases import Version
 from nodelint.model.requirement import Requirement, normalize

@@ -13,7 +13,8 @@ from nodelint.lint.suppress import suppressions
 from nodelint.lsp.diagnostics import placed, uri_of
 from nodelint.lsp.positions import Lines
 from nodelint.lsp.project import Buffer, View
-from nodelint.model.finding import Edit, by_source, short
+from nodelint.model.finding import Edit, by_source
+from nodelint.model.messages import short
 from nodelint.source import Source
 
 FIX_ALL = "source.fixAll.nodelint"

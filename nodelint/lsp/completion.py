@@ -9,7 +9,7 @@ from lsprotocol import types
 
 from nodelint.apiserver.shape import Shape
 from nodelint.data import table
-from nodelint.ec2.catalog import ARCH, CAPACITY_TYPE, INSTANCE_TYPE, Catalog
+from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.facts import Facts, Missing
 from nodelint.ec2.questions import alias_families
 from nodelint.karpenter.images import families, family_example, family_title
@@ -17,6 +17,7 @@ from nodelint.karpenter.labels import known_values, natural
 from nodelint.lsp.hover import MEANINGS, code, label, releases_with, shape_at, size_of
 from nodelint.lsp.outline import Spot, spot
 from nodelint.lsp.project import Buffer, View
+from nodelint.model.keys import ARCH, CAPACITY_TYPE, INSTANCE_TYPE
 from nodelint.model.requirement import INCLUSIVE_BOUNDS, normalize, well_known
 from nodelint.tuples import NamedTuple
 

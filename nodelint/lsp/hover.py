@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from nodelint.apiserver.shape import Shape
 from nodelint.data import table
-from nodelint.ec2.catalog import ARCH, INSTANCE_TYPE, Catalog
+from nodelint.ec2.catalog import Catalog
 from nodelint.karpenter.images import families, family_title
 from nodelint.karpenter.labels import known_values, natural, unit_of
 from nodelint.karpenter.resolve import LineEffect, Resolution
@@ -14,8 +14,10 @@ from nodelint.karpenter.resolve.offers import OWN_DOMAINS
 from nodelint.lint.fingerprints import relative
 from nodelint.lsp.outline import Spot, spot
 from nodelint.lsp.project import Buffer, View
-from nodelint.model.finding import Span, short, span_of
+from nodelint.model.finding import Span, span_of
+from nodelint.model.keys import ARCH, INSTANCE_TYPE
 from nodelint.model.manifest import EC2NodeClass, Label, NodePool, RequirementLine, SelectorTerm, parse_alias, served
+from nodelint.model.messages import short
 from nodelint.model.releases import Version
 from nodelint.model.requirement import INCLUSIVE_BOUNDS, normalize, well_known, well_known_since
 from nodelint.source import Node

@@ -10,7 +10,7 @@ from nodelint.ec2.facts import NOTHING, Facts
 from nodelint.karpenter.images import Image
 from nodelint.karpenter.images import provenance as image_provenance
 from nodelint.karpenter.resolve.resolution import LineEffect, Resolution
-from nodelint.model.finding import short
+from nodelint.model.messages import short
 from nodelint.model.releases import NEWEST, fixed_for
 from nodelint.report.explain_facts import (
     age,

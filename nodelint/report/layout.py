@@ -5,7 +5,8 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
-from nodelint.ec2.catalog import FAMILY, Catalog
+from nodelint.ec2.catalog import Catalog
+from nodelint.model.keys import FAMILY
 
 _SIZES = ("nano", "micro", "small", "medium", "large", "xlarge")
 

@@ -12,7 +12,8 @@ from html import escape
 
 from nodelint.edits import apply
 from nodelint.lint.engine import Report, Result
-from nodelint.model.finding import SEVERITIES, Edit, by_source, counted, short
+from nodelint.model.finding import SEVERITIES, Edit, by_source
+from nodelint.model.messages import counted, short
 from nodelint.report.run import Run, headline, rule_page, shown_path, skip_text, skips, writable
 from nodelint.report.text import printable, utc
 

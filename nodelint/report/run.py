@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from nodelint.lint.engine import Report, Result, Skipped
 from nodelint.lint.rule import Rule
-from nodelint.model.finding import Span, counted
+from nodelint.model.finding import Span
+from nodelint.model.messages import counted
 from nodelint.report.text import Basis, printable
 from nodelint.tuples import NamedTuple
 

@@ -21,7 +21,7 @@ from nodelint.ec2.snapshot import (
     Subnet,
 )
 from nodelint.model.fact_kinds import FACT_KINDS, FactKind
-from nodelint.model.finding import counted
+from nodelint.model.messages import counted
 from nodelint.report.text import printable, utc
 from nodelint.tuples import NamedTuple
 

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from nodelint.edits import apply
 from nodelint.lint.engine import Report, Result, Skipped
-from nodelint.model.finding import Edit, Span, by_source, counted
+from nodelint.model.finding import Edit, Span, by_source
+from nodelint.model.messages import counted
 from nodelint.source import Source
 from nodelint.tuples import NamedTuple
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from nodelint.lint.engine import Report, Target
-from nodelint.model.finding import counted
+from nodelint.model.messages import counted
 from nodelint.model.releases import OLDEST
 from nodelint.report.text import Style, finding_text, plain, printable
 from nodelint.triage import Group, Triage, written

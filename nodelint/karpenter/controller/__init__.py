@@ -14,8 +14,8 @@ from nodelint.data import table
 from nodelint.karpenter.controller.launching import node_class
 from nodelint.karpenter.controller.syntax import label_value_fault, qualified_name_fault, seconds
 from nodelint.karpenter.controller.verdict import ControllerProblem
-from nodelint.model.finding import short
 from nodelint.model.manifest import EC2NodeClass, Label, NodePool, Object, RequirementLine, Taint, served, text
+from nodelint.model.messages import short
 from nodelint.model.releases import Version
 from nodelint.model.requirement import normalize
 from nodelint.source import Node

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 
 from nodelint.karpenter.controller.syntax import seconds
 from nodelint.karpenter.controller.verdict import ControllerProblem
-from nodelint.model.finding import short
 from nodelint.model.manifest import EC2NodeClass, SelectorTerm, text
+from nodelint.model.messages import short
 from nodelint.model.releases import Version
 from nodelint.source import Node
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from nodelint.ec2.catalog import ARCH
 from nodelint.ec2.facts import NOTHING, Facts
 from nodelint.ec2.questions import alias_of, alias_version_behind
 from nodelint.karpenter.images.choice import Passed, Why, is_deprecated
@@ -31,6 +30,7 @@ from nodelint.karpenter.images.families import (
 )
 from nodelint.karpenter.images.names import name_matches
 from nodelint.karpenter.images.records import Image, ImageProblem, ImageSet, TermImages, Unknown
+from nodelint.model.keys import ARCH
 from nodelint.model.manifest import Alias, EC2NodeClass, Text, requirement_line, text
 from nodelint.model.releases import KubernetesVersion, Version
 from nodelint.model.requirement import Requirement, Requirements

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from nodelint.ec2.catalog import OS, WINDOWS_BUILD
 from nodelint.ec2.facts import Facts, Missing
 from nodelint.ec2.questions import AliasImage, AskedAlias, alias_families, alias_parameters, id_question
 from nodelint.ec2.snapshot import MachineImage
 from nodelint.karpenter.images.choice import Candidate, choose, in_order, passed_over, why_unseen
 from nodelint.karpenter.images.families import alias_images, alias_version_valid, of_arch, variant_requirements
 from nodelint.karpenter.images.records import Image, ImageProblem, ImageSet, TermImages
-from nodelint.model.finding import short
+from nodelint.model.keys import OS, WINDOWS_BUILD
 from nodelint.model.manifest import Alias, EC2NodeClass, SelectorTerm
+from nodelint.model.messages import short
 from nodelint.model.releases import KubernetesVersion, Version, behaves, kubernetes_match, releases_match
 from nodelint.model.requirement import Requirement, Requirements
 from nodelint.source import UNKNOWN, Node

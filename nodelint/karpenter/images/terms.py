@@ -14,8 +14,8 @@ from nodelint.karpenter.images.choice import Candidate, choose, in_order, passed
 from nodelint.karpenter.images.families import of_arch
 from nodelint.karpenter.images.names import Match, name_matches, parameter_matches
 from nodelint.karpenter.images.records import Image, ImageProblem, ImageSet, TermImages, Unknown
-from nodelint.model.finding import short
 from nodelint.model.manifest import SelectorTerm
+from nodelint.model.messages import short
 from nodelint.model.releases import Version, behaves
 from nodelint.source import UNKNOWN, Node
 from nodelint.tuples import NamedTuple

@@ -13,13 +13,14 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import TypeVar
 
-from nodelint.ec2.catalog import ACCELERATOR_COUNT, ARCH, GPU_COUNT, OS, WINDOWS_BUILD, Catalog, union
+from nodelint.ec2.catalog import Catalog, union
 from nodelint.ec2.facts import NOTHING, Facts, Missing
 from nodelint.ec2.snapshot import Question
 from nodelint.karpenter.images import Image, ImageSet, Unknown, aliases_with, image_since, images_of
 from nodelint.karpenter.resolve.offers import RESERVED, class_rules, note, reserved_only
 from nodelint.karpenter.resolve.places import INTERRUPTIBLE, Places, keeping, place_note, places_of
 from nodelint.karpenter.resolve.resolution import LineEffect, MinValues, Resolution, Unlaunchable
+from nodelint.model.keys import ACCELERATOR_COUNT, ARCH, GPU_COUNT, OS, WINDOWS_BUILD
 from nodelint.model.manifest import EC2NodeClass, Label, NodePool, RequirementLine
 from nodelint.model.releases import KubernetesVersion, Version
 from nodelint.model.requirement import Requirement, Requirements, normalize

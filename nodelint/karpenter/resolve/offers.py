@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nodelint.ec2.catalog import CAPACITY_TYPE, HYPERVISOR, OS, REGION, WINDOWS_BUILD, ZONE, ZONE_ID, Catalog
+from nodelint.ec2.catalog import Catalog
 from nodelint.karpenter.images import ImageSet, Unknown, excluded_prefix
+from nodelint.model.keys import CAPACITY_TYPE, HYPERVISOR, OS, REGION, WINDOWS_BUILD, ZONE, ZONE_ID
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.releases import Version, behaves
 from nodelint.model.requirement import Requirement, Requirements, normalize, well_known, well_known_since

@@ -15,12 +15,13 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Final, Literal
 
-from nodelint.ec2.catalog import CAPACITY_TYPE, REGION, ZONE, ZONE_ID, Catalog, union
+from nodelint.ec2.catalog import Catalog, union
 from nodelint.ec2.facts import Facts, Missing
 from nodelint.ec2.snapshot import Subnet
 from nodelint.karpenter.images import ImageSet, Unknown
 from nodelint.karpenter.resolve.offers import RESERVATION_KEYS, may_reserve, select
 from nodelint.karpenter.selectors import reservations_of, subnets_of
+from nodelint.model.keys import CAPACITY_TYPE, REGION, ZONE, ZONE_ID
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.releases import behaves
 from nodelint.model.requirement import Requirement, well_known

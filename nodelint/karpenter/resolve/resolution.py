@@ -9,21 +9,11 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from itertools import combinations
 
-from nodelint.ec2.catalog import (
-    ACCELERATOR_COUNT,
-    ARCH,
-    CAPACITY_TYPE,
-    FAMILY,
-    GPU_COUNT,
-    REGION,
-    TENANCY,
-    ZONE,
-    Catalog,
-    union,
-)
+from nodelint.ec2.catalog import Catalog, union
 from nodelint.karpenter.images import ImageSet, Unknown
 from nodelint.karpenter.resolve.offers import PLACE_KEYS, RESERVATION_KEYS, capacity_types, may_reserve
 from nodelint.karpenter.resolve.places import Places, keeping
+from nodelint.model.keys import ACCELERATOR_COUNT, ARCH, CAPACITY_TYPE, FAMILY, GPU_COUNT, REGION, TENANCY, ZONE
 from nodelint.model.manifest import EC2NodeClass, Label, NodePool, RequirementLine
 from nodelint.model.releases import KubernetesVersion, Version, has_defect
 from nodelint.model.requirement import Requirement, Requirements, normalize, well_known

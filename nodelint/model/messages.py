@@ -1,0 +1,32 @@
+"""How messages name values, counts and near misses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+LONGEST_MESSAGE = 100
+"""Characters of a finding's message."""
+
+
+def short(value: str, most: int = 40) -> str:
+    """A value cut so that a message that names it stays short, on one line."""
+    flat = " ".join(value.split())
+    return flat if len(flat) <= most else flat[: most - 1] + "…"
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun: `1 file`, `2,000 files`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def first_fitting(*messages: str) -> str:
+    """The first of some messages that is short enough to be read at a glance; else the last."""
+    return next((message for message in messages if len(message) <= LONGEST_MESSAGE), messages[-1])
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The end of a message about a name that there is not: the nearest that there is, or nothing."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, list(known), 1)
+    return f", did you mean `{near[0]}`?" if near else ""
