@@ -93,21 +93,15 @@ spec:
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from nodelint.ec2.snapshot import SecurityGroup, Subnet
-from nodelint.karpenter.selectors import Finds, check_region, groups_of, subnets_of
-from nodelint.lint.rule import Context, rule
-from nodelint.model.finding import Also, Finding, Findings
-from nodelint.model.manifest import EC2NodeClass
-from nodelint.model.messages import first_fitting, short
-from nodelint.source import Node
+from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, Node, messages, rule, selectors, snapshot
 
-Network = Finds[Subnet] | Finds[SecurityGroup]
+Network = selectors.Finds[snapshot.Subnet] | selectors.Finds[snapshot.SecurityGroup]
 
 
 @rule(on=EC2NodeClass, severity="warning", needs=("subnets", "security-groups"))
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
-    check_region(context.pools(node_class), context.facts, "subnets")
-    subnets, groups = subnets_of(node_class, context.facts), groups_of(node_class, context.facts)
+    selectors.check_region(context.pools(node_class), context.facts, "subnets")
+    subnets, groups = selectors.subnets_of(node_class, context.facts), selectors.groups_of(node_class, context.facts)
     yield from (*subnets.skips(), *groups.skips())
     apart = [*_of_several_vpcs("subnets", subnets), *_of_several_vpcs("security groups", groups)]
     yield from apart or _strangers(subnets, groups)
@@ -129,7 +123,9 @@ def _of_several_vpcs(what: str, finds: Network) -> list[Finding]:
     ]
 
 
-def _strangers(subnets: Finds[Subnet], groups: Finds[SecurityGroup]) -> list[Finding]:
+def _strangers(
+    subnets: selectors.Finds[snapshot.Subnet], groups: selectors.Finds[snapshot.SecurityGroup]
+) -> list[Finding]:
     """Groups that are all of another VPC than the subnets. (A group can be associated with a second VPC.)"""
     ours, theirs = _vpcs(subnets), _vpcs(groups)
     if not ours or not theirs or ours == theirs:
@@ -144,26 +140,26 @@ def _strangers(subnets: Finds[Subnet], groups: Finds[SecurityGroup]) -> list[Fin
     ]
 
 
-def _owned_alike(groups: Finds[SecurityGroup]) -> list[Finding]:
+def _owned_alike(groups: selectors.Finds[snapshot.SecurityGroup]) -> list[Finding]:
     """Several groups with the tag of one cluster."""
     named = [name for group in groups.known for name in group.clusters]
     cluster = next((name for name in named if named.count(name) > 1), None)
     if cluster is None:
         return []
     bearers = [group for group in groups.known if cluster in group.clusters]
-    tag = f"`kubernetes.io/cluster/{short(cluster, 40)}`"
+    tag = f"`kubernetes.io/cluster/{messages.short(cluster, 40)}`"
     count = f"{len(bearers)} security groups found bear {tag}"
     ids = " and ".join(f"`{group.id}`" for group in bearers)
     return [
         Finding(
             at=_place(groups, lambda found: sum(each in bearers for each in found) > 1),
-            message=first_fitting(f"{ids} both bear {tag}", count) if len(bearers) == 2 else count,
+            message=messages.first_fitting(f"{ids} both bear {tag}", count) if len(bearers) == 2 else count,
             hint=f"the AWS load balancer controller wants one: select it by id or by its own tag ({_ids(bearers)})",
         )
     ]
 
 
-def _owned_apart(groups: Finds[SecurityGroup]) -> list[Finding]:
+def _owned_apart(groups: selectors.Finds[snapshot.SecurityGroup]) -> list[Finding]:
     """One term that finds groups of several clusters, with no cluster in common: ids are meant as they are."""
     findings = []
     for term in groups.terms:
@@ -171,7 +167,7 @@ def _owned_apart(groups: Finds[SecurityGroup]) -> list[Finding]:
         if term.by == "id" or not owned or set.intersection(*(set(group.clusters) for group in owned)):
             continue
         clusters = list(dict.fromkeys(name for group in owned for name in group.clusters))
-        first, second = (f"`{short(name, 20)}`" for name in clusters[:2])
+        first, second = (f"`{messages.short(name, 20)}`" for name in clusters[:2])
         message = f"the term finds security groups of {len(clusters)} clusters, {first} and {second}"
         findings.append(Finding(at=term.place, message=message, hint=f"narrow it to one cluster ({_ids(owned)})"))
     return findings
@@ -188,7 +184,7 @@ def _vpcs(finds: Network) -> list[str]:
     return list(dict.fromkeys(each.vpc for each in finds.known))
 
 
-def _ids(things: Sequence[Subnet | SecurityGroup]) -> str:
+def _ids(things: Sequence[snapshot.Subnet | snapshot.SecurityGroup]) -> str:
     """Up to four things by id and name."""
-    shown = [f"{each.id} {short(each.name, 30)}" if each.name else each.id for each in things[:4]]
+    shown = [f"{each.id} {messages.short(each.name, 30)}" if each.name else each.id for each in things[:4]]
     return ", ".join(shown) + (f" and {len(things) - 4} more" if len(things) > 4 else "")

@@ -71,11 +71,7 @@ spec:
 ```
 """
 
-from nodelint.edits import if_editable, set_value
-from nodelint.karpenter.controller.verdict import ControllerProblem
-from nodelint.lint.rule import Context, rule
-from nodelint.model.finding import Edit, Finding, Findings
-from nodelint.model.manifest import Object
+from nodelint.api import Context, Edit, Finding, Findings, Object, controller, edits, rule
 
 
 @rule(
@@ -106,8 +102,8 @@ def check(obj: Object, context: Context) -> Findings:
         )
 
 
-def _suggested(problem: ControllerProblem) -> list[Edit]:
+def _suggested(problem: controller.ControllerProblem) -> list[Edit]:
     """The text that was plainly meant, such as a schedule without its slip."""
     if problem.suggestion is None or problem.node.kind != "scalar":
         return []
-    return if_editable(set_value, problem.node, problem.suggestion)
+    return edits.if_editable(edits.set_value, problem.node, problem.suggestion)

@@ -77,27 +77,33 @@ spec:
 ```
 """
 
-from nodelint.ec2.questions import latest_version
-from nodelint.ec2.snapshot import MachineImage
-from nodelint.edits import if_editable
-from nodelint.karpenter.images import ImageSet, is_deprecated
-from nodelint.karpenter.selectors import check_region
-from nodelint.lint.fixes import set_alias
-from nodelint.lint.rule import Context, rule
-from nodelint.model.finding import Also, Edit, Finding, Findings
-from nodelint.model.manifest import EC2NodeClass
-from nodelint.model.messages import first_fitting, short
+from nodelint.api import (
+    Also,
+    Context,
+    EC2NodeClass,
+    Edit,
+    Finding,
+    Findings,
+    edits,
+    fixes,
+    images,
+    messages,
+    questions,
+    rule,
+    selectors,
+    snapshot,
+)
 
 
 @rule(on=EC2NodeClass, severity="warning", fix="unsafe", needs=("images",))
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
-    check_region(context.pools(node_class), context.facts, "images")
-    images = context.images(node_class)
-    told: list[MachineImage] = []
-    for term in images.terms:
+    selectors.check_region(context.pools(node_class), context.facts, "images")
+    image_set = context.images(node_class)
+    told: list[snapshot.MachineImage] = []
+    for term in image_set.terms:
         yield from term.skips()
         ready = [image for image in term.used if image.state == "available" and image not in told]
-        old = [image for image in ready if is_deprecated(image, context.facts.now)]
+        old = [image for image in ready if images.is_deprecated(image, context.facts.now)]
         if not old:
             continue
         told += old
@@ -105,29 +111,29 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         since = (first.deprecated or "")[:10]
         yield Finding(
             at=term.node,
-            message=first_fitting(
-                f"`{short(first.name, 40)}` ({first.id}) is deprecated since {since}",
+            message=messages.first_fitting(
+                f"`{messages.short(first.name, 40)}` ({first.id}) is deprecated since {since}",
                 f"`{first.id}` is deprecated since {since}",
             ),
-            edits=if_editable(_moved, images, context),
+            edits=edits.if_editable(_moved, image_set, context),
             also=[
                 Also(term.node, f"`{i.name}` ({i.id}), deprecated since {(i.deprecated or '')[:10]}") for i in old[1:]
             ],
-            hint=_hint(images),
+            hint=_hint(image_set),
         )
 
 
-def _hint(images: ImageSet) -> str:
-    if images.alias is not None:
+def _hint(image_set: images.ImageSet) -> str:
+    if image_set.alias is not None:
         return "pin a newer version, and try it first"
     return "it launches until it is deregistered; select, or build, a newer one"
 
 
-def _moved(images: ImageSet, context: Context) -> list[Edit]:
+def _moved(image_set: images.ImageSet, context: Context) -> list[Edit]:
     """The alias at the newest version, where that is known."""
-    if images.alias is None or images.alias.version == "latest":
+    if image_set.alias is None or image_set.alias.version == "latest":
         return []
-    version = latest_version(images.alias.family, context.karpenter, context.kubernetes, context.facts)
-    if version is None or version == images.alias.version:
+    version = questions.latest_version(image_set.alias.family, context.karpenter, context.kubernetes, context.facts)
+    if version is None or version == image_set.alias.version:
         return []
-    return set_alias(images, images.alias.family, version)
+    return fixes.set_alias(image_set, image_set.alias.family, version)

@@ -141,38 +141,35 @@ spec:
 
 from typing import Any
 
-from nodelint.ec2.facts import Facts
-from nodelint.edits import if_editable, set_key, set_value
-from nodelint.karpenter.selectors import (
-    Finds,
-    TermFinds,
-    check_region,
-    groups_of,
-    placements_of,
-    reservations_of,
-    shown,
-    spelt_right,
-    subnets_of,
+from nodelint.api import (
+    Also,
+    Context,
+    EC2NodeClass,
+    Edit,
+    Facts,
+    Finding,
+    Findings,
+    Skip,
+    edits,
+    messages,
+    rule,
+    selectors,
 )
-from nodelint.lint.rule import Context, rule
-from nodelint.model.finding import Also, Edit, Finding, Findings, Skip
-from nodelint.model.manifest import EC2NodeClass
-from nodelint.model.messages import short
 
 
 @rule(on=EC2NodeClass, severity="error", fix="unsafe", needs=("subnets", "security-groups"))
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     facts, release = context.facts, context.karpenter
-    check_region(context.pools(node_class), facts, "subnets")
-    yield from _selector("subnet", subnets_of(node_class, facts), facts)
-    yield from _selector("security group", groups_of(node_class, facts), facts)
-    yield from _selector("available placement group", placements_of(node_class, facts, release), facts)
+    selectors.check_region(context.pools(node_class), facts, "subnets")
+    yield from _selector("subnet", selectors.subnets_of(node_class, facts), facts)
+    yield from _selector("security group", selectors.groups_of(node_class, facts), facts)
+    yield from _selector("available placement group", selectors.placements_of(node_class, facts, release), facts)
     yield from _selector(
-        "active capacity reservation", reservations_of(node_class, facts, release), facts, needed=False
+        "active capacity reservation", selectors.reservations_of(node_class, facts, release), facts, needed=False
     )
 
 
-def _selector(what: str, finds: Finds[Any], facts: Facts, needed: bool = True) -> Findings:
+def _selector(what: str, finds: selectors.Finds[Any], facts: Facts, needed: bool = True) -> Findings:
     """What is wrong with a selector for `what`; `needed` says whether the class has to find one."""
     yield from finds.skips()
     yield from (Skip(t.node, f"a term for {what}s holds a placeholder") for t in finds.terms if t.is_open)
@@ -189,12 +186,14 @@ def _selector(what: str, finds: Finds[Any], facts: Facts, needed: bool = True) -
         )
 
 
-def _nothing(what: str, finds: Finds[Any], facts: Facts) -> Finding:
+def _nothing(what: str, finds: selectors.Finds[Any], facts: Facts) -> Finding:
     first, *others = finds.terms
     if not others:
         message = _said(what, first)
     else:
-        message = f"no {what} is found by any of the {len(finds.terms)} terms, such as `{short(first.shown, 40)}`"
+        message = (
+            f"no {what} is found by any of the {len(finds.terms)} terms, such as `{messages.short(first.shown, 40)}`"
+        )
     return Finding(
         at=finds.at if others and finds.at is not None else first.place,
         message=message,
@@ -204,16 +203,16 @@ def _nothing(what: str, finds: Finds[Any], facts: Facts) -> Finding:
     )
 
 
-def _said(what: str, term: TermFinds[Any]) -> str:
-    shown = short(term.shown, 50)
+def _said(what: str, term: selectors.TermFinds[Any]) -> str:
+    words = messages.short(term.shown, 50)
     if term.by == "tags":
-        return f"no {what} has {'the tag' if ', ' not in shown else 'all of'} `{shown}`"
-    return f"there is no {what} {'named ' if term.by == 'name' else ''}`{shown}`"
+        return f"no {what} has {'the tag' if ', ' not in words else 'all of'} `{words}`"
+    return f"there is no {what} {'named ' if term.by == 'name' else ''}`{words}`"
 
 
-def _edits(term: TermFinds[Any], facts: Facts) -> list[Edit]:
+def _edits(term: selectors.TermFinds[Any], facts: Facts) -> list[Edit]:
     """The one tag or name as it is written where it finds something."""
-    meant = spelt_right(term.question, facts)
+    meant = selectors.spelt_right(term.question, facts)
     if meant is None or term.question is None:
         return []
     wrong, right = set(term.question.filters) - set(meant.filters), set(meant.filters) - set(term.question.filters)
@@ -222,21 +221,21 @@ def _edits(term: TermFinds[Any], facts: Facts) -> list[Edit]:
     (old_name, old), (new_name, new) = *wrong, *right
     if term.by == "name":
         node = term.node.get("name") or term.node
-        return if_editable(set_value, node, new)
+        return edits.if_editable(edits.set_value, node, new)
     tags = term.node.get("tags")
     entry = tags.entry(old_name.removeprefix("tag:")) if tags is not None and old_name != "tag-key" else None
     if entry is None:
         return []
     if old_name == new_name:
-        return if_editable(set_value, entry.value, new)
-    return if_editable(set_key, entry.key, new_name.removeprefix("tag:")) if old == new else []
+        return edits.if_editable(edits.set_value, entry.value, new)
+    return edits.if_editable(edits.set_key, entry.key, new_name.removeprefix("tag:")) if old == new else []
 
 
-def _hint(what: str, term: TermFinds[Any], facts: Facts) -> str:
+def _hint(what: str, term: selectors.TermFinds[Any], facts: Facts) -> str:
     region = facts.region.name if facts.region is not None else ""
-    meant = spelt_right(term.question, facts)
+    meant = selectors.spelt_right(term.question, facts)
     if meant is not None:
-        return f"`{short(shown(meant), 60)}` finds something"
+        return f"`{messages.short(selectors.shown(meant), 60)}` finds something"
     if term.by == "tags":
         return f"compare key and value with the tags of the {what}s in {region}, capitals too"
     return f"{region} was asked; what is in another region or account is not found"

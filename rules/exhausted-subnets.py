@@ -52,31 +52,27 @@ spec:
 ```
 """
 
-from nodelint.karpenter.selectors import check_region, subnets_of, zones_left
-from nodelint.lint.rule import Context, rule
-from nodelint.model.finding import Finding, Findings, Skip
-from nodelint.model.manifest import EC2NodeClass
-from nodelint.model.messages import short
+from nodelint.api import Context, EC2NodeClass, Finding, Findings, Skip, messages, rule, selectors
 
 
 @rule(on=EC2NodeClass, severity="error", needs=("subnets",))
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
-    finds, pools = subnets_of(node_class, context.facts), context.pools(node_class)
+    finds, pools = selectors.subnets_of(node_class, context.facts), context.pools(node_class)
     if finds.at is None:
         return
-    check_region(pools, context.facts, "subnets")
+    selectors.check_region(pools, context.facts, "subnets")
     subnets = finds.everything()
     if subnets is None:
         yield Skip(finds.at, "a term for subnets holds a placeholder")
         return
-    used = {zone for pool in pools for zone in zones_left(pool, subnets)} or {each.zone for each in subnets}
+    used = {zone for pool in pools for zone in selectors.zones_left(pool, subnets)} or {each.zone for each in subnets}
     free = {each.zone for each in subnets if each.free}
     spent = sorted(used - free)
     if spent:
         ids = ", ".join(each.id for each in subnets if each.zone in spent)
         yield Finding(
             at=finds.terms[0].place if len(finds.terms) == 1 else finds.at,
-            message=f"no subnet found in `{short(', '.join(spent), 50)}` has a free address",
+            message=f"no subnet found in `{messages.short(', '.join(spent), 50)}` has a free address",
             severity="warning" if used & free else "error",
-            hint=f"give {short(ids, 80)} room, or let the terms find further subnets",
+            hint=f"give {messages.short(ids, 80)} room, or let the terms find further subnets",
         )

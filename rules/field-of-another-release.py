@@ -30,10 +30,7 @@ spec:
 ```
 """
 
-from nodelint.lint.rule import Context, rule
-from nodelint.model.finding import Finding, Findings
-from nodelint.model.manifest import Object, served
-from nodelint.source import Node
+from nodelint.api import Context, Finding, Findings, Node, Object, manifest, rule
 
 
 @rule(
@@ -42,7 +39,7 @@ from nodelint.source import Node
     gives_way_to=["node-class-ref", "removed-api", "unsupported-alias", "unknown-label"],
 )
 def check(obj: Object, context: Context) -> Findings:
-    if served(obj, context.karpenter):
+    if manifest.served(obj, context.karpenter):
         for problem in context.problems(obj):
             if problem.layer == "release":
                 yield Finding(at=problem.node, message=problem.message, covers=_moot(problem.node))

@@ -192,15 +192,23 @@ spec:
 
 from collections.abc import Callable, Collection
 
-from nodelint.edits import NotEditable, add_key, add_object, apply, copy_document, insert_item, set_value, set_values
-from nodelint.karpenter.labels import EVERYTHING, asked, can_have, flex_families, flex_types, is_pattern, standing_for
-from nodelint.lint.rule import Context, rule
-from nodelint.model.finding import Also, Edit, Finding, Findings
-from nodelint.model.keys import FAMILY, FLEX, INSTANCE_TYPE
-from nodelint.model.manifest import NodePool, RequirementLine, objects
-from nodelint.model.messages import short
-from nodelint.model.requirement import normalize, well_known
-from nodelint.source import Source
+from nodelint.api import (
+    Also,
+    Context,
+    Edit,
+    Finding,
+    Findings,
+    NodePool,
+    RequirementLine,
+    Source,
+    edits,
+    keys,
+    labels,
+    manifest,
+    messages,
+    requirement,
+    rule,
+)
 
 _HEAVIEST = 100
 _STEP = 10
@@ -213,18 +221,18 @@ def check(pool: NodePool, context: Context) -> Findings:
         count = _flex_first(line, context)
         if not count:
             continue
-        stars = [value.node for value in line.values if value.text in EVERYTHING]
-        broken = any(is_pattern(text) for each in pool.requirements for text in each.texts)
-        first = short(line.texts[0], 24)
-        edits = _two_pools(pool, index, count, context)
+        stars = [value.node for value in line.values if value.text in labels.EVERYTHING]
+        broken = any(labels.is_pattern(text) for each in pool.requirements for text in each.texts)
+        first = messages.short(line.texts[0], 24)
+        changes = _two_pools(pool, index, count, context)
         yield Finding(
             at=line.values[0].node,
             message=f"the order of values is no preference: `{first}` is not tried before the others",
             severity="error" if stars else None,
-            edits=edits,
+            edits=changes,
             safety="safe" if broken else "unsafe",
             also=[Also(node, f"`{node.value}` is no fallback: it matches nothing") for node in stars],
-            hint=_hint(pool, bool(edits), bool(stars) and FLEX in well_known(context.karpenter)),
+            hint=_hint(pool, bool(changes), bool(stars) and keys.FLEX in requirement.well_known(context.karpenter)),
         )
 
 
@@ -243,11 +251,11 @@ def _flex_first(line: RequirementLine, context: Context) -> int:
     """How many flex values the list begins with; none where others follow in no such order, or not at all."""
     if line.operator != "In" or len(line.values) < 2 or not isinstance(line.key, str) or not line.known:
         return 0
-    key = normalize(line.key)
-    if key == FAMILY:
-        flex = flex_families(context.catalog)
-    elif key == INSTANCE_TYPE:
-        flex = frozenset(context.catalog.names_in(flex_types(context.catalog)))
+    key = requirement.normalize(line.key)
+    if key == keys.FAMILY:
+        flex = labels.flex_families(context.catalog)
+    elif key == keys.INSTANCE_TYPE:
+        flex = frozenset(context.catalog.names_in(labels.flex_types(context.catalog)))
     else:
         return 0
     are = [text in flex or _stands_for(text, flex, context.catalog.values(key)) for text in line.texts]
@@ -257,7 +265,9 @@ def _flex_first(line: RequirementLine, context: Context) -> int:
 
 def _stands_for(text: str, flex: Collection[str], known: Collection[str]) -> bool:
     """Whether a pattern stands for flex values alone, as `*-flex` does."""
-    return is_pattern(text) and 0 < len(found := standing_for(text, known)) == sum(v in flex for v in found)
+    return labels.is_pattern(text) and 0 < len(found := labels.standing_for(text, known)) == sum(
+        v in flex for v in found
+    )
 
 
 def _two_pools(pool: NodePool, index: int, count: int, context: Context) -> list[Edit]:
@@ -271,21 +281,24 @@ def _two_pools(pool: NodePool, index: int, count: int, context: Context) -> list
         or (weighed is not None and pool.weight is None)
         or line.min_values is not None
         or pool.node.at("spec", "replicas") is not None
-        or any(is_pattern(text) and text not in EVERYTHING for text in rest)
-        or not any(text in EVERYTHING or can_have(normalize(str(line.key)), text, context.catalog) for text in rest)
-        or any(each.key == FLEX for each in asked(pool))
+        or any(labels.is_pattern(text) and text not in labels.EVERYTHING for text in rest)
+        or not any(
+            text in labels.EVERYTHING or labels.can_have(requirement.normalize(str(line.key)), text, context.catalog)
+            for text in rest
+        )
+        or any(each.key == keys.FLEX for each in labels.asked(pool))
         or (pool.node.parent is not None and any(node.aliased for node in pool.node.walk()))
     )
     if unfit:
         return []
     weight = pool.weight or 0
     try:
-        edits = _narrowed(pool, index, list(rest), "false", context)
+        changes = _narrowed(pool, index, list(rest), "false", context)
         if weight >= _HEAVIEST and weighed is not None:
-            edits += set_value(weighed, _HEAVIEST - _STEP)
+            changes += edits.set_value(weighed, _HEAVIEST - _STEP)
         copy = _copy(pool, index, line.texts[:count], min(weight + _STEP, _HEAVIEST), context)
-        return [*edits, *add_object(pool.node, copy)]
-    except NotEditable:
+        return [*changes, *edits.add_object(pool.node, copy)]
+    except edits.NotEditable:
         return []
 
 
@@ -293,22 +306,22 @@ def _copy(pool: NodePool, index: int, flex: tuple[str, ...], weight: int, contex
     """The pool's own text as a pool for flex."""
 
     def renamed(twin: NodePool) -> list[Edit]:
-        return set_value(twin.name_node, _free_name(pool, context))
+        return edits.set_value(twin.name_node, _free_name(pool, context))
 
     def weighted(twin: NodePool) -> list[Edit]:
         node = twin.node.at("spec", "weight")
         spec = twin.node.get("spec")
         if node is not None:
-            return set_value(node, weight)
-        return add_key(spec, "weight", weight) if spec is not None else []
+            return edits.set_value(node, weight)
+        return edits.add_key(spec, "weight", weight) if spec is not None else []
 
     def listed(twin: NodePool) -> list[Edit]:
-        return set_values(twin.requirements[index].values_node, flex)
+        return edits.set_values(twin.requirements[index].values_node, flex)
 
     def told_apart(twin: NodePool) -> list[Edit]:
-        return _with_label(twin, index, "true") if FLEX in well_known(context.karpenter) else []
+        return _with_label(twin, index, "true") if keys.FLEX in requirement.well_known(context.karpenter) else []
 
-    text = copy_document(pool.node)
+    text = edits.copy_document(pool.node)
     for step in (renamed, weighted, listed, told_apart):
         text = _done(text, step)
     return text
@@ -316,35 +329,35 @@ def _copy(pool: NodePool, index: int, flex: tuple[str, ...], weight: int, contex
 
 def _done(text: str, step: Callable[[NodePool], list[Edit]]) -> str:
     """A pool's text after a step; the steps are taken one by one, for their edits may meet."""
-    twin = next((each for each in objects(Source.from_text("", text)) if isinstance(each, NodePool)), None)
+    twin = next((each for each in manifest.objects(Source.from_text("", text)) if isinstance(each, NodePool)), None)
     if twin is None:
-        raise NotEditable("the copy of the pool could not be read")
-    return apply(text, step(twin))
+        raise edits.NotEditable("the copy of the pool could not be read")
+    return edits.apply(text, step(twin))
 
 
 def _narrowed(pool: NodePool, index: int, rest: list[str], flex: str, context: Context) -> list[Edit]:
     """The requirement of the pool that is to hold the rest."""
     line = pool.requirements[index]
-    everything = any(text in EVERYTHING for text in rest)
+    everything = any(text in labels.EVERYTHING for text in rest)
     key, operator = line.node.get("key"), line.node.get("operator")
     if key is None or operator is None:
-        raise NotEditable("the requirement lacks a field")
-    if FLEX in well_known(context.karpenter):
+        raise edits.NotEditable("the requirement lacks a field")
+    if keys.FLEX in requirement.well_known(context.karpenter):
         if everything:
-            return [*set_value(key, FLEX), *set_values(line.values_node, [flex])]
-        return [*set_values(line.values_node, rest), *_with_label(pool, index, flex)]
+            return [*edits.set_value(key, keys.FLEX), *edits.set_values(line.values_node, [flex])]
+        return [*edits.set_values(line.values_node, rest), *_with_label(pool, index, flex)]
     if everything:
         named = [text for text in line.texts if text not in rest]
-        return [*set_value(operator, "NotIn"), *set_values(line.values_node, named)]
-    return set_values(line.values_node, rest)
+        return [*edits.set_value(operator, "NotIn"), *edits.set_values(line.values_node, named)]
+    return edits.set_values(line.values_node, rest)
 
 
 def _with_label(pool: NodePool, index: int, flex: str) -> list[Edit]:
     where = pool.requirements_node
     if where is None:
-        raise NotEditable("there is no list of requirements")
+        raise edits.NotEditable("there is no list of requirements")
     position = next(i for i, item in enumerate(where.items) if item is pool.requirements[index].node)
-    return insert_item(where, position + 1, {"key": FLEX, "operator": "In", "values": [flex]})
+    return edits.insert_item(where, position + 1, {"key": keys.FLEX, "operator": "In", "values": [flex]})
 
 
 def _free_name(pool: NodePool, context: Context) -> str:

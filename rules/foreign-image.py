@@ -76,81 +76,87 @@ spec:
 
 from collections.abc import Sequence
 
-from nodelint.ec2.questions import DEFAULT_OWNERS
-from nodelint.ec2.snapshot import MachineImage
-from nodelint.edits import add_key, if_editable
-from nodelint.karpenter.images import TermImages
-from nodelint.karpenter.images.choice import ARCHITECTURES
-from nodelint.karpenter.selectors import check_region
-from nodelint.lint.rule import Context, rule
-from nodelint.model.finding import Also, Finding, Findings
-from nodelint.model.manifest import EC2NodeClass
-from nodelint.model.messages import first_fitting, short
+from nodelint.api import (
+    Also,
+    Context,
+    EC2NodeClass,
+    Finding,
+    Findings,
+    edits,
+    images,
+    messages,
+    questions,
+    rule,
+    selectors,
+    snapshot,
+)
 
 GONE = ("disabled", "deregistered")
 
 
 @rule(on=EC2NodeClass, severity="warning", fix="safe", needs=("images",))
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
-    check_region(context.pools(node_class), context.facts, "images")
+    selectors.check_region(context.pools(node_class), context.facts, "images")
     for term in context.images(node_class).terms:
         by_id = term.question is not None and term.question.value("image-id") is not None
         if term.term is None or term.question is None or by_id or term.term.owner:
             continue
         yield from term.skips()
-        images = [each for each in term.images if each.arch in ARCHITECTURES and each.state not in GONE]
-        strangers = _strangers(images)
+        image_set = [each for each in term.images if each.arch in images.ARCHITECTURES and each.state not in GONE]
+        strangers = _strangers(image_set)
         if strangers:
             # What Karpenter takes is what matters.
-            yield _finding(term, images, sorted(strangers, key=lambda image: image not in term.used))
+            yield _finding(term, image_set, sorted(strangers, key=lambda image: image not in term.used))
 
 
-def _strangers(images: Sequence[MachineImage]) -> list[MachineImage]:
+def _strangers(image_set: Sequence[snapshot.MachineImage]) -> list[snapshot.MachineImage]:
     """Images of owners whom the user hardly meant: other accounts, and Amazon beside images of one's own."""
-    found = [image for image in images if image.owner not in DEFAULT_OWNERS]
-    if any(image.owner == "self" for image in images):
-        found += [image for image in images if image.owner == "amazon"]
+    found = [image for image in image_set if image.owner not in questions.DEFAULT_OWNERS]
+    if any(image.owner == "self" for image in image_set):
+        found += [image for image in image_set if image.owner == "amazon"]
     return found
 
 
-def _finding(term: TermImages, images: Sequence[MachineImage], strangers: Sequence[MachineImage]) -> Finding:
+def _finding(
+    term: images.TermImages, image_set: Sequence[snapshot.MachineImage], strangers: Sequence[snapshot.MachineImage]
+) -> Finding:
     first, taken = strangers[0], strangers[0] in term.used
-    own = sorted((image for image in images if image not in strangers), key=lambda image: image not in term.used)
-    owner = _owner(term, images)
-    whole = all(image.owner == first.owner and not image.public for image in images)
+    own = sorted((image for image in image_set if image not in strangers), key=lambda image: image not in term.used)
+    owner = _owner(term, image_set)
+    whole = all(image.owner == first.owner and not image.public for image in image_set)
     verb = "takes" if taken else "also finds"
     whose = "Amazon's" if first.owner == "amazon" else f"account {first.owner}'s"
     assert term.term is not None
     return Finding(
         at=term.node,
-        message=first_fitting(
-            f"the selector {verb} {whose} `{short(first.name, 36)}` ({first.id}): name the owner",
+        message=messages.first_fitting(
+            f"the selector {verb} {whose} `{messages.short(first.name, 36)}` ({first.id}): name the owner",
             f"the selector {verb} {whose} `{first.id}`: name the owner",
         ),
         # Shared with this account, tagged by it, and nothing else is: that is hardly a slip.
         severity="info" if whole else None,
-        edits=if_editable(add_key, term.term.node, "owner", owner) if owner is not None else (),
+        edits=edits.if_editable(edits.add_key, term.term.node, "owner", owner) if owner is not None else (),
         safety="unsafe" if any(image.owner != owner for image in term.used) else None,
         also=[Also(term.node, _told(image, image in term.used)) for image in (*strangers[:3], *own[:2])],
         hint=_hint(first, owner),
     )
 
 
-def _hint(first: MachineImage, owner: str | None) -> str | None:
+def _hint(first: snapshot.MachineImage, owner: str | None) -> str | None:
     if first.owner == "amazon":
         return "your own images fit too, and whichever is newer is taken"
     return None if owner is not None else f'say whose are meant: `owner: self` or `owner: "{first.owner}"`'
 
 
-def _owner(term: TermImages, images: Sequence[MachineImage]) -> str | None:
+def _owner(term: images.TermImages, image_set: Sequence[snapshot.MachineImage]) -> str | None:
     """The owner to name; None where that is a guess, or would leave nothing to launch."""
-    ready = {image.owner for image in images if image.state == "available"}
-    others = {image.owner for image in images} - set(DEFAULT_OWNERS)
+    ready = {image.owner for image in image_set if image.state == "available"}
+    others = {image.owner for image in image_set} - set(questions.DEFAULT_OWNERS)
     meant = {"self"} if others and "self" in ready else {image.owner for image in term.used}
     return meant.pop() if len(meant) == 1 and meant <= ready - others else None
 
 
-def _told(image: MachineImage, taken: bool) -> str:
+def _told(image: snapshot.MachineImage, taken: bool) -> str:
     words = [
         image.created[:10],
         *([image.state] if image.state != "available" else []),

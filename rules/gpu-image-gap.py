@@ -197,20 +197,27 @@ spec:
 import re
 from collections.abc import Sequence
 
-from nodelint.ec2.catalog import union
-from nodelint.edits import NotEditable
-from nodelint.karpenter.images import ImageSet, first_published
-from nodelint.karpenter.resolve.resolution import LineEffect, Resolution, Unlaunchable
-from nodelint.lint.fixes import doubts, keep_out, move_alias, nearest_alias, place, require, seen, served_by
-from nodelint.lint.rule import Context, rule
-from nodelint.model.finding import Also, Edit, Finding, Findings
-from nodelint.model.keys import ACCELERATOR_COUNT, FAMILY, GPU_COUNT, INSTANCE_TYPE
-from nodelint.model.manifest import Label, NodePool
-from nodelint.model.messages import short
-from nodelint.model.requirement import normalize
-from nodelint.source import Node
+from nodelint.api import (
+    Also,
+    Context,
+    Edit,
+    Finding,
+    Findings,
+    Node,
+    NodePool,
+    catalog,
+    edits,
+    fixes,
+    images,
+    keys,
+    manifest,
+    messages,
+    requirement,
+    resolve,
+    rule,
+)
 
-COUNTS = {"nvidia": GPU_COUNT, "neuron": ACCELERATOR_COUNT}
+COUNTS = {"nvidia": keys.GPU_COUNT, "neuron": keys.ACCELERATOR_COUNT}
 WORDS = {"nvidia": "GPUs", "neuron": "accelerators"}
 # Taints that keep other pods off such nodes: nvidia.com/gpu, aws.amazon.com/neuron, or one's own of that name.
 TAINTS = {"nvidia": r"gpu|nvidia", "neuron": r"neuron|inferentia|trainium|accelerator"}
@@ -221,7 +228,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     resolution = context.resolution(pool)
     for gap in resolution.unlaunchable:
         if gap.kind == "variant" and gap.variant in COUNTS:
-            unsure = doubts(resolution)
+            unsure = fixes.doubts(resolution)
             if unsure:
                 yield unsure[0].skip(f"whether {gap.arch} types with {WORDS[gap.variant]} are left: ")
             else:
@@ -229,22 +236,22 @@ def check(pool: NodePool, context: Context) -> Findings:
     yield from _without_driver(pool, resolution)
 
 
-def _gap(pool: NodePool, context: Context, gap: Unlaunchable, variant: str) -> Finding:
+def _gap(pool: NodePool, context: Context, gap: resolve.Unlaunchable, variant: str) -> Finding:
     resolution = context.resolution(pool)
-    images = resolution.images
-    family = images.alias.family if images.alias else "alias"
+    image_set = resolution.images
+    family = image_set.alias.family if image_set.alias else "alias"
     types = _types(resolution, gap.bits)
     message = f"`{family}` has no image for {gap.arch} {WORDS[variant]}: {types} cannot launch"
     also = (
-        [Also(images.alias_node, "the class takes its images from this alias")]
-        if images.alias_node is not None
+        [Also(image_set.alias_node, "the class takes its images from this alias")]
+        if image_set.alias_node is not None
         else []
     )
     meant = _meant(pool, resolution, gap.bits, variant)
     ways = _ways_out(resolution, gap)
     if meant is None:
         return Finding(
-            at=place(pool),
+            at=fixes.place(pool),
             message=message,
             severity="warning",
             edits=_kept_out(pool, resolution, gap.bits, variant),
@@ -252,105 +259,109 @@ def _gap(pool: NodePool, context: Context, gap: Unlaunchable, variant: str) -> F
             also=also,
             hint=f"if the pool is meant for them: {' or '.join(ways)}" if ways else None,
         )
-    edits: list[Edit] = []
+    changes: list[Edit] = []
     try:
         node_class = resolution.node_class
         if node_class is not None and gap.aliases:
-            runs = gap.bits | union(context.resolution(other).launchable for other in context.pools(node_class))
+            runs = gap.bits | catalog.union(
+                context.resolution(other).launchable for other in context.pools(node_class)
+            )
             alias = _alias_for(resolution, gap.aliases, runs)
-            edits = move_alias(node_class, images, alias, _version(images, gap, alias))
-    except NotEditable as error:
+            changes = fixes.move_alias(node_class, image_set, alias, _version(image_set, gap, alias))
+    except edits.NotEditable as error:
         ways.append(f"no fix: {error.reason}")
-    if edits:
+    if changes:
         ways[0] = "or keep them out of the pool"
-    return Finding(at=meant, message=message, edits=edits, also=also, hint=", ".join(ways) or None)
+    return Finding(at=meant, message=message, edits=changes, also=also, hint=", ".join(ways) or None)
 
 
-def _alias_for(resolution: Resolution, aliases: Sequence[str], runs: int) -> str:
+def _alias_for(resolution: resolve.Resolution, aliases: Sequence[str], runs: int) -> str:
     """The alias that has an image for these types too, and for all that the class's pools can launch today."""
-    enough = [family for family in aliases if not runs & ~served_by(family, resolution.catalog, resolution.version)]
+    enough = [
+        family for family in aliases if not runs & ~fixes.served_by(family, resolution.catalog, resolution.version)
+    ]
     if not enough:
-        raise NotEditable("no alias has the images for all types of the class's pools")
-    return nearest_alias(enough)
+        raise edits.NotEditable("no alias has the images for all types of the class's pools")
+    return fixes.nearest_alias(enough)
 
 
-def _version(images: ImageSet, gap: Unlaunchable, family: str) -> str:
+def _version(image_set: images.ImageSet, gap: resolve.Unlaunchable, family: str) -> str:
     """`latest`; for a class that pins an older version of the same family, the first one that has the image."""
-    pinned = images.alias is not None and images.alias.family == family
-    return (first_published(family, gap.arch or "", gap.variant or "") if pinned else None) or "latest"
+    pinned = image_set.alias is not None and image_set.alias.family == family
+    return (images.first_published(family, gap.arch or "", gap.variant or "") if pinned else None) or "latest"
 
 
-def _meant(pool: NodePool, resolution: Resolution, bits: int, variant: str) -> Node | None:
+def _meant(pool: NodePool, resolution: resolve.Resolution, bits: int, variant: str) -> Node | None:
     """What says that the pool is meant for these types: a value or label that names them, a taint, all types left."""
     names = {*resolution.catalog.names_in(bits), *resolution.families(bits)}
     word = COUNTS[variant].removesuffix("count")
     for line in resolution.lines:
         if not line.known or line.requirement is None or line.requirement.absent_allowed:
             continue
-        if normalize(line.key) in (FAMILY, INSTANCE_TYPE) and line.operator == "In":
+        if requirement.normalize(line.key) in (keys.FAMILY, keys.INSTANCE_TYPE) and line.operator == "In":
             node = _value(line, names)
             if node is not None:
                 return node
         if line.key.startswith(word):
-            return seen(line.at.key_node)
+            return fixes.seen(line.at.key_node)
     for taint in pool.taints:
         if isinstance(taint.key, str) and re.search(TAINTS[variant], taint.key, re.IGNORECASE):
             return taint.node.get("key")
-    return place(pool) if bits == resolution.candidates else None
+    return fixes.place(pool) if bits == resolution.candidates else None
 
 
-def _value(line: LineEffect, names: set[str]) -> Node | None:
-    if isinstance(line.at, Label):
+def _value(line: resolve.LineEffect, names: set[str]) -> Node | None:
+    if isinstance(line.at, manifest.Label):
         return line.node if line.at.value in names else None
-    return next((seen(value.node) for value in line.at.values if value.text in names), None)
+    return next((fixes.seen(value.node) for value in line.at.values if value.text in names), None)
 
 
-def _kept_out(pool: NodePool, resolution: Resolution, bits: int, variant: str) -> list[Edit]:
+def _kept_out(pool: NodePool, resolution: resolve.Resolution, bits: int, variant: str) -> list[Edit]:
     """The requirement that takes these types away and no other that is left; none where minValues counts on them."""
     if not resolution.varied_enough(resolution.candidates & ~bits):
         return []
     count = COUNTS[variant]
     families = resolution.families(bits)
-    of_families = union(resolution.catalog.values(FAMILY)[family] for family in families)
+    of_families = catalog.union(resolution.catalog.values(keys.FAMILY)[family] for family in families)
     exact = of_families & resolution.candidates == bits
     try:
         if exact and len(families) <= 2:
-            return keep_out(pool, FAMILY, families)
+            return fixes.keep_out(pool, keys.FAMILY, families)
         if resolution.catalog.having(count) & resolution.candidates == bits:
-            return require(pool, [(count, "DoesNotExist", ())])
+            return fixes.require(pool, [(count, "DoesNotExist", ())])
         if exact:
-            return keep_out(pool, FAMILY, families)
-        return keep_out(pool, INSTANCE_TYPE, resolution.catalog.names_in(bits))
-    except NotEditable:
+            return fixes.keep_out(pool, keys.FAMILY, families)
+        return fixes.keep_out(pool, keys.INSTANCE_TYPE, resolution.catalog.names_in(bits))
+    except edits.NotEditable:
         return []
 
 
-def _ways_out(resolution: Resolution, gap: Unlaunchable) -> list[str]:
+def _ways_out(resolution: resolve.Resolution, gap: resolve.Unlaunchable) -> list[str]:
     """The alias that has the image, and the release in which this one has it."""
-    family = nearest_alias(gap.aliases) if gap.aliases else ""
+    family = fixes.nearest_alias(gap.aliases) if gap.aliases else ""
     ways = [f"`{family}@{_version(resolution.images, gap, family)}` has the image"] if family else []
     if gap.since is not None and gap.since > resolution.version and resolution.images.alias:
         ways.append(f"Karpenter {gap.since} has it for `{resolution.images.alias.family}`")
     return ways
 
 
-def _types(resolution: Resolution, bits: int) -> str:
+def _types(resolution: resolve.Resolution, bits: int) -> str:
     """`g5g`, or `inf1`, `inf2` and how many families more."""
     families = resolution.families(bits)
     shown = ", ".join(f"`{family}`" for family in families[:3])
     return shown if len(families) <= 3 else f"{shown} and {len(families) - 3} more"
 
 
-def _without_driver(pool: NodePool, resolution: Resolution) -> Findings:
+def _without_driver(pool: NodePool, resolution: resolve.Resolution) -> Findings:
     """A standard image that is chosen by name or parameter is taken for GPU types too.
 
     It is said of pools that are meant for GPUs, and of arm64: that g5g has one is easily overlooked.
     """
-    images = resolution.images
-    if not images.complete or images.alias is not None or doubts(resolution):
+    image_set = resolution.images
+    if not image_set.complete or image_set.alias is not None or fixes.doubts(resolution):
         return
-    for image, bits in zip(images.images, resolution.image_bits, strict=True):
-        same = [other for other in images.images if other.arch == image.arch]
+    for image, bits in zip(image_set.images, resolution.image_bits, strict=True):
+        same = [other for other in image_set.images if other.arch == image.arch]
         if image.family is None or any(other.variants != ("standard",) for other in same):
             continue
         for variant, count in COUNTS.items():
@@ -364,14 +375,15 @@ def _without_driver(pool: NodePool, resolution: Resolution) -> Findings:
             driver = "GPU" if variant == "nvidia" else "Neuron"
             other = "; or have the GPU operator bring a driver" if variant == "nvidia" else ""
             yield Finding(
-                at=meant or place(pool),
+                at=meant or fixes.place(pool),
                 message=f"{_types(resolution, without)}: the standard {image.arch} image has no {driver} driver",
                 severity="warning",
                 edits=_kept_out(pool, resolution, without, variant) if meant is None else [],
                 safety="unsafe",
                 also=[
                     Also(
-                        image.at, f"a standard image: `{short(image.found.name if image.found else image.label, 60)}`"
+                        image.at,
+                        f"a standard image: `{messages.short(image.found.name if image.found else image.label, 60)}`",
                     )
                 ],
                 hint=f"choose the image for {WORDS[variant]} by name too, or an alias{other}",

@@ -140,16 +140,24 @@ spec:
 
 from collections.abc import Sequence
 
-from nodelint.ec2.catalog import union
-from nodelint.edits import NotEditable, set_values
-from nodelint.karpenter.resolve.resolution import Resolution, Unlaunchable
-from nodelint.lint.fixes import doubts, nearest_alias, place, require, seen, take_out
-from nodelint.lint.rule import Context, rule
-from nodelint.model.finding import Also, Edit, Finding, Findings, Safety
-from nodelint.model.keys import ARCH
-from nodelint.model.manifest import NodePool, RequirementLine
-from nodelint.model.messages import short
-from nodelint.model.requirement import normalize
+from nodelint.api import (
+    Also,
+    Context,
+    Edit,
+    Finding,
+    Findings,
+    NodePool,
+    RequirementLine,
+    Safety,
+    catalog,
+    edits,
+    fixes,
+    keys,
+    messages,
+    requirement,
+    resolve,
+    rule,
+)
 
 
 @rule(on=NodePool, severity="error", fix="safe", gives_way_to=["wildcard-value", "value-of-another-key"])
@@ -163,19 +171,19 @@ def check(pool: NodePool, context: Context) -> Findings:
     if any(gap.kind == "os" for gap in resolution.unlaunchable):
         yield _of_another_system(pool, resolution)
     for gap in gaps:
-        unsure = doubts(resolution)
+        unsure = fixes.doubts(resolution)
         if unsure:
             yield unsure[0].skip(f"whether types of {gap.arch}, for which the class has no image, are left: ")
         else:
             yield _finding(pool, resolution, gap)
 
 
-def _unknown(resolution: Resolution, *, asked: bool) -> Findings:
+def _unknown(resolution: resolve.Resolution, *, asked: bool) -> Findings:
     """An unknown image may be of any architecture; that matters where the pool leaves several."""
     served = {image.arch for image in resolution.images.known}
     if len(resolution.arches) > 1 and not served >= resolution.arches.keys():
         for unknown in resolution.images.unknown[:1]:
-            way = f"say it by `{ARCH}` in the NodePool" if resolution.node_class else "its images are not known"
+            way = f"say it by `{keys.ARCH}` in the NodePool" if resolution.node_class else "its images are not known"
             if unknown.missing is not None:
                 way = f"; or {way}" if asked else f": {way}, or ask AWS with `nodelint refresh`"
                 yield unknown.skip(suffix=way)
@@ -183,18 +191,18 @@ def _unknown(resolution: Resolution, *, asked: bool) -> Findings:
                 yield unknown.skip(suffix=f": {way}")
 
 
-def _of_another_system(pool: NodePool, resolution: Resolution) -> Finding:
+def _of_another_system(pool: NodePool, resolution: resolve.Resolution) -> Finding:
     """Windows images in a class whose instance types count as Linux: none of them ever fits."""
     field = resolution.node_class.node.at("spec", "amiFamily") if resolution.node_class else None
     return Finding(
-        at=place(pool),
+        at=fixes.place(pool),
         message="no instance type can launch: the class has Windows images, and its types count as Linux",
         also=[Also(field, f"amiFamily `{resolution.images.ami_family}` makes them Linux")] if field else [],
         hint="leave amiFamily out: the alias tells it",
     )
 
 
-def _finding(pool: NodePool, resolution: Resolution, gap: Unlaunchable) -> Finding:
+def _finding(pool: NodePool, resolution: resolve.Resolution, gap: resolve.Unlaunchable) -> Finding:
     arch = gap.arch or ""
     count, total = gap.bits.bit_count(), resolution.candidates.bit_count()
     whole = count == total
@@ -202,28 +210,32 @@ def _finding(pool: NodePool, resolution: Resolution, gap: Unlaunchable) -> Findi
         message = f"the class has no `{arch}` image, and every instance type left ({total:,}) is {arch}"
     else:
         message = f"the class has no `{arch}` image: {count:,} of {total:,} instance types left cannot launch"
-    lines = [line for line in pool.requirements if isinstance(line.key, str) and normalize(line.key) == ARCH]
+    lines = [
+        line
+        for line in pool.requirements
+        if isinstance(line.key, str) and requirement.normalize(line.key) == keys.ARCH
+    ]
     listing = next((line for line in lines if line.operator == "In" and arch in line.texts), None)
     named = None
     if listing is not None:
-        named = seen(next(value.node for value in listing.values if value.text == arch))
+        named = fixes.seen(next(value.node for value in listing.values if value.text == arch))
     serving = sorted({image.arch for image in resolution.images.known if image.arch is not None})
     safety: Safety = "unsafe" if whole else "safe"
     try:
         if whole:
-            edits = _moved(resolution, listing, lines, serving)
+            changes = _moved(resolution, listing, lines, serving)
         elif not resolution.varied_enough(resolution.candidates & ~gap.bits):
-            raise NotEditable("minValues asks for more than would be left")
+            raise edits.NotEditable("minValues asks for more than would be left")
         elif listing is not None:
-            edits = take_out(listing, [arch])
+            changes = fixes.take_out(listing, [arch])
         else:
-            edits = require(pool, [(ARCH, "In", tuple(serving))])
-    except NotEditable:
-        edits = []
+            changes = fixes.require(pool, [(keys.ARCH, "In", tuple(serving))])
+    except edits.NotEditable:
+        changes = []
     return Finding(
-        at=named or place(pool),
+        at=named or fixes.place(pool),
         message=message,
-        edits=edits,
+        edits=changes,
         safety=safety,
         also=_terms(resolution),
         hint=f"or let the class find an {arch} image too{_offer(resolution, gap)}",
@@ -231,7 +243,7 @@ def _finding(pool: NodePool, resolution: Resolution, gap: Unlaunchable) -> Findi
 
 
 def _moved(
-    resolution: Resolution,
+    resolution: resolve.Resolution,
     listing: RequirementLine | None,
     lines: Sequence[RequirementLine],
     serving: Sequence[str],
@@ -240,11 +252,11 @@ def _moved(
     if listing is None or len(lines) > 1 or (listing.min_values or 1) > len(serving):
         return []
     effect = next(line for line in resolution.lines if line.at is listing)
-    of_class = union(resolution.catalog.values(ARCH).get(arch, 0) for arch in serving)
-    return set_values(listing.values_node, serving) if effect.without & of_class else []
+    of_class = catalog.union(resolution.catalog.values(keys.ARCH).get(arch, 0) for arch in serving)
+    return edits.set_values(listing.values_node, serving) if effect.without & of_class else []
 
 
-def _terms(resolution: Resolution) -> list[Also]:
+def _terms(resolution: resolve.Resolution) -> list[Also]:
     """What the class finds, each term once."""
     found: dict[int, Also] = {}
     for image in resolution.images.known:
@@ -252,13 +264,15 @@ def _terms(resolution: Resolution) -> list[Also]:
         arches = " and ".join(sorted({i.arch or "" for i in same}))
         tagged = image.found if image.at.kind == "mapping" else None
         what = (
-            f"`{short(image.label, 60)}` is" if tagged is None else f"the newest with these tags, `{tagged.id}`, is"
+            f"`{messages.short(image.label, 60)}` is"
+            if tagged is None
+            else f"the newest with these tags, `{tagged.id}`, is"
         )
         found.setdefault(id(image.at), Also(image.at, f"{what} {arches} only"))
     return list(found.values())[:3]
 
 
-def _offer(resolution: Resolution, gap: Unlaunchable) -> str:
+def _offer(resolution: resolve.Resolution, gap: resolve.Unlaunchable) -> str:
     if not gap.aliases:
         return ""
-    return f", as the alias `{nearest_alias(gap.aliases, resolution.images.ami_family)}` does"
+    return f", as the alias `{fixes.nearest_alias(gap.aliases, resolution.images.ami_family)}` does"

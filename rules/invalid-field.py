@@ -31,12 +31,7 @@ spec:
 ```
 """
 
-from nodelint.apiserver import Problem
-from nodelint.edits import if_editable, set_value
-from nodelint.lint.rule import Context, rule
-from nodelint.model.finding import Edit, Finding, Findings
-from nodelint.model.manifest import Object, served
-from nodelint.source.scalars import resolve
+from nodelint.api import Context, Edit, Finding, Findings, Object, apiserver, edits, manifest, rule, scalars
 
 
 @rule(
@@ -46,16 +41,16 @@ from nodelint.source.scalars import resolve
     gives_way_to=["node-class-ref", "removed-api", "unsupported-alias", "unknown-label"],
 )
 def check(obj: Object, context: Context) -> Findings:
-    if served(obj, context.karpenter):
+    if manifest.served(obj, context.karpenter):
         for problem in context.problems(obj):
             if problem.layer == "structure":
                 yield Finding(at=problem.node, message=problem.message, edits=_meant(problem))
 
 
-def _meant(problem: Problem) -> list[Edit]:
+def _meant(problem: apiserver.Problem) -> list[Edit]:
     """The value that was plainly meant: the same text in the type that is wanted, or the nearest choice."""
     node, meant = problem.node, problem.suggestion
     if meant is None or node.kind != "scalar":
         return []
-    value = resolve(meant) if node.value == meant else meant
-    return if_editable(set_value, node, value) if isinstance(value, str | int | float) else []
+    value = scalars.resolve(meant) if node.value == meant else meant
+    return edits.if_editable(edits.set_value, node, value) if isinstance(value, str | int | float) else []

@@ -128,16 +128,21 @@ spec:
 ```
 """
 
-from nodelint.edits import NotEditable
-from nodelint.karpenter.images import Image
-from nodelint.karpenter.resolve.resolution import LineEffect, Resolution
-from nodelint.lint.fixes import Wanted, doubts, place, require
-from nodelint.lint.rule import Context, rule
-from nodelint.model.finding import Also, Finding, Findings
-from nodelint.model.keys import ACCELERATOR_COUNT, ARCH, FAMILY, GPU_COUNT, INSTANCE_TYPE
-from nodelint.model.manifest import NodePool
-from nodelint.model.releases import behaves, fixed_for
-from nodelint.model.requirement import Requirement, normalize
+from nodelint.api import (
+    Also,
+    Context,
+    Finding,
+    Findings,
+    NodePool,
+    edits,
+    fixes,
+    images,
+    keys,
+    releases,
+    requirement,
+    resolve,
+    rule,
+)
 
 DEFECT = "loose-image-match"
 GPU, ACCELERATOR = "karpenter.k8s.aws/instance-gpu-", "karpenter.k8s.aws/instance-accelerator-"
@@ -153,38 +158,38 @@ GENERATION = "karpenter.k8s.aws/instance-generation"
 )
 def check(pool: NodePool, context: Context) -> Findings:
     resolution = context.resolution(pool)
-    images, bits = resolution.images, resolution.image_bits
+    image_set, bits = resolution.images, resolution.image_bits
     taken = [index for index, part in enumerate(bits) if part & resolution.ambiguous]
-    if images.alias is None or images.alias_node is None or not taken or _says(resolution):
+    if image_set.alias is None or image_set.alias_node is None or not taken or _says(resolution):
         return
-    unsure = doubts(resolution, (ARCH, GPU_COUNT, ACCELERATOR_COUNT))
+    unsure = fixes.doubts(resolution, (keys.ARCH, keys.GPU_COUNT, keys.ACCELERATOR_COUNT))
     if unsure:
-        yield unsure[0].skip(f"whether nodes match one image of `{images.alias.family}` only: ")
+        yield unsure[0].skip(f"whether nodes match one image of `{image_set.alias.family}` only: ")
         return
     main = max(taken, key=lambda index: bits[index].bit_count())
-    matching = [images.images[index] for index in (main, *(i for i in resolution.loose if i != main))]
+    matching = [image_set.images[index] for index in (main, *(i for i in resolution.loose if i != main))]
     name = _example(resolution, bits[main])
-    release = fixed_for(DEFECT, context.karpenter)
-    learns = behaves("learns-node-capacity", context.karpenter)
+    release = releases.fixed_for(DEFECT, context.karpenter)
+    learns = releases.behaves("learns-node-capacity", context.karpenter)
     wanted, otherwise = _unique(resolution, main)
     try:
-        edits = require(pool, wanted) if wanted and _varied(resolution, wanted) else []
-    except NotEditable:
-        edits = []
+        changes = fixes.require(pool, wanted) if wanted and _varied(resolution, wanted) else []
+    except edits.NotEditable:
+        changes = []
     runs = resolution.launchable
     sure = _left(resolution, runs, wanted) == runs
     yield Finding(
-        at=place(pool),
+        at=fixes.place(pool),
         message=f"until Karpenter {release} `{name}` matches {len(matching)} images: {_listed(matching)}",
         severity=None if learns else "info",
-        edits=edits,
+        edits=changes,
         safety="safe" if sure and learns else "unsafe",
-        also=[Also(images.alias_node, "one alias, several images")],
+        also=[Also(image_set.alias_node, "one alias, several images")],
         hint=_hint(learns, str(release), otherwise),
     )
 
 
-def _says(resolution: Resolution) -> bool:
+def _says(resolution: resolve.Resolution) -> bool:
     """Whether the pool says if it wants GPUs: by a requirement about them, or by asking for accelerators."""
     return any(
         line.key.startswith(GPU)
@@ -193,16 +198,16 @@ def _says(resolution: Resolution) -> bool:
     )
 
 
-def _listed(images: list[Image]) -> str:
+def _listed(image_set: list[images.Image]) -> str:
     """`amd64, amd64 nvidia`: the image without a word behind its architecture is the standard one."""
     words = []
-    for image in images:
+    for image in image_set:
         variant = "" if image.variants[0] == "standard" else f" {image.variants[0]}"
         words.append(f"{image.arch}{variant}")
     return ", ".join(words)
 
 
-def _example(resolution: Resolution, bits: int) -> str:
+def _example(resolution: resolve.Resolution, bits: int) -> str:
     """A type of the set that a reader will know: of the newest generation, the one of the lowest price."""
     catalog = resolution.catalog
 
@@ -212,7 +217,7 @@ def _example(resolution: Resolution, bits: int) -> str:
     return min(catalog.names_in(bits), key=rank)
 
 
-def _unique(resolution: Resolution, main: int) -> tuple[list[Wanted], str]:
+def _unique(resolution: resolve.Resolution, main: int) -> tuple[list[fixes.Wanted], str]:
     """The requirements after which the nodes of an image match it alone, and what to do where they are not enough.
 
     Nothing that a line of the pool names is shut out: not one of several architectures, no family, no type.
@@ -220,33 +225,38 @@ def _unique(resolution: Resolution, main: int) -> tuple[list[Wanted], str]:
     wanted = resolution.requirements_for(main)
     if wanted is None:
         mixed = all(
-            resolution.catalog.having(key) & resolution.image_bits[main] for key in (GPU_COUNT, ACCELERATOR_COUNT)
+            resolution.catalog.having(key) & resolution.image_bits[main]
+            for key in (keys.GPU_COUNT, keys.ACCELERATOR_COUNT)
         )
         return [], "a pool for GPUs and one for accelerators" if mixed else ""
     lost = [each for each in wanted if any(_shuts_out(resolution, each, line) for line in resolution.lines)]
-    if any(key != ARCH for key, _, _ in lost):
+    if any(key != keys.ARCH for key, _, _ in lost):
         return [], "a pool of their own for types with a GPU"
     return [each for each in wanted if each not in lost], "one pool for each architecture" if lost else ""
 
 
-def _shuts_out(resolution: Resolution, wanted: Wanted, line: LineEffect) -> bool:
+def _shuts_out(resolution: resolve.Resolution, wanted: fixes.Wanted, line: resolve.LineEffect) -> bool:
     """Whether a requirement takes away an architecture, a family or a type that a line of the pool names."""
-    key = normalize(line.key)
-    if line.operator != "In" or key not in (ARCH, FAMILY, INSTANCE_TYPE) or (key == ARCH and wanted[0] != ARCH):
+    key = requirement.normalize(line.key)
+    if (
+        line.operator != "In"
+        or key not in (keys.ARCH, keys.FAMILY, keys.INSTANCE_TYPE)
+        or (key == keys.ARCH and wanted[0] != keys.ARCH)
+    ):
         return False
     bits = line.kept & resolution.candidates
     return bool(bits & ~_left(resolution, bits, [wanted]))
 
 
-def _varied(resolution: Resolution, wanted: list[Wanted]) -> bool:
+def _varied(resolution: resolve.Resolution, wanted: list[fixes.Wanted]) -> bool:
     """Whether what requirements leave still meets every minValues."""
     return resolution.varied_enough(_left(resolution, resolution.candidates, wanted))
 
 
-def _left(resolution: Resolution, bits: int, wanted: list[Wanted]) -> int:
+def _left(resolution: resolve.Resolution, bits: int, wanted: list[fixes.Wanted]) -> int:
     """What requirements leave of a set of types."""
     for key, operator, values in wanted:
-        bits &= resolution.catalog.select(Requirement.of(key, operator, values))
+        bits &= resolution.catalog.select(requirement.Requirement.of(key, operator, values))
     return bits
 
 

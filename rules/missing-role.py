@@ -116,28 +116,22 @@ spec:
 ```
 """
 
-from nodelint.ec2.questions import profile_question, role_question
-from nodelint.edits import if_editable, set_value
-from nodelint.karpenter.selectors import check_region, spelt_right
-from nodelint.lint.rule import Context, rule
-from nodelint.model.finding import Finding, Findings
-from nodelint.model.manifest import EC2NodeClass
-from nodelint.model.messages import short
+from nodelint.api import Context, EC2NodeClass, Finding, Findings, edits, messages, questions, rule, selectors
 
 
 @rule(on=EC2NodeClass, severity="error", fix="unsafe", needs=("roles", "instance-profiles"))
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
-    check_region(context.pools(node_class), context.facts, "roles")
+    selectors.check_region(context.pools(node_class), context.facts, "roles")
     for what, field, asked in (
-        ("role", "instanceProfile", role_question(node_class)),
-        ("instance profile", "role", profile_question(node_class)),
+        ("role", "instanceProfile", questions.role_question(node_class)),
+        ("instance profile", "role", questions.profile_question(node_class)),
     ):
         if asked is not None and asked.question is not None and not context.facts.exists(asked.question):
-            right = spelt_right(asked.question, context.facts)
+            right = selectors.spelt_right(asked.question, context.facts)
             meant = right.value("name") if right is not None else None
             yield Finding(
                 at=asked.node,
-                message=f"the account has no {what} `{short(str(asked.node.value), 60)}`",
-                edits=if_editable(set_value, asked.node, meant) if meant is not None else [],
+                message=f"the account has no {what} `{messages.short(str(asked.node.value), 60)}`",
+                edits=edits.if_editable(edits.set_value, asked.node, meant) if meant is not None else [],
                 hint=f"there is `{meant}`" if meant is not None else f"create it, or is the name one for `{field}`?",
             )

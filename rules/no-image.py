@@ -94,42 +94,36 @@ spec:
 ```
 """
 
-from nodelint.ec2.questions import DEFAULT_OWNERS
-from nodelint.karpenter.images import Passed, TermImages
-from nodelint.karpenter.selectors import check_region
-from nodelint.lint.rule import Context, rule
-from nodelint.model.finding import Also, Finding, Findings
-from nodelint.model.manifest import EC2NodeClass
-from nodelint.model.messages import first_fitting, short
+from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, images, messages, questions, rule, selectors
 
 ON_THE_WAY = ("pending", "transient")
 
 
 @rule(on=EC2NodeClass, severity="error", needs=("images",))
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
-    check_region(context.pools(node_class), context.facts, "images")
-    images = context.images(node_class)
-    for term in images.terms:
+    selectors.check_region(context.pools(node_class), context.facts, "images")
+    image_set = context.images(node_class)
+    for term in image_set.terms:
         yield from term.skips()
-    dead = [term for term in images.terms if term.missing is None and not term.used and not _outdone(term)]
-    if images.alias is not None:
+    dead = [term for term in image_set.terms if term.missing is None and not term.used and not _outdone(term)]
+    if image_set.alias is not None:
         # Where an alias has no parameter at all, unpublished-alias says so.
         dead = [term for term in dead if any(value for _, value in term.parameters)]
     if not dead:
         return
-    if not images.images and not images.problems:
+    if not image_set.images and not image_set.problems:
         yield _nothing(node_class, dead, context)
         return
     for term in dead:
         yield Finding(at=term.node, message=_said(term, context), severity="warning", hint=_hint(term, context))
 
 
-def _outdone(term: TermImages) -> bool:
+def _outdone(term: images.TermImages) -> bool:
     """Whether images of the term would be taken, were it not for newer ones of other terms."""
     return any(passed.by is not None for passed in term.passed)
 
 
-def _nothing(node_class: EC2NodeClass, dead: list[TermImages], context: Context) -> Finding:
+def _nothing(node_class: EC2NodeClass, dead: list[images.TermImages], context: Context) -> Finding:
     """Nothing at all is found: said at the only term, else at the list of terms."""
     first, *others = dead
     field = node_class.node.at("spec", "amiSelectorTerms")
@@ -145,43 +139,44 @@ def _nothing(node_class: EC2NodeClass, dead: list[TermImages], context: Context)
     )
 
 
-def _said(term: TermImages, context: Context) -> str:
+def _said(term: images.TermImages, context: Context) -> str:
     parameter, value = next(iter(term.parameters), (None, None))
     if term.term is None or term.term.alias:
         if not term.passed:
             held = next((value for _, value in term.parameters if value), "")
-            return f"`{_asked(term)}` stands for `{short(held, 24)}`, which is not found"
+            return f"`{_asked(term)}` stands for `{messages.short(held, 24)}`, which is not found"
         parameter = None
     if not term.passed:
         if parameter is None:
             by_id = term.question is not None and term.question.value("image-id") is not None
             return f"the image `{_asked(term)}` is not found" if by_id else f"no image is found by `{_asked(term)}`"
         if value is None:
-            return f"the parameter `{short(parameter, 48)}` does not exist"
+            return f"the parameter `{messages.short(parameter, 48)}` does not exist"
+        named = f"the parameter `{messages.short(parameter, 32)}`"
         if value.startswith("ami-"):
-            return f"the parameter `{short(parameter, 32)}` holds `{short(value, 24)}`, which is not found"
-        return f"the parameter `{short(parameter, 32)}` holds `{short(value, 24)}`, which is no image id"
+            return f"{named} holds `{messages.short(value, 24)}`, which is not found"
+        return f"{named} holds `{messages.short(value, 24)}`, which is not an image id"
     seen = term.passed[0]
     image, why = seen.image, _why(seen, context)
     if parameter is not None:
-        return first_fitting(
-            f"the parameter `{short(parameter, 32)}` holds `{image.id}`, which {why}",
+        return messages.first_fitting(
+            f"the parameter `{messages.short(parameter, 32)}` holds `{image.id}`, which {why}",
             f"the parameter's `{image.id}` {why}",
         )
     if term.question is not None and term.question.value("image-id") is not None:
-        return first_fitting(
-            f"`{short(image.name, 30)}` ({image.id}) {why}: no image to launch",
+        return messages.first_fitting(
+            f"`{messages.short(image.name, 30)}` ({image.id}) {why}: no image to launch",
             f"`{image.id}` {why}: no image to launch",
         )
     count = f"{term.total} images, none to launch" if term.total > 1 else "no image to launch"
-    return first_fitting(
-        f"`{_asked(term)}` finds {count}: `{short(image.name, 30)}` {why}",
+    return messages.first_fitting(
+        f"`{_asked(term)}` finds {count}: `{messages.short(image.name, 30)}` {why}",
         f"it finds {count}: `{image.id}` {why}",
         f"it finds no image to launch: `{image.id}` {why}",
     )
 
 
-def _why(passed: Passed, context: Context) -> str:
+def _why(passed: images.Passed, context: Context) -> str:
     image = passed.image
     if passed.why == "state":
         return f"is {image.state}"
@@ -190,15 +185,15 @@ def _why(passed: Passed, context: Context) -> str:
     return f"is deprecated, which Karpenter {context.karpenter} does not find"
 
 
-def _asked(term: TermImages) -> str:
+def _asked(term: images.TermImages) -> str:
     if term.question is None:
-        return short(term.node.written, 48)
+        return messages.short(term.node.written, 48)
     words = [value if name in ("name", "image-id") else f"{name.removeprefix('tag:')}: {value}"
              for name, value in term.question.filters]  # fmt: skip
-    return short(", ".join(words).replace("tag-key: ", ""), 48)
+    return messages.short(", ".join(words).replace("tag-key: ", ""), 48)
 
 
-def _hint(term: TermImages, context: Context) -> str:
+def _hint(term: images.TermImages, context: Context) -> str:
     region = context.facts.region.name if context.facts.region is not None else ""
     if term.passed:
         seen = term.passed[0]
@@ -211,7 +206,7 @@ def _hint(term: TermImages, context: Context) -> str:
     if any(value is not None and not value.startswith("ami-") for _, value in term.parameters):
         return "Karpenter passes over a value that does not begin with `ami-`"
     owners = term.question.owners if term.question is not None else ()
-    if owners == DEFAULT_OWNERS:
+    if owners == questions.DEFAULT_OWNERS:
         return f"asked in {region} for your own images and Amazon's; name another `owner` if it is meant"
     if owners:
         return f"asked in {region} for images of the owner {owners[0]}"

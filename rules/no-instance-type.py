@@ -107,16 +107,24 @@ spec:
 
 from collections.abc import Sequence
 
-from nodelint.edits import if_editable, set_value
-from nodelint.karpenter.labels import is_pattern, name_of, one_slip, unit_of
-from nodelint.karpenter.resolve import LineEffect, Resolution
-from nodelint.lint.rule import Context, rule
-from nodelint.model.finding import Also, Edit, Finding, Findings, Skip
-from nodelint.model.keys import OS
-from nodelint.model.manifest import Label, NodePool
-from nodelint.model.messages import short
-from nodelint.model.requirement import normalize
-from nodelint.source import Node
+from nodelint.api import (
+    Also,
+    Context,
+    Edit,
+    Finding,
+    Findings,
+    Node,
+    NodePool,
+    Skip,
+    edits,
+    keys,
+    labels,
+    manifest,
+    messages,
+    requirement,
+    resolve,
+    rule,
+)
 
 
 @rule(
@@ -154,17 +162,17 @@ def check(pool: NodePool, context: Context) -> Findings:
             yield _together(core, resolution)
 
 
-def _alone(line: LineEffect, resolution: Resolution) -> Finding:
-    unit = unit_of(line.key)
+def _alone(line: resolve.LineEffect, resolution: resolve.Resolution) -> Finding:
+    unit = labels.unit_of(line.key)
     runs = resolution.images.os
     hint = line.note
     if line.kept:
         hint = "; ".join(reason for bits, reason in resolution.class_removed if bits & line.kept)
-    elif normalize(line.key) == OS and runs is not None:
+    elif requirement.normalize(line.key) == keys.OS and runs is not None:
         hint = f"the images of the class run {runs}"
     under = " under this class" if hint else ""
     if hint is None and unit is not None:
-        hint = f"{name_of(line.key)} counts in {unit}"
+        hint = f"{labels.name_of(line.key)} counts in {unit}"
     return Finding(
         at=_key(line),
         message=f"no instance type meets `{_shown(line, 50)}`{under}",
@@ -173,15 +181,15 @@ def _alone(line: LineEffect, resolution: Resolution) -> Finding:
     )
 
 
-def _values(line: LineEffect) -> list[Node]:
+def _values(line: resolve.LineEffect) -> list[Node]:
     """The nodes of the values, which stand elsewhere where the list is an alias."""
-    return [] if isinstance(line.at, Label) else [value.node for value in line.at.values]
+    return [] if isinstance(line.at, manifest.Label) else [value.node for value in line.at.values]
 
 
-def _core(lines: list[LineEffect], resolution: Resolution) -> list[LineEffect]:
+def _core(lines: list[resolve.LineEffect], resolution: resolve.Resolution) -> list[resolve.LineEffect]:
     """The smallest set that leaves nothing: two lines where there are such, in the order written."""
 
-    def empty(kept: Sequence[LineEffect]) -> bool:
+    def empty(kept: Sequence[resolve.LineEffect]) -> bool:
         return not resolution.left_without(*(line for line in lines if line not in kept))
 
     clash = resolution.clash
@@ -195,7 +203,7 @@ def _core(lines: list[LineEffect], resolution: Resolution) -> list[LineEffect]:
     return core
 
 
-def _together(core: list[LineEffect], resolution: Resolution) -> Finding:
+def _together(core: list[resolve.LineEffect], resolution: resolve.Resolution) -> Finding:
     *others, last = core
     if not others:
         return _alone(last, resolution)
@@ -206,22 +214,22 @@ def _together(core: list[LineEffect], resolution: Resolution) -> Finding:
     slip = _slip(core, resolution)
     count = last.without.bit_count()
     hint = f"without this one there {'is' if count == 1 else 'are'} {count:,}" if count else None
-    edits: list[Edit] = []
+    changes: list[Edit] = []
     if slip is not None:
         node, value = slip
         hint = f"`{value}` in place of `{node.value}` would leave some"
-        edits = if_editable(set_value, node, value)
+        changes = edits.if_editable(edits.set_value, node, value)
     return Finding(
         at=_key(last),
         message=message,
-        edits=edits,
+        edits=changes,
         also=[Also(_key(line), f"`{_shown(line, 60)}`") for line in others],
-        covers=[line.at.node for line in core if any(map(is_pattern, line.values))],
+        covers=[line.at.node for line in core if any(map(labels.is_pattern, line.values))],
         hint=hint,
     )
 
 
-def _slip(core: list[LineEffect], resolution: Resolution) -> tuple[Node, str] | None:
+def _slip(core: list[resolve.LineEffect], resolution: resolve.Resolution) -> tuple[Node, str] | None:
     """The one value that is a letter away from one with which types come back, and that one."""
     found = []
     for line in core:
@@ -229,20 +237,20 @@ def _slip(core: list[LineEffect], resolution: Resolution) -> tuple[Node, str] | 
             continue
         left = resolution.left_without(line)
         at = line.at
-        nodes = [at.node] if isinstance(at, Label) else [value.node for value in at.values]
+        nodes = [at.node] if isinstance(at, manifest.Label) else [value.node for value in at.values]
         for node, text in zip(nodes, line.values, strict=True):
             found += [
                 (node, value)
                 for value, bits in resolution.catalog.values(line.key).items()
-                if bits & left and one_slip(text, value)
+                if bits & left and labels.one_slip(text, value)
             ]
     return found[0] if len(found) == 1 else None
 
 
-def _key(line: LineEffect) -> Node:
+def _key(line: resolve.LineEffect) -> Node:
     return line.at.key_node
 
 
-def _shown(line: LineEffect, most: int) -> str:
+def _shown(line: resolve.LineEffect, most: int) -> str:
     values = ", ".join(line.values)
-    return short(f"{name_of(line.key)} {line.operator} {values}".strip(), most)
+    return messages.short(f"{labels.name_of(line.key)} {line.operator} {values}".strip(), most)

@@ -59,11 +59,7 @@ spec:
 ```
 """
 
-from nodelint.edits import NotEditable, add_keys, remove, set_key, set_value
-from nodelint.lint.rule import Context, rule
-from nodelint.model.finding import Edit, Finding, Findings
-from nodelint.model.manifest import AWS_GROUP, CLASS_KIND, ClassRef, NodePool
-from nodelint.source import UNKNOWN, Node
+from nodelint.api import UNKNOWN, Context, Edit, Finding, Findings, Node, NodePool, edits, manifest, rule
 
 
 @rule(on=NodePool, severity="error", fix="safe", gives_way_to=["removed-api"])
@@ -87,21 +83,23 @@ def check(pool: NodePool, context: Context) -> Findings:
         )
 
 
-def _fault(pool: NodePool, ref: ClassRef) -> tuple[Node, str] | None:
+def _fault(pool: NodePool, ref: manifest.ClassRef) -> tuple[Node, str] | None:
     """The first thing that is wrong with the reference, and where; the fix mends all of them at once."""
     old = ref.node.key("apiVersion")
     if old is not None:
         return old, "`apiVersion` is gone from nodeClassRef: v1 has `group`, without a version"
     if _empty(ref.node.get("group")) and not pool.partial:
-        return ref.node, f"nodeClassRef lacks `group`: `{AWS_GROUP}`"
-    if isinstance(ref.group, str) and ref.group.startswith(f"{AWS_GROUP}/"):
+        return ref.node, f"nodeClassRef lacks `group`: `{manifest.AWS_GROUP}`"
+    if isinstance(ref.group, str) and ref.group.startswith(f"{manifest.AWS_GROUP}/"):
         return ref.node.get("group") or ref.node, f"`{ref.group}` is no group: it holds a version"
     if _empty(ref.node.get("kind")) and not pool.partial:
-        return ref.node, f"nodeClassRef lacks `kind`: `{CLASS_KIND}`"
-    if ref.group == AWS_GROUP and isinstance(ref.kind, str) and ref.kind != CLASS_KIND:
-        return ref.node.get("kind") or ref.node, f"`{AWS_GROUP}` has no kind `{ref.kind}`, only `{CLASS_KIND}`"
-    if ref.kind == CLASS_KIND and isinstance(ref.group, str) and ref.group != AWS_GROUP:
-        return ref.node.get("group") or ref.node, f"`{CLASS_KIND}` is not of group `{ref.group}`"
+        return ref.node, f"nodeClassRef lacks `kind`: `{manifest.CLASS_KIND}`"
+    if ref.group == manifest.AWS_GROUP and isinstance(ref.kind, str) and ref.kind != manifest.CLASS_KIND:
+        return ref.node.get(
+            "kind"
+        ) or ref.node, f"`{manifest.AWS_GROUP}` has no kind `{ref.kind}`, only `{manifest.CLASS_KIND}`"
+    if ref.kind == manifest.CLASS_KIND and isinstance(ref.group, str) and ref.group != manifest.AWS_GROUP:
+        return ref.node.get("group") or ref.node, f"`{manifest.CLASS_KIND}` is not of group `{ref.group}`"
     if ref.name == "":
         return ref.node.get("name") or ref.node, "nodeClassRef names no class: its `name` is empty"
     return None
@@ -111,29 +109,29 @@ def _empty(node: Node | None) -> bool:
     return node is None or (node.kind == "scalar" and node.value in (None, ""))
 
 
-def _mended(ref: ClassRef) -> list[Edit]:
+def _mended(ref: manifest.ClassRef) -> list[Edit]:
     """The edits that leave the right group and kind, in the order in which people write them."""
     old, group, kind = ref.node.get("apiVersion"), ref.node.get("group"), ref.node.get("kind")
     old_key = ref.node.key("apiVersion")
-    edits: list[Edit] = []
+    changes: list[Edit] = []
     new: dict[str, str] = {}
     try:
         if group is not None:
-            if ref.group not in (AWS_GROUP, UNKNOWN):
-                edits += set_value(group, AWS_GROUP)
+            if ref.group not in (manifest.AWS_GROUP, UNKNOWN):
+                changes += edits.set_value(group, manifest.AWS_GROUP)
             if old is not None:
-                edits += remove(old)
+                changes += edits.remove(old)
         elif old is not None and old_key is not None:
-            edits += [*set_key(old_key, "group"), *set_value(old, AWS_GROUP)]
+            changes += [*edits.set_key(old_key, "group"), *edits.set_value(old, manifest.AWS_GROUP)]
         else:
-            new["group"] = AWS_GROUP
+            new["group"] = manifest.AWS_GROUP
         if kind is None:
-            new["kind"] = CLASS_KIND
-        elif ref.kind not in (CLASS_KIND, UNKNOWN):
-            edits += set_value(kind, CLASS_KIND)
+            new["kind"] = manifest.CLASS_KIND
+        elif ref.kind not in (manifest.CLASS_KIND, UNKNOWN):
+            changes += edits.set_value(kind, manifest.CLASS_KIND)
         if new:
             known = "group" if ref.node.key("group") else None
-            edits += add_keys(ref.node, new, after=known, first=known is None)
-    except NotEditable:
+            changes += edits.add_keys(ref.node, new, after=known, first=known is None)
+    except edits.NotEditable:
         return []
-    return edits
+    return changes

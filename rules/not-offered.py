@@ -138,21 +138,29 @@ spec:
 
 from typing import NamedTuple
 
-from nodelint.ec2.catalog import union
-from nodelint.ec2.facts import Missing
-from nodelint.edits import if_editable
-from nodelint.karpenter.labels import Asked, asked
-from nodelint.karpenter.selectors import check_region, subnets_of, zones_left
-from nodelint.lint.fixes import drop
-from nodelint.lint.rule import Context, rule
-from nodelint.model.finding import Finding, Findings, Severity, Skip
-from nodelint.model.keys import FAMILY, INSTANCE_TYPE, SIZE, ZONE, ZONE_ID
-from nodelint.model.manifest import NodePool, RequirementLine, Value
-from nodelint.model.messages import first_fitting, short
-from nodelint.source import Node
+from nodelint.api import (
+    Context,
+    Finding,
+    Findings,
+    Missing,
+    Node,
+    NodePool,
+    RequirementLine,
+    Severity,
+    Skip,
+    catalog,
+    edits,
+    fixes,
+    keys,
+    labels,
+    manifest,
+    messages,
+    rule,
+    selectors,
+)
 
 CATEGORY = "karpenter.k8s.aws/instance-category"
-WORDS = {INSTANCE_TYPE: "", FAMILY: "family ", SIZE: "size ", CATEGORY: "category "}
+WORDS = {keys.INSTANCE_TYPE: "", keys.FAMILY: "family ", keys.SIZE: "size ", CATEGORY: "category "}
 
 
 class Place(NamedTuple):
@@ -165,29 +173,29 @@ class Place(NamedTuple):
 
 @rule(on=NodePool, severity="error", fix="safe", needs=("offerings", "instance-types"))
 def check(pool: NodePool, context: Context) -> Findings:
-    lines = [item for item in asked(pool) if item.key in WORDS and item.operator == "In" and item.texts]
+    lines = [item for item in labels.asked(pool) if item.key in WORDS and item.operator == "In" and item.texts]
     if not lines:
         return
-    check_region([pool], context.facts, "offerings")
+    selectors.check_region([pool], context.facts, "offerings")
     offers, node_class, subnets = context.facts.offerings, context.node_class(pool), None
     try:
-        subnets = subnets_of(node_class, context.facts).everything() if node_class is not None else None
+        subnets = selectors.subnets_of(node_class, context.facts).everything() if node_class is not None else None
     except Missing as missing:
         yield Skip(lines[0].node, missing.reason, missing.transient, missing.kind)
-    left = zones_left(pool, subnets or ())
+    left = selectors.zones_left(pool, subnets or ())
     narrowed = len(left) < len({subnet.zone for subnet in subnets or ()})
     # Without a zone that is known, all of the region count: what is not offered there is offered nowhere.
     here = {name for name, offer in offers.items() if not left or not left.keys().isdisjoint(offer.zones)}
     place = Place(
         context.catalog.bits_of(here),
         f"in the zones {'left' if narrowed else 'of the subnets'} ({', '.join(left)})",
-        [item.node for item in asked(pool) if item.key in (ZONE, ZONE_ID)] if narrowed else [],
+        [item.node for item in labels.asked(pool) if item.key in (keys.ZONE, keys.ZONE_ID)] if narrowed else [],
     )
     for line in lines:
         yield from _line(line, place, context)
 
 
-def _line(line: Asked, place: Place, context: Context) -> Findings:
+def _line(line: labels.Asked, place: Place, context: Context) -> Findings:
     """The values of a line of which no type is offered, each by itself, or together where none is left."""
     types = context.catalog.values(line.key)
     living = any(not isinstance(value.text, str) or types.get(value.text, 0) & place.types for value in line.values)
@@ -201,23 +209,25 @@ def _line(line: Asked, place: Place, context: Context) -> Findings:
         yield _finding(line, [value], place, "warning" if living else "error", context)
 
 
-def _finding(line: Asked, dead: list[Value], place: Place, severity: Severity, context: Context) -> Finding:
-    catalog, facts = context.catalog, context.facts
+def _finding(
+    line: labels.Asked, dead: list[manifest.Value], place: Place, severity: Severity, context: Context
+) -> Finding:
+    types, facts = context.catalog, context.facts
     texts = [str(value.text) for value in dead]
-    names = catalog.names_in(union(catalog.values(line.key)[text] for text in texts))
+    names = types.names_in(catalog.union(types.values(line.key)[text] for text in texts))
     sold = sorted({zone for name in names if name in facts.offerings for zone in facts.offerings[name].zones})
     region = facts.region.name if facts.region is not None else "the region"
     where = place.where if sold else f"in {region}"
-    what = f"`{short(', '.join(texts), 40)}`"
+    what = f"`{messages.short(', '.join(texts), 40)}`"
     said = f"{WORDS[line.key]}{what} is not offered" if len(dead) == 1 else f"none of {what} is offered"
     at = line.at if isinstance(line.at, RequirementLine) else None
     return Finding(
         at=at.values_node if at is not None and len(dead) > 1 else dead[0].node,
-        message=first_fitting(f"{said} {where}", f"{said} {where.partition(' (')[0]}"),
+        message=messages.first_fitting(f"{said} {where}", f"{said} {where.partition(' (')[0]}"),
         severity=severity,
-        edits=if_editable(drop, at, dead[0]) if at is not None and severity == "warning" else (),
+        edits=edits.if_editable(fixes.drop, at, dead[0]) if at is not None and severity == "warning" else (),
         covers=[line.node, *(value.node for value in dead), *(place.lines if sold else ())]
         if severity == "error"
         else (),
-        hint=f"the region offers it in {short(', '.join(sold), 60)}" if sold else None,
+        hint=f"the region offers it in {messages.short(', '.join(sold), 60)}" if sold else None,
     )

@@ -146,21 +146,27 @@ spec:
 import re
 from collections.abc import Iterator
 
-from nodelint.ec2.questions import DEFAULT_OWNERS
-from nodelint.ec2.snapshot import MachineImage
-from nodelint.edits import add_key, if_editable
-from nodelint.karpenter.images import TermImages
-from nodelint.karpenter.images.choice import ARCHITECTURES
-from nodelint.karpenter.images.names import name_matches
-from nodelint.karpenter.labels import says_ready
-from nodelint.karpenter.selectors import elsewhere
-from nodelint.lint.fixes import pin, pinnable
-from nodelint.lint.rule import Context, rule
-from nodelint.model.finding import Also, Edit, Finding, Findings
-from nodelint.model.manifest import EC2NodeClass, SelectorTerm
-from nodelint.model.messages import first_fitting, short
-from nodelint.model.releases import fixed_for, has_defect
-from nodelint.source import UNKNOWN, Node
+from nodelint.api import (
+    UNKNOWN,
+    Also,
+    Context,
+    EC2NodeClass,
+    Edit,
+    Finding,
+    Findings,
+    Node,
+    edits,
+    fixes,
+    images,
+    labels,
+    manifest,
+    messages,
+    questions,
+    releases,
+    rule,
+    selectors,
+    snapshot,
+)
 
 DEFECT = "pending-images"
 SECOND_TAG = "image-verified"
@@ -170,15 +176,15 @@ GONE = ("disabled", "deregistered")
 
 @rule(on=EC2NodeClass, severity="warning", fix="unsafe")
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
-    terms: tuple[TermImages, ...] = ()
-    if elsewhere(context.pools(node_class), context.facts) is None:
+    terms: tuple[images.TermImages, ...] = ()
+    if selectors.elsewhere(context.pools(node_class), context.facts) is None:
         terms = context.images(node_class).terms
-    told: list[MachineImage] = []
+    told: list[snapshot.MachineImage] = []
     for finds in terms:
         yield from _unready(finds, terms, told, context)
-    if not has_defect(DEFECT, context.karpenter):
+    if not releases.has_defect(DEFECT, context.karpenter):
         return
-    release = fixed_for(DEFECT, context.karpenter)
+    release = releases.fixed_for(DEFECT, context.karpenter)
     # Which tags an image has is not known; where images are found, a tag that none may have would shut all out.
     seen = [finds.term for finds in terms if finds.images]
     judged = [finds.term for finds in terms if any(image in finds.images for image in told)]
@@ -189,13 +195,13 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             yield Finding(
                 at=at,
                 message=f"{what} can select an image that is still pending, until Karpenter {release}",
-                edits=if_editable(_second_tag, term) if term not in seen else (),
+                edits=edits.if_editable(_second_tag, term) if term not in seen else (),
                 hint=f"go to Karpenter {release}, or add a tag that is set once the image is available",
             )
 
 
 def _unready(
-    term: TermImages, terms: tuple[TermImages, ...], told: list[MachineImage], context: Context
+    term: images.TermImages, terms: tuple[images.TermImages, ...], told: list[snapshot.MachineImage], context: Context
 ) -> Iterator[Finding]:
     """What EC2 says of the newest images of a term that are not, or not yet, to be launched.
 
@@ -207,9 +213,9 @@ def _unready(
         others = [each for each in terms if each is not term and any(image in each.used for image in taken)]
         yield _taken(term, new, others, context)
         told += new
-    if taken or has_defect(DEFECT, context.karpenter):
+    if taken or releases.has_defect(DEFECT, context.karpenter):
         return
-    for arch in ARCHITECTURES:
+    for arch in images.ARCHITECTURES:
         found = [image for image in term.images if image.arch == arch and image.state not in GONE]
         other = max(found, key=lambda image: (image.created, image.name), default=None)
         if other is None or other.state == "available" or other in told or _of_a_stranger(other, term):
@@ -221,23 +227,25 @@ def _unready(
         told.append(other)
 
 
-def _leaves_none(arch: str, term: TermImages, terms: tuple[TermImages, ...]) -> bool:
+def _leaves_none(arch: str, term: images.TermImages, terms: tuple[images.TermImages, ...]) -> bool:
     """Whether the class has no image of an architecture; where the term has none at all, no-image says so."""
     known = all(each.missing is None for each in terms)
     return known and bool(term.used) and not any(image.arch == arch for each in terms for image in each.used)
 
 
-def _passed_over(term: TermImages, image: MachineImage, instead: MachineImage | None) -> Finding:
+def _passed_over(
+    term: images.TermImages, image: snapshot.MachineImage, instead: snapshot.MachineImage | None
+) -> Finding:
     waits = image.state in ON_THE_WAY
     if instead is None:
         then, brief = (f"no {image.arch} image is found" + (" until it is available" if waits else ""),) * 2
     else:
         until = "until it is available" if waits else "in its place"
-        then, brief = f"`{short(instead.name, 28)}` is taken {until}", f"`{instead.id}` is taken {until}"
+        then, brief = f"`{messages.short(instead.name, 28)}` is taken {until}", f"`{instead.id}` is taken {until}"
     return Finding(
         at=term.node,
-        message=first_fitting(
-            f"`{short(image.name, 28)}` ({image.id}) is {image.state}: {then}",
+        message=messages.first_fitting(
+            f"`{messages.short(image.name, 28)}` ({image.id}) is {image.state}: {then}",
             f"`{image.id}` is {image.state}: {brief}",
         ),
         severity="info",
@@ -245,19 +253,22 @@ def _passed_over(term: TermImages, image: MachineImage, instead: MachineImage | 
     )
 
 
-def _taken(term: TermImages, taken: list[MachineImage], others: list[TermImages], context: Context) -> Finding:
+def _taken(
+    term: images.TermImages, taken: list[snapshot.MachineImage], others: list[images.TermImages], context: Context
+) -> Finding:
     # What another term finds too is not kept out by pinning this one.
-    good = pinnable(term, context.karpenter, context.facts.now)
-    first, release = taken[0], fixed_for(DEFECT, context.karpenter)
+    good = fixes.pinnable(term, context.karpenter, context.facts.now)
+    first, release = taken[0], releases.fixed_for(DEFECT, context.karpenter)
     way = f"pin one that is available, or go to {release}" if good else "choose one that is available"
     return Finding(
         at=term.node,
-        message=first_fitting(
-            f"`{short(first.name, 36)}` ({first.id}) is {first.state}: Karpenter {context.karpenter} takes it",
+        message=messages.first_fitting(
+            f"`{messages.short(first.name, 36)}` ({first.id}) is {first.state}:"
+            f" Karpenter {context.karpenter} takes it",
             f"`{first.id}` is {first.state}: Karpenter {context.karpenter} takes it",
         ),
         severity="error",
-        edits=if_editable(pin, term, good) if not others else (),
+        edits=edits.if_editable(fixes.pin, term, good) if not others else (),
         safety="safe",
         also=[
             *(Also(term.node, _told(image)) for image in (*taken, *good)),
@@ -267,43 +278,47 @@ def _taken(term: TermImages, taken: list[MachineImage], others: list[TermImages]
     )
 
 
-def _of_a_stranger(image: MachineImage, term: TermImages) -> bool:
+def _of_a_stranger(image: snapshot.MachineImage, term: images.TermImages) -> bool:
     """Whether foreign-image tells of it: found by tags alone, and another account's."""
     by_id = term.question is not None and term.question.value("image-id") is not None
     named = term.term is None or term.term.owner is not None or by_id
-    return not named and image.owner not in DEFAULT_OWNERS
+    return not named and image.owner not in questions.DEFAULT_OWNERS
 
 
-def _told(image: MachineImage) -> str:
+def _told(image: snapshot.MachineImage) -> str:
     return f"{image.state}: `{image.name}` ({image.id}), {image.arch}, of {image.created[:10]}"
 
 
-def _selector(term: SelectorTerm) -> tuple[Node, str] | None:
+def _selector(term: manifest.SelectorTerm) -> tuple[Node, str] | None:
     """The name or tags by which a term selects, unless they tell that the image is ready or is AWS's own."""
     if term.alias is not None or term.id is not None or term.ssm_parameter is not None:
         return None
     tags = term.node.get("tags")
     if term.owner == "amazon" or term.owner is UNKNOWN or (tags is not None and tags.value is UNKNOWN):
         return None
-    if any(not isinstance(tag.key, str) or says_ready(tag.key) for tag in term.tags):
+    if any(not isinstance(tag.key, str) or labels.says_ready(tag.key) for tag in term.tags):
         return None
     if term.name:
         node = term.node.get("name")
-        if node is None or not isinstance(term.name, str) or (term.owner != "self" and name_matches(term.name)):
+        if (
+            node is None
+            or not isinstance(term.name, str)
+            or (term.owner != "self" and images.name_matches(term.name))
+        ):
             return None
         # A whole name is one image's, which is pending once at most.
         if not re.search(r"[*?]", term.name):
             return None
-        return node, f"the name `{short(term.name, 30)}`"
+        return node, f"the name `{messages.short(term.name, 30)}`"
     node = term.node.key("tags")
     if node is None or not term.tags:
         return None
-    first = short(str(term.tags[0].key), 24)
+    first = messages.short(str(term.tags[0].key), 24)
     return node, f"the tag `{first}`" if len(term.tags) == 1 else f"the tags `{first}`, …"
 
 
-def _second_tag(term: SelectorTerm) -> list[Edit]:
+def _second_tag(term: manifest.SelectorTerm) -> list[Edit]:
     tags = term.node.get("tags")
     if tags is not None and tags.kind == "mapping":
-        return add_key(tags, SECOND_TAG, "true")
-    return add_key(term.node, "tags", {SECOND_TAG: "true"})
+        return edits.add_key(tags, SECOND_TAG, "true")
+    return edits.add_key(term.node, "tags", {SECOND_TAG: "true"})

@@ -82,34 +82,31 @@ spec:
 ```
 """
 
-from nodelint.edits import if_editable, set_value
-from nodelint.lint.rule import Context, rule
-from nodelint.model.finding import Edit, Finding, Findings
-from nodelint.model.manifest import CLASS_KIND, GROUPS, Object, Retired, served
+from nodelint.api import Context, Edit, Finding, Findings, Object, convert, edits, manifest, rule
 
-_SUCCESSORS = {"Provisioner": "NodePool", "AWSNodeTemplate": CLASS_KIND}
+_SUCCESSORS = {"Provisioner": "NodePool", "AWSNodeTemplate": manifest.CLASS_KIND}
 
 
 @rule(on=Object, severity="error", fix="safe")
 def check(obj: Object, context: Context) -> Findings:
-    if served(obj, context.karpenter):
+    if manifest.served(obj, context.karpenter):
         return
     at = obj.node.get("apiVersion") or obj.node
-    if isinstance(obj, Retired):
+    if isinstance(obj, manifest.Retired):
         message = f"`{obj.kind}` is gone since Karpenter 0.33: `{_SUCCESSORS[obj.kind]}` took its place"
-    elif obj.version == "v1beta1" and obj.group == GROUPS[obj.kind]:
+    elif obj.version == "v1beta1" and obj.group == manifest.GROUPS[obj.kind]:
         message = f"`{obj.api_version}` is gone since Karpenter 1.1, and the target is {context.karpenter}"
     else:
         yield Finding(
             at=at,
-            message=f"`{obj.api_version}` has no kind {obj.kind}: it is of `{GROUPS[obj.kind]}/v1`",
+            message=f"`{obj.api_version}` has no kind {obj.kind}: it is of `{manifest.GROUPS[obj.kind]}/v1`",
             edits=_moved(obj),
             hint=None if obj.version in ("v1", "v1beta1") else "write it as v1: no release knew this kind so",
         )
         return
-    from nodelint.karpenter.convert import convert  # a whole idea of its own, and rarely needed
+    # a whole idea of its own, and rarely needed
 
-    conversion = convert(obj, context.objects)
+    conversion = convert.convert(obj, context.objects)
     hint = conversion.blocked or "; ".join(conversion.notes) or None
     yield Finding(at=at, message=message, edits=conversion.edits, hint=hint)
 
@@ -119,4 +116,4 @@ def _moved(obj: Object) -> list[Edit]:
     node = obj.node.get("apiVersion")
     if node is None or obj.version not in ("v1", "v1beta1"):
         return []
-    return if_editable(set_value, node, f"{GROUPS[obj.kind]}/{obj.version}")
+    return edits.if_editable(edits.set_value, node, f"{manifest.GROUPS[obj.kind]}/{obj.version}")

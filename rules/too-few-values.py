@@ -75,10 +75,7 @@ spec:
 ```
 """
 
-from nodelint.karpenter.labels import name_of
-from nodelint.lint.rule import Context, rule
-from nodelint.model.finding import Finding, Findings, Skip
-from nodelint.model.manifest import NodePool, RequirementLine
+from nodelint.api import Context, Finding, Findings, NodePool, RequirementLine, Skip, labels, rule
 
 
 @rule(
@@ -102,7 +99,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         count = "1 value" if asked.have == 1 else f"{asked.have} values"
         yield Finding(
             at=line.node.get("minValues") or line.node,
-            message=f"minValues `{asked.wanted}` of {name_of(asked.key)} is out of reach: {count} left",
+            message=f"minValues `{asked.wanted}` of {labels.name_of(asked.key)} is out of reach: {count} left",
             covers=[value.node for each in pool.requirements for value in each.values],
             hint="ask for fewer, or let the other requirements allow more instance types",
         )

@@ -63,25 +63,34 @@ spec:
 ```
 """
 
-from nodelint.apiserver import Problem
-from nodelint.edits import if_editable, set_key
-from nodelint.lint.rule import Context, rule
-from nodelint.model.finding import Edit, Finding, Findings, Safety
-from nodelint.model.manifest import NodePool, Object, served
+from nodelint.api import (
+    Context,
+    Edit,
+    Finding,
+    Findings,
+    NodePool,
+    Object,
+    Safety,
+    apiserver,
+    convert,
+    edits,
+    manifest,
+    rule,
+)
 
 
 @rule(on=Object, severity="error", fix="safe", gives_way_to=["node-class-ref", "removed-api"])
 def check(obj: Object, context: Context) -> Findings:
-    if served(obj, context.karpenter):
+    if manifest.served(obj, context.karpenter):
         for problem in context.problems(obj):
             if problem.layer == "unknown":
-                edits = _renamed(problem) or _settled(obj, problem, context)
+                changes = _renamed(problem) or _settled(obj, problem, context)
                 # kubelet settings change the class, which may run: Karpenter then replaces its nodes
                 safety: Safety | None = "unsafe" if problem.node.value == "kubelet" else None
-                yield Finding(at=problem.node, message=problem.message, edits=edits, safety=safety)
+                yield Finding(at=problem.node, message=problem.message, edits=changes, safety=safety)
 
 
-def _settled(obj: Object, problem: Problem, context: Context) -> list[Edit]:
+def _settled(obj: Object, problem: apiserver.Problem, context: Context) -> list[Edit]:
     """What a NodePool still has where v1beta1 had it goes to where v1 has it."""
     old = {"expireAfter": ("spec", "disruption"), "kubelet": ("spec", "template", "spec")}
     name = problem.node.value
@@ -89,14 +98,14 @@ def _settled(obj: Object, problem: Problem, context: Context) -> list[Edit]:
         return []
     if problem.node.shared or problem.node.parent is not obj.node.at(*old[name]):
         return []
-    from nodelint.karpenter.convert import settled  # rarely needed
+    # rarely needed
 
-    return settled(obj, context.objects, name)
+    return convert.settled(obj, context.objects, name)
 
 
-def _renamed(problem: Problem) -> list[Edit]:
+def _renamed(problem: apiserver.Problem) -> list[Edit]:
     """The key as it was probably meant; nothing where that key is there already or the place is shared."""
     parent = problem.node.parent
     if problem.suggestion is None or parent is None or parent.key(problem.suggestion) is not None:
         return []
-    return if_editable(set_key, problem.node, problem.suggestion)
+    return edits.if_editable(edits.set_key, problem.node, problem.suggestion)

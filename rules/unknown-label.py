@@ -78,19 +78,14 @@ spec:
 ```
 """
 
-from nodelint.edits import if_editable, set_value
-from nodelint.karpenter.labels import Asked, asked, can_have, nearest_key
-from nodelint.lint.rule import Context, rule
-from nodelint.model.finding import Also, Finding, Findings
-from nodelint.model.manifest import NodePool
-from nodelint.model.messages import first_fitting, short
+from nodelint.api import Also, Context, Finding, Findings, NodePool, edits, labels, messages, rule
 
 
 @rule(on=NodePool, severity="error", fix="unsafe", gives_way_to=["removed-api"])
 def check(pool: NodePool, context: Context) -> Findings:
-    items = list(asked(pool))
+    items = list(labels.asked(pool))
     for item in items:
-        near = nearest_key(item, context.catalog)
+        near = labels.nearest_key(item, context.catalog)
         if near is None:
             continue
         other = next((each for each in items if each.key == near.key), None)
@@ -103,7 +98,7 @@ def check(pool: NodePool, context: Context) -> Findings:
             at=item.key_node,
             message=_message(item.written, near.key),
             severity="warning" if item.is_label and not refused else None,
-            edits=if_editable(set_value, item.key_node, near.key) if near.sure and other is None else [],
+            edits=edits.if_editable(edits.set_value, item.key_node, near.key) if near.sure and other is None else [],
             safety="safe" if refused else "unsafe",
             also=[Also(other.key_node, f"a requirement on `{other.key}`")] if other is not None else (),
             hint="the API server refuses this key"
@@ -112,20 +107,20 @@ def check(pool: NodePool, context: Context) -> Findings:
         )
 
 
-def _a_value_of(item: Asked, key: str, context: Context) -> bool:
+def _a_value_of(item: labels.Asked, key: str, context: Context) -> bool:
     """Whether a label's value can be one of a well-known key's; a placeholder can."""
-    return all(can_have(key, value, context.catalog) is not False for value in item.texts)
+    return all(labels.can_have(key, value, context.catalog) is not False for value in item.texts)
 
 
 def _message(written: str, near: str) -> str:
-    return first_fitting(
+    return messages.first_fitting(
         f"`{written}` is no label of instance types, did you mean `{near}`?",
         f"`{written}` is unknown, use `{near}`",
-        f"`{short(written, 36)}` is unknown, use `{near}`",
+        f"`{messages.short(written, 36)}` is unknown, use `{near}`",
     )
 
 
-def _refused(pool: NodePool, item: Asked, context: Context) -> bool:
+def _refused(pool: NodePool, item: labels.Asked, context: Context) -> bool:
     """Whether the API server refuses the pool for this key, so that no node of it runs today."""
     if item.key.startswith(("karpenter.k8s.aws/", "karpenter.sh/")):
         return True  # it admits none but those it knows, though it may name another fault first

@@ -51,10 +51,7 @@ spec:
 ```
 """
 
-from nodelint.edits import if_editable, set_value
-from nodelint.lint.rule import Context, rule
-from nodelint.model.finding import Also, Finding, Findings
-from nodelint.model.manifest import NodePool
+from nodelint.api import Also, Context, Finding, Findings, NodePool, edits, rule
 
 
 @rule(on=NodePool, severity="warning", fix="unsafe", gives_way_to=["removed-api"])
@@ -80,6 +77,6 @@ def check(pool: NodePool, context: Context) -> Findings:
     yield Finding(
         at=node,
         message=f"there is no EC2NodeClass `{ref.name}`, did you mean `{near[0]}`?",
-        edits=if_editable(set_value, node, near[0]),
+        edits=edits.if_editable(edits.set_value, node, near[0]),
         also=[Also(classes[near[0]].name_node, f"`{near[0]}` stands here")],
     )

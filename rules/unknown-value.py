@@ -118,14 +118,20 @@ spec:
 ```
 """
 
-from nodelint.edits import NotEditable, remove, set_value
-from nodelint.karpenter.controller.syntax import label_value_fault
-from nodelint.karpenter.labels import Asked, asked, can_have, name_of, nearest_value, since, unit_of
-from nodelint.lint.rule import Context, rule
-from nodelint.model.finding import Edit, Finding, Findings
-from nodelint.model.keys import FAMILY, INSTANCE_TYPE, SIZE
-from nodelint.model.manifest import NodePool, Value
-from nodelint.model.messages import first_fitting, short
+from nodelint.api import (
+    Context,
+    Edit,
+    Finding,
+    Findings,
+    NodePool,
+    controller,
+    edits,
+    keys,
+    labels,
+    manifest,
+    messages,
+    rule,
+)
 
 
 @rule(
@@ -141,7 +147,7 @@ from nodelint.model.messages import first_fitting, short
     ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    for item in asked(pool):
+    for item in labels.asked(pool):
         if item.operator not in ("In", "NotIn"):
             continue
         dead = [v for v in item.values if isinstance(v.text, str) and _dead(item.key, v.text, context)]
@@ -151,55 +157,57 @@ def check(pool: NodePool, context: Context) -> Findings:
 
 
 def _dead(key: str, value: str, context: Context) -> bool:
-    if can_have(key, value, context.catalog) is False:
+    if labels.can_have(key, value, context.catalog) is False:
         return True
     # A name of a zone or region is unknowable, but one in capitals is none.
-    return nearest_value(key, value, context.catalog) not in (None, value)
+    return labels.nearest_value(key, value, context.catalog) not in (None, value)
 
 
-def _finding(item: Asked, value: Value, wholly: bool, context: Context) -> Finding:
+def _finding(item: labels.Asked, value: manifest.Value, wholly: bool, context: Context) -> Finding:
     text = value.text if isinstance(value.text, str) else ""
-    near = nearest_value(item.key, text, context.catalog)
-    first = since(item.key, text)
-    unit = unit_of(item.key)
-    refused = label_value_fault(text) is not None
+    near = labels.nearest_value(item.key, text, context.catalog)
+    first = labels.since(item.key, text)
+    unit = labels.unit_of(item.key)
+    refused = controller.label_value_fault(text) is not None
     hint = None
     if refused and not wholly:
         hint = "it is no label value, so that the NodePool never becomes ready"
     elif first is not None:
         hint = f"it came with Karpenter {first}"
     elif unit is not None:
-        hint = f"{name_of(item.key)} counts in {unit}"
+        hint = f"{labels.name_of(item.key)} counts in {unit}"
     elif near is None and not wholly and not item.is_label:
         hint = "it does nothing here and can be removed"
-    edits = _edits(item, value, near) if near is not None else []
+    changes = _edits(item, value, near) if near is not None else []
     return Finding(
         at=value.node,
-        message=_message(item, short(text, 20), near, context),
+        message=_message(item, messages.short(text, 20), near, context),
         severity="error" if wholly or refused else "warning",
-        edits=edits,
-        safety="safe" if item.operator == "In" or not any(edit.text for edit in edits) else "unsafe",
+        edits=changes,
+        safety="safe" if item.operator == "In" or not any(edit.text for edit in changes) else "unsafe",
         hint=hint,
     )
 
 
-def _message(item: Asked, text: str, near: str | None, context: Context) -> str:
+def _message(item: labels.Asked, text: str, near: str | None, context: Context) -> str:
     """What no type has: with what was meant, else with the catalogue's day for names that AWS adds to."""
-    name = name_of(item.key)
+    name = labels.name_of(item.key)
     meant = f", did you mean `{near}`?" if near is not None else ""
-    growing = item.key in (INSTANCE_TYPE, FAMILY, SIZE) and near is None
+    growing = item.key in (keys.INSTANCE_TYPE, keys.FAMILY, keys.SIZE) and near is None
     day = f" of {context.catalog.date}" if growing else ""
     end = " to exclude" if item.operator == "NotIn" else ""
     shown = f"`{text}`" if text else "an empty text"
     said = f"no instance type{day} has {name} {shown}"
-    return first_fitting(f"{said}{end}{meant}", f"{said}{meant}", f"{said}{end}", f"no {name} is {shown}{meant}")
+    return messages.first_fitting(
+        f"{said}{end}{meant}", f"{said}{meant}", f"{said}{end}", f"no {name} is {shown}{meant}"
+    )
 
 
-def _edits(item: Asked, value: Value, near: str) -> list[Edit]:
+def _edits(item: labels.Asked, value: manifest.Value, near: str) -> list[Edit]:
     """The near value in the place of the wrong one; where it is in the list already, the wrong one goes."""
     try:
         if near in item.texts:
-            return remove(value.node)
-        return set_value(value.node, near)
-    except NotEditable:
+            return edits.remove(value.node)
+        return edits.set_value(value.node, near)
+    except edits.NotEditable:
         return []

@@ -78,58 +78,65 @@ spec:
 import re
 from collections.abc import Iterator
 
-from nodelint.ec2.questions import latest_version
-from nodelint.edits import if_editable
-from nodelint.karpenter.images import ImageSet, families, family_example
-from nodelint.lint.fixes import pin, set_alias
-from nodelint.lint.rule import Context, rule
-from nodelint.model.finding import Edit, Finding, Findings
-from nodelint.model.manifest import EC2NodeClass
-from nodelint.model.messages import short
-from nodelint.source import UNKNOWN
+from nodelint.api import (
+    UNKNOWN,
+    Context,
+    EC2NodeClass,
+    Edit,
+    Finding,
+    Findings,
+    edits,
+    fixes,
+    images,
+    messages,
+    questions,
+    rule,
+)
 
 
 @rule(on=EC2NodeClass, severity="info", fix="safe", gives_way_to=["unsupported-alias"], default=False)
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
-    images = context.images(node_class)
-    alias, node = images.alias, images.alias_node
+    image_set = context.images(node_class)
+    alias, node = image_set.alias, image_set.alias_node
     if alias is None:
-        yield from _of_terms(node_class, images)
+        yield from _of_terms(node_class, image_set)
         return
-    if node is None or alias.version != "latest" or alias.family not in families() or node.value is UNKNOWN:
+    if node is None or alias.version != "latest" or alias.family not in images.families() or node.value is UNKNOWN:
         return
-    example = family_example(alias.family)
+    example = images.family_example(alias.family)
     if example.endswith("@latest"):
         return  # the Windows aliases have no other version
-    version = latest_version(alias.family, context.karpenter, context.kubernetes, context.facts)
+    version = questions.latest_version(alias.family, context.karpenter, context.kubernetes, context.facts)
     yield Finding(
         at=node,
         message=f"`{alias.family}@latest` replaces nodes whenever an image is published",
-        edits=if_editable(_pinned, images, version),
+        edits=edits.if_editable(_pinned, image_set, version),
         hint=f"today it is `{alias.family}@{version}`"
         if version
         else f"pin a version that you have tried: `{example}`",
     )
 
 
-def _pinned(images: ImageSet, version: str | None) -> list[Edit]:
-    return set_alias(images, images.alias.family, version) if images.alias is not None and version else []
+def _pinned(image_set: images.ImageSet, version: str | None) -> list[Edit]:
+    return (
+        fixes.set_alias(image_set, image_set.alias.family, version) if image_set.alias is not None and version else []
+    )
 
 
-def _of_terms(node_class: EC2NodeClass, images: ImageSet) -> Iterator[Finding]:
+def _of_terms(node_class: EC2NodeClass, image_set: images.ImageSet) -> Iterator[Finding]:
     for term in node_class.ami_terms:
         name, parameter = term.node.get("name"), term.node.get("ssmParameter")
         # With facts the term is pinned to what Karpenter takes by it, where that is to be launched.
-        finds = next((each for each in images.terms if each.term is term), None)
+        finds = next((each for each in image_set.terms if each.term is term), None)
         used = finds.used if finds is not None and all(i.state == "available" for i in finds.used) else ()
-        edits = if_editable(pin, finds, used) if finds is not None and used else []
+        changes = edits.if_editable(fixes.pin, finds, used) if finds is not None and used else []
         if name is not None and isinstance(term.name, str) and re.search(r"[*?]", term.name):
-            message = f"the newest image named `{short(term.name)}` replaces nodes when it is registered"
-            yield Finding(at=name, message=message, edits=edits, hint="name one image in full, or choose it by id")
+            message = f"the newest image named `{messages.short(term.name)}` replaces nodes when it is registered"
+            yield Finding(at=name, message=message, edits=changes, hint="name one image in full, or choose it by id")
         elif (
             parameter is not None
             and isinstance(term.ssm_parameter, str)
             and re.search(r"/(recommended|latest|current)(/|$)", term.ssm_parameter)
         ):
-            message = f"`{short(term.ssm_parameter)}` replaces nodes whenever an image is published"
-            yield Finding(at=parameter, message=message, edits=edits, hint="name the parameter of one version")
+            message = f"`{messages.short(term.ssm_parameter)}` replaces nodes whenever an image is published"
+            yield Finding(at=parameter, message=message, edits=changes, hint="name the parameter of one version")

@@ -40,32 +40,37 @@ spec:
 ```
 """
 
-from nodelint.ec2.questions import latest_version
-from nodelint.edits import if_editable
-from nodelint.karpenter.images import ImageSet
-from nodelint.karpenter.selectors import check_region
-from nodelint.lint.fixes import set_alias
-from nodelint.lint.rule import Context, rule
-from nodelint.model.finding import Edit, Finding, Findings
-from nodelint.model.manifest import EC2NodeClass
+from nodelint.api import (
+    Context,
+    EC2NodeClass,
+    Edit,
+    Finding,
+    Findings,
+    edits,
+    fixes,
+    images,
+    questions,
+    rule,
+    selectors,
+)
 
 
 @rule(on=EC2NodeClass, severity="error", fix="safe", gives_way_to=["unsupported-alias"], needs=("parameters",))
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
-    images = context.images(node_class)
-    if images.alias is None:
+    image_set = context.images(node_class)
+    if image_set.alias is None:
         return
-    check_region(context.pools(node_class), context.facts, "parameters")
-    for term in images.terms:
+    selectors.check_region(context.pools(node_class), context.facts, "parameters")
+    for term in image_set.terms:
         yield from term.skips()
-    version = latest_version(images.alias.family, context.karpenter, context.kubernetes, context.facts)
-    for problem in images.problems:
+    version = questions.latest_version(image_set.alias.family, context.karpenter, context.kubernetes, context.facts)
+    for problem in image_set.problems:
         if problem.kind == "unpublished":
             yield Finding(
                 at=problem.at,
                 message=problem.message,
-                edits=if_editable(_moved, images, version),
-                hint=_hint(images.alias.family, version, context),
+                edits=edits.if_editable(_moved, image_set, version),
+                hint=_hint(image_set.alias.family, version, context),
             )
 
 
@@ -76,5 +81,5 @@ def _hint(family: str, version: str | None, context: Context) -> str:
     return f"{region} has none of its SSM parameters; say another --kubernetes-version if that is not the cluster's"
 
 
-def _moved(images: ImageSet, version: str | None) -> list[Edit]:
-    return set_alias(images, images.alias.family, version) if images.alias and version else []
+def _moved(image_set: images.ImageSet, version: str | None) -> list[Edit]:
+    return fixes.set_alias(image_set, image_set.alias.family, version) if image_set.alias and version else []

@@ -91,70 +91,74 @@ spec:
 
 import re
 
-from nodelint.edits import NotEditable
-from nodelint.karpenter.images import (
-    ImageProblem,
-    ImageSet,
-    alias_version_valid,
-    families,
-    family_title,
-    successor_of,
+from nodelint.api import (
+    Context,
+    EC2NodeClass,
+    Edit,
+    Finding,
+    Findings,
+    Node,
+    Safety,
+    edits,
+    fixes,
+    images,
+    manifest,
+    messages,
+    releases,
+    rule,
 )
-from nodelint.lint.fixes import move_alias, set_alias
-from nodelint.lint.rule import Context, rule
-from nodelint.model.finding import Edit, Finding, Findings, Safety
-from nodelint.model.manifest import Alias, EC2NodeClass
-from nodelint.model.messages import short
-from nodelint.model.releases import KubernetesVersion, Version
-from nodelint.source import Node
 
 
 @rule(on=EC2NodeClass, severity="error", fix="safe")
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
-    images = context.images(node_class)
-    if images.alias is None or images.alias_node is None:
+    image_set = context.images(node_class)
+    if image_set.alias is None or image_set.alias_node is None:
         return
-    for problem in images.problems:
-        if problem.kind in ("missing", "unpublished") or problem.at is not images.alias_node:
+    for problem in image_set.problems:
+        if problem.kind in ("missing", "unpublished") or problem.at is not image_set.alias_node:
             continue
-        covers: list[Node] = [images.alias_node]
+        covers: list[Node] = [image_set.alias_node]
         field = node_class.node.at("spec", "amiFamily")
         if field is not None and problem.kind == "family":
             covers.append(field)
         safety: Safety = "safe" if problem.active else "unsafe"
         yield Finding(
             at=problem.at,
-            message=_message(problem, images.alias),
+            message=_message(problem, image_set.alias),
             severity=None if problem.active else "warning",
-            edits=_mended(node_class, images, images.alias, problem, context),
+            edits=_mended(node_class, image_set, image_set.alias, problem, context),
             safety=safety,
             covers=covers,
-            hint=_hint(problem, images.alias, context.karpenter, context.kubernetes),
+            hint=_hint(problem, image_set.alias, context.karpenter, context.kubernetes),
         )
 
 
-def _message(problem: ImageProblem, alias: Alias) -> str:
+def _message(problem: images.ImageProblem, alias: manifest.Alias) -> str:
     if not alias.family:
-        return f"the alias `@{short(alias.version)}` lacks a family"
-    return problem.message if alias.version else f"the alias `{short(alias.family)}` lacks `@` and a version"
+        return f"the alias `@{messages.short(alias.version)}` lacks a family"
+    return problem.message if alias.version else f"the alias `{messages.short(alias.family)}` lacks `@` and a version"
 
 
 def _mended(
-    node_class: EC2NodeClass, images: ImageSet, alias: Alias, problem: ImageProblem, context: Context
+    node_class: EC2NodeClass,
+    image_set: images.ImageSet,
+    alias: manifest.Alias,
+    problem: images.ImageProblem,
+    context: Context,
 ) -> list[Edit]:
     """The edit to the alias that was meant, or that takes this one's place; none where that is a guess."""
     try:
-        successor = successor_of(alias.family)
+        successor = images.successor_of(alias.family)
         if problem.kind == "kubernetes" and successor is not None:
-            return move_alias(node_class, images, successor)
+            return fixes.move_alias(node_class, image_set, successor)
         if problem.kind == "version":
-            return set_alias(images, alias.family, _version(alias))
+            return fixes.set_alias(image_set, alias.family, _version(alias))
         if problem.kind == "family":
             family = _family(alias.family, context)
             if family is not None:
-                meant = Alias(family, alias.version)
-                return set_alias(images, family, _version(meant))
-    except NotEditable:
+                meant = manifest.Alias(family, alias.version)
+                return fixes.set_alias(image_set, family, _version(meant))
+    except edits.NotEditable:
         pass
     return []
 
@@ -164,7 +168,9 @@ def _family(written: str, context: Context) -> str | None:
     from difflib import get_close_matches
 
     known = {
-        _plain(name): family for family in families(context.karpenter) for name in (family, family_title(family))
+        _plain(name): family
+        for family in images.families(context.karpenter)
+        for name in (family, images.family_title(family))
     }
     plain = _plain(written)
     if plain in known:
@@ -180,27 +186,30 @@ def _plain(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
-def _version(alias: Alias) -> str:
+def _version(alias: manifest.Alias) -> str:
     """The version that was meant where a date or a number is written in another form, else `latest`."""
     written = alias.version.lower()
     digits = re.sub(r"\D", "", written)
     # A date with separators, a Bottlerocket release without its last number or with half of its commit.
     for form in (written, f"v{written}", f"v{digits}", f"{written}.0", written.partition("-")[0]):
-        if alias_version_valid(Alias(alias.family, form)):
+        if images.alias_version_valid(manifest.Alias(alias.family, form)):
             return form
     return "latest"
 
 
 def _hint(
-    problem: ImageProblem, alias: Alias, karpenter: Version, kubernetes: KubernetesVersion | None
+    problem: images.ImageProblem,
+    alias: manifest.Alias,
+    karpenter: releases.Version,
+    kubernetes: releases.KubernetesVersion | None,
 ) -> str | None:
     if problem.kind == "family":
-        return f"there is {', '.join(f'`{family}`' for family in families(karpenter, kubernetes))}"
+        return f"there is {', '.join(f'`{family}`' for family in images.families(karpenter, kubernetes))}"
     if problem.kind == "release" and problem.since is not None:
         return f"upgrade to Karpenter {problem.since}"
     if problem.kind == "kubernetes":
-        successor = successor_of(alias.family)
+        successor = images.successor_of(alias.family)
         if successor is not None:
-            return f"go to {family_title(successor)}; its userData is another (nodeadm)"
+            return f"go to {images.family_title(successor)}; its userData is another (nodeadm)"
         return f"it needs Kubernetes {problem.kubernetes}"
     return None

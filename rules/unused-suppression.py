@@ -29,10 +29,7 @@ spec:
 ```
 """
 
-from nodelint.lint.rule import Context, rule
-from nodelint.lint.suppress import Suppression
-from nodelint.model.finding import Edit, Finding, Findings
-from nodelint.model.messages import did_you_mean
+from nodelint.api import Context, Edit, Finding, Findings, Suppression, messages, rule
 
 
 @rule(on=Suppression, severity="warning", fix="safe")
@@ -45,7 +42,7 @@ def check(suppression: Suppression, context: Context) -> Findings:
         return
     for name in suppression.rules:
         if name not in context.rule_names:
-            meant = did_you_mean(name, context.rule_names)
+            meant = messages.did_you_mean(name, context.rule_names)
             yield Finding(at=suppression.span, message=f"there is no rule `{name}`{meant}")
             return
     idle = [name for name in suppression.rules if name not in suppression.used]

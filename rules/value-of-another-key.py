@@ -107,12 +107,7 @@ spec:
 ```
 """
 
-from nodelint.edits import if_editable, set_value
-from nodelint.karpenter.labels import Asked, asked, can_have, home_of, name_of
-from nodelint.lint.rule import Context, rule
-from nodelint.model.finding import Also, Edit, Finding, Findings
-from nodelint.model.manifest import NodePool, Value
-from nodelint.model.messages import first_fitting, short
+from nodelint.api import Also, Context, Edit, Finding, Findings, NodePool, edits, labels, manifest, messages, rule
 
 
 @rule(
@@ -122,7 +117,7 @@ from nodelint.model.messages import first_fitting, short
     gives_way_to=["wildcard-value", "zone-without-subnet", "field-of-another-release", "removed-api"],
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    items = list(asked(pool))
+    items = list(labels.asked(pool))
     for item in items:
         if item.operator in ("In", "NotIn"):
             strays = [(v, home) for v in item.values if (home := _home(v, item.key, context))]
@@ -130,39 +125,41 @@ def check(pool: NodePool, context: Context) -> Findings:
                 yield _finding(item, strays, items, context)
 
 
-def _home(value: Value, key: str, context: Context) -> str | None:
-    return home_of(value.text, key, context.catalog) if isinstance(value.text, str) else None
+def _home(value: manifest.Value, key: str, context: Context) -> str | None:
+    return labels.home_of(value.text, key, context.catalog) if isinstance(value.text, str) else None
 
 
-def _finding(item: Asked, strays: list[tuple[Value, str]], items: list[Asked], context: Context) -> Finding:
+def _finding(
+    item: labels.Asked, strays: list[tuple[manifest.Value, str]], items: list[labels.Asked], context: Context
+) -> Finding:
     homes = {home for _, home in strays}
     home = strays[0][1]
     wholly = item.known and len(strays) == len(item.values) and len(homes) == 1
-    dead = item.known and all(can_have(item.key, text, context.catalog) is False for text in item.texts)
+    dead = item.known and all(labels.can_have(item.key, text, context.catalog) is False for text in item.texts)
     other = next((each for each in items if each.key == home), None)
-    edits: list[Edit] = []
+    changes: list[Edit] = []
     hint = None
     if not wholly:
         hint = f"give `{home}` a requirement of its own, or take these values out"
     elif other is not None:
         hint = f"there is a requirement on `{home}` already: put the values there, or remove them here"
     else:
-        edits = if_editable(set_value, item.key_node, home)
+        changes = edits.if_editable(edits.set_value, item.key_node, home)
     return Finding(
         at=strays[0][0].node,
         message=_message(item, [str(value.text) for value, _ in strays], home, len(homes) == 1),
         severity="error" if dead and item.operator == "In" else "warning",
-        edits=edits,
+        edits=changes,
         safety="safe" if item.operator == "In" else "unsafe",
-        also=[Also(other.key_node, f"the requirement on `{name_of(home)}`")] if other is not None else (),
+        also=[Also(other.key_node, f"the requirement on `{labels.name_of(home)}`")] if other is not None else (),
         covers=[value.node for value, _ in strays],
         hint=hint,
     )
 
 
-def _message(item: Asked, texts: list[str], home: str, one: bool) -> str:
-    first = short(texts[0], 20)
+def _message(item: labels.Asked, texts: list[str], home: str, one: bool) -> str:
+    first = messages.short(texts[0], 20)
     more = f" and {len(texts) - 1} more" if len(texts) > 1 and one else ""
     verb = "are values" if more else "is a value"
-    said = f"`{first}`{more} {verb} of {name_of(home)}"
-    return first_fitting(f"{said}, not of {name_of(item.key)}", said)
+    said = f"`{first}`{more} {verb} of {labels.name_of(home)}"
+    return messages.first_fitting(f"{said}, not of {labels.name_of(item.key)}", said)

@@ -131,17 +131,23 @@ spec:
 ```
 """
 
-from nodelint.ec2.catalog import Catalog
-from nodelint.edits import NotEditable, remove, set_value, set_values
-from nodelint.karpenter.labels import EVERYTHING, is_pattern, known_values, name_of, natural, standing_for
-from nodelint.karpenter.resolve import LineEffect, Resolution
-from nodelint.karpenter.resolve.offers import capacity_types
-from nodelint.lint.rule import Context, rule
-from nodelint.model.finding import Also, Edit, Finding, Findings
-from nodelint.model.keys import CAPACITY_TYPE
-from nodelint.model.manifest import NodePool, RequirementLine
-from nodelint.model.messages import short
-from nodelint.model.requirement import Requirement, normalize
+from nodelint.api import (
+    Also,
+    Context,
+    Edit,
+    Finding,
+    Findings,
+    NodePool,
+    RequirementLine,
+    catalog,
+    edits,
+    keys,
+    labels,
+    messages,
+    requirement,
+    resolve,
+    rule,
+)
 
 
 @rule(on=NodePool, severity="error", fix="safe", gives_way_to=["removed-api"])
@@ -150,13 +156,13 @@ def check(pool: NodePool, context: Context) -> Findings:
         patterns = _patterns(line)
         if not patterns or not isinstance(line.operator, str) or line.operator in ("Gt", "Lt", "Gte", "Lte"):
             continue
-        shown = short(patterns[0], 20)
+        shown = messages.short(patterns[0], 20)
         first, *more = [value.node for value in line.values if value.text in patterns]
-        edits, hint = _fix(pool, line, context)
+        changes, hint = _fix(pool, line, context)
         yield Finding(
             at=first,
             message=f"`{shown}` is no legal value and never a pattern: the pool does not get ready",
-            edits=edits,
+            edits=changes,
             also=[Also(node, "another pattern") for node in more],
             covers=more,
             hint=hint,
@@ -164,7 +170,7 @@ def check(pool: NodePool, context: Context) -> Findings:
 
 
 def _patterns(line: RequirementLine) -> list[str]:
-    return [text for text in line.texts if is_pattern(text)]
+    return [text for text in line.texts if labels.is_pattern(text)]
 
 
 def _fix(pool: NodePool, line: RequirementLine, context: Context) -> tuple[list[Edit], str | None]:
@@ -172,23 +178,23 @@ def _fix(pool: NodePool, line: RequirementLine, context: Context) -> tuple[list[
     values, operator = line.node.get("values"), line.node.get("operator")
     if values is None or operator is None or not isinstance(line.key, str) or not line.known:
         return [], None
-    key = normalize(line.key)
-    everything = any(text in EVERYTHING for text in line.texts)
+    key = requirement.normalize(line.key)
+    everything = any(text in labels.EVERYTHING for text in line.texts)
     try:
         if line.operator in ("Exists", "DoesNotExist"):
-            return remove(values), f"`{line.operator}` takes no values"
+            return edits.remove(values), f"`{line.operator}` takes no values"
         if everything and line.operator == "NotIn":
             return [], "to exclude every value leaves nothing: name those that are to be excluded"
-        if everything and (len(line.texts) == 1 or known_values(key, context.catalog) is None):
-            return [*set_value(operator, "Exists"), *remove(values)], None
+        if everything and (len(line.texts) == 1 or labels.known_values(key, context.catalog) is None):
+            return [*edits.set_value(operator, "Exists"), *edits.remove(values)], None
         new = _written_out(pool, line, key, everything, context)
-        if new is None and known_values(key, context.catalog) is None:
-            return [], f"which values of {name_of(key)} there are is not known offline: name them"
+        if new is None and labels.known_values(key, context.catalog) is None:
+            return [], f"which values of {labels.name_of(key)} there are is not known offline: name them"
         if new is None:
-            return [], f"no value of {name_of(key)} that is allowed here looks like it"
+            return [], f"no value of {labels.name_of(key)} that is allowed here looks like it"
         hint = "or leave the requirement out: its order is no preference" if everything else None
-        return set_values(values, new), hint
-    except NotEditable as why:
+        return edits.set_values(values, new), hint
+    except edits.NotEditable as why:
         return [], f"there is no fix here: {why.reason}"
 
 
@@ -200,42 +206,42 @@ def _written_out(
     new: list[str] = []
     for text in line.texts:
         found = [text]
-        if is_pattern(text):
-            found = standing_for(text, allowed)
+        if labels.is_pattern(text):
+            found = labels.standing_for(text, allowed)
             if not found and line.operator == "NotIn":
-                found = standing_for(text, known_values(key, context.catalog) or ())
+                found = labels.standing_for(text, labels.known_values(key, context.catalog) or ())
             if not found:
                 return None
         new += [value for value in found if value not in new]
-    return sorted(new, key=natural) if everything else new
+    return sorted(new, key=labels.natural) if everything else new
 
 
 def _allowed(pool: NodePool, line: RequirementLine, key: str, context: Context) -> list[str]:
     """The values of the line's key that the pool's other requirements leave, their patterns written out."""
     resolution = context.resolution(pool)
-    catalog = resolution.catalog
-    if key == CAPACITY_TYPE:
-        return list(capacity_types(resolution.node_class, context.karpenter))
-    if key not in catalog.keys:
-        return list(known_values(key, catalog) or ())
+    types = resolution.catalog
+    if key == keys.CAPACITY_TYPE:
+        return list(resolve.capacity_types(resolution.node_class, context.karpenter))
+    if key not in types.keys:
+        return list(labels.known_values(key, types) or ())
     bits = resolution.left_without(*_with_patterns(resolution))
     for other in pool.requirements:
-        meant = None if other is line else _meant(other, catalog)
+        meant = None if other is line else _meant(other, types)
         if meant is not None:
-            bits &= catalog.select(meant)
-    return [value for value, types in catalog.values(key).items() if types & bits]
+            bits &= types.select(meant)
+    return [value for value, types in types.values(key).items() if types & bits]
 
 
-def _meant(line: RequirementLine, catalog: Catalog) -> Requirement | None:
+def _meant(line: RequirementLine, types: catalog.Catalog) -> requirement.Requirement | None:
     """What a requirement on types was to say, its patterns written out; None where it holds none."""
     if not _patterns(line) or not isinstance(line.key, str) or line.operator not in ("In", "NotIn"):
         return None
-    known = known_values(normalize(line.key), catalog)
+    known = labels.known_values(requirement.normalize(line.key), types)
     if known is None or not line.known:
         return None
-    meant = [value for text in line.texts for value in (standing_for(text, known) or [text])]
-    return Requirement.of(line.key, line.operator, meant)
+    meant = [value for text in line.texts for value in (labels.standing_for(text, known) or [text])]
+    return requirement.Requirement.of(line.key, line.operator, meant)
 
 
-def _with_patterns(resolution: Resolution) -> list[LineEffect]:
-    return [effect for effect in resolution.lines if any(map(is_pattern, effect.values))]
+def _with_patterns(resolution: resolve.Resolution) -> list[resolve.LineEffect]:
+    return [effect for effect in resolution.lines if any(map(labels.is_pattern, effect.values))]

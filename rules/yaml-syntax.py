@@ -32,9 +32,7 @@ spec:
 ```
 """
 
-from nodelint.lint.rule import Context, rule
-from nodelint.model.finding import Finding, Findings, Span
-from nodelint.source import Source
+from nodelint.api import Context, Finding, Findings, Source, Span, rule
 
 
 @rule(on=Source, severity="error")

@@ -185,29 +185,41 @@ spec:
 
 from collections.abc import Sequence
 
-from nodelint.ec2.snapshot import Subnet
-from nodelint.edits import if_editable, set_value
-from nodelint.karpenter.labels import Asked, asked, can_have, is_pattern, nearest_value
-from nodelint.karpenter.selectors import check_region, region_of, subnets_of
-from nodelint.lint.fixes import drop
-from nodelint.lint.rule import Context, rule
-from nodelint.model.finding import Edit, Finding, Findings, Skip
-from nodelint.model.keys import ZONE, ZONE_ID
-from nodelint.model.manifest import NodePool, RequirementLine, Value
-from nodelint.model.messages import short
+from nodelint.api import (
+    Context,
+    Edit,
+    Finding,
+    Findings,
+    NodePool,
+    RequirementLine,
+    Skip,
+    edits,
+    fixes,
+    keys,
+    labels,
+    manifest,
+    messages,
+    rule,
+    selectors,
+    snapshot,
+)
 
 
 @rule(on=NodePool, severity="error", fix="safe", needs=("subnets",), gives_way_to=["wildcard-value"])
 def check(pool: NodePool, context: Context) -> Findings:
-    lines = [item for item in asked(pool) if item.key in (ZONE, ZONE_ID) and item.operator == "In" and item.texts]
+    lines = [
+        item
+        for item in labels.asked(pool)
+        if item.key in (keys.ZONE, keys.ZONE_ID) and item.operator == "In" and item.texts
+    ]
     if not lines:
         return
     at, node_class = lines[0].node, context.node_class(pool)
-    check_region([pool], context.facts, "subnets")
+    selectors.check_region([pool], context.facts, "subnets")
     if node_class is None:
         yield Skip(at, "the class of the NodePool, and so its subnets, is not among the files")
         return
-    subnets = subnets_of(node_class, context.facts).everything()
+    subnets = selectors.subnets_of(node_class, context.facts).everything()
     if subnets is None:
         yield Skip(at, "a term for the subnets of the class holds a placeholder")
     elif subnets:
@@ -215,17 +227,19 @@ def check(pool: NodePool, context: Context) -> Findings:
             yield from _line(line, subnets, context)
 
 
-def _line(line: Asked, subnets: Sequence[Subnet], context: Context) -> Findings:
+def _line(line: labels.Asked, subnets: Sequence[snapshot.Subnet], context: Context) -> Findings:
     """What is wrong with a line: names where ids are due, or ids for names, and zones without a subnet."""
     names = {subnet.zoneId: subnet.zone for subnet in subnets}
     ids = {subnet.zone: subnet.zoneId for subnet in subnets}
-    here, meant = (ids, names) if line.key == ZONE else (names, ids)
-    if line.key == ZONE_ID and not {_area(id) for id in line.texts} & {_area(id) for id in (*names, *names.values())}:
+    here, meant = (ids, names) if line.key == keys.ZONE else (names, ids)
+    if line.key == keys.ZONE_ID and not {_area(id) for id in line.texts} & {
+        _area(id) for id in (*names, *names.values())
+    }:
         yield Skip(line.node, "the zones are of another region than the facts")
         return
     dead = [value for value in line.values if isinstance(value.text, str) and value.text not in here]
     wholly = line.known and len(dead) == len(line.values)
-    strays = [value for value in dead if can_have(line.key, str(value.text), context.catalog) is False]
+    strays = [value for value in dead if labels.can_have(line.key, str(value.text), context.catalog) is False]
     if all(value.text in meant for value in strays):
         for value in strays:
             yield _stray(line, value, meant[str(value.text)], wholly)
@@ -234,7 +248,10 @@ def _line(line: Asked, subnets: Sequence[Subnet], context: Context) -> Findings:
         yield _nowhere(line, sorted(here))
         return
     for value in plain:
-        if line.key == ZONE and region_of(str(value.text)) not in (None, *map(region_of, here)):
+        if line.key == keys.ZONE and selectors.region_of(str(value.text)) not in (
+            None,
+            *map(selectors.region_of, here),
+        ):
             yield Skip(value.node, f"`{value.text}` is a zone of another region than the facts")
         else:
             yield _idle(line, value, sorted(here), wholly)
@@ -247,21 +264,21 @@ def _area(zone_id: str) -> str:
 
 def _told(key: str, text: str, context: Context) -> bool:
     """Whether a rule about values themselves speaks of this one."""
-    return is_pattern(text) or nearest_value(key, text, context.catalog) not in (None, text)
+    return labels.is_pattern(text) or labels.nearest_value(key, text, context.catalog) not in (None, text)
 
 
-def _stray(line: Asked, value: Value, meant: str, wholly: bool) -> Finding:
-    kind, due = ("a zone id", "name") if line.key == ZONE else ("a name", "id")
+def _stray(line: labels.Asked, value: manifest.Value, meant: str, wholly: bool) -> Finding:
+    kind, due = ("a zone id", "name") if line.key == keys.ZONE else ("a name", "id")
     return Finding(
         at=value.node,
         message=f"`{value.text}` is {kind}; the {due} of the zone is `{meant}`",
         severity="error" if wholly else "warning",
-        edits=_without(line, value) if meant in line.texts else if_editable(set_value, value.node, meant),
+        edits=_without(line, value) if meant in line.texts else edits.if_editable(edits.set_value, value.node, meant),
     )
 
 
-def _nowhere(line: Asked, served: Sequence[str]) -> Finding:
-    zones = short(", ".join(line.texts), 50)
+def _nowhere(line: labels.Asked, served: Sequence[str]) -> Finding:
+    zones = messages.short(", ".join(line.texts), 50)
     several = len(line.values) > 1 and isinstance(line.at, RequirementLine)
     return Finding(
         at=line.at.values_node if several and isinstance(line.at, RequirementLine) else line.values[0].node,
@@ -271,19 +288,19 @@ def _nowhere(line: Asked, served: Sequence[str]) -> Finding:
     )
 
 
-def _idle(line: Asked, value: Value, served: Sequence[str], wholly: bool) -> Finding:
+def _idle(line: labels.Asked, value: manifest.Value, served: Sequence[str], wholly: bool) -> Finding:
     return Finding(
         at=value.node,
-        message=f"the class has no subnet in `{short(str(value.text), 40)}`",
+        message=f"the class has no subnet in `{messages.short(str(value.text), 40)}`",
         severity="error" if wholly else "warning",
         edits=_without(line, value),
         hint=f"its subnets are in {_listed(served)}",
     )
 
 
-def _without(line: Asked, value: Value) -> list[Edit]:
-    return if_editable(drop, line.at, value) if isinstance(line.at, RequirementLine) else []
+def _without(line: labels.Asked, value: manifest.Value) -> list[Edit]:
+    return edits.if_editable(fixes.drop, line.at, value) if isinstance(line.at, RequirementLine) else []
 
 
 def _listed(zones: Sequence[str]) -> str:
-    return short(", ".join(zones), 60)
+    return messages.short(", ".join(zones), 60)

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from nodelint.ec2.facts import NOTHING, Facts
 from nodelint.ec2.questions import alias_of, alias_version_behind
-from nodelint.karpenter.images.choice import Passed, Why, is_deprecated
+from nodelint.karpenter.images.choice import ARCHITECTURES, Passed, Why, is_deprecated
 from nodelint.karpenter.images.families import (
     alias_images,
     alias_version_valid,
@@ -37,6 +37,7 @@ from nodelint.model.requirement import Requirement, Requirements
 from nodelint.source import UNKNOWN, Node
 
 __all__ = [
+    "ARCHITECTURES",
     "Image",
     "ImageProblem",
     "ImageSet",
@@ -57,6 +58,7 @@ __all__ = [
     "image_since",
     "images_of",
     "is_deprecated",
+    "name_matches",
     "provenance",
     "successor_of",
     "variant_requirements",

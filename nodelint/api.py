@@ -1,0 +1,113 @@
+"""What a rule imports: the objects that it judges, what it may ask, and what it says.
+
+This is all that the rules in `rules/` use, and all that a rule of your own needs. The names here, and what their
+docstrings say, stay as they are within a major version; everything else in the package may move.
+
+| name | what it is |
+| --- | --- |
+| `rule` | marks the function of a rule file |
+| `Context` | what a rule may ask beside its object: release, facts, resolution, schema, other objects |
+| `Finding`, `Also`, `Edit`, `Span`, `Skip` | what a rule yields, and what these consist of |
+| `Findings`, `Severity`, `Safety` | types for annotations |
+| `NodePool`, `EC2NodeClass`, `Object`, `RequirementLine` | manifests as typed values, each with its node |
+| `Suppression` | a comment that silences a rule |
+| `Source`, `Node`, `UNKNOWN`, `scalars` | the text, a YAML value with its place, and the value of a placeholder |
+| `edits` | edits in the file's own style: `set_value`, `add_item`, `remove` |
+| `fixes` | edits that several rules offer: `require`, `drop`, `pin` |
+| `keys` | label keys by name: `keys.ARCH` |
+| `labels` | which label keys and values a release has |
+| `messages` | values and counts as messages name them |
+| `manifest`, `requirement`, `releases` | more of the model: selector terms, the algebra, versions |
+| `Facts`, `Missing`, `catalog`, `snapshot`, `questions` | facts about EC2, and what Karpenter asks |
+| `images`, `selectors`, `resolve` | what terms find, and what a pool can launch |
+| `apiserver`, `controller`, `convert` | what the API server and the controller say of an object; old APIs made v1 |
+
+Modules are loaded when a rule first asks for them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from nodelint import apiserver as apiserver
+    from nodelint import edits as edits
+    from nodelint.ec2 import catalog as catalog
+    from nodelint.ec2 import questions as questions
+    from nodelint.ec2 import snapshot as snapshot
+    from nodelint.ec2.facts import Facts as Facts
+    from nodelint.ec2.facts import Missing as Missing
+    from nodelint.karpenter import controller as controller
+    from nodelint.karpenter import convert as convert
+    from nodelint.karpenter import images as images
+    from nodelint.karpenter import labels as labels
+    from nodelint.karpenter import resolve as resolve
+    from nodelint.karpenter import selectors as selectors
+    from nodelint.lint import fixes as fixes
+    from nodelint.lint.suppress import Suppression as Suppression
+    from nodelint.model import keys as keys
+    from nodelint.model import manifest as manifest
+    from nodelint.model import messages as messages
+    from nodelint.model import releases as releases
+    from nodelint.model import requirement as requirement
+    from nodelint.source import scalars as scalars
+
+from nodelint.lint.rule import Context, rule
+from nodelint.model.finding import Also, Edit, Finding, Findings, Safety, Severity, Skip, Span
+from nodelint.model.manifest import EC2NodeClass, NodePool, Object, RequirementLine
+from nodelint.source import UNKNOWN, Node, Source
+
+_MODULES = {
+    "apiserver": "nodelint.apiserver",
+    "catalog": "nodelint.ec2.catalog",
+    "controller": "nodelint.karpenter.controller",
+    "convert": "nodelint.karpenter.convert",
+    "edits": "nodelint.edits",
+    "fixes": "nodelint.lint.fixes",
+    "images": "nodelint.karpenter.images",
+    "keys": "nodelint.model.keys",
+    "labels": "nodelint.karpenter.labels",
+    "manifest": "nodelint.model.manifest",
+    "messages": "nodelint.model.messages",
+    "questions": "nodelint.ec2.questions",
+    "releases": "nodelint.model.releases",
+    "requirement": "nodelint.model.requirement",
+    "resolve": "nodelint.karpenter.resolve",
+    "scalars": "nodelint.source.scalars",
+    "selectors": "nodelint.karpenter.selectors",
+    "snapshot": "nodelint.ec2.snapshot",
+}
+_LATER = {"Facts": "nodelint.ec2.facts", "Missing": "nodelint.ec2.facts", "Suppression": "nodelint.lint.suppress"}
+
+__all__ = [
+    "UNKNOWN",
+    "Also",
+    "Context",
+    "EC2NodeClass",
+    "Edit",
+    "Finding",
+    "Findings",
+    "Node",
+    "NodePool",
+    "Object",
+    "RequirementLine",
+    "Safety",
+    "Severity",
+    "Skip",
+    "Source",
+    "Span",
+    "rule",
+    *_LATER,
+    *_MODULES,
+]
+
+
+def __getattr__(name: str) -> Any:
+    """What is loaded only when it is asked for; AttributeError for a name that the API has not."""
+    from importlib import import_module
+
+    if name in _MODULES:
+        return import_module(_MODULES[name])
+    if name in _LATER:
+        return getattr(import_module(_LATER[name]), name)
+    raise AttributeError(f"nodelint.api has no `{name}`; it has {', '.join(sorted(__all__))}")
