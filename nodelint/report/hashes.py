@@ -8,8 +8,8 @@ from typing import Any
 
 from nodelint.drift import Hash
 from nodelint.drift.standing import Standing
-from nodelint.model.finding import counted
 from nodelint.model.manifest import Object
+from nodelint.model.messages import counted
 from nodelint.model.releases import Version
 from nodelint.report.text import printable
 from nodelint.tuples import NamedTuple
