@@ -155,7 +155,8 @@ def _said(term: images.TermImages, context: Context) -> str:
         named = f"the parameter `{messages.short(parameter, 32)}`"
         if value.startswith("ami-"):
             return f"{named} holds `{messages.short(value, 24)}`, which is not found"
-        return f"{named} holds `{messages.short(value, 24)}`, which is not an image id"
+        # Do not print the value: the author of the manifest chose the parameter, and may not be allowed to read it.
+        return f"{named} does not hold an image id"
     seen = term.passed[0]
     image, why = seen.image, _why(seen, context)
     if parameter is not None:

@@ -221,7 +221,7 @@ def test_parameters_that_hold_no_image(judge: Callable[..., Judge]) -> None:
     account = OVERLAP + "parameters: {/good: ami-2, /failed: ami-3, /bad: hello, /gone: ami-99}\n"
     for alone, said in {
         "/failed": "the parameter `/failed` holds `ami-3`, which is failed",
-        "/bad": "the parameter `/bad` holds `hello`, which is no image id",
+        "/bad": "the parameter `/bad` does not hold an image id",
         "/gone": "the parameter `/gone` holds `ami-99`, which is not found",
         "/none": "the parameter `/none` does not exist",
     }.items():
