@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -50,22 +51,33 @@ HELD = (
 NOT_HELD = ("README.md", "install.sh", "main.go", "logo.svg", "yaml", "tf.py", "Chart.lock")
 
 
-def run(entry: str, folder: Path, *files: str) -> subprocess.CompletedProcess[str]:
-    program, *args = shlex.split(entry)
+def run(hook: dict[str, Any], folder: Path, *files: str) -> subprocess.CompletedProcess[str]:
+    """As pre-commit does: the entry, its arguments, the names of the files as they are."""
+    program, *args = [*shlex.split(hook["entry"]), *hook["args"]]
     assert program == "nodelint"
     command = [sys.executable, "-m", "nodelint", *args, *files]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize("hook", HOOKS, ids=lambda h: h["id"])
-def test_each_hook_runs_on_the_files_it_is_handed(hook: dict[str, object], tmp_path: Path) -> None:
+def test_each_hook_runs_on_the_files_it_is_handed(hook: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "class.yaml").write_text(BAD, encoding="utf-8")
     (tmp_path / "values.yaml").write_text("a: 1\n", encoding="utf-8")
-    done = run(str(hook["entry"]), tmp_path, "class.yaml", "values.yaml")
+    done = run(hook, tmp_path, "class.yaml", "values.yaml")
     fixed = "detailedMonitoring" in (tmp_path / "class.yaml").read_text(encoding="utf-8")
     assert fixed == (hook["id"] == "nodelint-fix")
     assert done.returncode == (0 if fixed else 1), done.stdout
     assert hook["language"] == "python"
+
+
+@pytest.mark.parametrize("hook", HOOKS, ids=lambda h: h["id"])
+def test_the_name_of_a_file_is_no_option(hook: dict[str, Any], tmp_path: Path) -> None:
+    name = "--format=sarif=written.yaml"
+    assert re.search(hook["files"], name)
+    (tmp_path / name).write_text(BAD.replace("detailedMonitorin:", "zzz:"), encoding="utf-8")
+    done = run(hook, tmp_path, name)
+    assert done.returncode == 1 and f"{name}:6:3: error unknown-field" in done.stdout
+    assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
 def test_the_hooks_are_the_two_that_the_papers_name() -> None:
@@ -100,7 +112,7 @@ def test_a_hook_reads_each_style_of_repository(hook: dict[str, str], tree: str, 
     """Every file of a tree at once, as the first commit hands it over: no fault, and no file that cannot be read."""
     shutil.copytree(TREES / tree, tmp_path / tree)
     files = sorted(str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*") if p.is_file())
-    done = run(hook["entry"], tmp_path, *[name for name in files if re.search(hook["files"], name)])
+    done = run(hook, tmp_path, *[name for name in files if re.search(hook["files"], name)])
     assert done.returncode in (0, 1), done.stdout + done.stderr
     assert done.stderr == ""
 
