@@ -108,7 +108,7 @@ def test_what_a_folder_is_searched_for_is_what_a_hook_is_handed(tmp_path: Path) 
 
 @pytest.mark.parametrize("hook", HOOKS, ids=lambda h: h["id"])
 @pytest.mark.parametrize("tree", sorted(p.name for p in TREES.iterdir() if p.name not in ("markdown", "shell")))
-def test_a_hook_reads_each_style_of_repository(hook: dict[str, str], tree: str, tmp_path: Path) -> None:
+def test_a_hook_reads_each_style_of_repository(hook: dict[str, Any], tree: str, tmp_path: Path) -> None:
     """Every file of a tree at once, as the first commit hands it over: no fault, and no file that cannot be read."""
     shutil.copytree(TREES / tree, tmp_path / tree)
     files = sorted(str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*") if p.is_file())
