@@ -44,7 +44,19 @@ def test_scalars_are_those_of_kubectl(text: str, value: object) -> None:
 
 
 def test_plain_is_what_json_would_carry() -> None:
-    assert root("on: 1.0\n5: [~, 1.5]\nnull: {a: x}").plain() == {"true": 1, "5": [None, 1.5], "null": {"a": "x"}}
+    assert root("on: 1.0\n5: [~, 1.5]\n'null': {a: x}").plain() == {"true": 1, "5": [None, 1.5], "null": {"a": "x"}}
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("1e3", "1000"), ("1.0", "1"), ("0x10", "16"), ("0.1", "0.1"), ("-0.07", "-0.07"), ("1e6", "1e+06"),
+        ("16777217.0", "1.6777216e+07"), ("0.00001", "1e-05"), ("1e300", ".inf"), ("-1e300", "-.inf"),
+        ("!!str 1e3", "1e3"), ("'1e3'", "1e3"), ("99999999999999999999", "1e+20"),
+    ],
+)  # fmt: skip
+def test_a_number_as_key_is_written_as_the_api_server_gets_it(text: str, name: str) -> None:
+    assert root(f"{text}: x").plain() == {name: "x"}
 
 
 @pytest.mark.parametrize(
@@ -125,8 +137,8 @@ def test_an_alias_is_written_where_it_stands() -> None:
     assert top.plain() == {"a": {"k": [1]}, "b": {"k": [1]}}
 
 
-def test_merged_keys_give_way_to_those_written() -> None:
-    top = root("a: &a {x: 1, w: 2}\nb: &b {x: 3, z: 4}\nc:\n  w: 0\n  <<: [*a, *b]")
+def test_merged_keys_give_way_to_those_written_below() -> None:
+    top = root("a: &a {x: 1, w: 2}\nb: &b {x: 3, z: 4}\nc:\n  <<: [*a, *b]\n  w: 0")
     c = top.get("c")
     assert c is not None
     assert c.plain() == {"w": 0, "x": 1, "z": 4}
@@ -246,6 +258,13 @@ def test_one_broken_document_leaves_the_others() -> None:
         ("a: karpenter\nb: *x\n", "`*x` has no anchor `&x` above it", "*x"),
         ("a: &x [karpenter, *x]\n", "`*x` stands inside what it refers to", "*x"),
         ("karpenter: 1\n? [a]\n: 1\n", "a key has to be a text, and this one is a list", "[a]"),
+        ("karpenter: 1\n~: 2\n", "a key has to be a text, and this one is null", "~"),
+        ("karpenter: {? }\n", "a key has to be a text, and this one is null", "}"),
+        (
+            "karpenter: 1\n18446744073709551615: 2\n",
+            "a key has to be a text, and this one is too large a number",
+            "18",
+        ),
         ("karpenter: 1\n<<: 5\n", "`<<` needs a mapping, or a list of mappings", "5"),
         ("karpenter: .inf\n", "`.inf` is no number in JSON, and Kubernetes takes no other", ".inf"),
         ("karpenter: [http://x?a=b]\n", "a `?` cannot stand in a text between brackets; put it in quotes", "http"),

@@ -231,7 +231,7 @@ def add_keys(mapping: Node, values: Mapping[str, Plain], after: str | None = Non
         raise NotEditable("there is no mapping here")
     guard(mapping, structure=True)
     for key in values:
-        if any(entry.name == key and not entry.merged for entry in mapping.entries):
+        if any(entry.name == key and not entry.merged for entry in (*mapping.entries, *mapping.merges)):
             raise NotEditable(f"the key `{key}` is there already")
     if is_hcl(mapping):
         from nodelint.edits import hcl
@@ -244,6 +244,8 @@ def add_keys(mapping: Node, values: Mapping[str, Plain], after: str | None = Non
     previous = mapping.entry(after) if after is not None else None
     if previous is not None:
         index = next((i + 1 for i, (start, _) in enumerate(members) if start is previous.key), index)
+    if any(entry.merged and entry.name in values for entry in mapping.entries):
+        index = len(members)  # below the merge, which else would replace it
     writer = Writer(manner_of(root_of(mapping)), mapping.end)
     models = {key: writer.manner.like(key, mapping.end) for key in values}
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Literal
 from nodelint.model.messages import did_you_mean
 from nodelint.model.releases import NEWEST, KubernetesVersion, Version, target
 from nodelint.source import Node, Source
-from nodelint.source.compose import Unreadable, compose
+from nodelint.source.compose import compose
+from nodelint.source.unreadable import Unreadable
 from nodelint.tuples import NamedTuple
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from nodelint.model.finding import Span
 from nodelint.model.manifest import Object, objects
 from nodelint.render.roots import Root, nodes_of
 from nodelint.source import UNKNOWN, Node, Source
-from nodelint.source.compose import Unreadable, compose
+from nodelint.source.compose import compose
+from nodelint.source.unreadable import Unreadable
 from nodelint.tuples import NamedTuple
 
 Step = str | int

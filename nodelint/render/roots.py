@@ -8,9 +8,10 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from nodelint.source import Document, Node, Source
-from nodelint.source.compose import Unreadable, compose
+from nodelint.source.compose import compose
 from nodelint.source.discover import CHART, is_inside, repository
 from nodelint.source.globs import NOTHING, Globs
+from nodelint.source.unreadable import Unreadable
 from nodelint.tuples import NamedTuple
 
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")

@@ -11,9 +11,10 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from nodelint.source.compose import Unreadable, compose
+from nodelint.source.compose import compose
 from nodelint.source.nodes import UNKNOWN, Entry, Node, Position, Scalar, Unknown
 from nodelint.source.placeholders import CODE, holds_code, mask
+from nodelint.source.unreadable import Unreadable
 
 if TYPE_CHECKING:
     from nodelint.source.embedded import Reading

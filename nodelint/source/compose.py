@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from nodelint.source.nodes import UNKNOWN, Entry, Node, Scalar, Style
 from nodelint.source.placeholders import CODE, MASK, holds_placeholder, is_placeholder, unmask
-from nodelint.source.scalars import resolve
+from nodelint.source.scalars import float_as_key, resolve
+from nodelint.source.unreadable import Unreadable, worded
 
 if TYPE_CHECKING:
     from nodelint.source import Source
@@ -38,22 +39,12 @@ _BRANCH = r"(?:\{\{|\{%|%\{|<%)[-~+=]?\s*(?:if|unless|else|elif|elsif|end|with|r
 _IDENTITY = ("apiVersion", "kind")
 """Keys of which two make two objects."""
 _SURROGATES = r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})"
-_FORBIDDEN = "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufeff\ufffe\uffff]"
 
 
 _COLON = "\ue001"
 """A private-use character in the place of a `:` that ends a text between brackets, `[a:]`: one that libyaml
 refuses there, and that Go's reader takes for a part of the text."""
 _MOST_COLONS = 100
-
-
-class Unreadable(Exception):
-    """A document that cannot be read, why, and where (an offset into the source's text)."""
-
-    def __init__(self, offset: int, message: str) -> None:
-        super().__init__(message)
-        self.offset = offset
-        self.message = message
 
 
 class _Frame:
@@ -81,7 +72,7 @@ def compose(source: Source, text: str, base: int, masked: bool, literal: bool = 
         try:
             return _Composer(source, text, base, masked, literal).run(yaml)
         except UnicodeEncodeError as error:
-            raise _worded(error, text, base) from None
+            raise worded(error, text, base) from None
         except yaml.YAMLError as error:
             if getattr(error, "problem", None) == "found unexpected ':'":
                 at = error.problem_mark.index
@@ -89,7 +80,7 @@ def compose(source: Source, text: str, base: int, masked: bool, literal: bool = 
             else:
                 other = re.sub(_SURROGATES, _join, text)
             if other == text:
-                raise _worded(error, text, base) from None
+                raise worded(error, text, base) from None
             text = other
     raise Unreadable(base + text.rindex(_COLON), "a `:` cannot follow here; quote the text")
 
@@ -197,6 +188,9 @@ class _Composer:
             return
         if type(value_of_key) is str:
             name: str | None = value_of_key
+        elif value_of_key is None or (type(value_of_key) is int and value_of_key >= 2**63):
+            what = "null" if value_of_key is None else "too large a number"
+            raise Unreadable(key.start, f"a key has to be a text, and this one is {what}")
         else:
             name = key_name(value_of_key)
         if name is not None:
@@ -357,23 +351,39 @@ class _Composer:
         return top
 
     def merge(self, node: Node) -> None:
-        names = {entry.name for entry in node.entries}
+        """Give a mapping the keys of its merges as go-yaml does: whatever stands further down wins.
+
+        Of the mappings in one list, the first wins. A key that stands above a merge with the same key gives no
+        value: it goes to the merges, among what is only written.
+        """
+        last: dict[str | None, tuple[int, Entry, Node]] = {}
+        nameless: list[tuple[Entry, Node]] = []
         for merge in node.merges:
             value = merge.value
             if value.value is UNKNOWN:
                 continue
-            parts = value.items if value.kind == "sequence" else [value]
-            for part in parts:
+            for part in reversed(value.items if value.kind == "sequence" else [value]):
                 if part.kind != "mapping":
                     raise Unreadable(value.start, "`<<` needs a mapping, or a list of mappings")
                 for entry in part.entries:
-                    if entry.name is not None and entry.name in names:
-                        continue
-                    names.add(entry.name)
-                    key = _again(entry.key)
-                    copy = self.copy(entry.value, 0, value.start)
-                    key.parent = copy.parent = node
-                    node.entries.append(Entry(key, copy, entry.name, True))
+                    if entry.name is None:
+                        nameless.append((entry, value))
+                    else:
+                        last[entry.name] = merge.key.start, entry, value
+        written = node.entries
+        node.entries, merges = [], node.merges
+        for entry in written:
+            if entry.name in last and entry.key.start < last[entry.name][0]:
+                merges.append(entry)
+                continue
+            node.entries.append(entry)
+            last.pop(entry.name, None)
+        merges.sort(key=lambda entry: entry.key.start)
+        for entry, value in (*((entry, value) for _, entry, value in last.values()), *nameless):
+            key = _again(entry.key)
+            copy = self.copy(entry.value, 0, value.start)
+            key.parent = copy.parent = node
+            node.entries.append(Entry(key, copy, entry.name, True))
 
 
 def _again(node: Node) -> Node:
@@ -384,16 +394,14 @@ def _again(node: Node) -> Node:
 
 
 def key_name(value: Scalar) -> str | None:
-    """A key as it stands in JSON; None for a placeholder."""
+    """A key as it stands in JSON; None for a placeholder, and for null, which is no key there."""
     if isinstance(value, str):
         return value
-    if value is UNKNOWN:
+    if value is UNKNOWN or value is None:
         return None
-    if value is None:
-        return "null"
     if isinstance(value, bool):
         return "true" if value else "false"
-    return str(value)
+    return float_as_key(value) if isinstance(value, float) else str(value)
 
 
 def _finite(value: float) -> bool:
@@ -406,45 +414,3 @@ def _name(node: Node) -> str:
 
 def _short(text: str) -> str:
     return text if len(text) <= 40 else text[:39] + "…"
-
-
-_WORDS: dict[str, str] = {
-    "mapping values are not allowed in this context": "a `:` cannot follow here; quote the text",
-    "did not find expected key": "expected a key here; look at the indentation and the quotes above",
-    "did not find expected '-' indicator": "expected `- ` as in the items above; look at the indent",
-    "did not find expected <document start>": "expected `---` or the end here",
-    "did not find expected node content": "expected a value here",
-    "did not find expected alphabetic or numeric character": "expected a name after `*` or `&`",
-    "block sequence entries are not allowed in this context": "a list has to begin on a line of its own",
-    "block mapping entries are not allowed in this context": "a key cannot stand here",
-    "mapping keys are not allowed in this context": "a key cannot stand here",
-    "found unknown escape character": "a backslash cannot escape this character",
-    "found a tab character that violates indentation": "a tab cannot indent YAML; use spaces",
-    "found a tab character where an indentation space is expected": "a tab cannot indent YAML; use spaces",
-    "found undefined tag handle": "the tag that begins here is not declared",
-}
-
-
-def _worded(error: Any, text: str, base: int) -> Unreadable:
-    forbidden = re.search(_FORBIDDEN, text)
-    if forbidden is not None:
-        code = ord(forbidden.group())
-        return Unreadable(base + forbidden.start(), f"the character U+{code:04X} is not allowed in YAML")
-    problem = str(getattr(error, "problem", None) or getattr(error, "reason", None) or "")
-    context = str(getattr(error, "context", None) or "")
-    mark, context_mark = getattr(error, "problem_mark", None), getattr(error, "context_mark", None)
-    at = mark.index if mark is not None else 0
-    begun = context_mark.index if context_mark is not None else at
-    if "quoted scalar" in context and ("end of stream" in problem or "document indicator" in problem):
-        return Unreadable(base + begun, "could not find the end of the quoted text that starts here")
-    if problem == "could not find expected ':'":
-        return Unreadable(base + begun, "expected a `:` after the key that starts here")
-    if problem.startswith("did not find expected ',' or"):
-        what, close = ("mapping", "}") if "}" in problem else ("list", "]")
-        return Unreadable(base + at, f"expected `,` or `{close}` here, in a {what} that began above")
-    if problem == "found character that cannot start any token":
-        character = text[at : at + 1]
-        if character == "\t":
-            return Unreadable(base + at, "a tab cannot indent YAML; use spaces")
-        return Unreadable(base + at, f"`{character}` cannot begin a value; put it in quotes")
-    return Unreadable(base + at, _WORDS.get(problem) or f"no YAML: {problem or context or 'cannot be read'}"[:100])

@@ -12,10 +12,11 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 from nodelint.source import jsonpatch
-from nodelint.source.compose import Unreadable, compose
+from nodelint.source.compose import compose
 from nodelint.source.hcl import Odd, Text
 from nodelint.source.nodes import Node
 from nodelint.source.placeholders import MASK, holds_code, mask
+from nodelint.source.unreadable import Unreadable
 from nodelint.tuples import NamedTuple
 
 if TYPE_CHECKING:

@@ -101,7 +101,7 @@ class Node:
     tag: str | None
     """The tag it carries, as in `tag:yaml.org,2002:str`."""
     merges: list[Entry]
-    """The `<<` keys that a mapping holds, as they are written."""
+    """What a mapping holds that is no key of its value: `<<`, and keys that a `<<` below them replaces."""
 
     def __init__(self, source: Source, start: int, end: int, kind: Kind, style: Style, value: Scalar = None) -> None:
         self.source = source

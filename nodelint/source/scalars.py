@@ -68,3 +68,25 @@ def _float(text: str) -> Resolved:
     except ValueError:
         return text
     return text if value in (float("inf"), float("-inf")) else value
+
+
+def float_as_key(value: float) -> str:
+    """A number as the key that sigs.k8s.io/yaml makes of it: the shortest text that is this number in 32 bits."""
+    short = _in_32_bits(value)
+    if short in (float("inf"), float("-inf")):
+        return ".inf" if short > 0 else "-.inf"
+    texts = (f"{short:.{digits}e}" for digits in range(9))
+    mantissa, _, exponent = next(t for t in texts if _in_32_bits(float(t)) == short).partition("e")
+    if not -4 <= int(exponent) < 6:
+        return f"{mantissa}e{exponent}"
+    decimals = len(mantissa.partition(".")[2]) - int(exponent)
+    return f"{short:.{max(decimals, 0)}f}"
+
+
+def _in_32_bits(value: float) -> float:
+    from struct import pack, unpack
+
+    try:
+        return float(unpack("f", pack("f", value))[0])
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")

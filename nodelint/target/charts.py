@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 
 from nodelint.source import Node, Source
-from nodelint.source.compose import Unreadable, compose
+from nodelint.source.compose import compose
+from nodelint.source.unreadable import Unreadable
 from nodelint.target.evidence import DEFAULT, STATED, Evidence, stated
 
 # A chart by its name, in a repository, or by the address of a registry; not one of the user's own in a folder.

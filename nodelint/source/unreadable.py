@@ -1,0 +1,60 @@
+"""What is wrong with a text that is no YAML: where, and in words."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+_FORBIDDEN = "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufeff\ufffe\uffff]"
+
+
+class Unreadable(Exception):
+    """A document that cannot be read, why, and where (an offset into the source's text)."""
+
+    def __init__(self, offset: int, message: str) -> None:
+        super().__init__(message)
+        self.offset = offset
+        self.message = message
+
+
+_WORDS: dict[str, str] = {
+    "mapping values are not allowed in this context": "a `:` cannot follow here; quote the text",
+    "did not find expected key": "expected a key here; look at the indentation and the quotes above",
+    "did not find expected '-' indicator": "expected `- ` as in the items above; look at the indent",
+    "did not find expected <document start>": "expected `---` or the end here",
+    "did not find expected node content": "expected a value here",
+    "did not find expected alphabetic or numeric character": "expected a name after `*` or `&`",
+    "block sequence entries are not allowed in this context": "a list has to begin on a line of its own",
+    "block mapping entries are not allowed in this context": "a key cannot stand here",
+    "mapping keys are not allowed in this context": "a key cannot stand here",
+    "found unknown escape character": "a backslash cannot escape this character",
+    "found a tab character that violates indentation": "a tab cannot indent YAML; use spaces",
+    "found a tab character where an indentation space is expected": "a tab cannot indent YAML; use spaces",
+    "found undefined tag handle": "the tag that begins here is not declared",
+}
+
+
+def worded(error: Any, text: str, base: int) -> Unreadable:
+    """libyaml's error about a text that stands at `base` in its source."""
+    forbidden = re.search(_FORBIDDEN, text)
+    if forbidden is not None:
+        code = ord(forbidden.group())
+        return Unreadable(base + forbidden.start(), f"the character U+{code:04X} is not allowed in YAML")
+    problem = str(getattr(error, "problem", None) or getattr(error, "reason", None) or "")
+    context = str(getattr(error, "context", None) or "")
+    mark, context_mark = getattr(error, "problem_mark", None), getattr(error, "context_mark", None)
+    at = mark.index if mark is not None else 0
+    begun = context_mark.index if context_mark is not None else at
+    if "quoted scalar" in context and ("end of stream" in problem or "document indicator" in problem):
+        return Unreadable(base + begun, "could not find the end of the quoted text that starts here")
+    if problem == "could not find expected ':'":
+        return Unreadable(base + begun, "expected a `:` after the key that starts here")
+    if problem.startswith("did not find expected ',' or"):
+        what, close = ("mapping", "}") if "}" in problem else ("list", "]")
+        return Unreadable(base + at, f"expected `,` or `{close}` here, in a {what} that began above")
+    if problem == "found character that cannot start any token":
+        character = text[at : at + 1]
+        if character == "\t":
+            return Unreadable(base + at, "a tab cannot indent YAML; use spaces")
+        return Unreadable(base + at, f"`{character}` cannot begin a value; put it in quotes")
+    return Unreadable(base + at, _WORDS.get(problem) or f"no YAML: {problem or context or 'cannot be read'}"[:100])
