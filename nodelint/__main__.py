@@ -7,6 +7,8 @@ import os
 import sys
 from io import TextIOWrapper
 
+from nodelint.printable import printable
+
 
 def main() -> None:
     """Run the command and end the process with its exit code; a fault of our own ends with code 3."""
@@ -55,7 +57,7 @@ def _end(code: int) -> None:
 
 def _say(message: str) -> None:
     try:
-        print(f"nodelint: {message}", file=sys.stderr, flush=True)
+        print(f"nodelint: {printable(message)}", file=sys.stderr, flush=True)
     except (OSError, ValueError):
         return  # there is nobody left to tell
 

@@ -7,10 +7,14 @@ hook find nothing to do, and should end before anything slow has been loaded.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import click
 
 from nodelint import __version__
+from nodelint.printable import printable_lines
 
 INTERRUPTED = 130
 """What a shell makes of a program that was ended by Ctrl-C."""
@@ -19,18 +23,37 @@ UNHEARD = 141
 """What a shell makes of a program whose reader has gone, as `head` does when it has enough."""
 
 
+@contextmanager
+def _printable_messages() -> Iterator[None]:
+    """click's own messages name arguments, which may be the names of files; they are shown as `say` shows them."""
+    try:
+        yield
+    except click.ClickException as error:
+        vars(error)["message"] = printable_lines(error.message)
+        raise
+
+
 class _Commands(click.Group):
     def list_commands(self, _: click.Context) -> list[str]:
         folder = os.path.join(os.path.dirname(__file__), "commands")
         names = [name.removesuffix(".py") for name in os.listdir(folder) if name.endswith(".py")]
         return sorted(name for name in names if not name.startswith("_"))
 
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        with _printable_messages():
+            return super().make_context(info_name, args, parent, **extra)
+
     def invoke(self, context: click.Context) -> object:
         try:
-            return super().invoke(context)
+            with _printable_messages():
+                return super().invoke(context)
         except KeyboardInterrupt:
             # Not click's own code for it, 1: to whoever waits for this run, that means that something was found.
-            click.echo("nodelint: interrupted", err=True)
+            from nodelint.commands import say
+
+            say("interrupted")
             context.exit(INTERRUPTED)
         except BrokenPipeError:
             # Not 1 either, which is click's code for it too. What is still to be flushed goes nowhere.

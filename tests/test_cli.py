@@ -14,7 +14,7 @@ import jsonschema
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from nodelint.report.text import printable
+from nodelint.printable import printable
 
 from .conftest import ROOT
 

@@ -24,9 +24,10 @@ from nodelint.model.finding import SEVERITIES, Also, Edit, Finding, Severity
 from nodelint.model.manifest import objects
 from nodelint.model.releases import KubernetesVersion
 from nodelint.model.releases import target as parse_target
+from nodelint.printable import printable
 from nodelint.report import github, gitlab, junit, markdown, sarif
 from nodelint.report.run import Run
-from nodelint.report.text import Basis, printable
+from nodelint.report.text import Basis
 from nodelint.source import Source
 
 from .conftest import ROOT

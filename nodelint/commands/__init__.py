@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import click
 
 from nodelint.commands._completing import files
+from nodelint.printable import escaped_json, printable, screened
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -95,11 +96,11 @@ def discovered(paths: Sequence[str], settings: Settings) -> Discovery:
 
     def tell(count: int) -> None:
         if count % 2000 == 0:
-            click.echo(f"\rread {count:,} files …", nl=False, err=True)
+            progress(f"read {count:,} files …")
 
     found = discover(paths, exclude, on_file=tell, include=include)
     if found.files >= 2000:
-        click.echo("\r\033[K", nl=False, err=True)
+        progress("")
     return found
 
 
@@ -176,10 +177,26 @@ def unreadable(found: Discovery) -> None:
         say(f"{path}: {reason}")
 
 
+def echo(text: str, err: bool = False, nl: bool = True) -> None:
+    """Print text on standard output or standard error; of codes for a terminal only colours are left.
+
+    Every command prints by this function, or by one of those below.
+    """
+    click.echo(screened(text, colours=True), err=err, nl=nl)
+
+
+def echo_file(content: bytes) -> None:
+    """Print the content of a file that is passed on, byte for byte."""
+    click.echo(content, nl=False)
+
+
+def progress(text: str) -> None:
+    """Show how far a run is, in place of what was shown before; for a terminal."""
+    click.echo(f"\r\033[K{printable(text)}", nl=False, err=True)
+
+
 def say(message: str) -> None:
     """A line on standard error; a file's name can neither break it nor steer the terminal."""
-    from nodelint.report.text import printable
-
     click.echo(f"nodelint: {printable(message)}", err=True)
 
 
@@ -192,7 +209,7 @@ def echo_json(value: object, err: bool = False) -> None:
         text.encode((sys.stderr if err else sys.stdout).encoding)
     except (AttributeError, UnicodeEncodeError):  # a path that is no UTF-8, or a terminal that is none
         text = json.dumps(value, indent=2)
-    click.echo(text, err=err)
+    click.echo(escaped_json(text), err=err)
 
 
 def stop(message: str, code: int = UNUSABLE) -> NoReturn:

@@ -7,10 +7,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-import click
-
 from nodelint import __version__
-from nodelint.commands import now, on_terminal, say, stop
+from nodelint.commands import now, on_terminal, progress, say, stop
 from nodelint.ec2 import cache
 from nodelint.ec2 import client as aws
 from nodelint.ec2.facts import WORDS
@@ -51,13 +49,13 @@ def account(profile: str | None, timeout: float) -> Iterator[aws.Account]:
     watched = on_terminal()
 
     def tell(done: int, of: int, what: str) -> None:
-        click.echo(f"\r\033[Kasked AWS {done} of {of}: {what} …", nl=False, err=True)
+        progress(f"asked AWS {done} of {of}: {what} …")
 
     try:
         yield aws.Account(now=at, profile=profile, timeout=timeout, on_progress=tell if watched else None)
     finally:
         if watched:
-            click.echo("\r\033[K", nl=False, err=True)
+            progress("")
 
 
 def ask_region(

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from nodelint.commands import echo_json, stop, why
+from nodelint.commands import echo, echo_json, stop, why
 from nodelint.commands._completing import files
+from nodelint.printable import escaped_json, screened
 from nodelint.tuples import NamedTuple
 
 if TYPE_CHECKING:
@@ -120,11 +121,11 @@ def printed(outputs: Sequence[Output], report: Report, run: Run, words: Words) -
 
 def _print(form: str, report: Report, run: Run, words: Words) -> None:
     if form == "text":
-        click.echo(_text(report, run, words, colour=True), err=words.to_stderr)
+        echo(_text(report, run, words, colour=True), err=words.to_stderr)
     elif form == "json":
         echo_json(_json(report, run), words.to_stderr)
     else:
-        click.echo(_rendered(form, report, run, words), nl=False, err=words.to_stderr)
+        echo(_rendered(form, report, run, words), nl=False, err=words.to_stderr)
 
 
 def _rendered(form: str, report: Report, run: Run, words: Words) -> str:
@@ -134,11 +135,11 @@ def _rendered(form: str, report: Report, run: Run, words: Words) -> str:
     the paths that they can open from where they are.
     """
     if form == "text":
-        return _text(report, run, words, colour=False) + "\n"
+        return screened(_text(report, run, words, colour=False) + "\n")
     if form == "json":
         import json
 
-        return json.dumps(_json(report, run), indent=2, ensure_ascii=False) + "\n"
+        return escaped_json(json.dumps(_json(report, run), indent=2, ensure_ascii=False) + "\n")
     from importlib import import_module
 
     from nodelint.source.discover import repository

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object, objects
 from nodelint.model.releases import KubernetesVersion, target
+from nodelint.printable import printable
 from nodelint.render.roots import KUSTOMIZATIONS, nodes_of
 from nodelint.source import Node, Source
 from nodelint.source.discover import CHART, discover
@@ -66,7 +67,7 @@ def survey(folder: str) -> Survey:
     kubernetes: list[Said] = []
     ci: set[str] = set()
     for path in _files(folder):
-        shown = os.path.relpath(path, folder).replace(os.sep, "/")
+        shown = printable(os.path.relpath(path, folder).replace(os.sep, "/"))  # goes into a comment of the file
         text = _text(path)
         karpenter += _karpenter(shown, text)
         kubernetes += _kubernetes(shown, text)

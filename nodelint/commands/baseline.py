@@ -13,6 +13,7 @@ from nodelint.commands import (
     CLEAN,
     FAULT,
     discovered,
+    echo,
     say,
     settings_of,
     stop,
@@ -24,6 +25,7 @@ from nodelint.commands._completing import files
 from nodelint.commands._facts import Asked, facts_options
 from nodelint.commands._judging import entries, judge_of, judging, judging_options, rendered
 from nodelint.model.messages import counted
+from nodelint.printable import printable
 
 FILE = "nodelint.baseline.json"
 
@@ -90,5 +92,5 @@ def command(paths: Sequence[str], kustomize: bool, helm: bool, **flags: Any) -> 
         stop(f"{path}: not written: {why(error)}")
     total = len(report.results) + len(parts.unjudged)
     changed = f"{len(parts.new.results):,} new, {len(parts.gone):,} gone"
-    click.echo(f"{path}: {counted(total, 'finding')} ({changed}). Next: nodelint check --baseline {path}")
+    echo(printable(f"{path}: {counted(total, 'finding')} ({changed}). Next: nodelint check --baseline {path}"))
     sys.exit(CLEAN)

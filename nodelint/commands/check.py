@@ -17,6 +17,8 @@ from nodelint.commands import (
     TRY_AGAIN,
     UNUSABLE,
     discovered,
+    echo,
+    echo_file,
     say,
     settings_of,
     unreadable,
@@ -28,6 +30,7 @@ from nodelint.commands._facts import Asked, facts_options
 from nodelint.commands._judging import judge_of, judging, judging_options, known, rendered
 from nodelint.commands._output import Output, Words, output_options, outputs_of, printed
 from nodelint.model.messages import counted
+from nodelint.printable import has_codes, screened
 from nodelint.tuples import NamedTuple
 
 if TYPE_CHECKING:
@@ -160,7 +163,7 @@ def _nothing(run: _Run) -> NoReturn:
     """End a run that met nothing of Karpenter's, without loading what judges it."""
     if run.outputs == [Output("text")]:
         files = counted(run.found.files, "file")
-        click.echo(f"Nothing to check: no NodePool or EC2NodeClass in {files}.", err=run.words.to_stderr)
+        echo(f"Nothing to check: no NodePool or EC2NodeClass in {files}.", err=run.words.to_stderr)
     else:
         from nodelint.lint.engine import Report, Target
         from nodelint.report.run import Run
@@ -213,9 +216,11 @@ def _print_diff(sources: Sequence[Source], fixed: Fixed) -> None:
     from nodelint.report.diff import unified
 
     for old, new in zip(sources, fixed.sources, strict=True):
-        for line in unified(old, new):
-            click.echo(line, nl=False)
-    click.echo(f"Would fix {counted(len(fixed.applied), 'finding')}.", err=True)
+        lines = "".join(unified(old, new))
+        echo(screened(lines), nl=False)
+        if has_codes(lines):
+            say(f"{new.path}: the diff shows control characters as escapes, so it does not apply; use --fix")
+    echo(f"Would fix {counted(len(fixed.applied), 'finding')}.", err=True)
 
 
 def _write(found: Discovery, fixed: Fixed | None) -> set[str]:
@@ -238,5 +243,5 @@ def _write(found: Discovery, fixed: Fixed | None) -> set[str]:
             left.add(new.path)
             found.unreadable.append((new.path, f"not written: {why(error)}"))
     if stdin is not None:
-        click.echo(stdin, nl=False)
+        echo_file(stdin)
     return left

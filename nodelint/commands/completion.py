@@ -5,6 +5,8 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
+from nodelint.commands import echo
+
 
 @click.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
@@ -20,4 +22,4 @@ def command(context: click.Context, shell: str) -> None:
     """
     script = get_completion_class(shell)
     assert script is not None  # click has all three
-    click.echo(script(context.find_root().command, {}, "nodelint", "_NODELINT_COMPLETE").source())
+    echo(script(context.find_root().command, {}, "nodelint", "_NODELINT_COMPLETE").source())

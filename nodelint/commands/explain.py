@@ -13,6 +13,7 @@ from nodelint.commands import (
     UNUSABLE,
     context_of,
     discovered,
+    echo,
     echo_json,
     exclude,
     include,
@@ -68,8 +69,8 @@ def command(paths: Sequence[str], nodepool: str | None, form: str, **flags: Any)
         echo_json(report.explain_json(resolutions, facts))
     elif not pools:
         files = counted(found.files, "file")
-        click.echo(f"Nothing to explain: no NodePool in {files} that Karpenter {settings.karpenter} serves.")
+        echo(f"Nothing to explain: no NodePool in {files} that Karpenter {settings.karpenter} serves.")
     else:
-        click.echo(report.explain_text(resolutions, facts))
+        echo(report.explain_text(resolutions, facts))
     unreadable(found)
     sys.exit(UNUSABLE if found.unreadable else CLEAN)

@@ -13,6 +13,7 @@ from nodelint.commands import (
     FOUND,
     UNUSABLE,
     discovered,
+    echo,
     echo_json,
     exclude,
     include,
@@ -79,7 +80,7 @@ def command(paths: Sequence[str], live: str | None, form: str, **flags: Any) -> 
     if form == "json":
         echo_json(hashes_json(rows))
     else:
-        click.echo(hashes_text(rows, target.karpenter, found.files))
+        echo(hashes_text(rows, target.karpenter, found.files))
     unreadable(found)
     if found.unreadable or misread(found.sources):
         sys.exit(UNUSABLE)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nodelint import __version__
-from nodelint.commands import CLEAN, UNUSABLE, say, stop, why
+from nodelint.commands import CLEAN, UNUSABLE, echo, say, stop, why
 from nodelint.model.messages import counted
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def command(dry_run: bool, force: bool) -> None:
     seen = survey(top)
     failed = _configuration(top, seen, dry_run, force)
     failed = _hook(top, dry_run) or failed
-    click.echo("\n" + "\n".join(_next(seen)))
+    echo("\n" + "\n".join(_next(seen)))
     sys.exit(UNUSABLE if failed else CLEAN)
 
 
@@ -69,11 +69,11 @@ def _configuration(top: str, seen: Survey, dry_run: bool, force: bool) -> bool:
     except ConfigError as error:
         stop(str(error))
     if there is not None and not force:
-        click.echo(f"{os.path.relpath(there)} is there already, and stays as it is; --force writes {_CONFIG} anew.")
+        echo(f"{os.path.relpath(there)} is there already, and stays as it is; --force writes {_CONFIG} anew.")
         return False
     text = configuration(seen)
     if dry_run:
-        click.echo(f"Would write {path}:\n\n{_indented(text)}")
+        echo(f"Would write {path}:\n\n{_indented(text)}")
         return False
     return _written(path, text)
 
@@ -133,7 +133,7 @@ def _hook(top: str, dry_run: bool) -> bool:
     if not os.path.exists(path):
         text = "\n".join(["repos:", *(f"  {line}" for line in _HOOK_LINES)]) + "\n"
         if dry_run:
-            click.echo(f"Would write {path}:\n\n{_indented(text)}")
+            echo(f"Would write {path}:\n\n{_indented(text)}")
             return False
         return _written(path, text)
     try:
@@ -146,17 +146,18 @@ def _hook(top: str, dry_run: bool) -> bool:
         say(f"{path}: the file is not UTF-8")
         return True
     if "nodelint" in old.text:
-        click.echo(f"{path} names nodelint already, and stays as it is.")
+        echo(f"{path} names nodelint already, and stays as it is.")
         return False
     new = _with_hook(old)
     if new is None:
-        say(f"{path}: the hook could not be added; add it under `repos`:\n\n{_indented(chr(10).join(_HOOK_LINES))}")
+        say(f"{path}: the hook could not be added; add it under `repos`:")
+        echo(f"\n{_indented(chr(10).join(_HOOK_LINES))}", err=True)
         return True
     if dry_run:
         from nodelint.report.diff import unified
 
-        click.echo(f"Would change {path}:\n")
-        click.echo(_indented("".join(unified(old, new))))
+        echo(f"Would change {path}:\n")
+        echo(_indented("".join(unified(old, new))))
         return False
     return _written(path, new.text, "changed")
 
@@ -189,7 +190,7 @@ def _written(path: str, text: str, done: str = "written") -> bool:
     except OSError as error:
         say(f"{path}: not written: {why(error)}")
         return True
-    click.echo(f"{path}: {done}.")
+    echo(f"{path}: {done}.")
     return False
 
 

@@ -16,6 +16,7 @@ from nodelint.commands import (
     UNUSABLE,
     context_of,
     discovered,
+    echo,
     echo_json,
     exclude,
     say,
@@ -26,6 +27,7 @@ from nodelint.commands import (
 )
 from nodelint.commands._completing import files
 from nodelint.model.messages import counted
+from nodelint.printable import printable
 
 if TYPE_CHECKING:
     from nodelint.ec2.snapshot import Snapshot
@@ -100,7 +102,7 @@ def command(
     held = [obj for source in found.sources for obj in objects(source)]
     if not held:
         unreadable(found)
-        click.echo(f"Nothing to ask: no NodePool or EC2NodeClass in {counted(found.files, 'file')}.")
+        echo(f"Nothing to ask: no NodePool or EC2NodeClass in {counted(found.files, 'file')}.")
         sys.exit(UNUSABLE if found.unreadable else CLEAN)
     beside = [obj for source in context_of(held, found.sources, settings) for obj in objects(source)]
     classes = [obj for obj in (*held, *beside) if isinstance(obj, EC2NodeClass)]
@@ -230,20 +232,17 @@ def _end(
 
     from nodelint.lint import rule
     from nodelint.report.snapshot import refresh_text
-    from nodelint.report.text import printable
 
     needs = {name: each.needs for name, each in rule.load(rule.bundled()).items() if each.needs}
     for each in asked:
-        click.echo(refresh_text(each, needs))
+        echo(refresh_text(each, needs))
     if unnamed:
-        aliases = ", ".join(f"`{alias}`" for alias in unnamed)
-        click.echo(
-            printable(f"Not asked: the images of {aliases}, for they depend on Kubernetes; say --kubernetes-version")
-        )
+        aliases = printable(", ".join(f"`{alias}`" for alias in unnamed))
+        echo(f"Not asked: the images of {aliases}, for they depend on Kubernetes; say --kubernetes-version")
     if file is None:
-        click.echo("Nothing was written: nothing new is known.")
+        echo("Nothing was written: nothing new is known.")
     else:
-        click.echo(printable(f"Written to {file}. Next: {shlex.join(check)}"))
+        echo(printable(f"Written to {file}. Next: {shlex.join(check)}"))
     failures = [(a.failed or "", a.transient) for each in asked for a in each.new.values() if a.failed is not None]
     failures += [each.refusal for each in asked if each.refusal]
     if bad:

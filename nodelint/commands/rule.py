@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from nodelint.commands import stop
+from nodelint.commands import echo, stop
 from nodelint.commands._completing import rule_names
 
 
@@ -22,11 +22,11 @@ def command(name: str | None) -> None:
             fix = f"{each.fix} fix" if each.fix else ""
             on = "" if each.default else " (off by default)"
             on += " (needs facts from AWS)" if each.needs else ""
-            click.echo(f"{each.name:<{width}}  {each.severity:<7}  {fix:<10}  {each.summary}{on}")
+            echo(f"{each.name:<{width}}  {each.severity:<7}  {fix:<10}  {each.summary}{on}")
         return
     if name not in rules:
         from nodelint.lint.config import no_rule
 
         stop(no_rule(name, rules))
     page = rules[name]
-    click.echo(f"{click.style(page.name, bold=True)}\n{header(page)}\n\n{page.page.strip()}")
+    echo(f"{click.style(page.name, bold=True)}\n{header(page)}\n\n{page.page.strip()}")

@@ -6,7 +6,7 @@ import os
 
 import click
 
-from nodelint.commands import CLEAN, FOUND, UNUSABLE, echo_json, now, output_format, stop
+from nodelint.commands import CLEAN, FOUND, UNUSABLE, echo, echo_json, now, output_format, stop
 from nodelint.commands._completing import files
 
 
@@ -36,7 +36,7 @@ def show(file: str | None, form: str) -> None:
     if form == "json":
         echo_json(report.show_json(snapshot, file, now(), limits))
     else:
-        click.echo(report.show_text(snapshot, file, now(), limits))
+        echo(report.show_text(snapshot, file, now(), limits))
 
 
 _EXIT = """
@@ -67,5 +67,5 @@ def diff(old: str, new: str, form: str) -> None:
     if form == "json":
         echo_json(report.diff_json(found))
     else:
-        click.echo(report.diff_text(found))
+        echo(report.diff_text(found))
     raise SystemExit(FOUND if found else CLEAN)

@@ -14,6 +14,7 @@ from nodelint.commands import (
     FOUND,
     UNUSABLE,
     discovered,
+    echo,
     echo_json,
     exclude,
     output_format,
@@ -87,7 +88,7 @@ def command(file: str, manifests: Sequence[str], form: str, **flags: Any) -> Non
     else:
         from nodelint.report.triage import triage_text
 
-        click.echo(triage_text(read, file, click.style))
+        echo(triage_text(read, file, click.style))
     for fault in faults:
         say(f"a fault of ours, please report it: {fault}")
     if faults:

@@ -12,6 +12,17 @@ import sys
 from collections.abc import Callable
 from datetime import datetime
 
+from nodelint.printable import printable_lines
+
+_FORMAT = "nodelint lsp: %(message)s"
+
+
+class _Printable(logging.Formatter):
+    """Lines that cannot steer a terminal: an error may hold what a client, or a file, says."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return printable_lines(super().format(record))
+
 
 def serve(now: Callable[[], datetime], address: tuple[str, int] | None = None) -> int:
     """Serve one client until it leaves; the exit code that the protocol asks for.
@@ -23,7 +34,9 @@ def serve(now: Callable[[], datetime], address: tuple[str, int] | None = None) -
 
     # pygls warns of what every editor does: to take back what has just been answered, to tell what nobody asked.
     logging.getLogger("pygls").setLevel(logging.ERROR)
-    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="nodelint lsp: %(message)s")
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format=_FORMAT)
+    for handler in logging.getLogger().handlers:
+        handler.setFormatter(_Printable(_FORMAT))
     server = Server(now)
     if address is not None:
         server.start_tcp(*address)

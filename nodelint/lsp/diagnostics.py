@@ -13,6 +13,7 @@ from nodelint.lint.fingerprints import fingerprints
 from nodelint.lsp.positions import Lines
 from nodelint.lsp.project import Buffer, Trouble, View
 from nodelint.model.finding import Severity, Span
+from nodelint.printable import printable
 from nodelint.report.run import rule_page
 
 SOURCE = "nodelint"
@@ -47,7 +48,7 @@ def _diagnostic(view: View, buffer: Buffer, result: Result, mark: str) -> types.
     finding, span = result.finding, result.span
     # Of what goes over many lines the first says where to look; the rest would be a wall of red.
     end = min(span.end, buffer.lines.end_of_line_at(span.start))
-    said = f"{finding.message}\nhint: {finding.hint}" if finding.hint else finding.message
+    said = printable(finding.message) + (f"\nhint: {printable(finding.hint)}" if finding.hint else "")
     data = {"fingerprint": mark, "fix": result.safety if result.fixable else None}
     return types.Diagnostic(
         range=buffer.lines.range(span.start, max(span.start, end)),
@@ -57,7 +58,7 @@ def _diagnostic(view: View, buffer: Buffer, result: Result, mark: str) -> types.
         code_description=types.CodeDescription(rule_page(result.rule)),
         source=SOURCE,
         related_information=[
-            types.DiagnosticRelatedInformation(location(view, buffer.encoding, also.span), also.message)
+            types.DiagnosticRelatedInformation(location(view, buffer.encoding, also.span), printable(also.message))
             for also in finding.also
         ]
         or None,

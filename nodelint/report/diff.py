@@ -12,8 +12,21 @@ from nodelint.source import Source
 def unified(old: Source, new: Source) -> Iterator[str]:
     """The lines of the diff, each with its break; none where the texts are the same."""
     path = old.path.lstrip("/")
-    for line in unified_diff(_lines(old.text), _lines(new.text), f"a/{path}", f"b/{path}"):
+    for line in unified_diff(_lines(old.text), _lines(new.text), _quoted(f"a/{path}"), _quoted(f"b/{path}")):
         yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+
+
+def _quoted(path: str) -> str:
+    """A path as git quotes it where it holds what is not printable: bytes in octal, within double quotes."""
+    if path.isprintable():
+        return path
+    escaped = (
+        {'"': '\\"', "\\": "\\\\"}.get(c, c)
+        if c.isprintable()
+        else "".join(f"\\{byte:03o}" for byte in c.encode("utf-8", "surrogateescape"))
+        for c in path
+    )
+    return f'"{"".join(escaped)}"'
 
 
 def _lines(text: str) -> list[str]:

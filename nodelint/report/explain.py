@@ -12,6 +12,7 @@ from nodelint.karpenter.images import provenance as image_provenance
 from nodelint.karpenter.resolve.resolution import LineEffect, Resolution
 from nodelint.model.messages import short
 from nodelint.model.releases import NEWEST, fixed_for
+from nodelint.printable import printable, printable_lines
 from nodelint.report.explain_facts import (
     age,
     described,
@@ -100,7 +101,7 @@ def explain_text(
         blocks.append("\n".join(_order(resolutions, width)))
     if resolutions:
         blocks.append("\n".join(_facts(resolutions[0], facts, width)))
-    return "\n\n\n".join(block for block in blocks if block)
+    return printable_lines("\n\n\n".join(block for block in blocks if block))
 
 
 def _pool(resolution: Resolution, facts: Facts, width: int, cheapest: int) -> Iterator[str]:
@@ -176,7 +177,7 @@ def _row(
 ) -> Iterator[str]:
     columns = f"{left:>7,} {_count(removed):>9} {_count(alone):>8}   "
     yield from textwrap.wrap(
-        words,
+        printable(words),
         width,
         initial_indent=columns,
         subsequent_indent=" " * (len(columns) + 2),

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from nodelint.lint.engine import Report, Result
 from nodelint.model.finding import SEVERITIES, Span
-from nodelint.report.run import Run, headline, lines_of, shown_path, skip_text, skips, writable
-from nodelint.report.text import place, printable
+from nodelint.printable import printable, screened, writable
+from nodelint.report.run import Run, headline, lines_of, shown_path, skip_text, skips
+from nodelint.report.text import place
 
 _LEVELS = {"error": "error", "warning": "warning", "info": "notice"}
 _SHOWN = 10
@@ -30,7 +31,7 @@ def render(report: Report, run: Run) -> str:
         more = f" GitHub shows {_SHOWN} annotations of each level; all are in this log."
     fixed = f" Fixed {len(run.applied):,}." if run.applied else ""
     lines.append(_plain(f"nodelint: {headline(report, run.files)}.{fixed}{more}"))
-    return writable("\n".join(lines) + "\n")
+    return screened(writable("\n".join(lines) + "\n"))
 
 
 def _finding(result: Result, run: Run) -> str:

@@ -11,8 +11,8 @@ from typing import Any
 
 from nodelint.lint.engine import Report, Result
 from nodelint.lint.fingerprints import fingerprints
-from nodelint.report.run import Run, lines_of, shown_path, writable
-from nodelint.report.text import printable
+from nodelint.printable import escaped_json, printable, writable
+from nodelint.report.run import Run, lines_of, shown_path
 
 _SEVERITIES = {"error": "critical", "warning": "major", "info": "info"}
 
@@ -32,7 +32,7 @@ def render(report: Report, run: Run) -> str:
                 "location": {"path": shown, "lines": {"begin": 1, "end": 1}},
             }
         )
-    return writable(json.dumps(rows, indent=2, ensure_ascii=False) + "\n")
+    return escaped_json(writable(json.dumps(rows, indent=2, ensure_ascii=False) + "\n"))
 
 
 def _row(result: Result, mark: str, run: Run) -> dict[str, Any]:

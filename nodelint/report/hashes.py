@@ -11,7 +11,7 @@ from nodelint.drift.standing import Standing
 from nodelint.model.manifest import Object
 from nodelint.model.messages import counted
 from nodelint.model.releases import Version
-from nodelint.report.text import printable
+from nodelint.printable import printable
 from nodelint.tuples import NamedTuple
 
 VERSION = 1

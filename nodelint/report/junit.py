@@ -13,8 +13,9 @@ from xml.etree import ElementTree as ET
 
 from nodelint.lint.engine import Report, Result, Skipped
 from nodelint.lint.fingerprints import field
-from nodelint.report.run import Run, shown_path, writable
-from nodelint.report.text import finding_text, printable
+from nodelint.printable import printable, screened, writable
+from nodelint.report.run import Run, shown_path
+from nodelint.report.text import finding_text
 
 _WHOLE_RUN = "nodelint"
 _ILLEGAL = "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
@@ -68,7 +69,7 @@ class _Suites:
         _count(root, "tests", "failures", "errors")
         ET.indent(root)
         body = ET.tostring(root, encoding="unicode", short_empty_elements=True)
-        return writable(f'<?xml version="1.0" encoding="UTF-8"?>\n{body}\n')
+        return screened(writable(f'<?xml version="1.0" encoding="UTF-8"?>\n{body}\n'))
 
 
 def _count(element: ET.Element, *names: str) -> None:

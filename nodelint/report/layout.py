@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from nodelint.ec2.catalog import Catalog
 from nodelint.model.keys import FAMILY
+from nodelint.printable import printable
 
 _SIZES = ("nano", "micro", "small", "medium", "large", "xlarge")
 
@@ -56,7 +57,7 @@ def families(catalog: Catalog, bits: int, first: str, width: int) -> Iterator[st
 def columns(first: str, words: Sequence[str], width: int, most: int, what: str) -> Iterator[str]:
     """Words behind a first column, over at most so many lines; what does not fit is counted."""
     room = max(width - len(first), 30)
-    lines = textwrap.wrap(" ".join(words), room, break_on_hyphens=False, break_long_words=False)
+    lines = textwrap.wrap(printable(" ".join(words)), room, break_on_hyphens=False, break_long_words=False)
     if len(lines) > most:
         rest = sum(len(line.split()) for line in lines[most:])
         lines = [*lines[:most], f"… and {rest} more {what}"]
@@ -69,6 +70,7 @@ def columns(first: str, words: Sequence[str], width: int, most: int, what: str) 
 
 def aside(left: str, right: str, width: int) -> Iterator[str]:
     """A title with its place at the right edge, or below where there is no room."""
+    left, right = printable(left), printable(right)
     gap = width - len(left) - len(right)
     if gap >= 2:
         yield f"{left}{' ' * gap}{right}"
@@ -86,7 +88,7 @@ def types(bits: int) -> str:
 def wrap(words: str, width: int, indent: str, more: str | None = None) -> Iterable[str]:
     """Words over as many lines as they take; those behind the first are further in."""
     return textwrap.wrap(
-        words,
+        printable(words),
         width,
         initial_indent=indent,
         subsequent_indent=indent + "  " if more is None else more,

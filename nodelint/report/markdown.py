@@ -14,8 +14,9 @@ from nodelint.edits import apply
 from nodelint.lint.engine import Report, Result
 from nodelint.model.finding import SEVERITIES, Edit, by_source
 from nodelint.model.messages import counted, short
-from nodelint.report.run import Run, headline, rule_page, shown_path, skip_text, skips, writable
-from nodelint.report.text import printable, utc
+from nodelint.printable import flat, printable, screened, writable
+from nodelint.report.run import Run, headline, rule_page, shown_path, skip_text, skips
+from nodelint.report.text import utc
 
 MOST = 65_536
 """Characters that GitHub takes for a comment."""
@@ -39,7 +40,7 @@ def render(report: Report, run: Run) -> str:
     notes = _within(_notes(report, run), _FOR_NOTES)
     table = _table([(result, _row(result, run)) for result in report.results])
     fixes = _details([r for r in report.results if r.fixable], run, MOST - len(head + notes + table) - _FOR_MORE)
-    return writable("\n".join(filter(None, [head, table, fixes, notes])))
+    return screened(writable("\n".join(filter(None, [head, table, fixes, notes]))))
 
 
 def _table(rows: Sequence[tuple[Result, str]]) -> str:
@@ -121,8 +122,8 @@ def _moved(match: re.Match[str], by: int) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    flat = text.removeprefix("\ufeff").replace("\r\n", "\n").removesuffix("\n")
-    return [re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\ufeff]", " ", line) for line in flat.split("\n")]
+    lines = text.removeprefix("\ufeff").replace("\r\n", "\n").removesuffix("\n").split("\n")
+    return ["\t".join(map(flat, line.split("\t"))) for line in lines]
 
 
 def _notes(report: Report, run: Run) -> Iterator[str]:

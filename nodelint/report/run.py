@@ -9,7 +9,8 @@ from nodelint.lint.engine import Report, Result, Skipped
 from nodelint.lint.rule import Rule
 from nodelint.model.finding import Span
 from nodelint.model.messages import counted
-from nodelint.report.text import Basis, printable
+from nodelint.printable import printable
+from nodelint.report.text import Basis
 from nodelint.tuples import NamedTuple
 
 HOME = "https://github.com/nodelint/nodelint"
@@ -108,8 +109,3 @@ def skip_text(skip: Skips, most: int = 3) -> str:
     places = f"{named} and {more} more" if more > 0 else named
     what = f" ({', '.join(skip.rules)})" if skip.rules else ""
     return f"{places}: {skip.reason}{what}" if places else f"{skip.reason}{what}"
-
-
-def writable(text: str) -> str:
-    """Text that is UTF-8: what no reader could decode, as in the name of a file, becomes `\\ufffd`."""
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

@@ -18,8 +18,8 @@ from nodelint.lint.fingerprints import NAME, fingerprints, relative
 from nodelint.lint.rule import Rule
 from nodelint.model.finding import Edit, Severity, Span, by_source, span_of
 from nodelint.model.manifest import Object
-from nodelint.report.run import HOME, Run, rule_page, writable
-from nodelint.report.text import printable
+from nodelint.printable import escaped_json, printable, printable_lines, writable
+from nodelint.report.run import HOME, Run, rule_page
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _ROOT = "%SRCROOT%"
@@ -69,7 +69,7 @@ def render(report: Report, run: Run) -> str:
             }
         ],
     }
-    return writable(json.dumps(log, indent=2, ensure_ascii=False) + "\n")
+    return escaped_json(writable(json.dumps(log, indent=2, ensure_ascii=False) + "\n"))
 
 
 def _rule(rule: Rule) -> dict[str, Any]:
@@ -201,8 +201,7 @@ def _whole_file(path: str, root: str) -> dict[str, Any]:
 
 def _message(text: str) -> dict[str, str]:
     # Braces stand for arguments in messages, unless they are doubled.
-    flat = "\n".join(map(printable, text.split("\n")))
-    return {"text": flat.replace("{", "{{").replace("}", "}}")}
+    return {"text": printable_lines(text).replace("{", "{{").replace("}", "}}")}
 
 
 def _level(severity: Severity) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -22,7 +22,8 @@ from nodelint.ec2.snapshot import (
 )
 from nodelint.model.fact_kinds import FACT_KINDS, FactKind
 from nodelint.model.messages import counted
-from nodelint.report.text import printable, utc
+from nodelint.printable import printable
+from nodelint.report.text import utc
 from nodelint.tuples import NamedTuple
 
 # Lines of one answer, or of one change, that are shown before the rest is counted.
@@ -64,7 +65,7 @@ def refresh_text(asking: Asking, needs: Mapping[str, Sequence[FactKind]]) -> str
         costs = f"; will be skipped: {', '.join(rules)}" if rules else ""
         many = f" ({len(questions)} questions)" if len(questions) > 1 else ""
         lines.append(f"  not answered: {WORDS[kind]}{many}: {why}{', which may pass' if passes else ''}{costs}")
-    return printable_lines(lines)
+    return "\n".join(map(printable, lines))
 
 
 def show_text(snapshot: Snapshot, file: str, now: datetime, limits: Mapping[FactKind, timedelta]) -> str:
@@ -82,7 +83,7 @@ def show_text(snapshot: Snapshot, file: str, now: datetime, limits: Mapping[Fact
             lines += things[:_SHOWN]
             if len(things) > _SHOWN:
                 lines.append(f"      … {len(things) - _SHOWN} more")
-    return printable_lines(lines)
+    return "\n".join(map(printable, lines))
 
 
 def show_json(snapshot: Snapshot, file: str, now: datetime, limits: Mapping[FactKind, timedelta]) -> dict[str, Any]:
@@ -177,7 +178,7 @@ def diff_text(found: Sequence[Difference]) -> str:
             sign = {"new": "+", "gone": "-"}.get(each.how, "~")
             said = f"  {each.says}" if each.says else ""
             lines.append(f"    {sign} {each.name}{said}{': ' + fields if fields else ''}")
-    return printable_lines(lines) if lines else "The facts are the same."
+    return "\n".join(map(printable, lines)) if lines else "The facts are the same."
 
 
 def diff_json(found: Sequence[Difference]) -> dict[str, Any]:
@@ -195,11 +196,6 @@ def diff_json(found: Sequence[Difference]) -> dict[str, Any]:
             for each in found
         ],
     }
-
-
-def printable_lines(lines: Iterable[str]) -> str:
-    """Lines that cannot steer a terminal: the names in them are AWS's, and so somebody else's."""
-    return "\n".join(map(printable, lines))
 
 
 def _account(region: Region) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 
 from nodelint.edits import apply
 from nodelint.lint.engine import Report, Result, Skipped
 from nodelint.model.finding import Edit, Span, by_source
 from nodelint.model.messages import counted
+from nodelint.printable import flat, printable
 from nodelint.source import Source
 from nodelint.tuples import NamedTuple
 
@@ -111,11 +111,6 @@ def summary_text(
     return "\n".join(lines)
 
 
-def printable(text: str) -> str:
-    """Text without control characters, so that a manifest cannot steer the terminal it is shown on."""
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
-
-
 def _fixable(results: Sequence[Result]) -> list[str]:
     safe = sum(r.fixable and r.safety == "safe" for r in results)
     unsafe = sum(r.fixable and r.safety == "unsafe" for r in results)
@@ -194,13 +189,8 @@ def _excerpt(at: Span, style: Style, colour: str) -> Iterator[str]:
     shown = line[cut : cut + _WIDTH]
     length = max(1, min(at.end - at.start, len(line.rstrip()) - column, len(shown) - (column - cut)))
     yield style(f"{' ' * margin} |", dim=True)
-    yield f"{style(f'{start.line} |', dim=True)} {_flat(shown)}"
+    yield f"{style(f'{start.line} |', dim=True)} {flat(shown)}"
     yield f"{style(f'{chr(32) * margin} |', dim=True)} {' ' * (column - cut)}{style('^' * length, fg=colour)}"
-
-
-def _flat(line: str) -> str:
-    # One character stays one character, so that the marks below stand where they should.
-    return re.sub(r"[^\x20-\U0010ffff]|[\x7f-\x9f\u2028-\u202e\ufeff]", " ", line)
 
 
 def _fix(edits: Sequence[Edit], home: Source, style: Style) -> Iterator[str]:
@@ -216,7 +206,7 @@ def _fix(edits: Sequence[Edit], home: Source, style: Style) -> Iterator[str]:
         far = widest > _WIDTH and first.column > _WIDTH * 2 // 3
         for number, sign, line in changed[:_LINES]:
             cut = first.column - 1 - _WIDTH // 2 if far and number == first.line else 0
-            text = f"{number:>5} {sign} {_flat(line)[cut : cut + _WIDTH]}".rstrip()
+            text = f"{number:>5} {sign} {flat(line)[cut : cut + _WIDTH]}".rstrip()
             yield style(text, fg="red" if sign == "-" else "green")
         if len(changed) > _LINES:
             yield f"      … {len(changed) - _LINES} more lines, shown by --diff"

@@ -10,7 +10,8 @@ from typing import Any
 from nodelint.lint.engine import Report, Target
 from nodelint.model.messages import counted
 from nodelint.model.releases import OLDEST
-from nodelint.report.text import Style, finding_text, plain, printable
+from nodelint.printable import printable
+from nodelint.report.text import Style, finding_text, plain
 from nodelint.triage import Group, Triage, written
 
 _WIDTH = 100
