@@ -343,6 +343,16 @@ def test_the_real_helm_runs_fetches_and_writes_nothing(here: Path, tmp_path: Pat
 
 
 @real_helm
+@isolated
+def test_the_schema_of_a_charts_values_is_not_fetched(here: Path, server: Server) -> None:
+    """helm follows references of values.schema.json to anywhere."""
+    write(here, {**CHART, "chart/values.schema.json": f'{{"$ref": "http://127.0.0.1:{server.port}/x"}}'})
+    rendering = render(["."], False, True)
+    assert rendering.builds == () and len(rendering.problems) == 2
+    assert server.asked == 0
+
+
+@real_helm
 def test_the_real_helm_takes_values_from_any_name(here: Path) -> None:
     """A comma in the name of a file of values is no list of two files."""
     write(here, {**CHART, "chart/values-a,b.yaml": "capacity: reserved\n"})
@@ -405,6 +415,29 @@ def test_the_real_kustomize_fetches_nothing(here: Path, server: Server, case: st
     )
     render(["."], True, False)
     assert server.asked == 0
+
+
+@real_kustomize
+@isolated
+def test_what_is_on_this_disk_is_judged_all_the_same(
+    here: Path, server: Server, nodelint: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
+    """An overlay that cannot be built covers none of its files, and does not keep the others from being built."""
+    url = f"http://127.0.0.1:{server.port}/x"
+    write(
+        here,
+        {
+            "prod/kustomization.yaml": f"resources: [../base, '{url}']\n",
+            **{path: text for path, text in OVERLAY.items() if path.startswith("base/")},
+            "test/kustomization.yaml": "resources: [pool.yaml]\nnamePrefix: test-\n",
+            "test/pool.yaml": SAFE,
+        },
+    )
+    done = nodelint("check", "--kustomize", cwd=here)
+    assert done.returncode == 2 and server.asked == 0
+    assert f"prod/kustomization.yaml: not rendered: `{url}` is not on this disk, and is not fetched" in done.stderr
+    assert "base/pool.yaml:16:" in done.stdout and "spott" in done.stdout
+    assert "test/" not in done.stderr
 
 
 @real_kustomize
