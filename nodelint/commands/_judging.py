@@ -30,9 +30,15 @@ def judging_options(command: _F) -> _F:
     """The options that say what is judged, by which rules, and as what."""
     for option in (
         click.option(
-            "--helm", is_flag=True, help="Judge charts as helm renders them with each of their values files."
+            "--helm",
+            is_flag=True,
+            help="Judge charts as helm renders them with each of their values files. Nothing is fetched.",
         ),
-        click.option("--kustomize", is_flag=True, help="Judge overlays as kustomize, or kubectl, builds them."),
+        click.option(
+            "--kustomize",
+            is_flag=True,
+            help="Judge overlays as kustomize, or kubectl, builds them. Nothing is fetched.",
+        ),
         click.option(
             "--crds",
             metavar="PATH",
