@@ -36,15 +36,15 @@ class Schemas:
         return _bundled()
 
     @classmethod
-    def from_crds(cls, path: str | os.PathLike[str]) -> Schemas:
+    def from_crds(cls, path: str | os.PathLike[str], within: str | None = None) -> Schemas:
         """The schemas of the CRDs in a file or folder of YAML or JSON, a `List` of them too.
 
-        Raises OSError where nothing can be read, and ValueError where there is no CRD of Karpenter's or
-        a file is no YAML.
+        `within` is the folder that no link may leave; None allows any place. Raises OSError where nothing can
+        be read, and ValueError where there is no CRD of Karpenter's or a file is no YAML.
         """
         from nodelint.apiserver.crds import read
 
-        roots, skipped = read(os.fspath(path))
+        roots, skipped = read(os.fspath(path), within)
         return cls(roots, foreign=True, skipped=skipped)
 
     def versions(self, kind: str) -> list[str]:

@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from nodelint.apiserver.cel import Unsupported, compile
 from nodelint.apiserver.shape import Raw, load
+from nodelint.source import reading
 
 _KINDS = (["karpenter.sh", "NodePool"], ["karpenter.k8s.aws", "EC2NodeClass"])
 _DEEPEST = 200
 """Collections within each other; the deepest CRDs in use have about 50."""
-_ENDINGS = frozenset((".yaml", ".yml", ".json"))
+_ENDINGS = (".yaml", ".yml", ".json")
+_MOST_FILES = 50_000
+"""Entries of a folder with all below it: more than any folder of CRDs has, and read in a second."""
 
 
-def read(path: str) -> tuple[dict[tuple[str, str], Raw], tuple[str, ...]]:
+def read(path: str, within: str | None = None) -> tuple[dict[tuple[str, str], Raw], tuple[str, ...]]:
     """The schemas by kind and API version, and which of their rules cannot be judged here.
 
-    Raises OSError where nothing can be read, and ValueError where there is no CRD of Karpenter's, a
-    file is no YAML, or a CRD has not the form of one.
+    `within` is the folder that no link may leave; None allows any place. Raises OSError where nothing can be
+    read, and ValueError where there is no CRD of Karpenter's, a file is no YAML, or a CRD has not the form of one.
     """
     roots: dict[tuple[str, str], Raw] = {}
-    for file in _files(Path(path)):
-        for definition in _definitions(file):
+    for file in _files(path):
+        for definition in _definitions(file, within):
             try:
                 roots.update(_served(definition))
             except _Misshapen as error:
@@ -34,18 +38,28 @@ def read(path: str) -> tuple[dict[tuple[str, str], Raw], tuple[str, ...]]:
     return roots, tuple(skipped)
 
 
-def _files(path: Path) -> list[Path]:
-    if not path.is_dir():
-        return [path]
-    return sorted(file for file in path.rglob("*") if file.suffix.lower() in _ENDINGS and file.is_file())
+def _files(path: str) -> list[Path]:
+    if not os.path.isdir(path):
+        return [Path(path)]
+    found: list[Path] = []
+    seen = 0
+    for folder, folders, names in os.walk(path):
+        seen += len(folders) + len(names)
+        if seen > _MOST_FILES:
+            raise ValueError(f"holds more than {_MOST_FILES:,} files; name the folder of the CRDs")
+        found += [Path(folder, name) for name in names if name.lower().endswith(_ENDINGS)]
+    return sorted(file for file in found if file.is_file())
 
 
-def _definitions(file: Path) -> Iterator[dict[str, Any]]:
+def _definitions(file: Path, within: str | None) -> Iterator[dict[str, Any]]:
     import yaml
 
-    data = file.read_bytes()
+    data = reading.read(str(file))
     if b"CustomResourceDefinition" not in data or b"karpenter" not in data:
         return
+    # A link that has nothing to do with CRDs may lead anywhere.
+    if within is not None and not reading.is_inside(str(file), within):
+        raise ValueError(f"{file.name} is a link out of {within}")
     try:
         _hold_to_depth(data)
         documents = list(yaml.load_all(data, _loader()))

@@ -15,6 +15,7 @@ import click
 
 from nodelint.commands._completing import files
 from nodelint.printable import escaped_json, printable, screened
+from nodelint.source.reading import why as why
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -134,7 +135,7 @@ def target_of(settings: Settings) -> Target:
     from nodelint.apiserver import Schemas
 
     try:
-        schemas = Schemas.from_crds(settings.crds)
+        schemas = Schemas.from_crds(settings.crds, settings.crds_within)
     except OSError as error:
         stop(f"--crds {settings.crds}: {why(error)}")
     except ValueError as error:
@@ -164,11 +165,6 @@ def now() -> datetime:
 def on_terminal() -> bool:
     """Whether somebody watches standard error, and would see progress."""
     return sys.stderr is not None and sys.stderr.isatty()
-
-
-def why(error: OSError) -> str:
-    """What the system says of an error, as the end of a sentence."""
-    return (error.strerror or str(error)).lower()
 
 
 def unreadable(found: Discovery) -> None:

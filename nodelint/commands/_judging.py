@@ -147,11 +147,10 @@ def known(settings: Settings) -> Sequence[Entry] | None:
 def entries(path: str) -> Sequence[Entry]:
     """What a baseline file holds. Raises OSError; ends the run where the file is no baseline."""
     from nodelint.lint import baseline
+    from nodelint.source.reading import read
 
-    with open(path, encoding="utf-8") as file:
-        try:
-            return baseline.read(file.read(), path)
-        except UnicodeDecodeError:
-            stop(f"{path}: no baseline of nodelint: the file is not UTF-8")
-        except baseline.BaselineError as error:
-            stop(str(error))
+    data = read(path)
+    try:
+        return baseline.read(data, path)
+    except baseline.BaselineError as error:
+        stop(str(error))

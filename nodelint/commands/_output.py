@@ -142,7 +142,7 @@ def _rendered(form: str, report: Report, run: Run, words: Words) -> str:
         return escaped_json(json.dumps(_json(report, run), indent=2, ensure_ascii=False) + "\n")
     from importlib import import_module
 
-    from nodelint.source.discover import repository
+    from nodelint.source.reading import repository
 
     run = run._replace(root=repository(os.getcwd()) or "")
     text: str = import_module(f"nodelint.report.{form}").render(report, run)

@@ -13,6 +13,7 @@ from nodelint.printable import printable
 from nodelint.render.roots import KUSTOMIZATIONS, nodes_of
 from nodelint.source import Node, Source
 from nodelint.source.discover import CHART, discover
+from nodelint.source.reading import read
 from nodelint.tuples import NamedTuple
 
 _PASSED_OVER = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
@@ -68,7 +69,7 @@ def survey(folder: str) -> Survey:
     ci: set[str] = set()
     for path in _files(folder):
         shown = printable(os.path.relpath(path, folder).replace(os.sep, "/"))  # goes into a comment of the file
-        text = _text(path)
+        text = _text(path, folder)
         karpenter += _karpenter(shown, text)
         kubernetes += _kubernetes(shown, text)
         if shown.startswith(".github/workflows/"):
@@ -106,10 +107,9 @@ def _files(folder: str) -> Iterator[str]:
         yield from (os.path.join(where, name) for name in sorted(names) if name.endswith(_READ))
 
 
-def _text(path: str) -> str:
+def _text(path: str, top: str) -> str:
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read(_LARGEST)
+        return read(path, _LARGEST, within=top).decode(errors="replace").replace("\r\n", "\n")
     except OSError:
         return ""
 

@@ -45,7 +45,7 @@ def command(dry_run: bool, force: bool) -> None:
     Kubernetes the files name. What it writes says what it found and where. What is there already stays.
     """
     from nodelint.commands._survey import survey
-    from nodelint.source.discover import repository
+    from nodelint.source.reading import repository
 
     try:
         here = os.getcwd()
@@ -128,6 +128,7 @@ def _setting(key: str, name: str, said: Sequence[Said], otherwise: str) -> list[
 def _hook(top: str, dry_run: bool) -> bool:
     """Add the hook to the pre-commit configuration, or make one; whether that failed."""
     from nodelint.source import Source
+    from nodelint.source.reading import read
 
     path = os.path.normpath(os.path.join(top, _HOOKS))
     if not os.path.exists(path):
@@ -137,8 +138,7 @@ def _hook(top: str, dry_run: bool) -> bool:
             return False
         return _written(path, text)
     try:
-        with open(path, encoding="utf-8", newline="") as file:
-            old = Source(path.replace(os.sep, "/"), file.read())
+        old = Source(path.replace(os.sep, "/"), read(path, within=top).decode())
     except OSError as error:
         say(f"{path}: {why(error)}")
         return True

@@ -23,7 +23,8 @@ from nodelint.ec2.snapshot import (
     snapshot_text,
 )
 from nodelint.model.fact_kinds import FACT_KINDS, FactKind
-from nodelint.source.discover import repository
+from nodelint.source import reading
+from nodelint.source.reading import repository, why
 
 if TYPE_CHECKING:
     from datetime import datetime, timedelta
@@ -80,11 +81,10 @@ def _home() -> str:
 def read(path: str, hint: str = "") -> Snapshot:
     """The snapshot of a file. Raises Unusable, which names the file and ends in the hint."""
     try:
-        with open(path, "rb") as file:
-            return parse_snapshot(file.read())
+        return parse_snapshot(reading.read(path))
     except OSError as error:
-        raise Unusable(f"{path}: {(error.strerror or str(error)).lower()}{hint}") from error
-    except (SnapshotError, ValueError) as error:  # ValueError: a path with a null character
+        raise Unusable(f"{path}: {why(error)}{hint}") from error
+    except SnapshotError as error:
         raise Unusable(f"{path}: {error}{hint}") from error
 
 
@@ -96,10 +96,9 @@ def read_kept(path: str) -> Snapshot:
 def check_ours(path: str) -> None:
     """Make sure that a file that will be written over is a snapshot, if a broken one, or empty. Raises Unusable."""
     try:
-        with open(path, "rb") as file:
-            start = file.read(200)
+        start = reading.read(path)[:200]
     except OSError as error:
-        raise Unusable(f"{path}: {(error.strerror or str(error)).lower()}") from error
+        raise Unusable(f"{path}: {why(error)}") from error
     if start and b'"nodelint-snapshot"' not in start:
         raise Unusable(f"{path}: not a snapshot, so it is not written over")
 
@@ -113,8 +112,7 @@ def write(path: str, snapshot: Snapshot) -> None:
         sweep(folder)
         replace(path, snapshot_text(snapshot).encode())
     except (OSError, ValueError) as error:
-        said = (getattr(error, "strerror", None) or str(error)).lower()
-        raise Unusable(f"{path}: not written: {said}") from error
+        raise Unusable(f"{path}: not written: {why(error)}") from error
 
 
 def keep(path: str, snapshot: Snapshot) -> None:
@@ -124,7 +122,7 @@ def keep(path: str, snapshot: Snapshot) -> None:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         write(path, snapshot)
     except OSError as error:
-        raise Unusable(f"{path}: not written: {(error.strerror or str(error)).lower()}{_ELSEWHERE}") from error
+        raise Unusable(f"{path}: not written: {why(error)}{_ELSEWHERE}") from error
     except Unusable as error:
         raise Unusable(f"{error}{_ELSEWHERE}") from error
 

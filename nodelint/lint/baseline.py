@@ -66,10 +66,12 @@ def write(report: Report, root: str = "", keep: Iterable[Entry] = ()) -> str:
     return f'{{\n  "{_KEY}": {FORMAT},\n  "findings": {listed}\n}}\n'
 
 
-def read(text: str, path: str) -> tuple[Entry, ...]:
+def read(text: str | bytes, path: str) -> tuple[Entry, ...]:
     """The entries of a baseline file. Raises `BaselineError`, which names the file by `path`."""
     try:
-        value = json.loads(text.removeprefix("\ufeff"))
+        value = json.loads(text.decode("utf-8-sig") if isinstance(text, bytes) else text.removeprefix("\ufeff"))
+    except UnicodeDecodeError:
+        raise BaselineError(f"{path}: no baseline of nodelint: the file is not UTF-8") from None
     except json.JSONDecodeError as error:
         raise BaselineError(f"{path}: line {error.lineno}: no JSON: {error.msg.lower()}") from None
     except RecursionError:

@@ -12,6 +12,7 @@ from nodelint.model.messages import did_you_mean
 from nodelint.model.releases import NEWEST, KubernetesVersion, Version, target
 from nodelint.source import Node, Source
 from nodelint.source.compose import compose
+from nodelint.source.reading import is_inside, read, repository, why
 from nodelint.source.unreadable import Unreadable
 from nodelint.tuples import NamedTuple
 
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 FailOn = Literal["error", "warning", "never"]
 FILES = ("nodelint.yaml", "nodelint.yml")
+_LARGEST = 1 << 20
+"""Bytes of a configuration."""
+
 BUNDLED = "bundled"
 """What stands for a snapshot where only the facts that come with nodelint are wanted."""
 
@@ -50,7 +54,8 @@ class ConfigError(Exception):
 class Settings(NamedTuple):
     """What a run was told. `karpenter_named` is False where the newest known release was assumed.
 
-    `snapshot` is a path, BUNDLED, or None for the one that is cached, if any.
+    `snapshot` is a path, BUNDLED, or None for the one that is cached, if any. `crds_within` is the folder that
+    links among the CRDs must not leave, None where a flag names the CRDs.
 
     Globs of a file are about paths from its folder, `root`; those of a flag about paths as they are printed.
     """
@@ -66,6 +71,7 @@ class Settings(NamedTuple):
     fail_on: FailOn = "error"
     baseline: str | None = None
     crds: str | None = None
+    crds_within: str | None = None
     snapshot: str | None = None
     region: str | None = None
     root: str = ""
@@ -74,25 +80,41 @@ class Settings(NamedTuple):
 
 
 def find(folder: str) -> str | None:
-    """The nearest nodelint.yaml, or pyproject.toml with a `[tool.nodelint]` table, up to the repository's root."""
+    """The nearest nodelint.yaml, or pyproject.toml with a `[tool.nodelint]` table, up to the repository's root.
+
+    Raises ConfigError for a file that cannot be read, or that is a link out of the repository.
+    """
     while True:
         for name in FILES:
             path = os.path.join(folder, name)
             if os.path.isfile(path):
-                return path
+                return _own(path)
         path = os.path.join(folder, "pyproject.toml")
         if os.path.isfile(path) and _table(path) is not None:
-            return path
+            return _own(path)
         parent = os.path.dirname(folder)
         if parent == folder or os.path.exists(os.path.join(folder, ".git")):
             return None
         folder = parent
 
 
+def _own(path: str) -> str:
+    """The path of a file that was found. Raises ConfigError for a link out of the repository."""
+    if not is_inside(path, _top(os.path.dirname(path))):
+        raise ConfigError(f"{path}: a link out of the repository; to use it, name it by --config")
+    return path
+
+
+def _top(folder: str) -> str:
+    """The folder that what a configuration names has to lie in: the repository, else the configuration's folder."""
+    return repository(os.path.abspath(folder)) or os.path.abspath(folder)
+
+
 def load(path: str | None, flags: Mapping[str, object]) -> Settings:
     """Settings of a file (None for no file) with flags over them; a flag that is None was not given.
 
-    Raises ConfigError for a file or a value that cannot be used.
+    Raises ConfigError for a file or a value that cannot be used. A path that the file names has to lie in its
+    repository, one of a flag may lie anywhere.
     """
     given = _read(path) if path else _Given({}, "", None)
     for key in given.values:
@@ -115,7 +137,7 @@ def load(path: str | None, flags: Mapping[str, object]) -> Settings:
         flag, said = flags.get(key), given.values.get(key)
         if flag is not None:
             return str(flag)
-        return None if said is None else os.path.join(folder, _text(said, given.place(key)))
+        return None if said is None else _path(key, _text(said, given.place(key)), folder, given.place(key))
 
     snapshot = path_of("snapshot")
     if flags.get("snapshot") is None and given.values.get("snapshot") == BUNDLED:
@@ -132,6 +154,7 @@ def load(path: str | None, flags: Mapping[str, object]) -> Settings:
         fail_on=_fail_on(*value("fail-on")),
         baseline=path_of("baseline"),
         crds=path_of("crds"),
+        crds_within=_top(folder) if flags.get("crds") is None and "crds" in given.values else None,
         snapshot=snapshot,
         region=None if region is None else _region(_text(region, there), there),
         root=folder,
@@ -181,11 +204,10 @@ def _read(path: str) -> _Given:
     if path.endswith(".toml"):
         return _Given(_table(path) or {}, path, None)
     try:
-        with open(path, encoding="utf-8-sig") as file:
-            source = Source(path, file.read())
+        source = Source(path, read(path, _LARGEST).decode("utf-8-sig"))
         roots = compose(source, source.text, 0, masked=False)
     except OSError as error:
-        raise ConfigError(f"{path}: {(error.strerror or str(error)).lower()}") from error
+        raise ConfigError(f"{path}: {why(error)}") from error
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: the file is not UTF-8") from error
     except Unreadable as error:
@@ -202,8 +224,7 @@ def _read(path: str) -> _Given:
 
 def _table(path: str) -> dict[str, object] | None:
     try:
-        with open(path, "rb") as file:
-            data = file.read()
+        data = read(path, _LARGEST)
         if b"nodelint" not in data:
             return None  # most are the project's own, and the parser is slow to load
         import tomllib
@@ -214,7 +235,7 @@ def _table(path: str) -> dict[str, object] | None:
     except RecursionError as error:
         raise ConfigError(f"{path}: nested too deeply") from error
     except OSError as error:
-        raise ConfigError(f"{path}: {(error.strerror or str(error)).lower()}") from error
+        raise ConfigError(f"{path}: {why(error)}") from error
     table = tools.get("nodelint") if isinstance(tools, dict) else None
     if table is not None and not isinstance(table, dict):
         raise ConfigError(f"{path}: `tool.nodelint` has to be a table")
@@ -226,6 +247,16 @@ def _text(value: object, where: str) -> str:
     if not isinstance(value, str):
         raise ConfigError(f"{where}: write the version, path or region as a text, in quotes, not `{value}`")
     return value
+
+
+def _path(key: str, text: str, folder: str, where: str) -> str:
+    """A path of a configuration, seen from the working folder."""
+    path = os.path.join(folder, text)
+    if "\0" in text:
+        raise ConfigError(f"{where}: `{key}` is no path: {text!r}")
+    if is_inside(path, _top(folder)):
+        return path
+    raise ConfigError(f"{where}: `{key}: {text}` leads out of the repository; to use it, name it by --{key}")
 
 
 def _version(text: str, where: str) -> Version:

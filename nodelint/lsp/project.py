@@ -24,9 +24,10 @@ from nodelint.lsp.positions import Lines
 from nodelint.model.manifest import Object, objects
 from nodelint.model.releases import NEWEST
 from nodelint.source import Source
-from nodelint.source.discover import discover, repository
+from nodelint.source.discover import discover
 from nodelint.source.globs import Globs
 from nodelint.source.kustomize import forget, is_patch
+from nodelint.source.reading import read, repository, why
 from nodelint.tuples import NamedTuple
 
 
@@ -261,9 +262,7 @@ class Project:
         try:
             known: tuple[baseline.Entry, ...] = self._read(file, _entries)
         except OSError as error:
-            raise config.ConfigError(f"{file}: {(error.strerror or str(error)).lower()}") from error
-        except UnicodeDecodeError as error:
-            raise config.ConfigError(f"{file}: no baseline of nodelint: the file is not UTF-8") from error
+            raise config.ConfigError(f"{file}: {why(error)}") from error
         except baseline.BaselineError as error:
             raise config.ConfigError(str(error)) from error
         return known
@@ -272,10 +271,9 @@ class Project:
         schemas = None
         if settings.crds is not None:
             try:
-                schemas = self._read(settings.crds, Schemas.from_crds)
+                schemas = self._read(settings.crds, lambda path: Schemas.from_crds(path, settings.crds_within))
             except (OSError, ValueError) as error:
-                why = getattr(error, "strerror", None) or str(error)
-                raise config.ConfigError(f"{settings.crds}: {why.lower()}") from error
+                raise config.ConfigError(f"{settings.crds}: {why(error)}") from error
         return engine.Target(settings.karpenter, settings.kubernetes, schemas, self._facts(settings, folder))
 
     def _facts(self, settings: config.Settings, folder: str) -> Facts:
@@ -306,8 +304,7 @@ class Project:
 
 
 def _entries(path: str) -> tuple[baseline.Entry, ...]:
-    with open(path, encoding="utf-8") as file:
-        return baseline.read(file.read(), path)
+    return baseline.read(read(path), path)
 
 
 def _folder(buffer: Buffer, state: State) -> str:

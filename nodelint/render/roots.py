@@ -9,8 +9,9 @@ from typing import Literal
 
 from nodelint.source import Document, Node, Source
 from nodelint.source.compose import compose
-from nodelint.source.discover import CHART, is_inside, repository
+from nodelint.source.discover import CHART
 from nodelint.source.globs import NOTHING, Globs
+from nodelint.source.reading import is_inside, repository
 from nodelint.source.unreadable import Unreadable
 from nodelint.tuples import NamedTuple
 

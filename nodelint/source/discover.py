@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from nodelint.source import Source
 from nodelint.source.globs import NOTHING, Globs
 from nodelint.source.kustomize import is_patch
+from nodelint.source.reading import is_inside, repository, why
 
 ENDINGS = (".yaml", ".yml", ".json", ".tf", ".tofu")
 
@@ -69,7 +70,7 @@ def discover(
             try:
                 found.stdin = (stdin or _stdin)()
             except OSError as error:
-                found.unreadable.append((path, _why(error)))
+                found.unreadable.append((path, why(error)))
                 continue
             if _concerns_karpenter(found.stdin):
                 found.sources.append(Source.from_bytes("-", found.stdin))
@@ -99,26 +100,6 @@ def context(asked: Iterable[Source], exclude: Globs = NOTHING, include: Globs = 
     have = {os.path.realpath(source.path) for source in asked}
     found = discover([os.path.relpath(root) for root in roots], exclude, include=include)
     return [source for source in found.sources if os.path.realpath(source.path) not in have]
-
-
-def repository(folder: str) -> str | None:
-    """The nearest folder upwards that holds `.git`."""
-    while True:
-        if os.path.exists(os.path.join(folder, ".git")):
-            return folder
-        parent = os.path.dirname(folder)
-        if parent == folder:
-            return None
-        folder = parent
-
-
-def is_inside(path: str, folder: str) -> bool:
-    """Whether a path is in a folder once every link is followed."""
-    folder = os.path.realpath(folder)
-    try:
-        return os.path.commonpath([os.path.realpath(path), folder]) == folder
-    except ValueError:  # two drives of Windows
-        return False
 
 
 def _leads_out(link: str, top: str) -> str | None:
@@ -166,7 +147,7 @@ def _below(folder: str, prefix: str, exclude: Globs, include: Globs, found: Disc
                     else:
                         yield path
             except OSError as error:  # a link that leads back to itself
-                found.unreadable.append((path, _why(error)))
+                found.unreadable.append((path, why(error)))
         else:
             open_folders.pop()
 
@@ -176,7 +157,7 @@ def _listed(folder: str, found: Discovery) -> Iterator[os.DirEntry[str]]:
         with os.scandir(folder) as listing:
             return iter(sorted(listing, key=lambda e: e.name))
     except OSError as error:
-        found.unreadable.append((folder, _why(error)))
+        found.unreadable.append((folder, why(error)))
         return iter(())
 
 
@@ -192,7 +173,7 @@ def _read(path: str, found: Discovery) -> bytes | None:
         finally:
             os.close(handle)
     except (OSError, ValueError) as error:
-        found.unreadable.append((path, _why(error)))
+        found.unreadable.append((path, why(error)))
         return None
     data = b"".join(chunks)
     if size > _LARGEST and _MARK in data:
@@ -215,8 +196,3 @@ def _concerns_karpenter(data: bytes) -> bool:
         return False
     # A file in UTF-16 has the letters of the mark with zeros between them.
     return _MARK in data or (b"\0" in data and _MARK in data.replace(b"\0", b""))
-
-
-def _why(error: OSError | ValueError) -> str:
-    why = getattr(error, "strerror", None) or str(error)
-    return why[:1].lower() + why[1:]

@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 from functools import cache
 
+from nodelint.source.reading import read
+
 _NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 _PATCHES = ("patches", "patchesStrategicMerge")
 _WHOLES = ("resources", "bases", "components")
@@ -68,8 +70,7 @@ def _named(folder: str) -> _Named | None:
         path = os.path.join(folder, name)
         if os.path.isfile(path):
             try:
-                with open(path, encoding="utf-8", errors="replace") as file:
-                    text = file.read(1 << 20)
+                text = read(path, 1 << 20).decode(errors="replace")
             except OSError:
                 return None
             return _files(text, folder, _PATCHES), _files(text, folder, _WHOLES)

@@ -1,0 +1,70 @@
+"""Files that a repository names, read with care: regular files, of a bounded size, inside the repository.
+
+A pull request decides what a configuration holds and where links lead. Each file that is not a manifest is read
+by `read`, in the commands and in the language server.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+
+LARGEST = 32 << 20
+"""Bytes of a file: more than a baseline, a snapshot or the CRDs of a cluster take."""
+
+
+def read(path: str, largest: int = LARGEST, within: str | None = None) -> bytes:
+    """The content of a regular file of at most `largest` bytes.
+
+    `within` is the folder that the file has to lie in when all links are followed; None allows any place.
+    Raises OSError, whose `strerror` says why. Neither a pipe nor a device is opened, so nothing is waited for.
+    """
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise _refused(path)
+        if within is not None and not is_inside(path, within):
+            raise OSError(errno.EPERM, f"a link out of {os.path.abspath(within)}", path)
+        # The file may become a pipe after the check: to open one without O_NONBLOCK would wait for its writer.
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    except ValueError:
+        raise OSError(errno.EINVAL, "no file name holds a null character or half of a surrogate pair") from None
+    with os.fdopen(handle, "rb") as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise _refused(path)
+        data = file.read(largest + 1)
+    if len(data) > largest:
+        raise OSError(errno.EFBIG, f"larger than {largest >> 20} MiB", path)
+    return data
+
+
+def is_inside(path: str, folder: str) -> bool:
+    """Whether a path is in a folder once every link is followed."""
+    folder = os.path.realpath(folder)
+    try:
+        return os.path.commonpath([os.path.realpath(path), folder]) == folder
+    except ValueError:  # two drives of Windows
+        return False
+
+
+def repository(folder: str) -> str | None:
+    """The nearest folder upwards that holds `.git`."""
+    while True:
+        if os.path.exists(os.path.join(folder, ".git")):
+            return folder
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return None
+        folder = parent
+
+
+def why(error: OSError | ValueError) -> str:
+    """What the system says of an error, as the end of a sentence."""
+    said = getattr(error, "strerror", None) or str(error)
+    return said[:1].lower() + said[1:]
+
+
+def _refused(path: str) -> OSError:
+    if os.path.isdir(path):
+        return IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    return OSError(errno.EINVAL, "not a regular file", path)
