@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable
 
 from nodelint.source import Source
+from nodelint.source.reading import read
 from nodelint.target.evidence import About, Evidence
 
 __all__ = ["Evidence", "Stated", "evidence_of"]
@@ -122,9 +123,6 @@ def evidence_of(sources: Iterable[Source]) -> Stated:
 
 def _text(path: str) -> str:
     try:
-        if os.path.getsize(path) > _LARGEST:
-            return ""
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read()
+        return read(path, _LARGEST).decode(errors="replace").replace("\r\n", "\n")
     except OSError:
         return ""
