@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from nodelint.source import Document, Node, Source
+from nodelint.source import Document, Node, Source, reading
 from nodelint.source.compose import compose
 from nodelint.source.discover import CHART
 from nodelint.source.globs import NOTHING, Globs
@@ -82,22 +82,13 @@ def nodes_of(source: Source) -> list[Node]:
 def read(path: str) -> Source | None:
     """A file as a source under its own path; None where it cannot be read, or is a link out of its repository."""
     try:
-        if not _is_readable(path):
-            return None
-        if os.path.getsize(path) > _LARGEST:
-            return None
-        with open(path, "rb") as file:
-            return Source.from_bytes(path.replace(os.sep, "/"), file.read())
+        return Source.from_bytes(path.replace(os.sep, "/"), _content(path))
     except OSError:
         return None
 
 
-def _is_readable(path: str) -> bool:
-    """Whether it is a file, no device or pipe, of the repository that its path lies in."""
-    if not os.path.isfile(path):
-        return False
-    home = repository(os.path.dirname(os.path.abspath(path)))
-    return home is None or is_inside(path, home)
+def _content(path: str) -> bytes:
+    return reading.read(path, _LARGEST, within=repository(os.path.dirname(os.path.abspath(path))))
 
 
 def _of_files(files: list[str], kustomize: bool, helm: bool, exclude: Globs) -> Iterator[Root]:
@@ -269,10 +260,8 @@ def _astray(folder: str) -> Iterator[str]:
 def _mentions_karpenter(paths: Sequence[str]) -> bool:
     for path in paths:
         try:
-            if _is_readable(path):
-                with open(path, "rb") as file:
-                    if _MARK in file.read(_LARGEST):
-                        return True
+            if _MARK in _content(path):
+                return True
         except OSError:
             continue
     return False
