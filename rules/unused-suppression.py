@@ -65,10 +65,10 @@ def _removed(suppression: Suppression) -> Edit:
     source, span = suppression.source, suppression.span
     start, end = span.start, span.end
     if suppression.own_line:
-        start = source.text.rfind("\n", 0, start) + 1
+        start = source.flat.rfind("\n", 0, start) + 1
         if source.text.startswith("\ufeff") and start == 0:
             start = 1
-        newline = source.text.find("\n", end)
+        newline = source.flat.find("\n", end)
         end = len(source.text) if newline < 0 else newline + 1
     else:
         while source.text[start - 1] in " \t":

@@ -23,8 +23,10 @@ from nodelint.edits.members import (
     edit_of,
     entry_of,
     guard,
+    hold_to_line_feeds,
     in_block,
     insert_member,
+    is_explicit,
     is_hcl,
     is_json,
     key_column,
@@ -109,10 +111,18 @@ def set_value(node: Node, value: str | int | float | bool) -> list[Edit]:
     keeps_tag = isinstance(value, str) and node.tag in _TEXT_TAGS
     start = node.start if node.tag is None or keeps_tag else node.raw
     if node.start == node.end and start == node.start:
+        _hold_to_place(node)
         return [edit_of(node, start, start, behind_mark(node, written))]
     if node.source.text[start : node.end] == written:
         return []
     return [edit_of(node, start, node.end, written)]
+
+
+def _hold_to_place(node: Node) -> None:
+    """Raise where a value has no place of its own that is known: `? key`, with or without a `:` below."""
+    entry = entry_of(node)
+    if entry is not None and entry.value is node and is_explicit(entry.key):
+        raise NotEditable("its key is written with `?`")
 
 
 def set_key(node_of_key: Node, new: str) -> list[Edit]:
@@ -127,6 +137,8 @@ def replace(node: Node, value: Plain) -> list[Edit]:
 
         return hcl.replace(node, value)
     guard(node, structure=node.kind != "scalar")
+    hold_to_line_feeds(node.source)
+    _hold_to_place(node)
     manner = manner_of(root_of(node))
     writer = Writer(manner, node.start)
     text, newline = node.source.text, node.source.newline
@@ -343,6 +355,7 @@ def add_document(document: Document, text: str) -> list[Edit]:
     if document.root is None:
         raise NotEditable("the document is not read")
     source = document.root.source
+    hold_to_line_feeds(source)
     if document.host == "hcl":
         raise NotEditable("an object of HCL is not followed by documents")
     if document.host == "terraform" and not _among_others(document):

@@ -82,6 +82,13 @@ def behind_colon(entry: Entry) -> int | None:
     return None if match is None else match.end()
 
 
+def is_explicit(node: Node) -> bool:
+    """Whether a node is a key of a block mapping that is written as `? key`, its value below it."""
+    if node.parent is None or node.parent.kind != "mapping" or node.parent.style != "block":
+        return False
+    return re.compile(r"[ \t]*:").match(node.source.text, node.end) is None
+
+
 def after_key(line: str, writer: Writer, entry: Entry) -> str:
     """What stands behind the key in a line that was written as an entry."""
     return line.removeprefix(writer.key(entry.name or "", False) + ": ")
@@ -173,6 +180,9 @@ def guard(node: Node, structure: bool = False, whole: bool = False) -> None:
         at = at.parent
     if not structure:
         return
+    hold_to_line_feeds(node.source)
+    if node.style == "block" and any(is_explicit(first) for first, _ in members_of(node)):
+        raise NotEditable("a key is written with `?`, and keys beside it are not edited")
     document = document_of(node)
     if not document.templated:
         return
@@ -183,6 +193,12 @@ def guard(node: Node, structure: bool = False, whole: bool = False) -> None:
     region = text[begin : following.end() if following is not None else node.end]
     if any(_is_code_line(line) for line in region.split("\n")):
         raise NotEditable("template code stands in between")
+
+
+def hold_to_line_feeds(source: Source) -> None:
+    """Raise where lines end in another way than `\\n` or `\\r\\n`: edits of whole lines know no other."""
+    if source.flat is not source.text:
+        raise NotEditable("some lines of the file end in neither a line feed nor a carriage return with one")
 
 
 def _is_code_line(line: str) -> bool:
@@ -305,7 +321,7 @@ def remove_from_block(parent: Node, members: list[tuple[Node, Node]], index: int
     if parent.kind == "sequence":
         begin = parent.start
         if index > 0:
-            dash = re.compile(rf"(?m)^\ufeff? {{{indent}}}-(?=\s|\Z)").search(text, members[index - 1][1].end)
+            dash = re.compile(rf"(?m)^\ufeff? {{{indent}}}-(?=[ \t\r\n]|\Z)").search(text, members[index - 1][1].end)
             if dash is None:
                 raise NotEditable("the item is written in a form that is not edited")
             begin = dash.end() - 1
@@ -316,7 +332,7 @@ def remove_from_block(parent: Node, members: list[tuple[Node, Node]], index: int
     if text[top:begin].strip():
         # `- key: value`: what follows moves up into its place
         following = bottom
-        while following < len(text) and text[following].isspace():
+        while following < len(text) and text[following] in " \t\r\n":
             following += 1
         return [edit_of(parent, begin, following, "")]
     floor = 0

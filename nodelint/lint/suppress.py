@@ -58,7 +58,7 @@ def suppressions(source: Source) -> list[Suppression]:
             nexts: dict[int, Span | None] = {}
             here = []
             # The last first: what a row of comments is about is then looked for once.
-            for match in reversed(list(comment.finditer(source.text, document.start, document.end))):
+            for match in reversed(list(comment.finditer(source.flat, document.start, document.end))):
                 before = bisect_right(scalars, match.start(), key=_start) - 1
                 if before < 0 or match.start() >= scalars[before].end:
                     here.append(_suppression(source, document, nodes, match, nexts))
@@ -73,7 +73,7 @@ def _start(node: Node) -> int:
 def _suppression(
     source: Source, document: Document, nodes: list[Node], match: re.Match[str], nexts: dict[int, Span | None]
 ) -> Suppression:
-    text = source.text
+    text = source.flat
     line_start = text.rfind("\n", 0, match.start()) + 1
     own_line = not text[line_start : match.start()].strip(" \t\ufeff")
     rules = tuple(name.strip() for name in (match[1] or "").split(",") if name.strip())
@@ -88,7 +88,7 @@ def _next(
     source: Source, document: Document, nodes: list[Node], after: int, nexts: dict[int, Span | None]
 ) -> Span | None:
     """The widest thing that begins on the first line after `after` that is neither blank nor a comment."""
-    text = source.text
+    text = source.flat
     first = at = text.find("\n", after) + 1
     found = None
     while 0 < at < document.end:

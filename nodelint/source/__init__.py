@@ -105,6 +105,7 @@ class Source:
     """
 
     __slots__ = (
+        "_flat",
         "_lines",
         "_masked",
         "documents",
@@ -129,11 +130,14 @@ class Source:
         self.text = text
         first = text.find("\n")
         self.newline = "\r\n" if first > 0 and text[first - 1] == "\r" else "\n"
+        if first < 0 and "\r" in text:
+            self.newline = "\r"
         self.documents = []
         self.problems = []
         self.set_aside = []
         self.part: bool | None = False
         self.tabbed = False
+        self._flat: str | None = None
         self._lines: list[int] | None = None
         self._masked: tuple[str, list[int]] | None = None
 
@@ -169,6 +173,19 @@ class Source:
                 else:
                     source.set_aside.append(SetAside(offset, message))
             return source
+
+    @property
+    def flat(self) -> str:
+        """The text with a line feed for each line break of YAML that is neither `\\n` nor `\\r\\n`; places stay.
+
+        It is the text itself where there is none: a lone `\\r`, NEL, LS or PS.
+        """
+        if self._flat is None:
+            plain = self.text.isascii() and "\r" not in self.text
+            self._flat = self.text if plain else re.sub(_ODD_BREAK, "\n", self.text)
+            if self._flat == self.text:
+                self._flat = self.text
+        return self._flat
 
     def _is_script(self) -> bool:
         """Whether it is a text in which the encoding is the author's own choice."""
@@ -340,6 +357,7 @@ class Source:
         return (plainly.offset, plainly.message) != (masked.offset, masked.message)
 
 
+_ODD_BREAK = "\r(?!\n)|[\x85\u2028\u2029]"
 _MOST_TEXTS = 5
 """Texts within texts: a heredoc, a chart's values in it, a manifest in those is three."""
 

@@ -202,6 +202,8 @@ def _expressions(node: Node) -> list[str]:
 def _alone(obj: Object) -> str:
     """The text of the object's document, less what each of its lines begins with in the text around it."""
     document, prefix = obj.document, obj.document.prefix
+    if obj.source.flat is not obj.source.text:
+        raise Blocked("some lines of the file end in neither `\\n` nor `\\r\\n`: convert it by hand")
     text = obj.source.text[document.start : document.end]
     if not prefix:
         return text
