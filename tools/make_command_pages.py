@@ -39,6 +39,7 @@ MORE = {
     "rule": "All pages: [rules](../rules/index.md).",
     "snapshot": "[Facts from AWS](../facts.md) says more.",
     "triage": "[Reading a controller's log](../triage.md) says more.",
+    "upgrade": "[Upgrades](../upgrade.md) says more.",
 }
 
 

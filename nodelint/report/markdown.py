@@ -36,7 +36,7 @@ _REASONS = 5
 
 def render(report: Report, run: Run) -> str:
     """Counts, a table of the findings by file, the fixes as diffs, and what was skipped."""
-    head = f"### nodelint: {_inline(headline(report, run.files))}\n"
+    head = f"### nodelint: {inline(headline(report, run.files))}\n"
     notes = _within(_notes(report, run), _FOR_NOTES)
     table = _table([(result, _row(result, run)) for result in report.results])
     fixes = _details([r for r in report.results if r.fixable], run, MOST - len(head + notes + table) - _FOR_MORE)
@@ -64,9 +64,9 @@ def _row(result: Result, run: Run) -> str:
     line = result.span.source.position(result.span.start).line
     place = _code(printable(f"{shown_path(result.span.source.path, run.root)}:{line}"))
     rule = f"[{result.rule.name}]({rule_page(result.rule)})"
-    said = _inline(printable(result.finding.message))
+    said = inline(printable(result.finding.message))
     if result.finding.hint:
-        said += f"<br>hint: {_inline(printable(result.finding.hint))}"
+        said += f"<br>hint: {inline(printable(result.finding.hint))}"
     # A bar parts cells even within code.
     cells = [cell.replace("|", "\\|") for cell in (result.severity, place, rule, said)]
     return f"| {' | '.join(cells)} |\n"
@@ -162,10 +162,10 @@ def _within(notes: Iterable[str], room: int) -> str:
 
 
 def _note(text: str) -> str:
-    return _inline(short(printable(text), _LONGEST_NOTE))
+    return inline(short(printable(text), _LONGEST_NOTE))
 
 
-def _inline(text: str) -> str:
+def inline(text: str) -> str:
     """A message, in which backticks mark what is code; where they do not pair, none of them does."""
     parts = text.split("`")
     if len(parts) % 2 == 0:

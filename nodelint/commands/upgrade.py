@@ -1,0 +1,148 @@
+"""`nodelint upgrade`: what a move between releases of Karpenter means for the manifests."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nodelint.commands import (
+    CLEAN,
+    FAULT,
+    FOUND,
+    UNUSABLE,
+    discovered,
+    echo_json,
+    exclude,
+    include,
+    say,
+    settings_of,
+    stop,
+    unreadable,
+)
+from nodelint.commands._completing import files
+from nodelint.commands._facts import Asked, facts_options
+from nodelint.commands._judging import judging
+from nodelint.model.messages import counted
+
+if TYPE_CHECKING:
+    from nodelint.lint.config import Settings
+    from nodelint.model.releases import Version
+    from nodelint.source.discover import Discovery
+    from nodelint.upgrade import Upgrade
+
+_EXIT = """
+\b
+Exit codes:
+  0  nothing at or above --fail-on
+  1  something at or above --fail-on
+  2  wrong usage or configuration, or a path that could not be read
+  3  a fault of nodelint itself
+"""
+
+
+@click.command(epilog=_EXIT)
+@click.argument("paths", nargs=-1, metavar="[PATHS]...", shell_complete=files)
+@click.option(
+    "--from",
+    "old",
+    metavar="VERSION",
+    help="The release that runs now. Default: of nodelint.yaml, or as files state it.",
+)
+@click.option("--to", "new", metavar="VERSION", help="The release to go to. Default: the newest known.")
+@click.option("--kubernetes-version", metavar="1.MINOR", help="The cluster's version, for the steps on the way.")
+@click.option("--format", "form", type=click.Choice(["text", "markdown", "json"]), default="text", show_default=True)
+@click.option("--all", "everything", is_flag=True, help="Every place, and changes that manifests do not show.")
+@click.option("--fail-on", type=click.Choice(["error", "warning", "never"]), help="Default: error.")
+@exclude
+@include
+@facts_options
+@click.option(
+    "--config", metavar="FILE", shell_complete=files, help="Default: the nearest nodelint.yaml or pyproject.toml."
+)
+def command(
+    paths: Sequence[str], old: str | None, new: str | None, form: str, everything: bool, **flags: Any
+) -> None:
+    """Say what a move to another release of Karpenter means for manifests, before it is made.
+
+    PATHS are files, folders (read with all below them) or - for standard input; default: this folder. Told are,
+    each with its place: fields, labels and values that come, go or change their meaning, images, permissions,
+    feature gates and other settings of the controller, what replaces nodes, and findings of `nodelint check`
+    that appear or go away. What has to be done is parted into before, with and after the upgrade.
+
+    A line says where a change shows, not that something is wrong there: an `error` is refused or stops working
+    unless it is changed, a `warning` acts otherwise, the rest is worth knowing. VERSION is a release such as
+    1.4.0, or 1.4 for its newest patch.
+
+    \b
+    Examples:
+      nodelint upgrade --from 1.0.6 --to 1.14.1 clusters/
+      nodelint upgrade --from 1.6 --kubernetes-version 1.31 --format markdown
+      nodelint upgrade --from 1.0.6 --fail-on warning charts/ values/prod.yaml
+    """
+    asked = Asked.taken(flags)
+    settings = settings_of({**flags, "karpenter_version": old})
+    after = _release("--to", new)
+    found = discovered(paths or (".",), settings)
+    before = _stated(settings, found)
+    if after <= before:
+        stop(f"--to {after} is not newer than {before}, the release to come from")
+    ready = judging(found, asked, settings._replace(karpenter=after), paths)
+    from nodelint.upgrade import upgrade
+
+    told = upgrade(found.sources, before, ready.target, ready.rules, ready.selection, ready.beside)
+    unreadable(found)
+    if not told.objects:
+        say(f"no NodePool or EC2NodeClass in {counted(found.files, 'file')}")
+    _print(told, form, everything)
+    for fault in told.faults:
+        say(f"a fault of ours, please report it: {fault}")
+    if told.faults:
+        sys.exit(FAULT)
+    if found.unreadable:
+        sys.exit(UNUSABLE)
+    sys.exit(FOUND if settings.fail_on != "never" and told.at_or_above(settings.fail_on) else CLEAN)
+
+
+def _stated(settings: Settings, found: Discovery) -> Version:
+    """The release to come from: of --from, of the configuration, or stated by files. Ends the run where none is."""
+    if settings.karpenter_named:
+        return settings.karpenter
+    from nodelint.model.manifest import objects
+    from nodelint.target import evidence_of
+
+    stated = evidence_of(found.sources)
+    paths = [source.path for source in found.sources if any(True for _ in objects(source))]
+    said = {each.karpenter: each for path in paths for each in stated.for_path("karpenter", path, from_1=True)}
+    if not said:
+        stop("no release to come from is known: name it by --from, or by `karpenter-version` in nodelint.yaml")
+    if len(said) > 1:
+        named = ", ".join(f"{release} ({said[release].place})" for release in sorted(said))
+        stop(f"the files state several releases to come from: {named}; name one by --from, or fewer PATHS")
+    release, evidence = said.popitem()
+    say(f"Karpenter {release} as {evidence.place} states it ({evidence.by})")
+    return release
+
+
+def _release(option: str, text: str | None) -> Version:
+    from nodelint.model.releases import NEWEST, target
+
+    if text is None:
+        return NEWEST
+    try:
+        return target(text)
+    except ValueError as error:
+        stop(f"{option}: {error}")
+
+
+def _print(told: Upgrade, form: str, everything: bool) -> None:
+    from nodelint.report import upgrade as report
+
+    if form == "json":
+        echo_json(report.upgrade_json(told))
+    elif form == "markdown":
+        click.echo(report.upgrade_markdown(told, everything), nl=False)
+    else:
+        click.echo(report.upgrade_text(told, everything, click.style))

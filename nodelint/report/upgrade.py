@@ -1,0 +1,337 @@
+"""What an upgrade means, as text, as Markdown, and as JSON (schemas/upgrade.schema.json)."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from nodelint.model.finding import SEVERITIES, Severity, Span
+from nodelint.model.messages import counted
+from nodelint.model.releases import Version
+from nodelint.printable import printable
+from nodelint.report.text import Style, plain
+from nodelint.tuples import NamedTuple
+from nodelint.upgrade import Note, Shifted, Site, Upgrade, severity_of
+from nodelint.upgrade.changes import ReleaseChange
+from nodelint.upgrade.settings import Shift
+
+_WIDTH = 100
+_PLACES = 5
+_COLOURS: dict[Severity, str] = {"error": "red", "warning": "yellow", "info": "blue"}
+_PARTS = (
+    ("before", "Before the upgrade"),
+    ("with", "With the upgrade"),
+    ("after", "After the upgrade"),
+    (None, "What changes by itself"),
+)
+_DRIFT = {"none": "", "possible": ", may replace nodes", "certain": ", replaces nodes"}
+
+
+class _Told(NamedTuple):
+    """A change or a setting as it is printed."""
+
+    severity: Severity
+    title: str
+    text: str
+    do: str | None
+    places: Sequence[Site]
+    findings: Sequence[Shifted] = ()
+
+
+def upgrade_text(told: Upgrade, everything: bool = False, style: Style = plain) -> str:
+    """The steps, what is to be done when, what changes, and the findings that appear or go away."""
+    lines = [style(headline(told), bold=True), "", *(line for each in steps(told) for line in _wrapped(each, "  "))]
+    for when, title in _PARTS:
+        entries = _entries(told, when)
+        if entries:
+            lines += ["", style(title, bold=True)]
+        for entry in entries:
+            lines += ["", *_entry(entry, everything, style)]
+    for title, findings in _findings(told):
+        lines += ["", style(title, bold=True), ""]
+        for group in _alike(findings):
+            lines += _group(group, everything, style)
+    if everything and told.unseen:
+        lines += ["", style("Further changes, which manifests do not show", bold=True), ""]
+        for change, release in told.unseen:
+            lines += _wrapped(f"{_release(release)} {change.subject}: {change.text}", "  ")
+    return "\n".join([*lines, "", *_sum(told, everything)])
+
+
+def headline(told: Upgrade) -> str:
+    """The two releases, and what was looked at."""
+    files = len({obj.source.path for obj in told.objects})
+    objects = counted(len(told.objects), "object")
+    return f"Karpenter {told.old.karpenter} to {told.new.karpenter}: {objects} in {counted(files, 'file')}"
+
+
+def steps(told: Upgrade) -> Iterator[str]:
+    """What is to be said of the way, each a sentence."""
+    route = told.route
+    yield from route.trouble
+    for stop in route.stops:
+        yield f"Stop at {stop.release}: {stop.why}."
+    ranges = f"Kubernetes: {told.old.karpenter} supports {route.old}, {told.new.karpenter} supports {route.new}"
+    if told.new.kubernetes is None and route.common is not None:
+        ranges += f"; the cluster has to run {route.common} during the upgrade"
+    yield f"{ranges}."
+    ends = [f"{s.minor} until {s.until}{' (long-term)' if s.lts else ''}" for s in route.support]
+    yield f"Support: {', '.join(ends)}."
+
+
+def _entries(told: Upgrade, when: str | None) -> list[_Told]:
+    entries = [_of_note(note) for note in told.notes if note.when == when]
+    entries += [_of_shift(shift) for shift in told.settings if _when(shift) == when]
+    return sorted(entries, key=lambda entry: SEVERITIES.index(entry.severity))
+
+
+def _of_note(note: Note) -> _Told:
+    title = f"{note.change.subject} ({_release(note.release)}{_DRIFT[note.change.drift]})"
+    return _Told(note.severity, title, note.change.text, note.change.do, note.places, note.findings)
+
+
+def _of_shift(shift: Shift) -> _Told:
+    title = f"{shift.setting.name} ({shift.release})"
+    return _Told(severity_of(shift), title, shift_text(shift), None, (Site(shift.setting.node),))
+
+
+def _when(shift: Shift) -> str | None:
+    if shift.begins:
+        return "after" if shift.setting.kind == "flag" else None
+    return "with" if shift.setting.kind == "flag" else "after"
+
+
+def shift_text(shift: Shift) -> str:
+    """What becomes of a setting, in words."""
+    kind = shift.setting.kind
+    if shift.begins:
+        known = {"value": "The chart reads the value; before, it has no effect."}
+        known["variable"] = "The controller reads the variable; before, it has no effect."
+        known["flag"] = "The controller knows the flag; an older one does not start with it."
+        known["gate"] = "The gate is known; before, it has no effect."
+        return known[kind]
+    gone = {"value": "The chart no longer reads the value: it may be removed."}
+    gone["variable"] = "The controller no longer reads the variable: it may be removed."
+    gone["flag"] = "The controller does not start with the flag: remove it in the same step."
+    gone["gate"] = "The gate is no longer known: it may be removed."
+    return gone[kind]
+
+
+def _release(release: Version | None) -> str:
+    return "not released yet" if release is None else str(release)
+
+
+def _entry(entry: _Told, everything: bool, style: Style) -> Iterator[str]:
+    severity, title, text, do, places, findings = entry
+    yield f"  {style(severity, fg=_COLOURS[severity])} {style(title, bold=True)}"
+    yield from _wrapped(text, "    ")
+    if do is not None:
+        yield from _wrapped(f"do: {do}", "    ")
+    shown = places if everything else places[:_PLACES]
+    for place in shown:
+        yield f"      {printable(where(place.span))}{f'  {printable(place.label)}' if place.label else ''}"
+    if len(places) > len(shown):
+        yield f"      and {counted(len(places) - len(shown), 'more place')}"
+    for each in findings if everything else findings[:_PLACES]:
+        yield f"      {'new' if each.appears else 'gone'}: {each.result.rule.name}: {_message(each)}{_fix(each)}"
+
+
+def _findings(told: Upgrade) -> Iterator[tuple[str, list[Shifted]]]:
+    for appears, title in ((True, "Findings of check that appear"), (False, "Findings of check that go away")):
+        found = [each for each in told.shifted if each.appears == appears]
+        if found:
+            yield title, found
+
+
+def _alike(findings: Sequence[Shifted]) -> list[list[Shifted]]:
+    """Findings of one rule, severity and release, the gravest first."""
+    groups: dict[tuple[int, str, Version], list[Shifted]] = {}
+    for each in findings:
+        key = (SEVERITIES.index(each.result.severity), each.result.rule.name, each.release)
+        groups.setdefault(key, []).append(each)
+    return [groups[key] for key in sorted(groups)]
+
+
+def _group(group: Sequence[Shifted], everything: bool, style: Style) -> Iterator[str]:
+    severity = group[0].result.severity
+    name = style(group[0].result.rule.name, bold=True)
+    yield f"  {style(severity, fg=_COLOURS[severity])} {name} (from {group[0].release} on)"
+    shown = group if everything else group[:_PLACES]
+    for each in shown:
+        yield f"    {printable(where(each.result.span))}: {_message(each)}{_fix(each)}"
+    if len(group) > len(shown):
+        yield f"    and {counted(len(group) - len(shown), 'more place')}"
+
+
+def _message(each: Shifted) -> str:
+    return printable(each.result.finding.message)
+
+
+def _fix(each: Shifted) -> str:
+    if each.early is None:
+        return ""
+    return "; its fix may be made before" if each.early else "; its fix has to wait for the upgrade"
+
+
+def where(span: Span) -> str:
+    """`path:line:column`."""
+    at = span.source.position(span.start)
+    return f"{span.source.path}:{at.line}:{at.column}"
+
+
+def _sum(told: Upgrade, everything: bool) -> Iterator[str]:
+    grave = ", ".join(counted(told.number_of(severity), severity) for severity in SEVERITIES[:2])
+    both = f"{counted(told.stay, 'finding')} of check in both releases"
+    yield f"{grave}, {told.number_of('info')} for information; {both}."
+    if told.unseen and not everything:
+        yield f"{counted(len(told.unseen), 'further change')} that manifests do not show: --all lists them."
+
+
+def _wrapped(text: str, indent: str) -> list[str]:
+    return textwrap.wrap(
+        printable(text),
+        _WIDTH,
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+# -- Markdown
+
+
+def upgrade_markdown(told: Upgrade, everything: bool = False) -> str:
+    """The same for a pull request: the verdict first, what is only to be known folded."""
+    from nodelint.report.markdown import inline
+
+    parts = [f"### {headline(told)}", "", "".join(f"- {inline(each)}\n" for each in steps(told))]
+    for when, title in _PARTS:
+        entries = _entries(told, when)
+        if entries:
+            body = "".join(_item(entry, everything) for entry in entries)
+            parts.append(_folded(title, len(entries), body) if when is None else f"#### {title}\n\n{body}")
+    for title, findings in _findings(told):
+        rows = "".join(
+            f"- `{where(each.result.span)}` {each.result.severity} {each.result.rule.name}:"
+            f" {inline(_message(each))} (from {each.release} on{_fix(each)})\n"
+            for each in findings
+        )
+        parts.append(_folded(title, len(findings), rows))
+    if everything and told.unseen:
+        rows = "".join(
+            f"- {_release(release)} {inline(change.subject)}: {inline(change.text)}\n"
+            for change, release in told.unseen
+        )
+        parts.append(_folded("Further changes, which manifests do not show", len(told.unseen), rows))
+    return "\n".join([*parts, *_sum(told, everything)]) + "\n"
+
+
+def _item(entry: _Told, everything: bool) -> str:
+    from nodelint.report.markdown import inline
+
+    severity, title, text, do, places, findings = entry
+    lines = [f"- **{severity}** {inline(title)}: {inline(text)}"]
+    lines += [f"  - do: {inline(do)}"] if do is not None else []
+    shown = places if everything else places[:_PLACES]
+    lines += [f"  - `{where(place.span)}` {inline(printable(place.label))}".rstrip() for place in shown]
+    if len(places) > len(shown):
+        lines.append(f"  - and {counted(len(places) - len(shown), 'more place')}")
+    lines += [f"  - {each.result.rule.name}: {inline(_message(each))}{_fix(each)}" for each in findings]
+    return "\n".join(lines) + "\n"
+
+
+def _folded(title: str, count: int, body: str) -> str:
+    return f"<details><summary>{title} ({count})</summary>\n\n{body}\n</details>\n"
+
+
+# -- JSON
+
+
+def upgrade_json(told: Upgrade) -> dict[str, Any]:
+    """The same as plain values, with all places and all changes."""
+    route = told.route
+    return {
+        "version": 1,
+        "from": str(told.old.karpenter),
+        "to": str(told.new.karpenter),
+        "route": {
+            "kubernetes": {
+                "cluster": str(told.new.kubernetes) if told.new.kubernetes else None,
+                "from": _range(route.old),
+                "to": _range(route.new),
+                "common": _range(route.common),
+            },
+            "stops": [{"release": str(stop.release), "why": stop.why} for stop in route.stops],
+            "trouble": list(route.trouble),
+            "support": [{"minor": s.minor, "until": s.until, "longTerm": s.lts} for s in route.support],
+        },
+        "changes": [_note_json(note) for note in told.notes],
+        "settings": [_shift_json(shift) for shift in told.settings],
+        "findings": [_shifted_json(each) for each in told.shifted],
+        "unseen": [_change_json(change, release) for change, release in told.unseen],
+        "summary": {**{severity: told.number_of(severity) for severity in SEVERITIES}, "unchanged": told.stay},
+    }
+
+
+def _range(span: Any) -> dict[str, str] | None:
+    return None if span is None else {"min": str(span.least), "max": str(span.most)}
+
+
+def _change_json(change: ReleaseChange, release: Version | None) -> dict[str, Any]:
+    return {
+        "id": change.id,
+        "release": None if release is None else str(release),
+        "area": change.area,
+        "subject": change.subject,
+        "text": change.text,
+        "source": change.source,
+    }
+
+
+def _note_json(note: Note) -> dict[str, Any]:
+    return {
+        **_change_json(note.change, note.release),
+        "severity": note.severity,
+        "do": note.change.do,
+        "when": note.when,
+        "drift": note.change.drift,
+        "places": [{**_at(place.span), "object": place.label or None} for place in note.places],
+        "findings": [_shifted_json(each) for each in note.findings],
+    }
+
+
+def _shift_json(shift: Shift) -> dict[str, Any]:
+    setting = shift.setting
+    return {
+        "kind": setting.kind,
+        "name": setting.name,
+        "value": setting.value,
+        "release": str(shift.release),
+        "begins": shift.begins,
+        "severity": severity_of(shift),
+        "text": shift_text(shift),
+        "when": _when(shift),
+        **_at(Site(setting.node).span),
+    }
+
+
+def _shifted_json(each: Shifted) -> dict[str, Any]:
+    result = each.result
+    return {
+        "rule": result.rule.name,
+        "severity": result.severity,
+        "message": result.finding.message,
+        "release": str(each.release),
+        "appears": each.appears,
+        "fixable": result.fixable,
+        "fixBefore": each.early,
+        "object": result.object.label if result.object else None,
+        **_at(result.span),
+    }
+
+
+def _at(span: Span) -> dict[str, Any]:
+    at = span.source.position(span.start)
+    return {"path": span.source.path, "line": at.line, "column": at.column}

@@ -1,0 +1,180 @@
+"""What a move from one release of Karpenter to another means for some manifests.
+
+Rows of changes (`changes`) with conditions that find what they concern (`conditions`), settings of the controller
+(`settings`), the findings of `check` in both releases and those between (`findings`), and the way (`route`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+from nodelint.lint.engine import Selection, Target
+from nodelint.lint.rule import Context, Rule
+from nodelint.model.finding import SEVERITIES, Severity
+from nodelint.model.manifest import Object, objects
+from nodelint.model.releases import RELEASES, Version
+from nodelint.source import Source
+from nodelint.tuples import NamedTuple
+from nodelint.upgrade.changes import Drift, ReleaseChange, When, met
+from nodelint.upgrade.conditions import Matcher
+from nodelint.upgrade.findings import Runs, Shifted
+from nodelint.upgrade.route import Route, route
+from nodelint.upgrade.settings import ControllerSettings, Shift
+from nodelint.upgrade.things import Site
+
+__all__ = ["Drift", "Note", "Shifted", "Site", "Upgrade", "When", "upgrade"]
+
+
+class Note(NamedTuple):
+    """A change that is told: where it shows, and the findings of `check` that say the same.
+
+    `release` is None for a change that no release has yet; `places` are empty where it concerns every cluster.
+    """
+
+    change: ReleaseChange
+    release: Version | None
+    places: tuple[Site, ...]
+    findings: tuple[Shifted, ...] = ()
+
+    @property
+    def when(self) -> When | None:
+        return self.change.when
+
+    @property
+    def severity(self) -> Severity:
+        return self.change.level
+
+
+class Upgrade(NamedTuple):
+    """All that is told of a move. `unseen` are changes that no manifest can show, with their releases."""
+
+    old: Target
+    new: Target
+    objects: tuple[Object, ...]
+    route: Route
+    notes: tuple[Note, ...]
+    shifted: tuple[Shifted, ...]
+    settings: tuple[Shift, ...]
+    unseen: tuple[tuple[ReleaseChange, Version | None], ...]
+    stay: int
+    faults: tuple[str, ...]
+
+    def number_of(self, severity: Severity) -> int:
+        """How many notes and findings that appear have a severity; a flag that ends is an error."""
+        count = sum(note.severity == severity for note in self.notes)
+        count += sum(each.appears and each.result.severity == severity for each in self.shifted)
+        count += sum(severity_of(shift) == severity for shift in self.settings)
+        return count + (len(self.route.trouble) if severity == "error" else 0)
+
+    def at_or_above(self, severity: Severity) -> bool:
+        """Whether anything is as grave as `severity` or graver."""
+        return any(self.number_of(each) for each in SEVERITIES[: SEVERITIES.index(severity) + 1])
+
+
+def severity_of(shift: Shift) -> Severity:
+    """How grave it is that a setting begins or ends: the controller does not start with a flag that it lacks."""
+    return "error" if shift.setting.kind == "flag" and not shift.begins else "info"
+
+
+def upgrade(
+    sources: Sequence[Source],
+    old: Version,
+    target: Target,
+    rules: Mapping[str, Rule],
+    selection: Selection,
+    beside: Sequence[Source] = (),
+) -> Upgrade:
+    """What it means to go from `old` to the release of `target`, which has to be the newer one.
+
+    `beside` are sources that are read only so that others can refer to them.
+    """
+    return _Move(sources, old, target, rules, selection, beside).told()
+
+
+class _Move:
+    def __init__(
+        self,
+        sources: Sequence[Source],
+        old: Version,
+        target: Target,
+        rules: Mapping[str, Rule],
+        selection: Selection,
+        beside: Sequence[Source],
+    ) -> None:
+        self._sources = sources
+        self._old = old
+        self._target = target
+        self._rules = rules
+        self._settings = ControllerSettings([*sources, *beside])
+        self._runs = Runs(sources, beside, rules, selection, target)
+        held = [obj for source in (*sources, *beside) for obj in objects(source)]
+        context = Context(held, old, target.kubernetes, target.schemas, tuple(rules), target.facts)
+        self._places = Matcher(sources, context, self._settings)
+
+    def told(self) -> Upgrade:
+        judged = self._runs.compare(self._old, self._target.karpenter)
+        left = list(judged.shifted)
+        notes: list[Note] = []
+        for change, release in self._met:
+            note = self._note(change, release, left)
+            if note is not None:
+                notes.append(note)
+                told = {id(each) for each in note.findings}
+                left = [each for each in left if id(each) not in told]
+        return Upgrade(
+            self._target._replace(karpenter=self._old),
+            self._target,
+            judged.after.objects,
+            route(self._old, self._target.karpenter, self._target.kubernetes),
+            tuple(notes),
+            tuple(left),
+            tuple(self._settings.shifts(self._old, self._target.karpenter)),
+            tuple((change, release) for change, release in self._met if change.tell == "unseen"),
+            judged.stay,
+            judged.faults,
+        )
+
+    @cached_property
+    def _met(self) -> list[tuple[ReleaseChange, Version | None]]:
+        order = {release: n for n, release in enumerate(RELEASES)}
+        found = list(met(self._old, self._target.karpenter))
+        return sorted(found, key=lambda pair: order.get(pair[1], len(order)) if pair[1] else len(order) + 1)
+
+    def _note(self, change: ReleaseChange, release: Version | None, shifted: Sequence[Shifted]) -> Note | None:
+        """A change as it is told; None where it concerns nothing that is there."""
+        if change.unless is not None and self._places.of(change.unless):
+            return None
+        if change.also is not None and not self._places.of(change.also):
+            return None
+        if change.tell == "always":
+            return Note(change, release, ())
+        if change.tell == "policy" and "lacks" in change.where[0]:
+            policies = self._places.unallowed(change.where[0])
+            return None if policies is None else Note(change, release, tuple(policies))
+        if change.tell not in ("found", "policy"):
+            return None
+        places = _unique([place for condition in change.where for place in self._places.of(condition)])
+        if not places:
+            return None
+        findings = [each for each in shifted if _same(each, change, release, places)]
+        return Note(change, release, tuple(places), tuple(findings))
+
+
+def _unique(places: Sequence[Site]) -> list[Site]:
+    found: dict[tuple[int, int, int], Site] = {}
+    for place in places:
+        found.setdefault((id(place.span.source), place.span.start, place.span.end), place)
+    return list(found.values())
+
+
+def _same(shifted: Shifted, change: ReleaseChange, release: Version | None, places: Sequence[Site]) -> bool:
+    """Whether a finding says what a change does: by one of its rules, in its release, in the same object."""
+    result = shifted.result
+    if result.rule.name not in change.rules or shifted.release != release or result.object is None:
+        return False
+    node = result.object.node
+    return any(
+        place.span.source is node.source and node.start <= place.span.start and place.span.end <= node.end
+        for place in places
+    )

@@ -1,0 +1,271 @@
+"""The conditions of `data/upgrade.json`: which places of the manifests a change concerns.
+
+A condition is a mapping. `on` says what is looked at:
+
+- a kind (`NodePool`, `EC2NodeClass`, `NodeOverlay`, `CapacityBuffer`, `Pod`): the value at `path`, where `[]` stands
+  for every item of a list, `*` for every key and `[x]` for the key x. It is a place where it is there and meets the
+  tests `is`, `not` (patterns for all of a scalar), `key` (of the key), `more_than` (items), `doubles` (in a list),
+  `longer_than` (characters); with `absent`, the object is one where it is not there. `version`, `family`,
+  `without` (a path that is not there), `below` (one that is), `alias_before`, `alias_from` and `pools` narrow the
+  objects.
+- `requirement`: lines with one of `keys`, of the kinds in `of`, with `operator`, with a value that `is`, with `only`
+  these values. For pods it is the node selector and the required node affinity.
+- `launches`: pools that can launch `types` (how their names begin) with a class of a `family`; with `imageless`,
+  pools that let them in while the class has no image for them.
+- `chart`, `setting`, `gate`: see `settings`. `policy`: IAM policies, see `things`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+from nodelint.lint.rule import Context
+from nodelint.model.manifest import EC2NodeClass, NodePool, Object, requirement_line, text
+from nodelint.source import Node, Source
+from nodelint.upgrade import things
+from nodelint.upgrade.settings import ControllerSettings
+from nodelint.upgrade.things import Site, Thing
+
+Condition = dict[str, Any]
+
+_OBJECTS = ("NodePool", "EC2NodeClass", "NodeOverlay", "CapacityBuffer", "Pod")
+
+
+class Matcher:
+    """What conditions find among some manifests. `context` is that of the release that is left."""
+
+    def __init__(self, asked: Sequence[Source], context: Context, settings: ControllerSettings) -> None:
+        self._asked = asked
+        self._context = context
+        self._settings = settings
+        paths = {source.path for source in asked}
+        self._held = [obj for obj in context.objects if obj.source.path in paths]
+
+    def of(self, condition: Condition) -> list[Site]:
+        """The places that a condition finds, in the order of the files; KeyError for one that is not known."""
+        on = condition["on"]
+        if on in _OBJECTS:
+            return [place for thing in self._narrowed(condition) for place in _values(thing, condition)]
+        finders = {
+            "requirement": self._requirements,
+            "launches": self._launches,
+            "policy": self._policies,
+            "chart": self._settings.charts_with,
+            "setting": self._settings.named,
+            "gate": self._settings.gates,
+        }
+        return list(finders[on](condition))
+
+    def unallowed(self, condition: Condition) -> list[Site] | None:
+        """The policies that lack a permission; None where one of them has it."""
+        return things.lacking(self._asked, condition["lacks"])
+
+    @cached_property
+    def _by_node(self) -> dict[int, Object]:
+        return {id(obj.node): obj for obj in self._held}
+
+    @cached_property
+    def _things(self) -> list[Thing]:
+        return [*map(things.of_object, self._held), *things.others(self._asked)]
+
+    def _narrowed(self, condition: Condition) -> Iterator[Thing]:
+        for thing in self._things:
+            if thing.kind != condition["on"]:
+                continue
+            if "kind" in condition and thing.label.partition("/")[0] != condition["kind"]:
+                continue
+            if "version" in condition and _version(thing) != condition["version"]:
+                continue
+            if "without" in condition and _found(thing.node, condition["without"]):
+                continue
+            if "below" in condition and not _found(thing.node, condition["below"]):
+                continue
+            if thing.kind == "EC2NodeClass" and not self._class_fits(thing, condition):
+                continue
+            yield thing
+
+    def _class_fits(self, thing: Thing, condition: Condition) -> bool:
+        node_class = self._by_node[id(thing.node)]
+        if not isinstance(node_class, EC2NodeClass):
+            return False
+        if "family" in condition and _family(node_class) not in condition["family"]:
+            return False
+        if "alias_before" in condition and not _alias_below(node_class, condition["alias_before"]):
+            return False
+        if "alias_from" in condition and _alias_below(node_class, condition["alias_from"]):
+            return False
+        if "pools" in condition:
+            pools = self._context.pools(node_class)
+            return any(_lines(things.of_object(pool), condition["pools"]) for pool in pools)
+        return True
+
+    def _requirements(self, condition: Condition) -> Iterator[Site]:
+        kinds = condition.get("of", ("NodePool", "NodeOverlay", "Pod"))
+        for thing in self._things:
+            if thing.kind in kinds:
+                yield from _lines(thing, condition)
+
+    def _launches(self, condition: Condition) -> Iterator[Site]:
+        """Pools are asked in the release that is left: what they can launch there is what may be running."""
+        for obj in self._held:
+            node_class = self._context.node_class(obj) if isinstance(obj, NodePool) else None
+            if not isinstance(obj, NodePool) or node_class is None or obj.partial:
+                continue
+            if _family(node_class) != condition["family"]:
+                continue
+            resolution = self._context.resolution(obj)
+            if not resolution.complete:
+                continue
+            bits = (
+                resolution.candidates & ~resolution.launchable
+                if condition.get("imageless")
+                else resolution.launchable
+            )
+            names = self._context.catalog.names_in(bits)
+            if any(name.startswith(condition["types"]) for name in names):
+                yield Site(obj.requirements_node or obj.name_node, obj.label)
+
+    def _policies(self, condition: Condition) -> Iterator[Site]:
+        return things.mentions(self._asked, condition["mentions"])
+
+
+def _version(thing: Thing) -> str:
+    version = text(thing.node.get("apiVersion"))
+    return version.rpartition("/")[2] if isinstance(version, str) else ""
+
+
+def _family(node_class: EC2NodeClass) -> str | None:
+    """The amiFamily that a class names, or that its alias stands for."""
+    from nodelint.karpenter.images.families import ami_family_of, families
+    from nodelint.model.manifest import parse_alias
+
+    if isinstance(node_class.ami_family, str):
+        return node_class.ami_family
+    for term in node_class.ami_terms:
+        if isinstance(term.alias, str):
+            family = parse_alias(term.alias).family
+            return ami_family_of(family) if family in families() else None
+    return None
+
+
+def _alias_below(node_class: EC2NodeClass, version: str) -> bool:
+    """Whether an alias of the class is pinned to a version of the image below one such as 1.22.0."""
+    from nodelint.model.manifest import parse_alias
+
+    for term in node_class.ami_terms:
+        pinned = parse_alias(term.alias).version.removeprefix("v") if isinstance(term.alias, str) else ""
+        if re.fullmatch(r"\d+\.\d+\.\d+", pinned) and _numbers(pinned) < _numbers(version):
+            return True
+    return False
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(part) for part in version.split(".")]
+
+
+# -- values at a path
+
+
+def _values(thing: Thing, condition: Condition) -> Iterator[Site]:
+    found = _found(thing.node, condition["path"])
+    if condition.get("absent"):
+        if not found and not thing.partial:
+            where = _found(thing.node, condition["below"]) if "below" in condition else None
+            yield Site(where[0][0] if where else _name(thing.node), thing.label)
+        return
+    for key, value in found:
+        if _passes(key, value, condition):
+            yield Site(key, thing.label)
+
+
+def _found(top: Node, path: str) -> list[tuple[Node, Node]]:
+    """The values at a path, each with the node of its key, or of itself in a list."""
+    here = [(top, top)]
+    for step in re.findall(r"\[[^\]]*\]|[^.\[]+", path):
+        here = [found for _, node in here for found in _step(node, step)]
+    return here
+
+
+def _step(node: Node, step: str) -> Iterator[tuple[Node, Node]]:
+    if step == "[]":
+        yield from ((item, item) for item in node.items)
+        return
+    name = step.strip("[]")
+    for entry in node.entries:
+        if (step == "*" or entry.name == name) and not (entry.value.kind == "scalar" and entry.value.value is None):
+            yield entry.key, entry.value
+
+
+def _passes(key: Node, value: Node, condition: Condition) -> bool:
+    if "key" in condition and not re.fullmatch(condition["key"], str(key.value)):
+        return False
+    if "more_than" in condition and len(value.items) <= condition["more_than"]:
+        return False
+    if condition.get("doubles"):
+        items = [text(item) for item in value.items]
+        return len(set(items)) < len(items)
+    if "longer_than" in condition:
+        written = text(value)
+        return isinstance(written, str) and len(written) > condition["longer_than"]
+    if "is" in condition or "not" in condition:
+        written = text(value)
+        if not isinstance(written, str):
+            return False
+        if "is" in condition and not re.fullmatch(condition["is"], written):
+            return False
+        return "not" not in condition or not re.fullmatch(condition["not"], written)
+    return True
+
+
+def _name(node: Node) -> Node:
+    return node.at("metadata", "name") or node.get("kind") or node
+
+
+# -- requirements
+
+
+def _lines(thing: Thing, condition: Condition) -> list[Site]:
+    asked = _pod_asks(thing) if thing.kind == "Pod" else _asks(thing)
+    return [Site(at, thing.label) for at, key, operator, values in asked if _asked(key, operator, values, condition)]
+
+
+def _asked(key: str, operator: str, values: Sequence[str], condition: Condition) -> bool:
+    if "keys" in condition and key not in condition["keys"]:
+        return False
+    if "operator" in condition and not re.fullmatch(condition["operator"], operator):
+        return False
+    if "is" in condition and not any(re.fullmatch(condition["is"], value) for value in values):
+        return False
+    return "only" not in condition or (operator == "In" and set(values) == set(condition["only"]))
+
+
+_Ask = tuple[Node, str, str, Sequence[str]]
+
+
+def _asks(thing: Thing) -> Iterator[_Ask]:
+    """What a pool or an overlay asks of nodes: its requirements."""
+    path = ("spec", "template", "spec", "requirements") if thing.kind == "NodePool" else ("spec", "requirements")
+    yield from _expressions(thing.node.at(*path))
+
+
+def _pod_asks(thing: Thing) -> Iterator[_Ask]:
+    """What a pod asks of its node: its selector and its required affinity."""
+    selector = thing.node.at("spec", "nodeSelector")
+    for entry in selector.entries if selector is not None else ():
+        value = text(entry.value)
+        if entry.name is not None and isinstance(value, str):
+            yield entry.key, entry.name, "In", (value,)
+    affinity = ("spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+    terms = thing.node.at(*affinity, "nodeSelectorTerms")
+    for term in terms.items if terms is not None else ():
+        yield from _expressions(term.get("matchExpressions"))
+
+
+def _expressions(listed: Node | None) -> Iterator[_Ask]:
+    for item in listed.items if listed is not None else ():
+        line = requirement_line(item)
+        if isinstance(line.key, str) and isinstance(line.operator, str):
+            yield line.node, line.key, line.operator, line.texts

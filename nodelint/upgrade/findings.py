@@ -1,0 +1,163 @@
+"""What `check` says of the same manifests in two releases: which findings appear, which go away, and where.
+
+The rules run in the release that is left, in the one that is reached, and in those between in which an answer can
+change: all that the facts, the schemas and the rules name.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Container, Iterator, Mapping, Sequence
+from functools import cache
+
+from nodelint.data import DATA, shipped
+from nodelint.edits import apply
+from nodelint.lint.engine import Report, Result, Selection, Target, lint
+from nodelint.lint.rule import Rule
+from nodelint.model.finding import Edit, Severity
+from nodelint.model.manifest import served
+from nodelint.model.releases import RELEASES, Version
+from nodelint.source import Source
+from nodelint.tuples import NamedTuple
+
+_FACTS = ("catalog", "images", "labels", "tables", "versions")
+_SCHEMAS = ("ec2nodeclass-v1", "ec2nodeclass-v1beta1", "nodepool-v1", "nodepool-v1beta1")
+
+_MOST_TRIED = 50
+"""Fixes that are tried in the release that is left: each is a run of the rules."""
+
+
+class Shifted(NamedTuple):
+    """A finding that appears or goes away, and the release from which on that is so.
+
+    `early` says whether its fix may be made before: True where `check` has nothing new to say of the fixed
+    manifests in the release that is left; None where there is no fix or that was not tried.
+    """
+
+    result: Result
+    release: Version
+    appears: bool
+    early: bool | None = None
+
+
+class Judged(NamedTuple):
+    """The two ends, and what differs; `stay` are those that are there in both."""
+
+    before: Report
+    after: Report
+    shifted: tuple[Shifted, ...]
+    stay: int
+    faults: tuple[str, ...]
+
+
+class Runs:
+    """Runs of the rules over the same manifests in several releases."""
+
+    def __init__(
+        self,
+        sources: Sequence[Source],
+        beside: Sequence[Source],
+        rules: Mapping[str, Rule],
+        selection: Selection,
+        target: Target,
+    ) -> None:
+        self._sources = sources
+        self._beside = beside
+        self._rules = rules
+        self._selection = selection
+        self._target = target
+
+    def at(self, release: Version, sources: Sequence[Source] | None = None) -> Report:
+        """What the rules say in a release; of other sources where these are given."""
+        target = self._target._replace(karpenter=release)
+        return lint(sources or self._sources, target, self._rules, self._selection, self._beside)
+
+    def compare(self, old: Version, new: Version) -> Judged:
+        """What differs from one release to another."""
+        steps = [*turns(self._rules, old, new)]
+        reports = {release: self.at(release) for release in dict.fromkeys((old, *steps, new))}
+        marks = {release: _marked(report) for release, report in reports.items()}
+        first, last = marks[old], marks[new]
+        new_ones = [(mark, result) for mark, result in last.items() if mark not in first]
+        shifted = [Shifted(result, _since(marks, mark, True), True) for mark, result in new_ones]
+        anywhere = {release: {mark[:4] for mark in of} for release, of in marks.items()}
+        places = anywhere[new]
+        for mark, result in first.items():
+            # Of an object that is no longer served nothing is judged; and one that is told otherwise is still told.
+            judged = result.object is None or served(result.object, new)
+            if mark[:4] not in places and judged:
+                shifted.append(Shifted(result, _since(anywhere, mark[:4], False), False))
+        faults = dict.fromkeys(fault for report in reports.values() for fault in report.faults)
+        stay = sum(mark in last for mark in first)
+        tried = tuple(self._tried(shifted, reports[old]))
+        return Judged(reports[old], reports[new], tried, stay, tuple(faults))
+
+    def _tried(self, shifted: Sequence[Shifted], before: Report) -> Iterator[Shifted]:
+        known = _said(before)
+        tried = 0
+        for each in shifted:
+            if each.appears and each.result.fixable and tried < _MOST_TRIED:
+                tried += 1
+                after = self.at(before.target.karpenter, self._fixed(each.result))
+                each = each._replace(early=not _said(after) - known)
+            yield each
+
+    def _fixed(self, result: Result) -> list[Source]:
+        edits: dict[int, list[Edit]] = {}
+        for edit in result.finding.edits:
+            edits.setdefault(id(edit.source), []).append(edit)
+        return [s.with_text(apply(s.text, edits[id(s)])) if id(s) in edits else s for s in self._sources]
+
+
+def turns(rules: Mapping[str, Rule], old: Version, new: Version) -> list[Version]:
+    """The releases above `old`, up to `new`, in which an answer can change."""
+    named = {text for text in _named() if text.count(".") == 2}
+    for rule in rules.values():
+        named.update(re.findall(r"\d+\.\d+\.\d+", rule.releases))
+    return [release for release in RELEASES if old < release <= new and str(release) in named]
+
+
+@cache
+def _named() -> frozenset[str]:
+    """Every release that facts and schemas name."""
+    files = [os.path.join(DATA, f"{name}.json") for name in _FACTS]
+    files += [os.path.join(shipped("schemas"), f"{name}.schema.json") for name in _SCHEMAS]
+    found: set[str] = set()
+    for path in files:
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        if path.endswith("versions.json"):  # less the list of all
+            text = re.sub(r'"releases": \[[^]]*\]', "", text)
+        found.update(re.findall(r"(?<![\w.@v])1\.\d+\.\d+(?![\w.])", text))
+    return frozenset(found)
+
+
+_Mark = tuple[str, str, int, int, Severity, int]
+
+
+def _marked(report: Report) -> dict[_Mark, Result]:
+    """Findings by rule, place and severity; the same ones in one place are numbered."""
+    seen: Counter[tuple[str, str, int, int, Severity]] = Counter()
+    marked: dict[_Mark, Result] = {}
+    for result in report.results:
+        span = result.span
+        mark = (result.rule.name, span.source.path, span.start, span.end, result.severity)
+        seen[mark] += 1
+        marked[(*mark, seen[mark])] = result
+    return marked
+
+
+def _since(marks: Mapping[Version, Container[object]], mark: object, there: bool) -> Version:
+    """The release from which on a finding is there, or not, up to the end."""
+    since = None
+    for release in sorted(marks):
+        since = since or release if (mark in marks[release]) == there else None
+    assert since is not None
+    return since
+
+
+def _said(report: Report) -> Counter[tuple[str, str, Severity]]:
+    """What is wrong, whatever the place: a fix moves lines."""
+    return Counter((r.rule.name, r.span.source.path, r.severity) for r in report.results)

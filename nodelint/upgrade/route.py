@@ -1,0 +1,105 @@
+"""The way from one release to another: where to stop, which Kubernetes both support, and how long they are supported.
+
+The facts lie in `data/support.json`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from nodelint.data import table
+from nodelint.model.releases import RELEASES, KubernetesVersion, Version
+from nodelint.tuples import NamedTuple
+
+
+class Range(NamedTuple):
+    """The versions of Kubernetes that a release supports, both ends included."""
+
+    least: KubernetesVersion
+    most: KubernetesVersion
+
+    def __contains__(self, version: object) -> bool:
+        return isinstance(version, KubernetesVersion) and self.least <= version <= self.most
+
+    def __str__(self) -> str:
+        return f"{self.least} to {self.most}"
+
+
+class Support(NamedTuple):
+    """A minor release: until when it is supported (a day or a month), and whether for long."""
+
+    minor: str
+    until: str
+    lts: bool
+
+
+class Stop(NamedTuple):
+    """A release to stop at on the way, and why."""
+
+    release: Version
+    why: str
+
+
+class Route(NamedTuple):
+    """`common` is what both ends support of Kubernetes, None where there is none; `trouble` is said in words."""
+
+    old: Range
+    new: Range
+    common: Range | None
+    stops: tuple[Stop, ...]
+    trouble: tuple[str, ...]
+    support: tuple[Support, ...]
+
+
+def route(old: Version, new: Version, kubernetes: KubernetesVersion | None) -> Route:
+    """The way between two releases, for a cluster of a Kubernetes version where that is known."""
+    left, reached = supported(old), supported(new)
+    low, high = max(left.least, reached.least), min(left.most, reached.most)
+    common = Range(low, high) if low <= high else None
+    trouble: list[str] = []
+    stops = list(_fixed_stops(old, new))
+    if kubernetes is not None:
+        if kubernetes not in left:
+            trouble.append(f"Karpenter {old} supports Kubernetes {left}: not {kubernetes}, even before the upgrade")
+        if kubernetes > reached.most:
+            trouble.append(f"Karpenter {new} supports Kubernetes {reached}: {kubernetes} is too new for it")
+        elif kubernetes < reached.least:
+            stops += _stop_for(kubernetes, old, new, reached)
+    support = tuple(_support(old, new))
+    return Route(left, reached, common, tuple(sorted(stops)), tuple(trouble), support)
+
+
+def supported(release: Version) -> Range:
+    """The Kubernetes versions that a release supports; of one that is not known, those of the nearest older one."""
+    found: dict[str, Any] = {}
+    for row in table("support")["releases"]:
+        for span in row["kubernetes"]:
+            if Version.parse(span["from"]) <= release:
+                found = span
+    return Range(KubernetesVersion.parse(found["min"]), KubernetesVersion.parse(found["max"]))
+
+
+def _fixed_stops(old: Version, new: Version) -> Iterator[Stop]:
+    for row in table("support")["stops"]:
+        border, oldest = Version.parse(row["before"]), Version.parse(row["oldest"])
+        if old < oldest and new >= border:
+            yield Stop(max(release for release in RELEASES if release < border), row["why"])
+
+
+def _stop_for(kubernetes: KubernetesVersion, old: Version, new: Version, reached: Range) -> Iterator[Stop]:
+    """The last release that supports a version of Kubernetes that the end no longer does."""
+    between = [r for r in RELEASES if old <= r < new and kubernetes in supported(r)]
+    if between:
+        most = supported(between[-1]).most
+        why = f"the last to support Kubernetes {kubernetes}; bring the cluster to {reached.least} to {most} here"
+        yield Stop(between[-1], why)
+
+
+def _support(old: Version, new: Version) -> Iterator[Support]:
+    """The two ends, and the long-term releases between and above them."""
+    ends = {f"{release.major}.{release.minor}" for release in (old, new)}
+    for row in table("support")["releases"]:
+        minor = KubernetesVersion.parse(row["minor"])
+        if row["minor"] in ends or (row["lts"] and minor > old[:2]):
+            yield Support(row["minor"], row["until"], row["lts"])

@@ -1,0 +1,113 @@
+"""What stands beside NodePool and EC2NodeClass: pods, other kinds of Karpenter's, IAM policies."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from nodelint.model.finding import Span
+from nodelint.model.manifest import Object, text
+from nodelint.source import Document, Node, Source
+from nodelint.tuples import NamedTuple
+
+KINDS = {"NodeOverlay": "karpenter.sh/", "CapacityBuffer": "autoscaling.x-k8s.io/"}
+"""Kinds that Karpenter serves beside its pools and classes, and how their apiVersion begins."""
+
+_CONTROLLER = re.compile(r"\bec2:CreateFleet\b")
+
+
+class Thing(NamedTuple):
+    """An object, or the template of a pod in one: its node holds `metadata` and `spec`."""
+
+    node: Node
+    kind: str
+    label: str
+    partial: bool = False
+
+
+class Site(NamedTuple):
+    """Where a change shows, and in what: `NodePool/default`."""
+
+    at: Node | Span
+    label: str = ""
+
+    @property
+    def span(self) -> Span:
+        return self.at if isinstance(self.at, Span) else Span(self.at.source, self.at.start, self.at.end)
+
+
+def of_object(obj: Object) -> Thing:
+    """A pool or a class as a thing."""
+    return Thing(obj.node, obj.kind, obj.label, obj.partial)
+
+
+def others(sources: Sequence[Source]) -> Iterator[Thing]:
+    """The pods and the other kinds of Karpenter's in some sources."""
+    for source in sources:
+        for document in source.documents:
+            if document.root is not None and _may_hold(document):
+                yield from _in(document.root, document, "")
+
+
+def _may_hold(document: Document) -> bool:
+    assert document.root is not None
+    words = ("containers", *KINDS)
+    return any(document.root.source.text.find(word, document.start, document.end) >= 0 for word in words)
+
+
+def _in(node: Node, document: Document, owner: str) -> Iterator[Thing]:
+    if node.kind == "sequence":
+        for item in node.items:
+            yield from _in(item, document, owner)
+    if node.kind != "mapping" or node.alias or node.shared:
+        return
+    kind, group = text(node.get("kind")), text(node.get("apiVersion"))
+    if isinstance(kind, str) and isinstance(group, str):
+        name = text(node.at("metadata", "name"))
+        owner = f"{kind}/{name}" if isinstance(name, str) else kind
+        if group.startswith(KINDS.get(kind, "-")):
+            yield Thing(node, kind, owner, document.templated)
+            return
+    spec = node.get("spec")
+    containers = spec.get("containers") if spec is not None else None
+    if containers is not None and containers.kind == "sequence":
+        yield Thing(node, "Pod", owner, document.templated)
+        return
+    for entry in node.entries:
+        if not entry.merged:
+            yield from _in(entry.value, document, owner)
+
+
+def mentions(sources: Sequence[Source], words: str) -> Iterator[Site]:
+    """Where the policies of Karpenter's controller among some sources hold a name."""
+    pattern = re.compile(rf"{re.escape(words)}(?![\w-])")
+    for source in policies(sources):
+        for found in pattern.finditer(source.text):
+            yield Site(Span(source, found.start(), found.end()))
+
+
+def lacking(sources: Sequence[Source], action: str) -> list[Site] | None:
+    """Where policies of Karpenter's controller could allow an action that none does; None where one allows it."""
+    places = []
+    for source in policies(sources):
+        if _allows(source.text, action):
+            return None
+        found = _CONTROLLER.search(source.text)
+        assert found is not None
+        places.append(Site(Span(source, found.start(), found.end())))
+    return places
+
+
+def policies(sources: Sequence[Source]) -> Iterator[Source]:
+    """The sources that allow what only a controller of nodes does."""
+    return (source for source in sources if _CONTROLLER.search(source.text))
+
+
+def _allows(policy: str, action: str) -> bool:
+    """Whether a policy names an action, or a pattern with `*` that takes it in."""
+    service, _, name = action.partition(":")
+    for given in re.finditer(rf"(?<![\w:]){service}:([\w*]+)", policy):
+        pattern = ".*".join(map(re.escape, given[1].split("*")))
+        if re.fullmatch(pattern, name, re.IGNORECASE):
+            return True
+    return False
