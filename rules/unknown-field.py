@@ -71,10 +71,12 @@ from nodelint.api import (
     NodePool,
     Object,
     Safety,
+    Severity,
     apiserver,
     convert,
     edits,
     manifest,
+    releases,
     rule,
 )
 
@@ -87,7 +89,10 @@ def check(obj: Object, context: Context) -> Findings:
                 changes = _renamed(problem) or _settled(obj, problem, context)
                 # kubelet settings change the class, which may run: Karpenter then replaces its nodes
                 safety: Safety | None = "unsafe" if problem.node.value == "kubelet" else None
-                yield Finding(at=problem.node, message=problem.message, edits=changes, safety=safety)
+                # a release that is not known here may have the field
+                unsure = releases.judged_as(context.karpenter) is not None
+                severity: Severity | None = "warning" if unsure else None
+                yield Finding(at=problem.node, message=problem.message, severity=severity, edits=changes, safety=safety)
 
 
 def _settled(obj: Object, problem: apiserver.Problem, context: Context) -> list[Edit]:

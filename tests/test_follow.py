@@ -398,8 +398,27 @@ def test_a_branch_is_the_next_minor_and_not_released(follow: Follow, project: Pa
     assert versions["next"]["date"] == "2026-01-02"
     assert "ec2nodeclass-v1.schema.json: EC2NodeClass/v1 spec.kubelet: fields became a map" in done.stdout
     disruption = schema(project, "nodepool")["properties"]["spec"]["properties"]["disruption"]
+    assert disruption["required"] == ["after"]  # as in the newest release
+    assert disruption["x-karpenter-after"] == {"1.2.0": {"required": None}}
+    assert disruption["properties"]["after"]["x-karpenter-after"] == {"1.2.0": {"default": "0s"}}
+
+
+def test_what_was_pending_becomes_the_releases(tmp_path: Path, follow: Follow, project: Path) -> None:
+    follow("v1.1.0")
+    follow("main", "v1.1.0")
+    released = {NAMES["pools"]: pool(["WhenEmpty", "Balanced"], ["instance-family", "sandbox"], required=False)}
+    commit(tmp_path / "provider", released, "chore: Release v1.2.0", "v1.2.0")
+    done = follow("v1.2.0", "v1.1.0")
+    assert done.returncode == 0, done.stderr
+    assert "next" not in data(project, "versions")
+    disruption = schema(project, "nodepool")["properties"]["spec"]["properties"]["disruption"]
+    assert "required" not in disruption and "x-karpenter-after" not in disruption
     assert disruption["x-karpenter-before"] == {"1.2.0": {"required": ["after"]}}
-    assert disruption["properties"]["after"]["default"] == "0s"
+    assert disruption["properties"]["after"] == {
+        "type": "string",
+        "default": "0s",
+        "x-karpenter-before": {"1.2.0": {"default": None}},
+    }
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from nodelint.apiserver import Schemas, cel, check
 from nodelint.model.manifest import objects
-from nodelint.model.releases import NEWEST, RELEASES, Version
+from nodelint.model.releases import NEWEST, RELEASES, Version, ahead
 from nodelint.source import Source
 
 POOL = """\
@@ -613,6 +613,8 @@ def places(value):
 @pytest.mark.parametrize("file", FILES, ids=lambda f: f.name)
 def test_the_files_are_json_schema_and_their_rules_compile(file):
     schema = json.loads(file.read_text())
+    following = ahead()
+    known = {*RELEASES, following.version} if following else set(RELEASES)
     jsonschema.Draft202012Validator.check_schema(schema)
     for place in places(schema):
         for rule in place.get("x-kubernetes-validations", []):
@@ -621,11 +623,13 @@ def test_the_files_are_json_schema_and_their_rules_compile(file):
             if "messageExpression" in rule:
                 cel.compile(rule["messageExpression"])
         for key in ("x-karpenter-since", "x-karpenter-until"):
-            assert key not in place or Version.parse(place[key]) in RELEASES
+            assert key not in place or Version.parse(place[key]) in known
         for border in place.get("x-karpenter-before", {}):
             assert Version.parse(border) in RELEASES
+        for border in place.get("x-karpenter-after", {}):
+            assert Version.parse(border) in known and Version.parse(border) not in RELEASES
         for value, window in place.get("x-karpenter-values", {}).items():
-            assert Version.parse(window["since"]) in RELEASES
+            assert Version.parse(window["since"]) in known
             assert value in place.get("enum", [value])
 
 

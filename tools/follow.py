@@ -175,12 +175,13 @@ class Follower:
             now = crds.read(self.provider, revision)
             for kind in sorted(before.keys() | now.keys()):
                 if kind[0] in KINDS and kind in before and kind in now:
-                    self._apply(files, crds.changes(kind, before[kind], now[kind]), release)
+                    changes = crds.changes(kind, before[kind], now[kind])
+                    self._apply(files, changes, release, bool(numbers(revision)))
                 elif kind[0] in KINDS:
                     self.by_hand.append(f"{'/'.join(kind)} came or went in {release}")
             before = now
         if not self.target.released:
-            self._apply(files, self._pending(), self.target.release)
+            self._apply(files, self._pending(), self.target.release, False)
         for schema in files.values():
             if self.target.released:
                 schema.follow(self.target.release)
@@ -195,13 +196,13 @@ class Follower:
         if old and new:
             yield from crds.changes(kind, old, new)
 
-    def _apply(self, files: dict[str, SchemaFile], changes: Iterable[Change], release: str) -> None:
+    def _apply(self, files: dict[str, SchemaFile], changes: Iterable[Change], release: str, released: bool) -> None:
         for change in changes:
             schema = files.get(f"{change.kind.lower()}-{change.version}.schema.json")
             if schema is None:
                 self.by_hand.append(f"schemas/: none for {change.kind}/{change.version}")
                 return
-            result, what = schema.apply(change, release)
+            result, what = schema.apply(change, release, released)
             self.same += result == "there"
             if result == "by hand":
                 self.by_hand.append(f"{schema.path.name}: {what}")

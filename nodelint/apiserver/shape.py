@@ -42,6 +42,8 @@ class Window(NamedTuple):
 
 
 _ALWAYS = Window(None, None)
+_OTHERWISE = frozenset(("default", "x-karpenter-before", "x-karpenter-after", "$ref"))
+"""Where one of these stands, a release may have a default."""
 
 
 class Shape:
@@ -113,7 +115,7 @@ class Shape:
     def defaults(self) -> Iterator[tuple[str, Shape]]:
         """The fields that an API server fills in."""
         for name, raw in self._properties.items():
-            if "default" in raw or "x-karpenter-before" in raw or "$ref" in raw:
+            if not _OTHERWISE.isdisjoint(raw):
                 shape = self.field(name)
                 if shape is not None and shape.default and self.has_release(shape):
                     yield name, shape
@@ -179,16 +181,16 @@ def _settled(raw: Raw, root: Raw, release: Version | None) -> Raw:
         for step in reference.removeprefix("#/").split("/"):
             target = target[step]
         raw = {**target, **{k: v for k, v in raw.items() if k != "$ref"}}
-    before = raw.get("x-karpenter-before")
-    if before and release is not None:
+    if release is None:
+        return raw
+    before, after = raw.get("x-karpenter-before") or {}, raw.get("x-karpenter-after") or {}
+    changed = [before[border] for border in sorted(before, key=parsed, reverse=True) if release < parsed(border)]
+    changed += [after[border] for border in sorted(after, key=parsed) if release >= parsed(border)]
+    if changed:
         raw = dict(raw)
-        for border in sorted(before, key=parsed, reverse=True):
-            if release < parsed(border):
-                for keyword, value in before[border].items():
-                    if value is None:
-                        raw.pop(keyword, None)
-                    else:
-                        raw[keyword] = value
+        for keywords in changed:
+            raw.update(keywords)
+        raw = {keyword: value for keyword, value in raw.items() if value is not None}
     return raw
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any, Literal
 
 from nodelint.model.messages import LONGEST_MESSAGE
-from nodelint.model.releases import Version
+from nodelint.model.releases import NEWEST, Version
 from nodelint.source import Node, Unknown
 from nodelint.tuples import NamedTuple
 
@@ -173,8 +173,10 @@ def not_one_of(value: object, path: str, choices: Iterable[object], meant: str |
     return full if len(full) <= LONGEST_MESSAGE else start
 
 
-def needs(what: str, since: object, target: object) -> str:
+def needs(what: str, since: Version, target: Version) -> str:
     """That the target release does not have something yet."""
+    if since > NEWEST:
+        return f"{what} needs Karpenter {since}, which is not released"
     message = f"{what} needs Karpenter {since} or newer"
     longer = f"{message}, the target is {target}"
     return longer if len(longer) <= LONGEST_MESSAGE else message

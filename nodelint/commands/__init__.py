@@ -123,13 +123,12 @@ def context_of(held: Sequence[Any], sources: Sequence[Source], settings: Setting
 def target_of(settings: Settings) -> Target:
     """What the manifests are judged for, without facts from AWS; ends the run where the CRDs cannot be read."""
     from nodelint.lint.engine import Target
-    from nodelint.model.releases import NEWEST
+    from nodelint.model.releases import judged_as
 
-    if settings.karpenter > NEWEST:
-        say(
-            f"Karpenter {settings.karpenter} is newer than {NEWEST}, the newest release known here;"
-            " what changed since is not"
-        )
+    instead = judged_as(settings.karpenter)
+    if instead is not None:
+        said = f"Karpenter {settings.karpenter} is no release known here; it is judged as {instead}"
+        say(f"{said}, and unknown fields are warnings")
     if settings.crds is None:
         return Target(settings.karpenter, settings.kubernetes)
     from nodelint.apiserver import Schemas

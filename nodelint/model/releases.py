@@ -63,13 +63,45 @@ OLDEST: Version = RELEASES[0]
 NEWEST: Version = RELEASES[-1]
 
 
+class Ahead(NamedTuple):
+    """The next minor version, as Karpenter's main branch has it: what a user means by `next`. It is not released.
+
+    `commit` and `date` are those of the AWS provider's main branch that the facts were read from.
+    """
+
+    version: Version
+    commit: str
+    date: str
+
+
+def ahead() -> Ahead | None:
+    """What is known of the next minor version; None where nothing is."""
+    said = table("versions").get("next")
+    return None if said is None else Ahead(Version.parse(said["release"]), said["commit"], said["date"])
+
+
+def judged_as(version: Version) -> str | None:
+    """For a release that is not known: whose facts stand for it, in words. None for a release that is known."""
+    if version <= NEWEST:
+        return None
+    following = ahead()
+    if following is None or version < following.version:
+        return f"{NEWEST}, the newest release known here"
+    return f"next, the main branch of {following.date} (commit {following.commit})"
+
+
 def target(text: str) -> Version:
     """The release that a user means: `1.2` is the newest patch known of 1.2, `1` the newest of all.
 
-    A release newer than `NEWEST` is given back as it is, and one that was never tagged too; the
-    caller says so and facts are those of the nearest older release. Before 1.0.0 or no version at
-    all is a ValueError in words.
+    `next` is the next minor version. A release newer than `NEWEST` is given back as it is, and one that
+    was never tagged too; the caller says so (`judged_as`) and facts are those of the nearest older
+    release, or of the next minor version. Before 1.0.0 or no version at all is a ValueError in words.
     """
+    if text.strip() == "next":
+        following = ahead()
+        if following is None:
+            raise ValueError(f"nothing is known of a release after {NEWEST}: name a release such as {NEWEST}")
+        return following.version
     numbers = _numbers(text)
     if numbers is None or not 1 <= len(numbers) <= 3:
         raise ValueError(f"`{text}` is no Karpenter version such as 1.4.0 or 1.4")

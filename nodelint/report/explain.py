@@ -11,7 +11,7 @@ from nodelint.karpenter.images import Image
 from nodelint.karpenter.images import provenance as image_provenance
 from nodelint.karpenter.resolve.resolution import LineEffect, Resolution
 from nodelint.model.messages import short
-from nodelint.model.releases import NEWEST, fixed_for
+from nodelint.model.releases import fixed_for, judged_as
 from nodelint.printable import printable, printable_lines
 from nodelint.report.explain_facts import (
     age,
@@ -393,8 +393,9 @@ def _notes(resolution: Resolution, width: int) -> Iterator[str]:
             f" fixed in {fixed_for('loose-image-match', resolution.version)}"
         )
         yield from wrap(words, width, "  ")
-    if resolution.version > NEWEST:
-        yield from wrap(f"Karpenter {resolution.version} is judged as {NEWEST}, the newest known", width, "  ")
+    instead = judged_as(resolution.version)
+    if instead is not None:
+        yield from wrap(f"Karpenter {resolution.version} is judged as {instead}", width, "  ")
 
 
 def _order(resolutions: Sequence[Resolution], width: int) -> Iterator[str]:

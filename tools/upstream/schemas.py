@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from upstream.crds import KEYWORDS, Change
 
 SINCE, UNTIL = "x-karpenter-since", "x-karpenter-until"
-_BEFORE, _VALUES = "x-karpenter-before", "x-karpenter-values"
+_BEFORE, _AFTER, _VALUES = "x-karpenter-before", "x-karpenter-after", "x-karpenter-values"
 _COMMENT = re.compile(r"(releases 1\.0\.0 to )\d+\.\d+\.\d+")
 
 Raw = dict[str, Any]
@@ -38,8 +38,12 @@ class SchemaFile:
         """Name the newest release that the facts come from."""
         self.root["$comment"] = _COMMENT.sub(rf"\g<1>{newest}", self.root["$comment"])
 
-    def apply(self, change: Change, release: str) -> Outcome:
-        """Write one change, as one that this release brought."""
+    def apply(self, change: Change, release: str, released: bool = True) -> Outcome:
+        """Write one change, as one that this release brought.
+
+        Keywords of a file are those of the newest release: what the next one changes stands under
+        `x-karpenter-after` until it is released.
+        """
         if change.what == "rule":
             return Outcome("by hand", f"{change} in {release}; write it in our own words")
         if change.what == "opened":
@@ -55,7 +59,7 @@ class SchemaFile:
             return Outcome("by hand", f"{change}; the schema has no such place")
         if change.name == "enum":
             return _enum(places, change, release)
-        return _keyword(places, change, release)
+        return _keyword(places, change, release) if released else _pending_keyword(places, change, release)
 
     # -- where things are
 
@@ -181,8 +185,22 @@ def _enum(places: list[Raw], change: Change, release: str) -> Outcome:
     return Outcome("written" if "written" in outcomes else "there", str(change))
 
 
+def _pending_keyword(places: list[Raw], change: Change, release: str) -> Outcome:
+    holder = next((raw for raw in places if change.name in raw), places[0])
+    after = holder.setdefault(_AFTER, {}).setdefault(release, {})
+    if change.name in after and _same(after[change.name], change.new):
+        return Outcome("there", str(change))
+    after[change.name] = change.new
+    return Outcome("written", str(change))
+
+
 def _keyword(places: list[Raw], change: Change, release: str) -> Outcome:
     holder = next((raw for raw in places if change.name in raw), places[0])
+    after = holder.get(_AFTER, {}).get(release, {})
+    if change.name in after and _same(after.pop(change.name), change.new) and not after:
+        del holder[_AFTER][release]
+        if not holder[_AFTER]:
+            del holder[_AFTER]
     now = holder.get(change.name)
     if _same(now, change.new):
         before = holder.get(_BEFORE, {}).get(release, {})
