@@ -92,7 +92,9 @@ def check(obj: Object, context: Context) -> Findings:
                 # a release that is not known here may have the field
                 unsure = releases.judged_as(context.karpenter) is not None
                 severity: Severity | None = "warning" if unsure else None
-                yield Finding(at=problem.node, message=problem.message, severity=severity, edits=changes, safety=safety)
+                yield Finding(
+                    at=problem.node, message=problem.message, severity=severity, edits=changes, safety=safety
+                )
 
 
 def _settled(obj: Object, problem: apiserver.Problem, context: Context) -> list[Edit]:

@@ -617,7 +617,7 @@ def test_the_files_are_json_schema_and_their_rules_compile(file):
     known = {*RELEASES, following.version} if following else set(RELEASES)
     jsonschema.Draft202012Validator.check_schema(schema)
     for place in places(schema):
-        for rule in place.get("x-kubernetes-validations", []):
+        for rule in place.get("x-kubernetes-validations") or []:
             cel.compile(rule["rule"])
             assert re.fullmatch(r"[^A-Z].{0,98}[^.]", rule["message"]) or rule["message"][0] == "K"
             if "messageExpression" in rule:

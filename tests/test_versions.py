@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nodelint.data import table
 from nodelint.model.releases import (
     NEWEST,
     OLDEST,
@@ -15,7 +16,6 @@ from nodelint.model.releases import (
     KubernetesVersion,
     Version,
     behaves,
-    facts,
     fixed_for,
     has_defect,
     kubernetes_match,
@@ -118,9 +118,9 @@ def test_a_border_splits_all_releases(border: Version, release: Version) -> None
 
 
 def test_every_spec_of_the_facts_can_be_read() -> None:
-    for name in facts("versions")["behaviour"]:
+    for name in table("versions")["behaviour"]:
         assert behaves(name, OLDEST) != behaves(name, NEWEST)
-    for name in facts("versions")["defects"]:
+    for name in table("versions")["defects"]:
         assert has_defect(name, OLDEST)
         assert not has_defect(name, NEWEST)
         assert not has_defect(name, fixed_for(name, OLDEST))

@@ -41,8 +41,8 @@ def versions(command: _F) -> _F:
         click.option(
             "--karpenter-version",
             metavar="VERSION",
-            help="The release that the manifests are for: 1.4.0, or 1.4 for its newest patch."
-            " Default: the newest known.",
+            help="The release that the manifests are for: 1.4.0, 1.4 for its newest patch, or next for what is not"
+            " released yet. Default: the newest known.",
         ),
         click.option(
             "--config",

@@ -16,7 +16,17 @@ from typing import TypeVar
 
 from nodelint.data import DATA, table
 from nodelint.ec2.snapshot import Change, Network, Origin, Row, Snapshot
-from nodelint.model.keys import ARCH, BANDWIDTH, CAPACITY_TYPE, OS, REGION, TENANCY, WINDOWS_BUILD, ZONE
+from nodelint.model.keys import (
+    ARCH,
+    BANDWIDTH,
+    CAPACITY_TYPE,
+    NITRO_SANDBOX,
+    OS,
+    REGION,
+    TENANCY,
+    WINDOWS_BUILD,
+    ZONE,
+)
 from nodelint.model.releases import NEWEST, Version
 from nodelint.model.requirement import Requirement, well_known_since
 
@@ -203,7 +213,7 @@ class Catalog:
         by NotIn and DoesNotExist alone.
         """
         key = requirement.key
-        if key in (CAPACITY_TYPE, TENANCY):
+        if key in (CAPACITY_TYPE, NITRO_SANDBOX, TENANCY):
             brought = table("vocabulary")["values"][key].items()
             possible = [value for value, since in brought if Version.parse(since) <= self._version]
             return self.all if not possible or any(map(requirement.has, possible)) else 0

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any, Literal
 
 from nodelint.data import table
-from nodelint.model.releases import Version
+from nodelint.model.releases import NEWEST, Version
 from nodelint.tuples import NamedTuple
 
 Operator = Literal["In", "NotIn", "Exists", "DoesNotExist"]
@@ -283,7 +283,7 @@ def well_known(version: Version | None = None) -> frozenset[str]:
 
     From `labels.go` of Karpenter core and of the AWS provider at each release tag.
     """
-    return frozenset(key for key, fact in table("labels")["well_known"].items() if _serves(fact, version))
+    return frozenset(key for key, fact in table("labels")["well_known"].items() if _serves(fact, version or NEWEST))
 
 
 @cache
@@ -293,9 +293,7 @@ def well_known_since(key: str) -> Version | None:
     return None if fact is None else Version.parse(fact["since"])
 
 
-def _serves(fact: Mapping[str, Any], version: Version | None) -> bool:
-    if version is None:
-        return "until" not in fact
+def _serves(fact: Mapping[str, Any], version: Version) -> bool:
     return Version.parse(fact["since"]) <= version and ("until" not in fact or version < Version.parse(fact["until"]))
 
 

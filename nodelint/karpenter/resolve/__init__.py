@@ -20,10 +20,10 @@ from nodelint.karpenter.images import Image, ImageSet, Unknown, aliases_with, im
 from nodelint.karpenter.resolve.offers import RESERVED, capacity_types, class_rules, note, reserved_only
 from nodelint.karpenter.resolve.places import INTERRUPTIBLE, Places, keeping, place_note, places_of
 from nodelint.karpenter.resolve.resolution import LineEffect, MinValues, Resolution, Unlaunchable
-from nodelint.model.keys import ACCELERATOR_COUNT, ARCH, GPU_COUNT, OS, WINDOWS_BUILD
+from nodelint.model.keys import ACCELERATOR_COUNT, ARCH, GPU_COUNT, NITRO_SANDBOX, OS, WINDOWS_BUILD
 from nodelint.model.manifest import EC2NodeClass, Label, NodePool, RequirementLine
 from nodelint.model.releases import KubernetesVersion, Version
-from nodelint.model.requirement import Requirement, Requirements, normalize
+from nodelint.model.requirement import Requirement, Requirements, normalize, well_known
 from nodelint.source import UNKNOWN, Node
 
 _T = TypeVar("_T")
@@ -82,6 +82,7 @@ def resolve(
     elif places.reserved:
         asking = (line for line in lines if line.known and normalize(line.key) == INTERRUPTIBLE in places.keys)
         unknown += [Unknown(line.node, "which reservations can be interrupted is not known") for line in asking]
+    unknown += _on_enclaves(lines, version)
     unknown += [
         Unknown(line.node, _MALFORMED)
         for line in lines
@@ -152,6 +153,14 @@ def _unknown_lines(pool: NodePool) -> Iterable[Unknown]:
     for label in pool.template_labels:
         if label.key is UNKNOWN or label.value is UNKNOWN:
             yield Unknown(label.node, "a label of the template is a placeholder")
+
+
+def _on_enclaves(lines: Sequence[LineEffect], version: Version) -> Iterable[Unknown]:
+    """Lines that ask for one value of a label whose value of each type no published table has."""
+    for line in lines if NITRO_SANDBOX in well_known(version) else ():
+        asked = line.requirement
+        if asked is not None and asked.key == NITRO_SANDBOX and asked.has("true") != asked.has("false"):
+            yield Unknown(line.node, "which types support Nitro Enclaves is known to AWS only")
 
 
 def _why_unknown(line: RequirementLine) -> str:

@@ -1,0 +1,98 @@
+"""Karpenter's next minor version, which is not released, and releases that nodelint does not know."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nodelint.lint.engine import Report
+from nodelint.model.releases import NEWEST, Version, ahead, judged_as, target
+
+POOL = """apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {{group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}}
+      requirements:
+        - {{key: {key}, operator: In, values: {values}}}
+  disruption: {disruption}
+"""
+SANDBOX = "karpenter.k8s.aws/nitro-sandbox"
+
+
+def pool(key: str = "kubernetes.io/arch", values: str = "[amd64]", disruption: str = "{consolidateAfter: 5m}") -> str:
+    return POOL.format(key=key, values=values, disruption=disruption)
+
+
+def told(report: Report) -> list[tuple[str, str]]:
+    return [(result.severity, result.finding.message) for result in report.results]
+
+
+def test_next_is_the_minor_after_the_newest_release() -> None:
+    following = ahead()
+    assert following is not None
+    assert following.version == Version(NEWEST.major, NEWEST.minor + 1, 0) == target("next") > NEWEST
+
+
+def test_a_known_release_is_judged_as_itself() -> None:
+    assert judged_as(NEWEST) is None
+    assert judged_as(NEWEST._replace(patch=99)) == f"{NEWEST}, the newest release known here"
+    assert str(judged_as(target("next"))).startswith("next, the main branch of ")
+    assert judged_as(Version(1, 99, 0)) == judged_as(target("next"))
+
+
+@pytest.mark.parametrize("release", ["next", "1.15.0", "1.99.0"])
+def test_consolidate_after_may_be_left_out(check: Callable[..., Report], release: str) -> None:
+    text = pool(disruption="{consolidationPolicy: WhenEmpty}")
+    assert told(check(text, karpenter=release)) == []
+    message = "required field `consolidateAfter` is missing in spec.disruption"
+    assert told(check(text)) == [("error", message)]
+
+
+def test_the_label_is_known_from_then_on(check: Callable[..., Report]) -> None:
+    text = pool(SANDBOX, '["true"]')
+    assert told(check(text, karpenter="next")) == []
+    assert told(check(text)) == [("error", f"`{SANDBOX}` needs Karpenter 1.15.0, which is not released")]
+
+
+def test_what_the_label_leaves_is_known_to_aws(
+    nodelint: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    (tmp_path / "pool.yaml").write_text(pool(SANDBOX, '["true"]'), encoding="utf-8")
+    done = nodelint("explain", "pool.yaml", "--karpenter-version", "next")
+    assert "which types support Nitro Enclaves is known to AWS only" in " ".join(done.stdout.split())
+    (tmp_path / "pool.yaml").write_text(pool(SANDBOX, '["true", "false"]'), encoding="utf-8")
+    assert "Nitro Enclaves" not in nodelint("explain", "pool.yaml", "--karpenter-version", "next").stdout
+
+
+def test_a_value_that_the_label_never_has_is_told(check: Callable[..., Report]) -> None:
+    found = told(check(pool(SANDBOX, '["yes"]'), karpenter="next"))
+    assert [severity for severity, _ in found] == ["error"] and "yes" in found[0][1]
+
+
+@pytest.mark.parametrize(("release", "severity"), [("1.14.1", "error"), ("1.14.9", "warning"), ("next", "warning")])
+def test_unknown_fields_are_warnings_where_the_release_is_not_known(
+    check: Callable[..., Report], release: str, severity: str
+) -> None:
+    text = pool(disruption="{consolidateAfter: 5m, pace: 3}")
+    assert told(check(text, karpenter=release)) == [(severity, "unknown field `pace` in spec.disruption")]
+
+
+def test_that_it_is_not_released_is_said(
+    nodelint: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    (tmp_path / "pool.yaml").write_text(pool(), encoding="utf-8")
+    for release in ("next", "1.15.0"):
+        done = nodelint("check", "--karpenter-version", release, "--format", "json")
+        assert done.returncode == 0
+        assert done.stderr.startswith(
+            "nodelint: Karpenter 1.15.0 is no release known here; it is judged as next, the"
+        )
+        assert json.loads(done.stdout)["summary"]["karpenter"] == "1.15.0"
