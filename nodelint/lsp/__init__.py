@@ -32,8 +32,8 @@ def serve(now: Callable[[], datetime], address: tuple[str, int] | None = None) -
     """
     from nodelint.lsp.server import Server
 
-    # pygls warns of what every editor does: to take back what has just been answered, to tell what nobody asked.
-    logging.getLogger("pygls").setLevel(logging.ERROR)
+    # pygls logs each fault with a traceback, and what every editor does; what matters is reported by the server.
+    logging.getLogger("pygls").setLevel(logging.CRITICAL)
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format=_FORMAT)
     for handler in logging.getLogger().handlers:
         handler.setFormatter(_Printable(_FORMAT))

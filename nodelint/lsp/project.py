@@ -65,8 +65,17 @@ def speaks_of_files(uri: str) -> bool:
 
 
 def _path(uri: str) -> str:
-    path = to_fs_path(uri) if uri.startswith("file:") else None
+    path = file_path(uri)
     return uri if path is None else os.path.normpath(path)
+
+
+def file_path(uri: str) -> str | None:
+    """The path of a file's URI; None for another URI, and for one that no file can have."""
+    try:
+        path = to_fs_path(uri) if uri.startswith("file:") else None
+    except ValueError:  # `file://[`: an address that is none
+        return None
+    return None if path is None or "\0" in path else path
 
 
 class State(NamedTuple):

@@ -7,16 +7,19 @@ the client is always listened to. A run over a state that is no longer the newes
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
+from json import JSONDecodeError
+from threading import Event
 from typing import TypeVar
 
 from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+from pygls.io_ import run_async
 from pygls.lsp.server import LanguageServer
-from pygls.protocol.language_server import LanguageServerProtocol, lsp_method
-from pygls.uris import to_fs_path
 
 from nodelint import __version__
 from nodelint.lint.config import FILES
@@ -25,7 +28,8 @@ from nodelint.lsp.completion import complete
 from nodelint.lsp.diagnostics import diagnostics, location, of_trouble, uri_of
 from nodelint.lsp.hover import definition, hover
 from nodelint.lsp.positions import changed
-from nodelint.lsp.project import Buffer, Project, State, Trouble, View, speaks_of_files
+from nodelint.lsp.project import Buffer, Project, State, Trouble, View, file_path, speaks_of_files
+from nodelint.lsp.protocol import Protocol
 
 _QUIET = 0.2
 """Seconds without a change after which texts are judged."""
@@ -35,20 +39,13 @@ _log = logging.getLogger("nodelint.lsp")
 _T = TypeVar("_T")
 
 
-class _Protocol(LanguageServerProtocol):
-    """pygls, but for the texts: it ends lines where the protocol does not (U+2028, U+0085), and changes positions."""
-
-    @lsp_method(types.TEXT_DOCUMENT_DID_CHANGE)
-    def lsp_text_document__did_change(self, params: types.DidChangeTextDocumentParams) -> Iterator[object]:
-        """Hand a client's changes on as they came."""
-        yield self.fm.features[types.TEXT_DOCUMENT_DID_CHANGE], (params,), None
-
-
 class Server(LanguageServer):
     """nodelint for an editor. `now` gives the time, in UTC."""
 
     def __init__(self, now: Callable[[], datetime]) -> None:
-        super().__init__("nodelint", __version__, protocol_cls=_Protocol)
+        super().__init__("nodelint", __version__, protocol_cls=Protocol)
+        assert isinstance(self.protocol, Protocol)
+        self._protocol = self.protocol
         self.state = State()
         self.ended_well = False
         self._project = Project(now)
@@ -67,7 +64,30 @@ class Server(LanguageServer):
 
     def report_server_error(self, error: Exception, source: object) -> None:
         """What could not be handled: said on standard error, and the next message counts."""
+        if isinstance(error, JSONDecodeError | UnicodeDecodeError | RecursionError) and source is JsonRpcException:
+            self._protocol.unreadable()
         _log.error("%s", error)
+
+    def start_tcp(self, host: str, port: int) -> None:
+        """Listen there for one client; ends when it leaves, in the middle of a message too."""
+        stop = self._stop_event = Event()
+
+        async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            self.protocol.set_writer(writer)
+            try:
+                await run_async(stop, reader, self.protocol, error_handler=self.report_server_error)
+            except (asyncio.IncompleteReadError, ConnectionError):
+                return
+            finally:
+                self.shutdown()  # type: ignore[no-untyped-call]
+
+        async def listen() -> None:
+            self._server = await asyncio.start_server(connected, host, port)
+            async with self._server:
+                await self._server.serve_forever()
+
+        with contextlib.suppress(asyncio.CancelledError):
+            asyncio.run(listen())
 
     # What changes
 
@@ -98,9 +118,9 @@ class Server(LanguageServer):
 
     def folders_changed(self) -> None:
         """The client has opened or closed folders."""
-        folders = [to_fs_path(folder.uri) for folder in self.workspace.folders.values()]
-        if not folders and self.workspace.root_path:
-            folders = [self.workspace.root_path]
+        folders = [file_path(folder.uri) for folder in self.workspace.folders.values()]
+        if not folders and self.workspace.root_uri:
+            folders = [file_path(self.workspace.root_uri)]
         self.state = self.state._replace(folders=tuple(folder for folder in folders if folder))
         self._changed(self.state.buffers)
 
@@ -143,13 +163,20 @@ class Server(LanguageServer):
         await asyncio.sleep(quiet)
 
         def judge() -> tuple[list[types.PublishDiagnosticsParams], list[Trouble], list[str]]:
-            views = self._project.views(state)
-            said = [
-                types.PublishDiagnosticsParams(buffer.uri, diagnostics(view, buffer), buffer.version)
-                for view in views
-                for buffer in view.buffers
-            ]
-            return said, list(self._project.troubles), [fault for view in views for fault in view.report.faults]
+            said: list[types.PublishDiagnosticsParams] = []
+            faults: list[str] = []
+            for view in self._project.views(state):
+                try:
+                    said += [
+                        types.PublishDiagnosticsParams(buffer.uri, diagnostics(view, buffer), buffer.version)
+                        for buffer in view.buffers
+                    ]
+                    faults += view.report.faults
+                except Exception:
+                    # The texts of other folders are judged all the same; of these stays what was published.
+                    _log.exception("a fault of ours, please report it")
+                    said += [self._published[b.uri] for b in view.buffers if b.uri in self._published]
+            return said, list(self._project.troubles), faults
 
         try:
             said, troubles, faults = await self.run(judge)
@@ -189,7 +216,7 @@ class Server(LanguageServer):
             self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
         self._published = now
 
-    async def begin(self) -> None:
+    def begin(self) -> None:
         """Watch the disk, where the client can, and load what the first text would wait for."""
         workspace = self.client_capabilities.workspace
         watching = workspace.did_change_watched_files if workspace is not None else None
@@ -200,7 +227,7 @@ class Server(LanguageServer):
             self.client_register_capability(types.RegistrationParams([registration]))
             self._watches = True
         self.folders_changed()
-        await self.run(self._project.warm)
+        self._worker.submit(self._project.warm)
 
     @property
     def versioned(self) -> bool:
@@ -220,8 +247,8 @@ def _register(server: Server) -> None:
     """What the client may say and ask."""
 
     @server.feature(types.INITIALIZED)
-    async def initialized(_: types.InitializedParams) -> None:
-        await server.begin()
+    def initialized(_: types.InitializedParams) -> None:
+        server.begin()
 
     @server.feature(types.SHUTDOWN)
     def shutdown(_: None) -> None:

@@ -1,0 +1,104 @@
+"""JSON-RPC as the specification has it where pygls differs: each request gets an answer, an error where it is one.
+
+https://microsoft.github.io/language-server-protocol/specifications/lsp/3.17/specification/#baseProtocol names the
+errors; pygls logs a message that it cannot read, and any after `shutdown`, and answers nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from cattrs import transform_error
+from lsprotocol import types
+from pygls.exceptions import (
+    JsonRpcException,
+    JsonRpcInvalidParams,
+    JsonRpcInvalidRequest,
+    JsonRpcMethodNotFound,
+    JsonRpcParseError,
+    JsonRpcServerNotInitialized,
+)
+from pygls.protocol.language_server import LanguageServerProtocol, lsp_method
+
+_MOST = 3
+"""How many of the faults of a message are named."""
+
+
+class Protocol(LanguageServerProtocol):
+    """pygls, with an answer for each request and with texts as they came.
+
+    pygls ends lines of texts where the protocol does not (U+2028, U+0085), and changes positions.
+    """
+
+    @lsp_method(types.TEXT_DOCUMENT_DID_CHANGE)
+    def lsp_text_document__did_change(self, params: types.DidChangeTextDocumentParams) -> Iterator[object]:
+        """Hand a client's changes on as they came."""
+        yield self.fm.features[types.TEXT_DOCUMENT_DID_CHANGE], (params,), None
+
+    def structure_message(self, data: dict[str, Any]) -> Any:
+        """The object as it is: this is called for each object within a message, too."""
+        return data
+
+    def handle_message(self, message: Any) -> None:
+        """Handle one message of the client; one that cannot be handled is answered, or said where it asks nothing."""
+        try:
+            super().handle_message(self._structured(message))
+        except JsonRpcException as error:
+            if not isinstance(message, dict) or ("id" in message and not _is_response(message)):
+                self._refuse(_id_of(message), error)
+            elif isinstance(error, JsonRpcInvalidParams):
+                self._server.report_server_error(error, JsonRpcException)
+
+    def unreadable(self) -> None:
+        """Answer what was no JSON."""
+        self._refuse(None, JsonRpcParseError("the message is no JSON"))
+
+    def _refuse(self, id: int | str | None, error: JsonRpcException) -> None:
+        # Not as pygls' own type: that leaves out an id that is null.
+        said = {"code": error.code, "message": error.message}
+        self._send_data({"jsonrpc": self.VERSION, "id": id, "error": said})
+
+    def _structured(self, message: Any) -> Any:
+        """The message as a request, a notification or a response. Raises JsonRpcException."""
+        if not isinstance(message, dict) or message.get("jsonrpc") != self.VERSION:
+            raise JsonRpcInvalidRequest("the message is no object of JSON-RPC 2.0")
+        if "id" in message and _id_of(message) is None and not _is_response(message):
+            raise JsonRpcInvalidRequest("`id` is neither a number nor a string")
+        if "method" in message:
+            self._check_method(message["method"])
+        elif not _is_response(message):
+            raise JsonRpcInvalidRequest("the message has no `method`")
+        try:
+            return super().structure_message(message)
+        except JsonRpcException as error:
+            faults = transform_error(error.__cause__) if isinstance(error.__cause__, BaseException) else []
+            # The faults are named by lsprotocol's attributes: text_document is textDocument.
+            said = re.sub(r"_([a-z])", lambda m: m[1].upper(), "; ".join(faults[:_MOST]))
+            raise JsonRpcInvalidParams(f"{message.get('method', 'a response')}: {said}") from error
+
+    def _check_method(self, method: Any) -> None:
+        """Raises JsonRpcException for a method that there is none of, or that cannot be called now."""
+        if not isinstance(method, str):
+            raise JsonRpcInvalidRequest("`method` is no string")
+        if method == types.EXIT:
+            return
+        if self._shutdown:
+            raise JsonRpcInvalidRequest(f"{method}: the server has been shut down")
+        if self._workspace is None and method != types.INITIALIZE:
+            raise JsonRpcServerNotInitialized(f"{method}: the server has not been initialized")
+        if self._workspace is not None and method == types.INITIALIZE:
+            raise JsonRpcInvalidRequest(f"{method}: the server has been initialized already")
+        if method != types.CANCEL_REQUEST and method not in {**self.fm.builtin_features, **self.fm.features}:
+            raise JsonRpcMethodNotFound.of(method)
+
+
+def _is_response(message: dict[str, Any]) -> bool:
+    return "method" not in message and "id" in message and ("result" in message or "error" in message)
+
+
+def _id_of(message: Any) -> Any:
+    """The id of a request; None where it has none that an answer could name."""
+    given = message.get("id") if isinstance(message, dict) else None
+    return given if isinstance(given, int | str) and not isinstance(given, bool) else None
