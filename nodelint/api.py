@@ -8,7 +8,7 @@ docstrings say, stay as they are within a major version; everything else in the 
 | `rule` | marks the function of a rule file |
 | `Context` | what a rule may ask beside its object: release, facts, resolution, schema, other objects |
 | `Finding`, `Also`, `Edit`, `Span`, `Skip` | what a rule yields, and what these consist of |
-| `Findings`, `Severity`, `Safety` | types for annotations |
+| `Findings`, `Group`, `Severity`, `Safety` | types for annotations |
 | `NodePool`, `EC2NodeClass`, `Object`, `RequirementLine` | manifests as typed values, each with its node |
 | `Suppression` | a comment that silences a rule |
 | `Source`, `Node`, `UNKNOWN`, `scalars` | the text, a YAML value with its place, and the value of a placeholder |
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from nodelint.model import requirement as requirement
     from nodelint.source import scalars as scalars
 
-from nodelint.lint.rule import Context, rule
+from nodelint.lint.rule import Context, Group, rule
 from nodelint.model.finding import Also, Edit, Finding, Findings, Safety, Severity, Skip, Span
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object, RequirementLine
 from nodelint.source import UNKNOWN, Node, Source
@@ -87,6 +87,7 @@ __all__ = [
     "Edit",
     "Finding",
     "Findings",
+    "Group",
     "Node",
     "NodePool",
     "Object",

@@ -98,7 +98,7 @@ from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, Node, m
 Network = selectors.Finds[snapshot.Subnet] | selectors.Finds[snapshot.SecurityGroup]
 
 
-@rule(on=EC2NodeClass, severity="warning", needs=("subnets", "security-groups"))
+@rule(on=EC2NodeClass, group="hazard", needs=("subnets", "security-groups"))
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     selectors.check_region(context.pools(node_class), context.facts, "subnets")
     subnets, groups = selectors.subnets_of(node_class, context.facts), selectors.groups_of(node_class, context.facts)

@@ -76,7 +76,7 @@ from nodelint.api import Context, Edit, Finding, Findings, Object, controller, e
 
 @rule(
     on=Object,
-    severity="error",
+    group="correctness",
     fix="unsafe",
     gives_way_to=[
         "wildcard-value",

@@ -95,7 +95,7 @@ from nodelint.api import (
 )
 
 
-@rule(on=EC2NodeClass, severity="warning", fix="unsafe", needs=("images",))
+@rule(on=EC2NodeClass, group="hazard", fix="unsafe", needs=("images",))
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     selectors.check_region(context.pools(node_class), context.facts, "images")
     image_set = context.images(node_class)

@@ -157,7 +157,7 @@ from nodelint.api import (
 )
 
 
-@rule(on=EC2NodeClass, severity="error", fix="unsafe", needs=("subnets", "security-groups"))
+@rule(on=EC2NodeClass, group="correctness", fix="unsafe", needs=("subnets", "security-groups"))
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     facts, release = context.facts, context.karpenter
     selectors.check_region(context.pools(node_class), facts, "subnets")

@@ -215,7 +215,7 @@ _STEP = 10
 _LONGEST_NAME = 63
 
 
-@rule(on=NodePool, severity="warning", fix="unsafe", gives_way_to=["removed-api"])
+@rule(on=NodePool, group="hazard", fix="unsafe", gives_way_to=["removed-api"])
 def check(pool: NodePool, context: Context) -> Findings:
     for index, line in enumerate(pool.requirements):
         count = _flex_first(line, context)

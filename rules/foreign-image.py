@@ -94,7 +94,7 @@ from nodelint.api import (
 GONE = ("disabled", "deregistered")
 
 
-@rule(on=EC2NodeClass, severity="warning", fix="safe", needs=("images",))
+@rule(on=EC2NodeClass, group="hazard", fix="safe", needs=("images",))
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     selectors.check_region(context.pools(node_class), context.facts, "images")
     for term in context.images(node_class).terms:

@@ -223,7 +223,7 @@ WORDS = {"nvidia": "GPUs", "neuron": "accelerators"}
 TAINTS = {"nvidia": r"gpu|nvidia", "neuron": r"neuron|inferentia|trainium|accelerator"}
 
 
-@rule(on=NodePool, severity="error", fix="unsafe", gives_way_to=["wildcard-value"])
+@rule(on=NodePool, group="correctness", fix="unsafe", gives_way_to=["wildcard-value"])
 def check(pool: NodePool, context: Context) -> Findings:
     resolution = context.resolution(pool)
     for gap in resolution.unlaunchable:

@@ -160,7 +160,7 @@ from nodelint.api import (
 )
 
 
-@rule(on=NodePool, severity="error", fix="safe", gives_way_to=["wildcard-value", "value-of-another-key"])
+@rule(on=NodePool, group="correctness", fix="safe", gives_way_to=["wildcard-value", "value-of-another-key"])
 def check(pool: NodePool, context: Context) -> Findings:
     if pool.class_ref is None:
         return

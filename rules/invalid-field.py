@@ -36,7 +36,7 @@ from nodelint.api import Context, Edit, Finding, Findings, Object, apiserver, ed
 
 @rule(
     on=Object,
-    severity="error",
+    group="correctness",
     fix="safe",
     gives_way_to=["node-class-ref", "removed-api", "unsupported-alias", "unknown-label"],
 )

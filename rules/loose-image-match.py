@@ -151,7 +151,7 @@ GENERATION = "karpenter.k8s.aws/instance-generation"
 
 @rule(
     on=NodePool,
-    severity="warning",
+    group="hazard",
     fix="unsafe",
     releases="<1.4.0",
     gives_way_to=["wildcard-value"],

@@ -119,7 +119,7 @@ spec:
 from nodelint.api import Context, EC2NodeClass, Finding, Findings, edits, messages, questions, rule, selectors
 
 
-@rule(on=EC2NodeClass, severity="error", fix="unsafe", needs=("roles", "instance-profiles"))
+@rule(on=EC2NodeClass, group="correctness", fix="unsafe", needs=("roles", "instance-profiles"))
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     selectors.check_region(context.pools(node_class), context.facts, "roles")
     for what, field, asked in (

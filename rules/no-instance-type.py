@@ -129,7 +129,7 @@ from nodelint.api import (
 
 @rule(
     on=NodePool,
-    severity="error",
+    group="correctness",
     fix="unsafe",
     gives_way_to=[
         "wildcard-value",

@@ -62,7 +62,7 @@ spec:
 from nodelint.api import UNKNOWN, Context, Edit, Finding, Findings, Node, NodePool, edits, manifest, rule
 
 
-@rule(on=NodePool, severity="error", fix="safe", gives_way_to=["removed-api"])
+@rule(on=NodePool, group="correctness", fix="safe", gives_way_to=["removed-api"])
 def check(pool: NodePool, context: Context) -> Findings:
     ref = pool.class_ref
     if ref is None or pool.version != "v1":

@@ -171,7 +171,7 @@ class Place(NamedTuple):
     lines: list[Node]
 
 
-@rule(on=NodePool, severity="error", fix="safe", needs=("offerings", "instance-types"))
+@rule(on=NodePool, group="correctness", fix="safe", needs=("offerings", "instance-types"))
 def check(pool: NodePool, context: Context) -> Findings:
     lines = [item for item in labels.asked(pool) if item.key in WORDS and item.operator == "In" and item.texts]
     if not lines:

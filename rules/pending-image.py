@@ -174,7 +174,7 @@ ON_THE_WAY = ("pending", "transient")
 GONE = ("disabled", "deregistered")
 
 
-@rule(on=EC2NodeClass, severity="warning", fix="unsafe")
+@rule(on=EC2NodeClass, group="hazard", fix="unsafe")
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     terms: tuple[images.TermImages, ...] = ()
     if selectors.elsewhere(context.pools(node_class), context.facts) is None:

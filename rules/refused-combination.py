@@ -35,7 +35,7 @@ from nodelint.api import Context, Finding, Findings, Object, manifest, rule
 
 @rule(
     on=Object,
-    severity="error",
+    group="correctness",
     gives_way_to=["node-class-ref", "removed-api", "unsupported-alias", "unknown-label"],
 )
 def check(obj: Object, context: Context) -> Findings:

@@ -87,7 +87,7 @@ from nodelint.api import Context, Edit, Finding, Findings, Object, convert, edit
 _SUCCESSORS = {"Provisioner": "NodePool", "AWSNodeTemplate": manifest.CLASS_KIND}
 
 
-@rule(on=Object, severity="error", fix="safe")
+@rule(on=Object, group="correctness", fix="safe")
 def check(obj: Object, context: Context) -> Findings:
     if manifest.served(obj, context.karpenter):
         return

@@ -80,7 +80,7 @@ from nodelint.api import Context, Finding, Findings, NodePool, RequirementLine, 
 
 @rule(
     on=NodePool,
-    severity="error",
+    group="correctness",
     gives_way_to=["invalid-field", "refused-combination", "wildcard-value", "removed-api"],
 )
 def check(pool: NodePool, context: Context) -> Findings:

@@ -81,7 +81,7 @@ from nodelint.api import (
 )
 
 
-@rule(on=Object, severity="error", fix="safe", gives_way_to=["node-class-ref", "removed-api"])
+@rule(on=Object, group="correctness", fix="safe", gives_way_to=["node-class-ref", "removed-api"])
 def check(obj: Object, context: Context) -> Findings:
     if manifest.served(obj, context.karpenter):
         for problem in context.problems(obj):

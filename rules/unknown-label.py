@@ -81,7 +81,7 @@ spec:
 from nodelint.api import Also, Context, Finding, Findings, NodePool, edits, labels, messages, rule
 
 
-@rule(on=NodePool, severity="error", fix="unsafe", gives_way_to=["removed-api"])
+@rule(on=NodePool, group="correctness", fix="unsafe", gives_way_to=["removed-api"])
 def check(pool: NodePool, context: Context) -> Findings:
     items = list(labels.asked(pool))
     for item in items:

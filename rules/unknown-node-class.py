@@ -54,7 +54,7 @@ spec:
 from nodelint.api import Also, Context, Finding, Findings, NodePool, edits, rule
 
 
-@rule(on=NodePool, severity="warning", fix="unsafe", gives_way_to=["removed-api"])
+@rule(on=NodePool, group="hazard", fix="unsafe", gives_way_to=["removed-api"])
 def check(pool: NodePool, context: Context) -> Findings:
     ref = pool.class_ref
     if ref is None or not isinstance(ref.name, str) or not ref.name:

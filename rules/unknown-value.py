@@ -136,7 +136,7 @@ from nodelint.api import (
 
 @rule(
     on=NodePool,
-    severity="error",
+    group="correctness",
     fix="safe",
     gives_way_to=[
         "wildcard-value",

@@ -94,7 +94,7 @@ from nodelint.api import (
 )
 
 
-@rule(on=EC2NodeClass, severity="info", fix="safe", gives_way_to=["unsupported-alias"], default=False)
+@rule(on=EC2NodeClass, group="practice", severity="info", fix="safe", gives_way_to=["unsupported-alias"])
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     image_set = context.images(node_class)
     alias, node = image_set.alias, image_set.alias_node

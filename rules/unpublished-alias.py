@@ -55,7 +55,7 @@ from nodelint.api import (
 )
 
 
-@rule(on=EC2NodeClass, severity="error", fix="safe", gives_way_to=["unsupported-alias"], needs=("parameters",))
+@rule(on=EC2NodeClass, group="correctness", fix="safe", gives_way_to=["unsupported-alias"], needs=("parameters",))
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     image_set = context.images(node_class)
     if image_set.alias is None:

@@ -109,7 +109,7 @@ from nodelint.api import (
 )
 
 
-@rule(on=EC2NodeClass, severity="error", fix="safe")
+@rule(on=EC2NodeClass, group="correctness", fix="safe")
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     image_set = context.images(node_class)
     if image_set.alias is None or image_set.alias_node is None:

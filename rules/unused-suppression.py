@@ -32,7 +32,7 @@ spec:
 from nodelint.api import Context, Edit, Finding, Findings, Suppression, messages, rule
 
 
-@rule(on=Suppression, severity="warning", fix="safe")
+@rule(on=Suppression, group="hazard", fix="safe")
 def check(suppression: Suppression, context: Context) -> Findings:
     if not suppression.rules:
         yield Finding(

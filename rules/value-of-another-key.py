@@ -112,7 +112,7 @@ from nodelint.api import Also, Context, Edit, Finding, Findings, NodePool, edits
 
 @rule(
     on=NodePool,
-    severity="error",
+    group="correctness",
     fix="safe",
     gives_way_to=["wildcard-value", "zone-without-subnet", "field-of-another-release", "removed-api"],
 )

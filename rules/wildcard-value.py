@@ -150,7 +150,7 @@ from nodelint.api import (
 )
 
 
-@rule(on=NodePool, severity="error", fix="safe", gives_way_to=["removed-api"])
+@rule(on=NodePool, group="correctness", fix="safe", gives_way_to=["removed-api"])
 def check(pool: NodePool, context: Context) -> Findings:
     for line in pool.requirements:
         patterns = _patterns(line)

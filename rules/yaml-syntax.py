@@ -35,7 +35,7 @@ spec:
 from nodelint.api import Context, Finding, Findings, Source, Span, rule
 
 
-@rule(on=Source, severity="error")
+@rule(on=Source, group="correctness")
 def check(source: Source, context: Context) -> Findings:
     for problem in source.problems:
         if not source.concerns_karpenter(problem.offset):

@@ -205,7 +205,7 @@ from nodelint.api import (
 )
 
 
-@rule(on=NodePool, severity="error", fix="safe", needs=("subnets",), gives_way_to=["wildcard-value"])
+@rule(on=NodePool, group="correctness", fix="safe", needs=("subnets",), gives_way_to=["wildcard-value"])
 def check(pool: NodePool, context: Context) -> Findings:
     lines = [
         item

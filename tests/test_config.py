@@ -116,6 +116,7 @@ def test_the_schema_for_editors_knows_the_same_settings(tmp_path: Path) -> None:
     values = {
         "karpenter-version": "1.4",
         "kubernetes-version": "1.32",
+        "profile": "strict",
         "select": ["all"],
         "ignore": "unknown-value",
         "per-path-ignores": {"legacy/**": ["removed-api"]},

@@ -294,7 +294,7 @@ def test_without_credentials_nothing_is_asked_and_nothing_is_lost(
     path = cached(project)
     before = path.read_bytes()
     none = {**keys(front), "AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""}
-    for command in (["refresh", "--fresh"], ["refresh", "--fresh", "--profile", "nobody"]):
+    for command in (["refresh", "--fresh"], ["refresh", "--fresh", "--aws-profile", "nobody"]):
         done = nodelint(*command, env=none)
         assert (done.returncode, done.stdout) == (5, "")
         assert done.stderr.startswith("nodelint: AWS cannot be asked: ")

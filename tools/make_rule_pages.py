@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
-from nodelint.lint.rule import bundled, load  # noqa: E402
+from nodelint.lint.rule import Rule, bundled, load  # noqa: E402
 from nodelint.report.page import header, markdown  # noqa: E402
 
 
@@ -21,9 +22,24 @@ def main() -> None:
         page.unlink()
     for rule in rules.values():
         (folder / f"{rule.name}.md").write_text(markdown(rule, rules), encoding="utf-8")
-    rows = [f"| [{r.name}]({r.name}.md) | {r.summary} | {header(r)} |" for r in rules.values()]
-    table = "\n".join(["| rule | what it flags | |", "| --- | --- | --- |", *rows])
-    (folder / "index.md").write_text(f"# Rules\n\n{table}\n", encoding="utf-8")
+    (folder / "index.md").write_text(index(rules.values()), encoding="utf-8")
+
+
+ABOUT = {
+    "correctness": "The object is refused, never ready, cannot launch, or part of it is silently dropped.",
+    "hazard": "It works, and will hurt: cost, outage, security, surprise.",
+    "practice": "What a careful team decides once. Off by default: `--profile strict`, or `--select practice`.",
+}
+
+
+def index(rules: Iterable[Rule]) -> str:
+    """The list of the rules by group, a line each."""
+    lines = ["# Rules", ""]
+    for group, about in ABOUT.items():
+        lines += [f"## {group.capitalize()}", "", about, "", "| rule | what it flags | |", "| --- | --- | --- |"]
+        lines += [f"| [{r.name}]({r.name}.md) | {r.summary} | {header(r)} |" for r in rules if r.group == group]
+        lines.append("")
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":

@@ -17,13 +17,14 @@ def files(_: click.Context, __: click.Parameter, incomplete: str) -> list[Comple
 
 
 def rule_names(_: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Names of rules; one behind others and a comma where an option takes several."""
+    """Names of rules; where an option takes several, of groups too, and one behind others and a comma."""
     import os
 
     from click.shell_completion import CompletionItem
 
-    from nodelint.lint.rule import bundled
+    from nodelint.lint.rule import GROUPS, bundled
 
-    known = sorted(name.removesuffix(".py") for name in os.listdir(bundled()) if name.endswith(".py"))
+    names = [name.removesuffix(".py") for name in os.listdir(bundled()) if name.endswith(".py")]
+    known = sorted([*names, *GROUPS] if parameter.multiple else names)
     before, comma, last = incomplete.rpartition(",") if parameter.multiple else ("", "", incomplete)
     return [CompletionItem(before + comma + name) for name in known if name.startswith(last)]

@@ -46,7 +46,7 @@ def facts_options(command: _F) -> _F:
             help="The oldest facts that are used: 30m, 12h, 7d. Default: any age of a snapshot that is named,"
             " a time for each kind of one that is cached.",
         ),
-        click.option("--profile", metavar="NAME", help="The AWS profile that --live uses."),
+        click.option("--aws-profile", metavar="NAME", help="The AWS profile that --live uses."),
         click.option("--region", metavar="NAME", help="The AWS region. Default: the snapshot's only one."),
         click.option("--live", is_flag=True, help="Ask AWS first what is not known or too old."),
         click.option(
@@ -71,7 +71,7 @@ class Asked(NamedTuple):
     @classmethod
     def taken(cls, flags: dict[str, Any]) -> Asked:
         """Take them out of a command's flags; the rest are settings. Ends the run where they contradict."""
-        asked = cls(flags.pop("live"), flags.pop("profile"), flags.pop("max_age"))
+        asked = cls(flags.pop("live"), flags.pop("aws_profile"), flags.pop("max_age"))
         if asked.live and flags.get("snapshot"):
             stop("--live asks AWS and --snapshot does not: one of them")
         return asked

@@ -48,14 +48,23 @@ def judging_options(command: _F) -> _F:
         exclude,
         include,
         click.option(
-            "--ignore", multiple=True, metavar="RULE,...", shell_complete=rule_names, help="All but these rules."
+            "--ignore",
+            multiple=True,
+            metavar="RULE,...",
+            shell_complete=rule_names,
+            help="All but these rules or groups.",
         ),
         click.option(
             "--select",
             multiple=True,
             metavar="RULE,...",
             shell_complete=rule_names,
-            help="Only these rules; `all` for every one.",
+            help="Only these rules, or groups of rules; `all` for every one.",
+        ),
+        click.option(
+            "--profile",
+            type=click.Choice(["minimal", "default", "strict"]),
+            help="The groups of rules that run: minimal is correctness, default adds hazard, strict adds practice.",
         ),
     ):
         command = option(command)

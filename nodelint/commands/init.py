@@ -26,6 +26,12 @@ _SCHEMA = "https://raw.githubusercontent.com/nodelint/nodelint/main/schemas/conf
 _HOOK: Mapping[str, Plain] = {"repo": _REPOSITORY, "rev": f"v{__version__}", "hooks": [{"id": "nodelint"}]}
 _HOOK_LINES = (f"- repo: {_REPOSITORY}", f"  rev: v{__version__}", "  hooks:", "    - id: nodelint")
 
+_PROFILES = {
+    "minimal": "what is refused, cannot launch or is silently dropped",
+    "default": "that, and what works but will hurt",
+    "strict": "that, and what a careful team decides once",
+}
+
 _EXIT = """
 \b
 Exit codes:
@@ -38,7 +44,12 @@ Exit codes:
 @click.command(epilog=_EXIT)
 @click.option("--dry-run", is_flag=True, help="Write nothing; print what would be written.")
 @click.option("--force", is_flag=True, help="Write a configuration over one that is there.")
-def command(dry_run: bool, force: bool) -> None:
+@click.option(
+    "--profile",
+    type=click.Choice(list(_PROFILES)),
+    help="The groups of rules that run. Asked for on a terminal; else default.",
+)
+def command(dry_run: bool, force: bool, profile: str | None) -> None:
     """Write a configuration and the pre-commit hook for this repository.
 
     nodelint looks at what is there: how the manifests are kept, and which releases of Karpenter and
@@ -53,13 +64,13 @@ def command(dry_run: bool, force: bool) -> None:
         stop("the working folder is no longer there")
     top = os.path.relpath(repository(here) or here)
     seen = survey(top)
-    failed = _configuration(top, seen, dry_run, force)
+    failed = _configuration(top, seen, dry_run, force, profile)
     failed = _hook(top, dry_run) or failed
     echo("\n" + "\n".join(_next(seen)))
     sys.exit(UNUSABLE if failed else CLEAN)
 
 
-def _configuration(top: str, seen: Survey, dry_run: bool, force: bool) -> bool:
+def _configuration(top: str, seen: Survey, dry_run: bool, force: bool, profile: str | None) -> bool:
     """Write nodelint.yaml; whether that failed."""
     from nodelint.lint.config import ConfigError, find
 
@@ -71,14 +82,24 @@ def _configuration(top: str, seen: Survey, dry_run: bool, force: bool) -> bool:
     if there is not None and not force:
         echo(f"{os.path.relpath(there)} is there already, and stays as it is; --force writes {_CONFIG} anew.")
         return False
-    text = configuration(seen)
+    text = configuration(seen, profile or _asked_profile())
     if dry_run:
         echo(f"Would write {path}:\n\n{_indented(text)}")
         return False
     return _written(path, text)
 
 
-def configuration(seen: Survey) -> str:
+def _asked_profile() -> str:
+    """The profile that the user chooses on a terminal; `default` where nobody can answer."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return "default"
+    for name, about in _PROFILES.items():
+        click.echo(f"  {name:<8}  {about}")
+    chosen: str = click.prompt("Which rules should run?", type=click.Choice(list(_PROFILES)), default="default")
+    return chosen
+
+
+def configuration(seen: Survey, profile: str = "default") -> str:
     """A nodelint.yaml that says what was found, and names what all files agree on."""
     lines = [f"# yaml-language-server: $schema={_SCHEMA}", f"# {_found(seen)}"]
     if seen.styles:
@@ -88,6 +109,7 @@ def configuration(seen: Survey) -> str:
     lines.append("")
     lines += _setting("karpenter-version", "Karpenter", seen.karpenter, "the newest release known is assumed")
     lines += _setting("kubernetes-version", "Kubernetes", seen.kubernetes, "what depends on it is at most a warning")
+    lines += [f"# The rules that run. {profile}: {_PROFILES[profile]}", f"profile: {profile}", ""]
     if seen.snapshot:
         lines += ["# Facts from AWS: which images, zones, subnets and roles there are.", f"snapshot: {seen.snapshot}"]
     else:

@@ -52,7 +52,7 @@ Exit codes:
 @click.option(
     "--region", "regions", multiple=True, metavar="NAME", help="May be repeated. Default: configuration, environment."
 )
-@click.option("--profile", metavar="NAME", help="The AWS profile whose credentials are used.")
+@click.option("--aws-profile", "profile", metavar="NAME", help="The AWS profile whose credentials are used.")
 @click.option(
     "--output",
     metavar="FILE",
@@ -84,7 +84,7 @@ def command(
     \b
     Examples:
       nodelint refresh --region eu-central-1 clusters/
-      nodelint refresh --profile prod --output nodelint.snapshot.json
+      nodelint refresh --aws-profile prod --output nodelint.snapshot.json
     """
     if print_policy:
         from nodelint.ec2.client import policy

@@ -11,18 +11,27 @@ from nodelint.commands._completing import rule_names
 @click.command()
 @click.argument("name", required=False, shell_complete=rule_names)
 def command(name: str | None) -> None:
-    """List the rules, or print one rule's page."""
+    """List the rules by group, or print one rule's page.
+
+    \b
+    Groups, and the profiles in which they run:
+      correctness  minimal, default, strict  refused, never ready, cannot launch, or silently dropped
+      hazard       default, strict           works, and will hurt: cost, outage, security, surprise
+      practice     strict                    what a careful team decides once
+    """
     from nodelint.lint import rule
     from nodelint.report.page import header
 
     rules = rule.load(rule.bundled())
     if name is None:
         width = max(map(len, rules))
-        for each in rules.values():
-            fix = f"{each.fix} fix" if each.fix else ""
-            on = "" if each.default else " (off by default)"
-            on += " (needs facts from AWS)" if each.needs else ""
-            echo(f"{each.name:<{width}}  {each.severity:<7}  {fix:<10}  {each.summary}{on}")
+        for group in rule.GROUPS:
+            off = "" if group in rule.PROFILES["default"] else " (off by default; --profile strict turns it on)"
+            echo(f"{click.style(group, bold=True)}{off}")
+            for each in (each for each in rules.values() if each.group == group):
+                fix = f"{each.fix} fix" if each.fix else ""
+                needs = " (needs facts from AWS)" if each.needs else ""
+                echo(f"  {each.name:<{width}}  {each.severity:<7}  {fix:<10}  {each.summary}{needs}")
         return
     if name not in rules:
         from nodelint.lint.config import no_rule

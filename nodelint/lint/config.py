@@ -34,6 +34,7 @@ REGION = r"[a-z]{2,}(-[a-z]+)+-[0-9]+"
 _KEYS = (
     "karpenter-version",
     "kubernetes-version",
+    "profile",
     "select",
     "ignore",
     "per-path-ignores",
@@ -63,6 +64,7 @@ class Settings(NamedTuple):
     karpenter: Version = NEWEST
     karpenter_named: bool = False
     kubernetes: KubernetesVersion | None = None
+    profile: str = "default"
     select: frozenset[str] | None = None
     ignore: frozenset[str] = frozenset()
     per_path: Mapping[str, frozenset[str]] = MappingProxyType({})
@@ -146,6 +148,7 @@ def load(path: str | None, flags: Mapping[str, object]) -> Settings:
         karpenter=NEWEST if karpenter is None else _version(_text(karpenter, where), where),
         karpenter_named=karpenter is not None,
         kubernetes=None if kubernetes is None else _kubernetes(_text(kubernetes, at), at),
+        profile=_profile(*value("profile")),
         select=None if value("select")[0] is None else _names(*value("select")),
         ignore=_names(*value("ignore")),
         per_path=_per_path(*value("per-path-ignores")),
@@ -164,20 +167,24 @@ def load(path: str | None, flags: Mapping[str, object]) -> Settings:
 
 
 def selection(settings: Settings, rules: Mapping[str, Rule]) -> Selection:
-    """Which rules report, with `all` for every one. Raises ConfigError for the name of no rule."""
+    """Which rules report, a group's name standing for its rules and `all` for every one.
+
+    Raises ConfigError for a name that is neither a rule's nor a group's.
+    """
     from nodelint.lint.engine import Selection
+    from nodelint.lint.rule import GROUPS, PROFILES
 
     per_path = [name for names in settings.per_path.values() for name in names]
     for name in [*(settings.select or ()), *settings.ignore, *per_path]:
-        if name not in rules and name != "all":
-            raise ConfigError(no_rule(name, rules))
+        if name not in rules and name not in GROUPS and name != "all":
+            raise ConfigError(no_rule(name, [*rules, *GROUPS]))
 
     def named(names: frozenset[str]) -> frozenset[str]:
-        return frozenset(rules) if "all" in names else names
+        return frozenset(n for n, rule in rules.items() if names & {n, rule.group, "all"})
 
     select = None if settings.select is None else named(settings.select)
     by_glob = {glob: named(names) for glob, names in settings.per_path.items()}
-    return Selection(select, named(settings.ignore), by_glob, settings.root)
+    return Selection(select, named(settings.ignore), by_glob, settings.root, PROFILES[settings.profile])
 
 
 def no_rule(name: str, rules: Iterable[str]) -> str:
@@ -299,6 +306,14 @@ def _per_path(value: object, where: str) -> dict[str, frozenset[str]]:
     if not isinstance(value, Mapping):
         raise ConfigError(f"{where}: a mapping of globs to rule names is wanted, not `{value}`")
     return {str(glob): _names(rules, where) for glob, rules in value.items()}
+
+
+def _profile(value: object, where: str) -> str:
+    if value is None:
+        return "default"
+    if value in ("minimal", "default", "strict"):
+        return str(value)
+    raise ConfigError(f"{where}: `{value}` is not a profile: write minimal, default or strict")
 
 
 def _fail_on(value: object, where: str) -> FailOn:

@@ -14,7 +14,7 @@ from nodelint.apiserver import Schemas
 from nodelint.ec2.facts import NOTHING, Facts, Missing
 from nodelint.ec2.snapshot import Question
 from nodelint.edits import apply
-from nodelint.lint.rule import Context, Rule
+from nodelint.lint.rule import PROFILES, Context, Group, Rule
 from nodelint.lint.suppress import Suppression, suppressions
 from nodelint.model.fact_kinds import FactKind
 from nodelint.model.finding import SEVERITIES, Edit, Finding, Safety, Severity, Span, span_of
@@ -41,16 +41,17 @@ class Target(NamedTuple):
 
 
 class Selection(NamedTuple):
-    """Which rules report. `select` None means those that are on by default; `per_path` globs start at `root`."""
+    """Which rules report: those of `groups`, or those that `select` names. `per_path` globs start at `root`."""
 
     select: frozenset[str] | None = None
     ignore: frozenset[str] = frozenset()
     per_path: Mapping[str, frozenset[str]] = MappingProxyType({})
     root: str = ""
+    groups: frozenset[Group] = PROFILES["default"]
 
     def has(self, rule: Rule) -> bool:
         """Whether the rule reports at all."""
-        chosen = rule.default if self.select is None else rule.name in self.select
+        chosen = rule.group in self.groups if self.select is None else rule.name in self.select
         return chosen and rule.name not in self.ignore
 
     def ignored_at(self, rule: str, path: str) -> bool:

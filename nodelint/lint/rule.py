@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from nodelint.data import shipped
 from nodelint.model.finding import Findings, Safety, Severity
@@ -30,13 +30,31 @@ if TYPE_CHECKING:
     from nodelint.model.fact_kinds import FactKind
 
 
+Group = Literal["correctness", "hazard", "practice"]
+"""What a rule is about.
+
+- `correctness`: the object is refused, never ready, cannot launch, or part of it is silently dropped.
+- `hazard`: it works, and will hurt: cost, outage, security, surprise.
+- `practice`: what a careful team decides once.
+"""
+
+GROUPS: tuple[Group, ...] = get_args(Group)
+
+PROFILES: dict[str, frozenset[Group]] = {
+    "minimal": frozenset({"correctness"}),
+    "default": frozenset({"correctness", "hazard"}),
+    "strict": frozenset(GROUPS),
+}
+"""The groups that run by the name of a profile."""
+
+
 class Rule(NamedTuple):
     """A rule as loaded: `check` is called with each object of type `on`.
 
     `releases` is the range of Karpenter releases that the rule is about; for others it says nothing.
     `gives_way_to` names rules that explain the same cause better: where a place of theirs holds this
     one's, or meets what this one `covers`, this one is silent unless it is the graver one.
-    `default` is False for a rule that runs only when it is selected. `needs` are the kinds of facts from
+    `group` says whether it runs unless it is selected by name (see `Group`). `needs` are the kinds of facts from
     AWS without which the rule has nothing to say: where there are none at all, it is skipped aloud.
     """
 
@@ -47,7 +65,7 @@ class Rule(NamedTuple):
     fix: Safety | None
     releases: str
     gives_way_to: tuple[str, ...]
-    default: bool
+    group: Group
     check: Callable[[Any, Context], Findings]
     needs: tuple[FactKind, ...] = ()
 
@@ -64,17 +82,21 @@ class Rule(NamedTuple):
 def rule(
     *,
     on: type[Object] | type[Source] | type[Suppression],
-    severity: Severity,
+    group: Group,
+    severity: Severity | None = None,
     fix: Safety | None = None,
     releases: str = ">=1.0.0",
     gives_way_to: Sequence[str] = (),
-    default: bool = True,
     needs: Sequence[FactKind] = (),
 ) -> Callable[[Callable[[Any, Context], Findings]], Rule]:
-    """Make a rule of a generator function; its name and page are those of the file it stands in."""
+    """Make a rule of a generator function; its name and page are those of the file it stands in.
+
+    Without a severity, rules of the group `correctness` report errors and all others warnings.
+    """
+    grave = severity or ("error" if group == "correctness" else "warning")
 
     def made(check: Callable[[Any, Context], Findings]) -> Rule:
-        return Rule("", "", on, severity, fix, releases, tuple(gives_way_to), default, check, tuple(needs))
+        return Rule("", "", on, grave, fix, releases, tuple(gives_way_to), group, check, tuple(needs))
 
     return made
 

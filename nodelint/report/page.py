@@ -5,7 +5,7 @@ from __future__ import annotations
 from nodelint.ec2.facts import WORDS
 from nodelint.ec2.fake_account import Account
 from nodelint.lint.engine import DEFAULTS, Selection, Target, lint
-from nodelint.lint.rule import Example, Rule, examples
+from nodelint.lint.rule import PROFILES, Example, Rule, examples
 from nodelint.lint.suppress import Suppression
 from nodelint.model.manifest import EC2NodeClass, objects
 from nodelint.model.releases import NEWEST, KubernetesVersion
@@ -16,11 +16,11 @@ from nodelint.source import Source
 
 def header(rule: Rule) -> str:
     """Severity, fix, releases, the facts without which it is mute and whether it is on, as one line."""
-    parts = [f"severity: {rule.severity}", f"fix: {rule.fix or 'none'}"]
+    parts = [rule.group, f"severity: {rule.severity}", f"fix: {rule.fix or 'none'}"]
     parts.append("all releases of v1" if rule.releases == ">=1.0.0" else f"Karpenter {rule.releases}")
     if rule.needs:
         parts.append(f"needs from AWS: {', '.join(WORDS[kind] for kind in rule.needs)}")
-    if not rule.default:
+    if rule.group not in PROFILES["default"]:
         parts.append("off by default")
     return " · ".join(parts)
 
