@@ -222,6 +222,24 @@ def test_a_folder_that_no_file_system_has_is_none(wire: Wire, tmp_path: Path) ->
     assert wire.end() == (0, "")
 
 
+def test_what_is_wrong_with_crds_names_the_file_as_it_is_called(wire: Wire, tmp_path: Path) -> None:
+    (tmp_path / "CRDs.yaml").write_text("kind: CustomResourceDefinition\nkarpenter: [\n", encoding="utf-8")
+    (tmp_path / "nodelint.yaml").write_text("crds: CRDs.yaml\n", encoding="utf-8")
+    wire.begin(tmp_path)
+    wire.open((tmp_path / "a.yaml").as_uri(), BAD_CLASS)
+    (said,) = wire.diagnostics((tmp_path / "nodelint.yaml").as_uri())
+    assert "CRDs.yaml is no YAML" in said["message"]
+
+
+@pytest.mark.parametrize("key", ["snapshot", "baseline", "crds"])
+def test_a_path_that_no_file_has_is_told_beside_the_configuration(wire: Wire, tmp_path: Path, key: str) -> None:
+    (tmp_path / "nodelint.yaml").write_text(f'{key}: "\\0"\n', encoding="utf-8")
+    wire.begin(tmp_path)
+    wire.open((tmp_path / "a.yaml").as_uri(), BAD_CLASS)
+    (said,) = wire.diagnostics((tmp_path / "nodelint.yaml").as_uri())
+    assert "is no path" in said["message"]
+
+
 def test_a_socket_that_closes_in_the_middle_of_a_message_ends_the_server(tmp_path: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

@@ -59,9 +59,9 @@ def repository(folder: str) -> str | None:
 
 
 def why(error: OSError | ValueError) -> str:
-    """What the system says of an error, as the end of a sentence."""
-    said = getattr(error, "strerror", None) or str(error)
-    return said[:1].lower() + said[1:]
+    """What is wrong, as the end of a sentence; what is not the system's own text stays as it is, names above all."""
+    said = getattr(error, "strerror", None)
+    return said[:1].lower() + said[1:] if said else str(error)
 
 
 def _refused(path: str) -> OSError:
