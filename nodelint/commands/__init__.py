@@ -156,9 +156,12 @@ def now() -> datetime:
     if not given:
         return datetime.now(UTC).replace(microsecond=0)
     try:
-        return datetime.fromisoformat(given).astimezone(UTC)
-    except ValueError:
+        time = datetime.fromisoformat(given).astimezone(UTC).replace(microsecond=0)
+    except (ValueError, OverflowError, OSError):  # the latter two: a zone moves it out of the years that there are
         stop(f"NODELINT_NOW: `{given}` is no time such as 2026-11-20T12:00:00Z")
+    if time.year < 1970:  # years of fewer than four digits would be written as no time of ISO 8601
+        stop(f"NODELINT_NOW: `{given}` is before 1970")
+    return time
 
 
 def on_terminal() -> bool:

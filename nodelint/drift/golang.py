@@ -120,7 +120,10 @@ def time_bytes(text: str) -> bytes:
     if match is None:
         raise ValueError(f"`{text}` is no time such as 2025-01-31T12:00:00Z")
     zone = "+00:00" if match[8] == "Z" else match[8]
-    moment = datetime.fromisoformat(f"{text[:19]}{zone}").astimezone(UTC)
+    moment = datetime.fromisoformat(f"{text[:19]}{zone}")
+    # The difference, and no conversion to UTC: that would leave the years 1 to 9999 for the times at their ends.
     seconds = int((moment - datetime(1, 1, 1, tzinfo=UTC)).total_seconds())
+    if seconds < 0:
+        raise ValueError(f"`{text}` is before the year 1")
     nanoseconds = int((match[7] or "0")[:9].ljust(9, "0"))
     return b"\x01" + seconds.to_bytes(8, "big") + nanoseconds.to_bytes(4, "big") + b"\0\0"

@@ -122,9 +122,18 @@ def _load(path: str, name: str) -> Rule:
         raise ImportError(f"{path}: could not be read")
     exec(code, module.__dict__)
     found = [value for value in vars(module).values() if isinstance(value, Rule)]
-    if len(found) != 1 or not module.__doc__:
+    page = module.__doc__ or _docstring(path)
+    if len(found) != 1 or not page:
         raise ImportError(f"{path}: a rule file holds one function marked with @rule, and a docstring")
-    return found[0]._replace(name=name, page=module.__doc__)
+    return found[0]._replace(name=name, page=page)
+
+
+def _docstring(path: str) -> str | None:
+    """The docstring of a file whose code has none: `python -OO` and PYTHONOPTIMIZE=2 leave docstrings out."""
+    import ast
+
+    with open(path, "rb") as file:
+        return ast.get_docstring(ast.parse(file.read()), clean=False)
 
 
 def bundled() -> str:
