@@ -137,3 +137,13 @@ def test_a_value_below_an_explicit_key_changes_in_its_place() -> None:
     assert apply(EXPLICIT, set_value(two, 3)) == EXPLICIT.replace(": 2", ": 3")
     with pytest.raises(NotEditable, match=r"written with `\?`"):
         set_value(alone, "x")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_a_fix_keeps_the_encoding(here: Path, encoding: str) -> None:
+    text = "\ufeff" + POOL.replace("500", "50 # é").replace("\n", "\r\n")
+    (here / "pool.yaml").write_bytes(text.encode(encoding))
+    done = CliRunner().invoke(cli, ["check", "--fix", str(here / "pool.yaml")], catch_exceptions=False)
+    assert "Fixed 1 finding" in done.output
+    after = text.replace('          operator: In\r\n          values: ["*"]', "          operator: Exists")
+    assert (here / "pool.yaml").read_bytes() == after.encode(encoding)

@@ -34,7 +34,8 @@ def problem(text: str) -> tuple[str, str]:
         ("+5", 5), ("1e3", 1000.0), (".5", 0.5), ("5.", 5.0), ("._", "._"), ("0x_", "0x_"), ("1e400", "1e400"),
         ("2020-01-01", "2020-01-01"), ("1:30", "1:30"), ("18446744073709551616", 18446744073709551616.0),
         ("'5'", "5"), ('"yes"', "yes"), ("!!str 5", "5"), ("! 5", "5"), ('!!int "5"', 5), ("!!float 5", 5.0),
-        ("!!binary aGk=", "hi"), ("!Sub x", UNKNOWN), ("a b", "a b"), ('"\\ud83d\\ude00"', "😀"),
+        ("!!binary aGk=", "hi"), ("!Sub x", UNKNOWN), ("a b", "a b"), ('"a\\\\/b"', "a\\/b"),
+        ('"it\\\'s \\\\\'"', "it's \\'"), ("!!binary |\n  aGVs\n  bG8=\n", "hello"),
     ],
 )  # fmt: skip
 def test_scalars_are_those_of_kubectl(text: str, value: object) -> None:
@@ -229,8 +230,8 @@ def test_variables_alone_excuse_no_fault() -> None:
 
 
 def test_documents_are_split_as_yaml_does() -> None:
-    text = "# head\n%YAML 1.1\n---\na: karpenter\n--- {b: karpenter}\n...\n"
-    text += "# karpenter\nc: |\n  ---\n  x\n---\nother: [\n"
+    text = "# head\n---\na: karpenter\n--- # c\n{b: karpenter}\n...\n%YAML 1.1\n"
+    text += "---\n# karpenter\nc: |\n  ---\n  x\n---\nother: [\n"
     source = Source.from_text("x.yaml", text)
     assert source.problems == []
     assert [d.root and d.root.plain() for d in source.documents] == [
@@ -258,6 +259,17 @@ def test_one_broken_document_leaves_the_others() -> None:
         ("a: karpenter\nb: *x\n", "`*x` has no anchor `&x` above it", "*x"),
         ("a: &x [karpenter, *x]\n", "`*x` stands inside what it refers to", "*x"),
         ("karpenter: 1\n? [a]\n: 1\n", "a key has to be a text, and this one is a list", "[a]"),
+        ('karpenter: 1\na: "\\\\\\/"\n', "`\\/` is an escape in JSON alone; write `/`", '\\/"'),
+        ('karpenter: "\\ud83d\\ude00"\n', "a `\\u` of half a character; write the character itself", "\\ud83d"),
+        ('{karpenter: "\\ud83d\\ude00"}\n', "a `\\u` of half a character; write the character itself", "\\ud83d"),
+        ('karpenter: !!binary "aGVs\n  bG8="\n', "the text tagged `!!binary` is no base64", '"aG'),
+        ("--- {karpenter: 1}\n", "kubectl takes nothing but a comment behind `---`", "{"),
+        (
+            "a: 1\n---  !!map\nk: karpenter\n",
+            "kubectl takes nothing but a comment behind `---`",
+            "!!map",
+        ),
+        ("# c\n\n%YAML 1.1\n---\na: karpenter\n", "kubectl reads no directives; remove the line", "%YAML"),
         ("karpenter: 1\n~: 2\n", "a key has to be a text, and this one is null", "~"),
         ("karpenter: {? }\n", "a key has to be a text, and this one is null", "}"),
         (
@@ -268,7 +280,7 @@ def test_one_broken_document_leaves_the_others() -> None:
         ("karpenter: 1\n<<: 5\n", "`<<` needs a mapping, or a list of mappings", "5"),
         ("karpenter: .inf\n", "`.inf` is no number in JSON, and Kubernetes takes no other", ".inf"),
         ("karpenter: [http://x?a=b]\n", "a `?` cannot stand in a text between brackets; put it in quotes", "http"),
-        ("karpenter: [" + "a:, " * 120 + "]", "a `:` cannot follow here; quote the text", ":, "),
+        ("karpenter: [" + "a:, " * 120 + "]", "a `:` or `\\'` cannot stand here", ":, "),
         ("karpenter: !!int x\n", "`x` is no value for the tag `!!int`", "x"),
         ("karpenter: a\0b\n", "the character U+0000 is not allowed in YAML", "\0b"),
         ("karpenter: \ud800\n", "the character U+D800 is not allowed in YAML", "\ud800"),
@@ -298,7 +310,39 @@ def test_bytes_that_are_no_utf8() -> None:
     (found,) = source.problems
     assert (found.message, source.position(found.offset)[:2]) == ("the byte 0xff is no UTF-8", (2, 4))
     assert Source.from_bytes("x", b"\xff\x00 other").problems == []
-    assert "UTF-16" in Source.from_bytes("x", "karpenter".encode("utf-16")).problems[0].message
+    assert "UTF-16" in Source.from_bytes("x", "karpenter".encode("utf-16-le")).problems[0].message
+    assert "UTF-32" in Source.from_bytes("x", "karpenter".encode("utf-32")).problems[0].message
+    (found,) = Source.from_bytes("x", "karpenter: é".encode("utf-16") + b"\x00").problems
+    assert (found.message, found.offset) == ("no UTF-16: truncated data", 13)
+
+
+def test_json_has_its_own_escapes() -> None:
+    text = '{"karpenter": "\\ud83d\\ude00\\/\\\\ud83d", "a": "\\ud83d", "b": 1e3}'
+    source = Source.from_text("x.yaml", text)
+    assert source.problems == []
+    (document,) = source.documents
+    assert document.root is not None
+    assert document.root.plain() == {"karpenter": "😀/\\ud83d", "a": "\ufffd", "b": 1000}
+    a = document.root.get("a")
+    assert a is not None
+    assert a.text == '"\\ud83d"'
+
+
+@pytest.mark.parametrize("marker", ["--- {{ .x }}", "---", "--- # c", "---\t# c"])
+def test_what_kubectl_takes_behind_a_marker(marker: str) -> None:
+    source = Source.from_text("x.yaml", f"a: 1\n{marker}\nb: karpenter\n")
+    assert source.problems == []
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_utf_16_behind_a_byte_order_mark_is_read_and_written(encoding: str) -> None:
+    data = "\ufeff# é\r\nkarpenter: 1\r\n".encode(encoding)
+    source = Source.from_bytes("x.yaml", data)
+    assert source.problems == []
+    assert source.documents[0].root is not None
+    assert source.documents[0].root.plain() == {"karpenter": 1}
+    assert source.data == data
+    assert source.with_text(source.text.replace("1", "2")).data == data.replace(b"1", b"2")
 
 
 @pytest.mark.parametrize("text", ["", "\n", "# karpenter\n", "---\n# karpenter", "karpenter", "...\n# karpenter"])

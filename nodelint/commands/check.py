@@ -235,10 +235,10 @@ def _write(found: Discovery, fixed: Fixed | None) -> set[str]:
         if old.text == new.text:
             continue
         if new.path == "-":
-            stdin = new.text.encode()
+            stdin = new.data
             continue
         try:
-            replace(new.path, new.text.encode())
+            replace(new.path, new.data)
         except OSError as error:
             left.add(new.path)
             found.unreadable.append((new.path, f"not written: {why(error)}"))

@@ -109,6 +109,7 @@ class Source:
         "_lines",
         "_masked",
         "documents",
+        "encoding",
         "newline",
         "part",
         "path",
@@ -128,6 +129,7 @@ class Source:
     def __init__(self, path: str, text: str) -> None:
         self.path = path
         self.text = text
+        self.encoding = "utf-8"
         first = text.find("\n")
         self.newline = "\r\n" if first > 0 and text[first - 1] == "\r" else "\n"
         if first < 0 and "\r" in text:
@@ -153,13 +155,23 @@ class Source:
 
     @classmethod
     def from_bytes(cls, path: str, data: bytes) -> Source:
-        """Read a file's bytes, which have to be UTF-8. A byte order mark stays, as character 0."""
+        """Read a file's bytes: UTF-8, or UTF-16 behind a byte order mark. That mark stays, as character 0."""
+        encoding = _UTF_16.get(data[:2])
+        if encoding is not None and data[2:4] != b"\0\0":
+            try:
+                source = cls.from_text(path, data.decode(encoding))
+            except UnicodeDecodeError as error:
+                source = cls(path, data.decode(encoding, "replace"))
+                if "karpenter" in source.text:
+                    source.problems.append(Problem(error.start // 2, f"no UTF-16: {error.reason}"))
+            source.encoding = encoding
+            return source
         if b"\0" in data:
             for encoding in ("utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"):
                 if "karpenter".encode(encoding) in data:
                     source = cls(path, data.decode("latin-1"))
                     name = encoding[:6].upper()
-                    source.problems.append(Problem(0, f"the file is {name}; Kubernetes' tools read UTF-8"))
+                    source.problems.append(Problem(0, f"the file is {name} without a byte order mark; write UTF-8"))
                     return source
         try:
             return cls.from_text(path, data.decode())
@@ -173,6 +185,11 @@ class Source:
                 else:
                     source.set_aside.append(SetAside(offset, message))
             return source
+
+    @property
+    def data(self) -> bytes:
+        """The text as the bytes of its file, in the encoding in which that was read."""
+        return self.text.encode(self.encoding)
 
     @property
     def flat(self) -> str:
@@ -196,7 +213,7 @@ class Source:
     def with_text(self, text: str) -> Source:
         """The same file with another text."""
         source = Source.from_text(self.path, text)
-        source.part = self.part
+        source.part, source.encoding = self.part, self.encoding
         return source
 
     def position(self, offset: int) -> Position:
@@ -315,6 +332,7 @@ class Source:
         text = self.text[begin:end]
         if text.startswith("\ufeff"):  # libyaml passes over it uncounted
             raise Unreadable(begin, "the character U+FEFF is not allowed in YAML")
+        self._hold_to_kubectl(text, begin)
         templated = False
         try:
             roots = compose(self, text, begin, masked=False)
@@ -348,6 +366,18 @@ class Source:
         for root in roots:
             self.documents.append(Document(root, begin, end, len(self.documents), templated))
 
+    def _hold_to_kubectl(self, text: str, begin: int) -> None:
+        """Raise `Unreadable` for what is YAML, and what kubectl refuses, which splits a file at its `---` lines."""
+        if "--- " in text or "---\t" in text:
+            marked = re.search(_BEHIND_MARKER, text)
+            if marked is not None:
+                raise Unreadable(begin + marked.end(), "kubectl takes nothing but a comment behind `---`")
+        if "%" in text:
+            directive = re.match(_DIRECTIVE, text)
+            above = self.text[:begin].rstrip("\r\n").rpartition("\n")[2]
+            if directive is not None and not above.startswith("..."):
+                raise Unreadable(begin + directive.start(1), "kubectl reads no directives; remove the line")
+
     def _template_to_blame(self, begin: int, end: int, plainly: Unreadable, masked: Unreadable) -> bool:
         assert self._masked is not None
         if any(begin <= line < end for line in self._masked[1]):
@@ -357,6 +387,9 @@ class Source:
         return (plainly.offset, plainly.message) != (masked.offset, masked.message)
 
 
+_UTF_16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
+_BEHIND_MARKER = r"(?m)^---[ \t]+(?![ \t#\r]|$|\{\{|\{%|%\{|<%|\$\{)"
+_DIRECTIVE = r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*(%[A-Za-z])"
 _ODD_BREAK = "\r(?!\n)|[\x85\u2028\u2029]"
 _MOST_TEXTS = 5
 """Texts within texts: a heredoc, a chart's values in it, a manifest in those is three."""

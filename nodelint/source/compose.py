@@ -38,13 +38,17 @@ _CODE_AHEAD = r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*[ \t]*(?:\{\{|\{%|%\{|<%|\$\{)"
 _BRANCH = r"(?:\{\{|\{%|%\{|<%)[-~+=]?\s*(?:if|unless|else|elif|elsif|end|with|range|for)\b"
 _IDENTITY = ("apiVersion", "kind")
 """Keys of which two make two objects."""
-_SURROGATES = r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})"
+_SURROGATES = r"\\\\|\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
+_SLASH = r"(?<!\\)(?:\\\\)*(\\/)"
 
 
 _COLON = "\ue001"
 """A private-use character in the place of a `:` that ends a text between brackets, `[a:]`: one that libyaml
 refuses there, and that Go's reader takes for a part of the text."""
-_MOST_COLONS = 100
+_APOSTROPHE = "\ue002\ue002"
+"""What stands for `\\'` between double quotes, which Go's reader knows too."""
+_MOST_REPAIRS = 100
+"""Each is found by reading the document once more."""
 
 
 class _Frame:
@@ -68,36 +72,44 @@ def compose(source: Source, text: str, base: int, masked: bool, literal: bool = 
     import yaml  # 9 ms, so only where there is something to parse
     import yaml.cyaml  # the parser that is libyaml's
 
-    for _ in range(_MOST_COLONS):
+    escapes = ("\\u" in text or "\\/" in text) and (masked or is_json(text))
+    for _ in range(_MOST_REPAIRS):
         try:
-            return _Composer(source, text, base, masked, literal).run(yaml)
+            return _Composer(source, text, base, masked, literal, escapes).run(yaml)
         except UnicodeEncodeError as error:
             raise worded(error, text, base) from None
         except yaml.YAMLError as error:
-            if getattr(error, "problem", None) == "found unexpected ':'":
-                at = error.problem_mark.index
+            problem, mark = getattr(error, "problem", None), getattr(error, "problem_mark", None)
+            at = mark.index if mark is not None else 0
+            if problem == "found unexpected ':'":
                 other = text[:at] + _COLON + text[at + 1 :]
+            elif problem == "found unknown escape character" and text[at : at + 2] == "\\'":
+                other = text[:at] + _APOSTROPHE + text[at + 2 :]
             else:
-                other = re.sub(_SURROGATES, _join, text)
+                other = re.sub(_SURROGATES, _join, text) if escapes else text
             if other == text:
                 raise worded(error, text, base) from None
             text = other
-    raise Unreadable(base + text.rindex(_COLON), "a `:` cannot follow here; quote the text")
+    raise Unreadable(base + at, "a `:` or `\\'` cannot stand here")
 
 
 def _join(pair: re.Match[str]) -> str:
-    """What libyaml reads as JSON reads a surrogate pair, in as many characters: an escaped line break first."""
+    """What libyaml reads as Go reads surrogates in JSON, in as many characters: an escaped line break and a pair."""
+    if pair[1] is None:
+        return "\\ufffd" if pair[0].startswith("\\u") else pair[0]
     code = 0x10000 + ((int(pair[1], 16) - 0xD800) << 10) + int(pair[2], 16) - 0xDC00
     return f"\\\n\\U{code:08x}"
 
 
 class _Composer:
-    def __init__(self, source: Source, text: str, base: int, masked: bool, literal: bool) -> None:
+    def __init__(self, source: Source, text: str, base: int, masked: bool, literal: bool, escapes: bool) -> None:
         self.source = source
         self.text = text
         self.base = base
         self.masked = masked
         self.literal = literal
+        self.repaired = _COLON in text or _APOSTROPHE in text
+        self.slashes = "\\/" in text and not escapes
         self.anchors: dict[str, Node | None] = {}
         self.copies = 0
 
@@ -227,8 +239,8 @@ class _Composer:
         if event.anchor is not None or event.tag is not None:
             start = min(self.after_properties(start), end)
         text = event.value
-        if _COLON in text:
-            text = text.replace(_COLON, ":")
+        if self.repaired:
+            text = text.replace(_COLON, ":").replace(_APOSTROPHE, "'")
         if style == "literal" or style == "folded":
             end = self.block_end(start, end)
             node = Node(self.source, start, end, "scalar", style, self.block_value(text, start, end))
@@ -240,6 +252,10 @@ class _Composer:
             node.value = UNKNOWN
             node.tag = event.tag
             return node
+        if self.slashes and style == "double":
+            slash = re.compile(_SLASH).search(self.text, start - self.base, end - self.base)
+            if slash is not None:
+                raise Unreadable(self.base + slash.start(1), "`\\/` is an escape in JSON alone; write `/`")
         if "?" in text and style == "plain" and frame is not None and frame.node.style == "flow":
             raise Unreadable(start, "a `?` cannot stand in a text between brackets; put it in quotes")
         if event.tag is not None:
@@ -302,7 +318,8 @@ class _Composer:
             import base64
 
             try:
-                node.value = base64.b64decode(text).decode("utf-8", "replace")
+                data = base64.b64decode(re.sub(r"[\r\n]", "", text), validate=True)
+                node.value = data.decode("utf-8", "replace")
             except ValueError:
                 raise Unreadable(node.start, "the text tagged `!!binary` is no base64") from None
         else:
@@ -391,6 +408,19 @@ def _again(node: Node) -> Node:
     other.raw, other.tag = node.raw, node.tag
     other.shared = True
     return other
+
+
+def is_json(text: str) -> bool:
+    """Whether a document is JSON, which kubectl reads as such: with its escapes, where YAML has others."""
+    from json import loads
+
+    if not text.lstrip("\ufeff \t\r\n").startswith("{"):
+        return False
+    try:
+        loads(text.removeprefix("\ufeff"))
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def key_name(value: Scalar) -> str | None:

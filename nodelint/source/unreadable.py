@@ -27,6 +27,7 @@ _WORDS: dict[str, str] = {
     "block sequence entries are not allowed in this context": "a list has to begin on a line of its own",
     "block mapping entries are not allowed in this context": "a key cannot stand here",
     "mapping keys are not allowed in this context": "a key cannot stand here",
+    "found invalid Unicode character escape code": "a `\\u` of half a character; write the character itself",
     "found unknown escape character": "a backslash cannot escape this character",
     "found a tab character that violates indentation": "a tab cannot indent YAML; use spaces",
     "found a tab character where an indentation space is expected": "a tab cannot indent YAML; use spaces",
@@ -44,6 +45,8 @@ def worded(error: Any, text: str, base: int) -> Unreadable:
     context = str(getattr(error, "context", None) or "")
     mark, context_mark = getattr(error, "problem_mark", None), getattr(error, "context_mark", None)
     at = mark.index if mark is not None else 0
+    if problem == "found invalid Unicode character escape code":
+        at -= 2
     begun = context_mark.index if context_mark is not None else at
     if "quoted scalar" in context and ("end of stream" in problem or "document indicator" in problem):
         return Unreadable(base + begun, "could not find the end of the quoted text that starts here")
