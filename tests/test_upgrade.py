@@ -539,4 +539,7 @@ class TestCommand:
         assert nodelint(*flags, "--fail-on", "warning").returncode == 1
         assert nodelint(*flags, "missing.yaml").returncode == 2
         (tmp_path / "broken.yaml").write_text("kind: NodePool\nspec: [karpenter\n")
-        assert nodelint(*flags, "broken.yaml").returncode == 0
+        broken = nodelint(*flags, "broken.yaml")
+        assert broken.returncode == 2
+        assert "class.yaml:3:12  EC2NodeClass/default" in broken.stdout
+        assert broken.stderr.startswith("nodelint: broken.yaml:3:1: not looked at: no YAML")

@@ -193,6 +193,17 @@ def progress(text: str) -> None:
     click.echo(f"\r\033[K{printable(text)}", nl=False, err=True)
 
 
+def unread(found: Discovery, what: str) -> list[tuple[str, str]]:
+    """The places at which a manifest cannot be read, and why, with what is not done for it: `not asked for`."""
+    said = []
+    for source in found.sources:
+        for problem in source.problems:
+            if source.concerns_karpenter(problem.offset):
+                at = source.position(problem.offset)
+                said.append((f"{source.path}:{at.line}:{at.column}", f"{what}: {problem.message}"))
+    return said
+
+
 def say(message: str) -> None:
     """A line on standard error; a file's name can neither break it nor steer the terminal."""
     click.echo(f"nodelint: {printable(message)}", err=True)

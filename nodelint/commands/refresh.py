@@ -22,6 +22,7 @@ from nodelint.commands import (
     say,
     settings_of,
     stop,
+    unread,
     unreadable,
     versions,
 )
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from nodelint.lint.config import Settings
     from nodelint.model.manifest import EC2NodeClass
     from nodelint.report.snapshot import Asking
-    from nodelint.source.discover import Discovery
 
 _EXIT = """
 \b
@@ -98,7 +98,7 @@ def command(
     found = discovered(paths or (".",), settings)
     from nodelint.model.manifest import EC2NodeClass, objects
 
-    found.unreadable += _unread(found)
+    found.unreadable += unread(found, "not asked for")
     held = [obj for source in found.sources for obj in objects(source)]
     if not held:
         unreadable(found)
@@ -131,17 +131,6 @@ def command(
         _unnamed(classes, settings),
         bool(found.unreadable),
     )
-
-
-def _unread(found: Discovery) -> list[tuple[str, str]]:
-    """The places at which a manifest cannot be read, so that nothing is asked for what it holds."""
-    said = []
-    for source in found.sources:
-        for problem in source.problems:
-            if source.concerns_karpenter(problem.offset):
-                at = source.position(problem.offset)
-                said.append((f"{source.path}:{at.line}:{at.column}", f"not asked for: {problem.message}"))
-    return said
 
 
 def _given(flags: dict[str, Any]) -> list[str]:

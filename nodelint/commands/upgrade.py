@@ -20,6 +20,7 @@ from nodelint.commands import (
     say,
     settings_of,
     stop,
+    unread,
     unreadable,
 )
 from nodelint.commands._completing import files
@@ -93,6 +94,7 @@ def command(
     from nodelint.upgrade import upgrade
 
     told = upgrade(found.sources, before, ready.target, ready.rules, ready.selection, ready.beside)
+    found.unreadable += unread(found, "not looked at")
     unreadable(found)
     if not told.objects:
         say(f"no NodePool or EC2NodeClass in {counted(found.files, 'file')}")
