@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from nodelint.drift.structure import Path, contribution, fields, hash_of
+from nodelint.drift.structure import Field, Path, Unhashable, contribution, fields, hash_of, is_zero
 from nodelint.model.releases import Version
 from nodelint.tuples import NamedTuple
 
@@ -29,32 +29,56 @@ def differences(kind: str, old: Any, new: Any, release: Version, path: Path) -> 
 
 
 def _between(kind: str, old: Any, new: Any, release: Version, at: Path, to: Path) -> Iterator[Difference]:
-    if hash_of(kind, old, release, at) == hash_of(kind, new, release, to):
+    if old == new:
         return
     kind = kind.removeprefix("*")
+    if isinstance(old, dict) and isinstance(new, dict) and not kind.startswith("map["):
+        yield from _structs(kind, old, new, release, at, to)
+        return
+    if hash_of(kind, old, release, at) == hash_of(kind, new, release, to):
+        return
+    inner: Iterator[Difference] = iter(())
     if kind.startswith("[]"):
         inner = _lists(kind[2:], old, new, release, at, to)
     elif kind.startswith("map[string]"):
         inner = _maps(kind[11:], old, new, release, at, to)
-    elif isinstance(old, dict) and isinstance(new, dict):
-        inner = _structs(kind, old, new, release, at, to)
-    else:
-        inner = iter(())
     found = list(inner)
     yield from found or [Difference(at, to)]
 
 
 def _structs(kind: str, old: Any, new: Any, release: Version, at: Path, to: Path) -> Iterator[Difference]:
+    """The fields that differ. One that cannot be read counts only where no other differs for certain."""
+    certain = False
+    unread: Unhashable | None = None
     for field in fields(kind):
-        was, now = (*at, field.json), (*to, field.json)
-        before = contribution(field, old[field.json], release, was) if field.json in old else None
-        after = contribution(field, new[field.json], release, now) if field.json in new else None
-        if before == after:
-            continue
-        if before is None or after is None or field.tag == "string":
-            yield Difference(was if field.json in old else None, now if field.json in new else None)
-        else:
+        try:
+            for each in _of_field(field, old, new, release, at, to):
+                certain = True
+                yield each
+        except Unhashable as error:
+            unread = unread or error
+    if unread is not None and not certain:
+        raise unread
+
+
+def _of_field(field: Field, old: Any, new: Any, release: Version, at: Path, to: Path) -> Iterator[Difference]:
+    was, now = (*at, field.json), (*to, field.json)
+    there = field.json in old, field.json in new
+    if not field.counts(release) or (all(there) and old[field.json] == new[field.json]):
+        return
+    if all(there) and isinstance(old[field.json], dict) and isinstance(new[field.json], dict):
+        structs = not field.type.removeprefix("*").startswith("map[")
+        if structs and is_zero(field.type, old[field.json], was) == is_zero(field.type, new[field.json], now):
             yield from _between(field.type, old[field.json], new[field.json], release, was, now)
+            return
+    before = contribution(field, old[field.json], release, was) if there[0] else None
+    after = contribution(field, new[field.json], release, now) if there[1] else None
+    if before == after:
+        return
+    if before is None or after is None or field.tag == "string":
+        yield Difference(was if there[0] else None, now if there[1] else None)
+    else:
+        yield from _between(field.type, old[field.json], new[field.json], release, was, now)
 
 
 def _maps(kind: str, old: Any, new: Any, release: Version, at: Path, to: Path) -> Iterator[Difference]:
@@ -62,7 +86,7 @@ def _maps(kind: str, old: Any, new: Any, release: Version, at: Path, to: Path) -
         was, now = (*at, key), (*to, key)
         if key not in old or key not in new:
             yield Difference(was if key in old else None, now if key in new else None)
-        elif hash_of(kind, old[key], release, was) != hash_of(kind, new[key], release, now):
+        elif old[key] != new[key] and hash_of(kind, old[key], release, was) != hash_of(kind, new[key], release, now):
             yield Difference(was, now)
 
 
@@ -78,10 +102,17 @@ def _lists(kind: str, old: Any, new: Any, release: Version, at: Path, to: Path) 
 
 def _left(kind: str, mine: Any, other: Any, release: Version, at: Path, to: Path) -> list[int]:
     """The indices of the entries that the other list has not."""
-    theirs = Counter(hash_of(kind, each, release, (*to, i)) for i, each in enumerate(other))
-    left = []
+    rest = list(other)
+    alike = []
     for index, each in enumerate(mine):
-        value = hash_of(kind, each, release, (*at, index))
+        if each in rest:
+            rest.remove(each)
+        else:
+            alike.append(index)
+    theirs = Counter(hash_of(kind, each, release, to) for each in rest) if alike else Counter()
+    left = []
+    for index in alike:
+        value = hash_of(kind, mine[index], release, (*at, index))
         if theirs[value]:
             theirs[value] -= 1
         else:

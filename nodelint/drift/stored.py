@@ -10,11 +10,24 @@ from nodelint.apiserver.words import whole
 from nodelint.drift.structure import Path, Unhashable
 from nodelint.model.manifest import Object
 from nodelint.model.releases import Version
-from nodelint.source import Node
+from nodelint.source import Node, Unknown
+
+
+class Placeholder(Unknown):
+    """A placeholder as it is written: two of the same text stand for the same value."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Placeholder) and other.text == self.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
 
 
 def stored(obj: Object, release: Version, schemas: Schemas) -> dict[str, Any]:
-    """What the API server keeps of an object that it takes; placeholders stay `UNKNOWN`.
+    """What the API server keeps of an object that it takes; placeholders stay `Placeholder`.
 
     Whether it takes the object is for `schema.check` to say. Raises Unhashable where the release does not serve the
     object's API version, where a key is a placeholder, and where only a part of the object is at hand.
@@ -42,7 +55,7 @@ def _value(node: Node, shape: Shape | None, path: Path) -> Any:
             else _value(item, items, (*path, i))
             for i, item in enumerate(node.items)
         ]
-    return whole(node.value)
+    return Placeholder(node.written) if isinstance(node.value, Unknown) else whole(node.value)
 
 
 def _mapping(node: Node, shape: Shape | None, path: Path) -> dict[str, Any]:

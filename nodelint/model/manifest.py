@@ -159,6 +159,11 @@ class NodePool(Object):
     """A NodePool of any served version."""
 
     @cached_property
+    def foreign(self) -> bool:
+        """Whether it is plainly for another provider: EKS Auto Mode, Azure, GCP and others."""
+        return _of_another_provider(self.class_ref) or _is_foreign(self)
+
+    @cached_property
     def requirements(self) -> tuple[RequirementLine, ...]:
         return tuple(requirement_line(n) for n in _items(self.node.at("spec", "template", "spec", "requirements")))
 
@@ -241,19 +246,19 @@ def text(node: Node | None) -> Text | None:
     return None
 
 
-def objects(source: Source) -> Iterator[Object]:
+def objects(source: Source, foreign: bool = False) -> Iterator[Object]:
     """Karpenter's objects for AWS in a source, those inside a `List` or in the values of others too.
 
     Objects of other providers, of EKS Auto Mode and of other kinds are left out, NodePools that point
-    to a class of theirs too. An `apiVersion` in a group or version that never had the kind still gives
-    an object, so that it can be reported.
+    to a class of theirs too unless `foreign` asks for them. An `apiVersion` in a group or version that never had the
+    kind still gives an object, so that it can be reported.
     """
     for document in source.documents:
         root = document.root
         if root is not None and root.kind == "sequence" and (document.target or source.part):
             root = _patched(root, document) or root
         if root is not None:
-            yield from _objects(root, document)
+            yield from _objects(root, document, foreign)
 
 
 def _patched(root: Node, document: Document) -> Node | None:
@@ -271,19 +276,19 @@ _KINDS: dict[str, type[Object]] = {
 }
 
 
-def _objects(node: Node, document: Document) -> Iterator[Object]:
+def _objects(node: Node, document: Document, foreign: bool) -> Iterator[Object]:
     if node.kind != "mapping":
         if node.kind == "sequence":
-            yield from _inside(node, document)
+            yield from _inside(node, document, foreign)
         return
     kind, api_version = text(node.get("kind")), text(node.get("apiVersion"))
     if not isinstance(kind, str) or not isinstance(api_version, str):
-        yield from _inside(node, document)
+        yield from _inside(node, document, foreign)
         return
     items = node.get("items")
     if kind.endswith("List") and items is not None and items.kind == "sequence":
         for item in items.items:
-            yield from _objects(item, document)
+            yield from _objects(item, document, foreign)
         return
     # A kind in other capitals is none of Kubernetes', but it is plain which object is meant; the schema says so.
     kind = next((known for known in _KINDS if known.lower() == kind.lower()), kind)
@@ -291,13 +296,13 @@ def _objects(node: Node, document: Document) -> Iterator[Object]:
     group = api_version.rpartition("/")[0]
     if cls is not None and group in (CORE_GROUP, AWS_GROUP):
         obj = cls(node, document, api_version, kind, partial=document.templated or _is_part(node, kind, document))
-        if not (isinstance(obj, NodePool) and (_of_another_provider(obj.class_ref) or _is_foreign(obj))):
+        if foreign or not (isinstance(obj, NodePool) and obj.foreign):
             yield obj
     elif group.partition("/")[0] not in (CORE_GROUP, AWS_GROUP):
-        yield from _inside(node, document)
+        yield from _inside(node, document, foreign)
 
 
-def _inside(holder: Node, document: Document) -> Iterator[Object]:
+def _inside(holder: Node, document: Document, foreign: bool) -> Iterator[Object]:
     """The objects that the values of another one hold: a HelmRelease, an Application, a chart's own values.
 
     What has no `spec` is a reference to an object, or what is to be deleted.
@@ -313,7 +318,7 @@ def _inside(holder: Node, document: Document) -> Iterator[Object]:
         group = text(node.get("apiVersion"))
         if isinstance(group, str) and group.rpartition("/")[0] in (CORE_GROUP, AWS_GROUP):
             if node.get("spec") is not None:
-                for obj in _objects(node, document):
+                for obj in _objects(node, document, foreign):
                     obj.partial = obj.partial or part
                     yield obj
             continue

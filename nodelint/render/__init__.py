@@ -7,7 +7,7 @@ is said, and never fetched: they run in a sandbox that has no network.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from nodelint.model.finding import Also, Edit, Finding, Span, span_of
@@ -146,6 +146,26 @@ def lint(
         objects=(*(o for o in plain.objects if is_left(o.source.path)), *judged.values()),
         faults=tuple(dict.fromkeys(faults)),
     )
+
+
+def results(rendering: Rendering, sources: Sequence[Source]) -> tuple[list[Source], Callable[[Node], Node | Span]]:
+    """What the cluster gets: what was rendered, and files that are no part of it; and where a node of it is from."""
+    at_hand = {os.path.abspath(s.path): s for s in sources}
+    covered: set[str] = set()
+    origins: dict[int, Origins] = {}
+    for root, source in rendering.builds:
+        files = {os.path.abspath(path): path for path in root.parts}
+        parts = [s for whole, path in files.items() if (s := at_hand.get(whole) or read(path)) is not None]
+        origins[id(source)] = Origins(root, source, parts)
+        covered |= _covered(root, origins[id(source)], files)
+
+    def led_back(node: Node) -> Node | Span:
+        known = origins.get(id(node.source))
+        place = known.of(node) if known is not None else None
+        return node if place is None else place.at
+
+    plain = [source for source in sources if os.path.abspath(source.path) not in covered]
+    return [*(build.source for build in rendering.builds), *plain], led_back
 
 
 # -- rendering

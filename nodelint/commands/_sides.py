@@ -1,0 +1,92 @@
+"""Both sides of a change: the files as they are, and as a revision or another folder has them."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from nodelint.commands import context_of, discovered, stop, why
+from nodelint.tuples import NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from nodelint.lint.config import Settings
+    from nodelint.model.finding import Span
+    from nodelint.render import Rendering
+    from nodelint.source import Node, Source
+    from nodelint.source.discover import Discovery
+
+
+class Read(NamedTuple):
+    """What was read of a side: the files, those read for context, and what the cluster gets of them (`results`).
+
+    `origin` leads back from a rendered source to the files.
+    """
+
+    found: Discovery
+    beside: list[Source]
+    root: str
+    built: Rendering | None
+    results: list[Source]
+    origin: Callable[[Node], Node | Span] | None
+
+
+def read_side(paths: Sequence[str], settings: Settings, kustomize: bool, helm: bool, root: str = "") -> Read:
+    """Read a side from folders and files, rendered where that is asked for."""
+    from nodelint.commands._judging import rendered
+    from nodelint.model.manifest import objects
+
+    found = discovered(paths, settings) if paths else _nothing()
+    built = rendered(paths, kustomize, helm, found, settings)
+    held = [obj for source in found.sources for obj in objects(source)]
+    beside = context_of(held, found.sources, settings)
+    for source in beside:
+        source.path = os.path.relpath(source.path).replace(os.sep, "/")
+    if built is None or not built.builds:
+        return Read(found, beside, root, built, found.sources, None)
+    from nodelint.render import results
+
+    got, origin = results(built, found.sources)
+    return Read(found, beside, root, built, got, origin)
+
+
+def _nothing() -> Discovery:
+    from nodelint.source.discover import Discovery
+
+    return Discovery()
+
+
+@contextmanager
+def revision(name: str | None, paths: Sequence[str]) -> Iterator[tuple[str, list[str], str]]:
+    """A folder with the files of a revision, the paths in it, and the top of the repository.
+
+    None stands for the place at which the branch left the default branch. Ends the run where git cannot tell.
+    """
+    from nodelint.source.revision import RevisionError, base, commit, top, written
+
+    first = next((path for path in paths if os.path.exists(path)), os.curdir)
+    folder = first if os.path.isdir(first) else os.path.dirname(first) or os.curdir
+    with tempfile.TemporaryDirectory(prefix="nodelint-") as made:
+        into = os.path.realpath(made)
+        try:
+            above = top(folder)
+            at = base(folder) if name is None else commit(folder, name)
+            os.mkdir(os.path.join(into, ".git"))  # the folder counts as a repository of its own
+            written(folder, at, into, lambda path: True)
+        except RevisionError as error:
+            stop(f"--against {name}: {error}" if name is not None else f"{error}")
+        except OSError as error:
+            stop(f"{into}: {why(error)}")
+        moved = [os.path.join(into, os.path.relpath(os.path.realpath(path), above)) for path in paths]
+        yield into, [os.path.normpath(path) for path in moved if os.path.exists(path)], above
+
+
+def renamed(read: Read, into: str, above: str) -> None:
+    """Name the sources of a revision as the files are named in the repository, seen from the working folder."""
+    for source in {id(s): s for s in (*read.found.sources, *read.beside, *read.results)}.values():
+        path = os.path.join(above, os.path.relpath(source.path, into))
+        source.path = os.path.relpath(path).replace(os.sep, "/")

@@ -1,0 +1,222 @@
+"""What a change of manifests does to a fleet, worked out from both sides of it.
+
+The old side is what the cluster holds, and none of its nodes has drifted; the new side is applied as a whole, and
+what it lacks is deleted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from nodelint.apiserver import Schemas
+from nodelint.ec2.facts import NOTHING, Facts
+from nodelint.karpenter.resolve import Resolution, resolve
+from nodelint.lint.rule import Context
+from nodelint.model.finding import Span
+from nodelint.model.manifest import EC2NodeClass, NodePool, Object, objects, served
+from nodelint.model.releases import KubernetesVersion, Version
+from nodelint.plan.launch import Launch, launch
+from nodelint.plan.pairs import Change, Pair, pairs
+from nodelint.plan.refusals import Refusal, refusals
+from nodelint.plan.verdict import NOTHING as UNTOUCHED
+from nodelint.plan.verdict import Sides, Verdict, verdict
+from nodelint.source import Node, Source
+from nodelint.tuples import NamedTuple
+
+__all__ = ["Aim", "Plan", "PoolPlan", "Refusal", "Side", "Verdict", "make"]
+
+
+class Aim(NamedTuple):
+    """What a plan is made for. Facts are those of each side; `region` is the one whose prices are shown."""
+
+    release: Version
+    kubernetes: KubernetesVersion | None
+    schemas: Schemas
+    facts: Facts = NOTHING
+    old_facts: Facts = NOTHING
+    region: str = "us-east-1"
+
+
+class PoolPlan(NamedTuple):
+    """What becomes of one pool: the pool itself, its nodes, and what it can launch. `at` is where it is written."""
+
+    pair: Pair
+    at: Node | Span
+    verdict: Verdict
+    refused: tuple[Refusal, ...]
+    launch: Launch
+    before: Resolution | None
+    after: Resolution | None
+
+    @property
+    def pool(self) -> NodePool:
+        """The pool as it is now; as it was where it is gone."""
+        found = self.pair.new or self.pair.old
+        assert isinstance(found, NodePool)
+        return found
+
+    @property
+    def change(self) -> Change:
+        return self.pair.change
+
+    @property
+    def renamed_from(self) -> str | None:
+        """The pool's old name, where it has another one now."""
+        return str(self.pair.old.name) if self.change == "renamed" and self.pair.old is not None else None
+
+
+class Plan(NamedTuple):
+    """The pools in the order of the new side, those that are gone last, and what became of the classes."""
+
+    aim: Aim
+    pools: tuple[PoolPlan, ...]
+    classes: tuple[Pair, ...]
+
+
+class Side(NamedTuple):
+    """The sources of one side; `beside` are read for context only. Paths are compared from `root` on.
+
+    `origin` leads a node of a rendered source back to the files.
+    """
+
+    sources: Sequence[Source]
+    beside: Sequence[Source] = ()
+    root: str = ""
+    origin: Callable[[Node], Node | Span] | None = None
+
+    def place_of(self, at: Node | Span) -> Node | Span:
+        """Where a place of what was rendered is written in a file."""
+        return at if self.origin is None or isinstance(at, Span) else self.origin(at)
+
+    @property
+    def objects(self) -> list[Object]:
+        """Objects of Karpenter's, pools of another provider too: a pool may go from one to the other."""
+        return [obj for source in self.sources for obj in objects(source, foreign=True)]
+
+    def place(self, obj: Object) -> str:
+        """Where an object's file stands below the root."""
+        return obj.source.path.removeprefix(self.root).lstrip("/")
+
+
+def make(old: Side, new: Side, aim: Aim) -> Plan:
+    """Compare two sides."""
+    return _Maker(old, new, aim).run()
+
+
+class _Maker:
+    def __init__(self, old: Side, new: Side, aim: Aim) -> None:
+        self.aim = aim
+        self.sides = old, new
+        self.asked = old.objects, new.objects
+        self.old = self._context(0, aim.old_facts)
+        self.new = self._context(1, aim.facts)
+        self.classes = self._pairs(EC2NodeClass, self.old.objects, self.new.objects)
+        same = [pair for pair in self.classes if pair.change in ("changed", "unchanged")]
+        self.now = {id(pair.old): pair for pair in same}
+        self.refused: dict[int, list[Refusal]] = {}
+
+    def _context(self, side: int, facts: Facts) -> Context:
+        beside = [obj for source in self.sides[side].beside for obj in objects(source)]
+        objs = [*self.asked[side], *beside]
+        return Context(objs, self.aim.release, self.aim.kubernetes, self.aim.schemas, facts=facts)
+
+    def _pairs(self, kind: type[Any], old: Sequence[Object], new: Sequence[Object]) -> list[Pair]:
+        places = {id(obj): side.place(obj) for side, objs in zip(self.sides, (old, new), strict=True) for obj in objs}
+        before, after = (_of(objs, kind, self.aim.release) for objs in (old, new))
+        return pairs(before, after, lambda obj: places[id(obj)])
+
+    def run(self) -> Plan:
+        both = self._pairs(NodePool, *self.asked)
+        told = (pair for pair in both if any(_ours(obj) for obj in (pair.old, pair.new)))
+        return Plan(self.aim, tuple(self._placed(self._pool(pair)) for pair in told), tuple(self.classes))
+
+    def _placed(self, each: PoolPlan) -> PoolPlan:
+        """The same with places in files."""
+        old, new = self.sides
+        if each.pair.new is None:
+            return each._replace(at=old.place_of(each.at))
+        reasons = tuple(reason._replace(at=new.place_of(reason.at)) for reason in each.verdict.reasons)
+        refused = tuple(refusal._replace(at=new.place_of(refusal.at)) for refusal in each.refused)
+        found = each.verdict._replace(reasons=reasons)
+        return each._replace(at=new.place_of(each.at), verdict=found, refused=refused)
+
+    def _pool(self, pair: Pair) -> PoolPlan:
+        if pair.old is None or pair.new is None or pair.change == "renamed":
+            return self._come_or_gone(pair)
+        assert isinstance(pair.old, NodePool) and isinstance(pair.new, NodePool)
+        refused = self._refusals(pair) if pair.change == "changed" else []
+        new_pool = pair.old if refused or pair.change == "unchanged" else pair.new
+        old_class = self.old.node_class(pair.old)
+        new_class, class_refused = self._class_now(pair.old, pair.new, old_class, new_pool)
+        before = self.old.resolution(pair.old)
+        sides = Sides(pair.old, new_pool, old_class, new_class)
+        same_class = new_class is old_class or new_class is None
+        if new_pool is pair.old and same_class and self.aim.facts is self.aim.old_facts:
+            return PoolPlan(
+                pair, _name(pair), UNTOUCHED, (*refused, *class_refused), self._launch(before, before), before, before
+            )
+        after = self._after(pair.new, new_pool, new_class)
+        changed_class = after if new_class is not old_class else None
+        found = verdict(sides, before, changed_class, self.aim.schemas)
+        return PoolPlan(
+            pair, _name(pair), found, (*refused, *class_refused), self._launch(before, after), before, after
+        )
+
+    def _class_now(
+        self, old_pool: NodePool, new_pool: NodePool, old_class: EC2NodeClass | None, kept: NodePool
+    ) -> tuple[EC2NodeClass | None, list[Refusal]]:
+        """The class that the pool has in the end, and why an update of it is refused."""
+        if old_class is None or _class_name(kept) != _class_name(old_pool):
+            return (None if kept is old_pool else self.new.node_class(new_pool)), []
+        pair = self.now.get(id(old_class))
+        if pair is None:
+            return None, []
+        if pair.change == "unchanged":
+            return old_class, []
+        refused = self._refusals(pair)
+        assert isinstance(pair.new, EC2NodeClass)
+        return (old_class if refused else pair.new), refused
+
+    def _after(self, written: NodePool, pool: NodePool, node_class: EC2NodeClass | None) -> Resolution:
+        """What the pool launches in the end: as the new side has it, but for what is refused."""
+        if pool is written and node_class is self.new.node_class(written):
+            return self.new.resolution(written)
+        aim, facts = self.aim, self.new.facts
+        return resolve(pool, node_class, self.new.catalog, aim.release, aim.kubernetes, None, facts)
+
+    def _come_or_gone(self, pair: Pair) -> PoolPlan:
+        before = self.old.resolution(pair.old) if isinstance(pair.old, NodePool) else None
+        after = self.new.resolution(pair.new) if isinstance(pair.new, NodePool) else None
+        refused = refusals(None, pair.new, self.aim.release, self.aim.schemas) if pair.new is not None else []
+        found = Verdict("all") if pair.old is not None else UNTOUCHED
+        return PoolPlan(pair, _name(pair), found, tuple(refused), self._launch(before, after), before, after)
+
+    def _refusals(self, pair: Pair) -> list[Refusal]:
+        known = self.refused.get(id(pair.new))
+        if known is None:
+            assert pair.new is not None
+            known = refusals(pair.old, pair.new, self.aim.release, self.aim.schemas)
+            self.refused[id(pair.new)] = known
+        return known
+
+    def _launch(self, before: Resolution | None, after: Resolution | None) -> Launch:
+        return launch(before, after, self.aim.region)
+
+
+def _name(pair: Pair) -> Node:
+    found = pair.new or pair.old
+    assert found is not None
+    return found.name_node
+
+
+def _of(objs: Sequence[Object], kind: type[Any], release: Version) -> list[Any]:
+    return [obj for obj in objs if isinstance(obj, kind) and served(obj, release)]
+
+
+def _class_name(pool: NodePool) -> object:
+    return pool.class_ref.name if pool.class_ref is not None else None
+
+
+def _ours(obj: Object | None) -> bool:
+    return isinstance(obj, NodePool) and not obj.foreign

@@ -1,0 +1,16 @@
+"""How much of something a statement covers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+Covered = Literal["all", "some", "none", "unknown"]
+"""`unknown`: only facts of the account could tell."""
+
+
+def joined(parts: Iterable[Covered]) -> Covered:
+    """What several independent statements cover together: all where one does, then unknown, then some."""
+    found = set(parts)
+    order: tuple[Covered, ...] = ("all", "unknown", "some")
+    return next((each for each in order if each in found), "none")

@@ -1,0 +1,96 @@
+"""What the API server refuses: updates that transition rules forbid, and objects that are not valid."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from nodelint.apiserver import Problem, Schemas, check
+from nodelint.data import table
+from nodelint.model.finding import Span
+from nodelint.model.manifest import Object
+from nodelint.model.releases import Version, releases_match
+from nodelint.source import Node
+from nodelint.tuples import NamedTuple
+
+
+class Refusal(NamedTuple):
+    """A reason for which the API server stores nothing of an object."""
+
+    at: Node | Span
+    field: str
+    message: str
+
+
+def refusals(old: Object | None, new: Object, release: Version, schemas: Schemas) -> list[Refusal]:
+    """Why the API server refuses an object, or its update from an older one; an empty list where it takes it.
+
+    A fault that the older object has as well is no reason: the cluster took it.
+    """
+    known = {(each.path, each.message) for each in _faults(old, release, schemas)} if old is not None else set()
+    found = [
+        Refusal(each.node, each.path, each.message)
+        for each in _faults(new, release, schemas)
+        if (each.path, each.message) not in known
+    ]
+    if old is not None and not schemas.foreign:
+        found += _transitions(old, new, release)
+    return found
+
+
+def _faults(obj: Object, release: Version, schemas: Schemas) -> Iterator[Problem]:
+    """What is wrong with an object, but for fields that an API server drops."""
+    for problem in check(obj, release, schemas):
+        if problem.layer == "unknown" or (problem.layer == "release" and _is_key(problem.node)):
+            continue
+        yield problem
+
+
+def _is_key(node: Node) -> bool:
+    return node.parent is not None and any(entry.key is node for entry in node.parent.entries)
+
+
+def _transitions(old: Object, new: Object, release: Version) -> Iterator[Refusal]:
+    """The transition rules (`oldSelf`) of the release that an update breaks."""
+    for rule in table("transitions")["rules"]:
+        if rule["kind"] != new.kind or not releases_match(rule["releases"], release):
+            continue
+        steps = rule["field"].split(".")
+        was, now = _value(old, steps), _value(new, steps)
+        if _BROKEN[rule["rule"]](was, now, old, new):
+            at = new.node.at(*steps) or _nearest(new, steps)
+            yield Refusal(at, rule["field"], rule["message"])
+
+
+def _nearest(obj: Object, steps: list[str]) -> Node:
+    """The innermost mapping on a path that is there, told by its key."""
+    node = obj.node
+    at = obj.name_node
+    for step in steps:
+        inner = node.get(step)
+        if inner is None:
+            break
+        at, node = node.key(step) or inner, inner
+    return at
+
+
+def _value(obj: Object, steps: list[str]) -> Any:
+    node = obj.node.at(*steps)
+    return None if node is None else node.plain()
+
+
+def _changed(was: Any, now: Any, _: Object, __: Object) -> bool:
+    return was is not None and now is not None and was != now
+
+
+def _set_or_unset(was: Any, now: Any, _: Object, __: Object) -> bool:
+    return (was is None) != (now is None)
+
+
+def _role_or_profile(_: Any, __: Any, old: Object, new: Object) -> bool:
+    kept = any(_value(old, ["spec", f]) is not None and _value(new, ["spec", f]) is not None for f in _IDENTITY)
+    return not kept
+
+
+_IDENTITY = ("role", "instanceProfile")
+_BROKEN = {"same": _changed, "set-or-unset": _set_or_unset, "role-or-profile": _role_or_profile}

@@ -1,0 +1,172 @@
+"""RequirementsDrifted: which nodes of a pool no longer meet its requirements.
+
+Karpenter compares the labels of a NodeClaim with the NodePool's requirements, and with these alone: labels of the
+template do not count. A label that the NodeClaim lacks meets NotIn and DoesNotExist only, well known or not. The
+labels are those of the instance type and of its offering, those of the template, and one value for each key of the
+user's own that the requirements name.
+Source: karpenter pkg/controllers/nodeclaim/disruption/drift.go@v1.14.1:178-188, requirements.go `Compatible`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from nodelint.karpenter.resolve import Resolution
+from nodelint.karpenter.resolve.offers import RESERVATION_KEYS, capacity_types, may_reserve, select
+from nodelint.model.keys import CAPACITY_TYPE, OS, REGION, TENANCY, WINDOWS_BUILD, ZONE, ZONE_ID
+from nodelint.model.manifest import NodePool, RequirementLine
+from nodelint.model.releases import Version, behaves
+from nodelint.model.requirement import Requirement, Requirements, normalize, well_known
+from nodelint.plan.coverage import Covered, joined
+from nodelint.source import Node
+from nodelint.tuples import NamedTuple
+
+NODEPOOL = "karpenter.sh/nodepool"
+NODE_CLASS = "karpenter.k8s.aws/ec2nodeclass"
+_TENANCIES = ("default", "dedicated")
+_PLACES = frozenset({REGION, ZONE, ZONE_ID, CAPACITY_TYPE, TENANCY}) | RESERVATION_KEYS
+
+
+class RequirementDrift(NamedTuple):
+    """How many nodes drift, the instance types whose nodes all do, and the lines to blame."""
+
+    covered: Covered
+    types: int
+    lines: tuple[Node, ...]
+
+
+class Line(NamedTuple):
+    """A requirement of the new side with the place where it is written."""
+
+    node: Node
+    requirement: Requirement
+
+
+def requirement_drift(old: Resolution, new: NodePool, alive: int) -> RequirementDrift:
+    """The nodes that the old pool can have, of the types in `alive`, and that the new requirements do not allow."""
+    release = old.version
+    lines, unread = _read(new, release)
+    as_before = {line.node.text for line in old.pool.requirements}
+    unread = [node for node in unread if node.text not in as_before]
+    wanted = Requirements(line.requirement for line in lines)
+    before = Requirements(line.requirement for line in _read(old.pool, release)[0])
+    types = 0
+    parts: list[Covered] = ["unknown"] if unread else []
+    blamed: list[Node] = list(unread)
+    for requirement in wanted:
+        key = requirement.key
+        if key in before and before[key]._replace(min_values=None) == requirement._replace(min_values=None):
+            continue
+        if _is_of_types(key, old):
+            failing = alive & ~select(requirement, old.catalog, old.node_class, old.images)
+            types |= failing
+            covered: Covered = "some" if failing else "none"
+        else:
+            covered = _of_label(requirement, _label(key, old, before, release), old)
+            parts.append(covered)
+        if covered != "none":
+            blamed += [line.node for line in lines if line.requirement.key == key]
+    if types:
+        parts.append("all" if types == alive else "some")
+    return RequirementDrift(joined(parts), types, tuple(blamed))
+
+
+def _read(pool: NodePool, release: Version) -> tuple[list[Line], list[Node]]:
+    """The requirements that can be read, and the places of those that hold a placeholder."""
+    lines, unread = [], []
+    for line in pool.requirements:
+        requirement = _requirement(line, release)
+        if requirement is None:
+            unread.append(line.node)
+        else:
+            lines.append(Line(line.values_node, requirement))
+    return lines, unread
+
+
+def _requirement(line: RequirementLine, release: Version) -> Requirement | None:
+    if not line.known:
+        return None
+    try:
+        return Requirement.of(str(line.key), str(line.operator), line.texts, line.min_values, release)
+    except ValueError:
+        return None
+
+
+def _is_of_types(key: str, old: Resolution) -> bool:
+    return key not in _PLACES and (key in old.catalog.keys or key in (OS, WINDOWS_BUILD))
+
+
+Values = Requirement | None
+"""The values that a label can have on a node; None where nodes lack the label."""
+
+
+def _label(key: str, old: Resolution, before: Requirements, release: Version) -> Values:
+    """What nodes of the old pool can carry under a key that is no property of instance types."""
+    written = {normalize(str(label.key)): label.value for label in old.pool.template_labels}
+    if key == NODEPOOL and isinstance(old.pool.name, str):
+        return Requirement.of(key, "In", (old.pool.name,))
+    ref = old.pool.class_ref
+    if key == NODE_CLASS and ref is not None and isinstance(ref.name, str) and behaves("class-label", release):
+        return Requirement.of(key, "In", (ref.name,))
+    own = before.get(key) if key in before else None
+    offered = _offered(key, old, release)
+    if key in written:
+        value = written[key]
+        return Requirement.of(key, "In", (value,)) if isinstance(value, str) else Requirement(key, True)
+    if offered is not None:
+        return offered if own is None else offered.intersect(own)
+    if own is None or own.length == 0:
+        return None
+    return own
+
+
+def _offered(key: str, old: Resolution, release: Version) -> Requirement | None:
+    """The values of a label that comes from an offering; None for a label of the user's own."""
+    if key == CAPACITY_TYPE:
+        return Requirement.of(key, "In", capacity_types(old.node_class, release))
+    if key == TENANCY and key in well_known(release):
+        return Requirement.of(key, "In", _TENANCIES)
+    if key == REGION and old.region is not None:
+        return Requirement.of(key, "In", (old.region,))
+    if key in (ZONE, ZONE_ID) and old.zones:
+        zones: Mapping[str, str] = old.zones
+        return Requirement.of(key, "In", zones if key == ZONE else zones.values())
+    if key in (REGION, ZONE, ZONE_ID):
+        return Requirement(key, True)
+    return None
+
+
+def _of_label(wanted: Requirement, values: Values, old: Resolution) -> Covered:
+    """How many nodes fail a requirement on a label that has these values on nodes."""
+    if wanted.key in RESERVATION_KEYS and wanted.key in well_known(old.version):
+        return _of_reservation(wanted, old)
+    if values is None:
+        return "none" if wanted.absent_allowed else "all"
+    if not values.complement:
+        failing = [value for value in values.values if not wanted.has(value)]
+        if not failing:
+            return "none"
+        return "all" if len(failing) == len(values.values) else "some"
+    if wanted.key == REGION:
+        return "unknown"  # nodes are in one region: all of them fail, or none
+    if not values.intersects(wanted):
+        return "all"
+    return "none" if _within(values, wanted) else "some"
+
+
+def _within(values: Requirement, wanted: Requirement) -> bool:
+    """Whether every value of an open set meets a requirement."""
+    if not wanted.complement:
+        return False
+    bounded = (values.greater_equal, values.less_equal)
+    lower = wanted.greater_equal is None or (bounded[0] is not None and bounded[0] >= wanted.greater_equal)
+    upper = wanted.less_equal is None or (bounded[1] is not None and bounded[1] <= wanted.less_equal)
+    return lower and upper and not any(map(values.has, wanted.values))
+
+
+def _of_reservation(wanted: Requirement, old: Resolution) -> Covered:
+    """Nodes outside a reservation lack these labels; those in one have values that only AWS knows."""
+    kinds = [kind for kind in old.capacity_types if kind == "reserved" or not wanted.absent_allowed]
+    if not may_reserve(old.node_class, old.version):
+        return "none" if wanted.absent_allowed else "all"
+    return "unknown" if kinds else "none"

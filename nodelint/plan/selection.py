@@ -1,0 +1,140 @@
+"""Dynamic drift: what a change of a class's selector terms does to nodes, as far as the terms themselves tell.
+
+Karpenter compares a node's image, subnet, security groups and reservation with what the selectors find now. Terms
+that name ids say what they find; of tags, names and parameters only the account knows.
+Source: provider pkg/cloudprovider/drift.go@v1.14.1:84-165.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from nodelint.drift.structure import Path
+from nodelint.model.manifest import parse_alias
+from nodelint.plan.coverage import Covered
+from nodelint.tuples import NamedTuple
+
+Terms = list[dict[str, Any]]
+
+
+class Dynamic(NamedTuple):
+    """A selector with the reason that Karpenter records, and how a change of its terms is judged."""
+
+    field: str
+    reason: str
+    judge: Callable[[Terms, Terms], Covered]
+
+
+class DynamicDrift(NamedTuple):
+    """How many nodes drift by a change of terms, and where the terms differ."""
+
+    reason: str
+    covered: Covered
+    path: Path
+
+
+def dynamic_drift(old: dict[str, Any], new: dict[str, Any], reservable: Covered) -> list[DynamicDrift]:
+    """The dynamic drift between two stored classes, in the order in which Karpenter looks.
+
+    `reservable` says how many of the pool's nodes can be in a capacity reservation.
+    """
+    found = []
+    for each in _DYNAMIC:
+        before, after = _terms(old, each.field), _terms(new, each.field)
+        covered = each.judge(before, after)
+        if each.reason == "CapacityReservationDrift" and covered != "none":
+            covered = _limited(covered, reservable)
+        if covered != "none":
+            found.append(DynamicDrift(each.reason, covered, ("spec", each.field, *_first(before, after))))
+    return found
+
+
+def _limited(covered: Covered, reservable: Covered) -> Covered:
+    if reservable == "none" or covered == "unknown":
+        return "none" if reservable == "none" else "unknown"
+    return covered if reservable == "all" else "some"
+
+
+def _first(old: Terms, new: Terms) -> Path:
+    """The first of the new terms that the old ones lack."""
+    return next(((index,) for index, term in enumerate(new) if term not in old), ())
+
+
+def _terms(stored: dict[str, Any], field: str) -> Terms:
+    spec = stored.get("spec")
+    terms = spec.get(field) if isinstance(spec, dict) else None
+    return [term for term in terms if isinstance(term, dict)] if isinstance(terms, list) else []
+
+
+def _ids(terms: Terms) -> set[str] | None:
+    """The ids of terms that name ids and nothing else; None where one does not."""
+    if all(set(term) == {"id"} and isinstance(term["id"], str) for term in terms):
+        return {term["id"] for term in terms}
+    return None
+
+
+def _same(old: Terms, new: Terms) -> bool:
+    return all(term in new for term in old) and all(term in old for term in new)
+
+
+def _subnets(old: Terms, new: Terms) -> Covered:
+    """A node drifts where its subnet is none of those that are found: more terms never hurt."""
+    if all(term in new for term in old):
+        return "none"
+    before, after = _ids(old), _ids(new)
+    if before is None or after is None:
+        return "unknown"
+    gone = before - after
+    return "all" if gone == before else "some"
+
+
+def _groups(old: Terms, new: Terms) -> Covered:
+    """The groups of a node have to be those that are found, no more and no fewer."""
+    if _same(old, new):
+        return "none"
+    before, after = _ids(old), _ids(new)
+    if before is None or after is None:
+        return "unknown"
+    return "none" if before == after else "all"
+
+
+def _reservations(old: Terms, new: Terms) -> Covered:
+    if all(term in new for term in old):
+        return "none"
+    before, after = _ids(old), _ids(new)
+    if before is None or after is None:
+        return "unknown"
+    gone = before - after
+    return "all" if gone == before else "some"
+
+
+def _images(old: Terms, new: Terms) -> Covered:
+    """The newest image that fits a node's type is the one that it has to have."""
+    if _same(old, new):
+        return "none"
+    before, after = _ids(old), _ids(new)
+    if before is not None and after is not None:
+        return "all" if not before & after else "unknown"
+    was, now = _pinned(old), _pinned(new)
+    if was is not None and now is not None and was != now:
+        return "all"
+    return "unknown"
+
+
+def _pinned(terms: Terms) -> tuple[str, str] | None:
+    """Family and version of an alias that names one version."""
+    alias = terms[0].get("alias") if len(terms) == 1 else None
+    if not isinstance(alias, str) or set(terms[0]) != {"alias"}:
+        return None
+    family, version = parse_alias(alias)
+    version = version.removeprefix("v") if family == "bottlerocket" else version
+    return (family, version) if version and version != "latest" else None
+
+
+_DYNAMIC = (
+    Dynamic("amiSelectorTerms", "AMIDrift", _images),
+    Dynamic("securityGroupSelectorTerms", "SecurityGroupDrift", _groups),
+    Dynamic("subnetSelectorTerms", "SubnetDrift", _subnets),
+    Dynamic("capacityReservationSelectorTerms", "CapacityReservationDrift", _reservations),
+)

@@ -1,0 +1,242 @@
+"""What a change does to the nodes of a pool: how many are replaced, for which reason, and by which line.
+
+Karpenter looks at a node in this order and records the first reason that it finds: the hash of the NodePool
+(NodePoolDrifted), its requirements (RequirementsDrifted), from 1.1.0 on the instance type and its offering
+(InstanceTypeNotFound), the hash of the EC2NodeClass (NodeClassDrift), the image (AMIDrift), then security groups,
+subnet and reservation. Karpenter 1.0 compares the class's kubelet last. What an earlier reason covers wholly, a
+later one is never recorded for.
+Source: karpenter pkg/controllers/nodeclaim/disruption/drift.go@v1.14.1:84-121, provider
+pkg/cloudprovider/drift.go@v1.14.1:44-81.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from nodelint.apiserver import Schemas
+from nodelint.drift import Unhashable, stored
+from nodelint.drift.difference import Difference, differences
+from nodelint.drift.hashes import family, root
+from nodelint.drift.structure import Path, hash_of, shown
+from nodelint.karpenter.resolve import Resolution
+from nodelint.model.finding import Span
+from nodelint.model.manifest import CLASS_KIND, EC2NodeClass, NodePool, Object
+from nodelint.model.releases import behaves
+from nodelint.plan.coverage import Covered, joined
+from nodelint.plan.requirements import requirement_drift
+from nodelint.plan.selection import dynamic_drift
+from nodelint.source import Node
+from nodelint.tuples import NamedTuple
+
+_KUBELET = "compatibility.karpenter.sh/v1beta1-kubelet-conversion"
+"""In 1.0, an annotation of a NodePool that stands for the class's kubelet."""
+
+
+class Reason(NamedTuple):
+    """A reason that Karpenter records, with the place that brings it about and how many nodes it concerns."""
+
+    reason: str
+    at: Node | Span
+    field: str
+    covered: Covered
+
+
+class Verdict(NamedTuple):
+    """How many of a pool's nodes are replaced, and why. `unknown` says what could not be read."""
+
+    replaced: Covered
+    reasons: tuple[Reason, ...] = ()
+    unknown: str | None = None
+
+
+NOTHING = Verdict("none")
+
+
+class Sides(NamedTuple):
+    """A pool and its class before and after; `after` is what the API server stores in the end.
+
+    A class is None where it is not in the files, and `class_gone` says that the new side has dropped it.
+    """
+
+    pool: NodePool
+    new_pool: NodePool
+    node_class: EC2NodeClass | None
+    new_class: EC2NodeClass | None
+
+
+def verdict(sides: Sides, before: Resolution, after: Resolution | None, schemas: Schemas) -> Verdict:
+    """What becomes of the nodes that the old side can have.
+
+    `before` is what the old pool can launch; `after` is what the new class lets instance types be, None where the
+    class is the same.
+    """
+    nodes = before.launchable
+    if before.complete and not nodes:
+        return NOTHING  # there is no node that could be replaced
+    try:
+        return _judged(sides, before, after, schemas, nodes)
+    except Unhashable as error:
+        return Verdict("unknown", unknown=str(error))
+
+
+def _judged(sides: Sides, before: Resolution, after: Resolution | None, schemas: Schemas, alive: int) -> Verdict:
+    found: list[Reason] = []
+    for step in (_template, _requirements, _types, _class):
+        reasons, gone = step(sides, before, after, schemas, alive)
+        found += reasons
+        alive &= ~gone
+        if any(each.covered == "all" for each in reasons) or not alive:
+            return Verdict("all", tuple(found))
+    return Verdict(joined(each.covered for each in found), tuple(found))
+
+
+_Step = tuple[list[Reason], int]
+
+
+def _template(sides: Sides, before: Resolution, _: Resolution | None, schemas: Schemas, alive: int) -> _Step:
+    if sides.pool is sides.new_pool:
+        return [], 0
+    old, new = stored(sides.pool, before.version, schemas), stored(sides.new_pool, before.version, schemas)
+    path, struct = root("NodePool")
+    found = differences(struct, _at(old, path), _at(new, path), before.version, path)
+    return [_reason("NodePoolDrifted", each, sides.pool, sides.new_pool) for each in found], 0
+
+
+def _requirements(sides: Sides, before: Resolution, _: Resolution | None, __: Schemas, alive: int) -> _Step:
+    if sides.pool is sides.new_pool:
+        return [], 0
+    drift = requirement_drift(before, sides.new_pool, alive)
+    if drift.covered == "none":
+        return [], 0
+    reasons = [Reason("RequirementsDrifted", node, node.path, drift.covered) for node in drift.lines]
+    return reasons, drift.types
+
+
+def _types(sides: Sides, before: Resolution, after: Resolution | None, _: Schemas, alive: int) -> _Step:
+    """Types that the new class leaves out."""
+    if after is None or not behaves("type-drift", before.version) or sides.new_class is None:
+        return [], 0
+    gone = alive & ~after.alive
+    if not gone:
+        return [], 0
+    node = sides.new_class.node.get("spec") or sides.new_class.node
+    at = _changed_field(sides) or node
+    return [Reason("InstanceTypeNotFound", at, at.path, "all" if gone == alive else "some")], gone
+
+
+def _changed_field(sides: Sides) -> Node | None:
+    """The first of the fields that decide on types which the new class has otherwise."""
+    assert sides.node_class is not None and sides.new_class is not None
+    for name in ("cpuOptions", "networkInterfaces", "connectionTracking", "placementGroupSelector", "amiFamily"):
+        was, now = sides.node_class.node.at("spec", name), sides.new_class.node.at("spec", name)
+        if now is not None and (was is None or was.plain() != now.plain()):
+            return now
+    return sides.new_class.node.at("spec", "amiSelectorTerms")
+
+
+def _class(sides: Sides, before: Resolution, _: Resolution | None, schemas: Schemas, alive: int) -> _Step:
+    old_class, new_class = sides.node_class, sides.new_class
+    if old_class is None or new_class is None or old_class is new_class:
+        return [], 0
+    release = before.version
+    old, new = stored(old_class, release, schemas), stored(new_class, release, schemas)
+    path, struct = root(CLASS_KIND)
+    static = list(differences(struct, _at(old, path), _at(new, path), release, path))
+    if _images_of(old) != _images_of(new) and family(old) != family(new):
+        static.append(_family_difference(old_class, new_class))
+    if static:
+        return [_reason("NodeClassDrift", each, old_class, new_class) for each in static], 0
+    reasons = [
+        _reason(each.reason, Difference(each.path, each.path), old_class, new_class, each.covered)
+        for each in dynamic_drift(old, new, _reservable(before))
+    ]
+    reasons = _until_all(reasons)
+    if not any(each.covered == "all" for each in reasons):
+        reasons += [
+            _reason("NodeClassDrift", each, old_class, new_class) for each in _kubelet(sides, before, old, new)
+        ]
+    return reasons, 0
+
+
+def _until_all(reasons: list[Reason]) -> list[Reason]:
+    """Those that are recorded: what stands behind a reason that covers all nodes never is."""
+    for index, each in enumerate(reasons):
+        if each.covered == "all":
+            return reasons[: index + 1]
+    return reasons
+
+
+def _images_of(stored_class: dict[str, Any]) -> tuple[Any, Any]:
+    """What decides on the family."""
+    return _at(stored_class, ("spec", "amiFamily")), _at(stored_class, ("spec", "amiSelectorTerms"))
+
+
+def _family_difference(old: EC2NodeClass, new: EC2NodeClass) -> Difference:
+    """Where the family that a class comes to was changed: at its field, else at its terms."""
+    fields: tuple[Path, ...] = (("spec", "amiFamily"), ("spec", "amiSelectorTerms"))
+    path = next((p for p in fields if new.node.at(*p) is not None or old.node.at(*p) is not None), ("spec",))
+    if new.node.at(*path) is None:
+        path = next((p for p in fields if new.node.at(*p) is not None), ("spec",))
+    return Difference(path, path)
+
+
+def _reservable(before: Resolution) -> Covered:
+    kinds = before.capacity_types
+    if "reserved" not in kinds:
+        return "none"
+    return "all" if len(kinds) == 1 else "some"
+
+
+def _kubelet(sides: Sides, before: Resolution, old: dict[str, Any], new: dict[str, Any]) -> Iterator[Difference]:
+    """What 1.0 compares by a hash of its own: the kubelet of the class, or that of a NodePool's annotation."""
+    release = before.version
+    if not behaves("kubelet-hash", release):
+        return
+    was, now = (_kubelet_of(pool, spec) for pool, spec in ((sides.pool, old), (sides.new_pool, new)))
+    path: Path = ("spec", "kubelet")
+    if hash_of("KubeletConfiguration", was, release, path) != hash_of("KubeletConfiguration", now, release, path):
+        yield from differences("KubeletConfiguration", was, now, release, path)
+
+
+def _kubelet_of(pool: NodePool, stored_class: dict[str, Any]) -> Any:
+    noted = pool.node.at("metadata", "annotations", _KUBELET)
+    if noted is not None and isinstance(noted.value, str):
+        try:
+            return json.loads(noted.value)
+        except ValueError:
+            return {}
+    return _at(stored_class, ("spec", "kubelet"))
+
+
+def _reason(reason: str, each: Difference, old: Object, new: Object, covered: Covered = "all") -> Reason:
+    return Reason(reason, _place(new, each), shown(each.path), covered)
+
+
+def _place(new: Object, each: Difference) -> Node:
+    """Where a difference stands in the new object; for what was removed, the key of what held it."""
+    path = each.path
+    node = new.node.at(*path) if each.new is not None else None
+    if node is not None:
+        return _announced(new, path, node)
+    for length in range(len(path) - 1, 0, -1):
+        holder = new.node.at(*path[:length])
+        if holder is not None:
+            return _announced(new, path[:length], holder)
+    return new.name_node
+
+
+def _announced(obj: Object, path: Path, node: Node) -> Node:
+    """A scalar itself; of a collection its key, for its own span may begin a line further down."""
+    if node.kind == "scalar" or not path or not isinstance(path[-1], str):
+        return node
+    holder = obj.node.at(*path[:-1])
+    key = holder.key(path[-1]) if holder is not None else None
+    return key if key is not None else node
+
+
+def _at(value: Any, path: Path) -> Any:
+    for step in path:
+        value = value.get(step, {}) if isinstance(value, dict) else {}
+    return value

@@ -1,0 +1,82 @@
+"""A plan as plain data, described in `schemas/plan.schema.json`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nodelint.lint.engine import Result
+from nodelint.model.finding import span_of
+from nodelint.plan import Plan, PoolPlan
+from nodelint.plan.launch import Price
+from nodelint.plan.verdict import Reason
+from nodelint.tuples import NamedTuple
+
+VERSION = 1
+"""The version of the JSON."""
+
+
+class Findings(NamedTuple):
+    """What `check` finds on the new side alone, and on the old side alone."""
+
+    new: tuple[Result, ...] = ()
+    gone: tuple[Result, ...] = ()
+
+
+def plan_json(plan: Plan, findings: Findings) -> dict[str, Any]:
+    """The plan, to be written as JSON."""
+    return {
+        "version": VERSION,
+        "karpenter": str(plan.aim.release),
+        "nodePools": [_pool(each) for each in plan.pools],
+        "findings": {
+            "new": [_finding(result) for result in findings.new],
+            "gone": [_finding(result) for result in findings.gone],
+        },
+    }
+
+
+def _pool(each: PoolPlan) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "name": each.pool.name,
+        "path": span_of(each.at).source.path,
+        "change": each.change,
+        "from": each.renamed_from,
+        "replaced": each.verdict.replaced,
+        "reasons": [_reason(reason) for reason in each.verdict.reasons],
+        "refused": [{"field": refusal.field, "message": refusal.message} for refusal in each.refused],
+        "instanceTypes": {
+            "before": each.launch.before,
+            "after": each.launch.after,
+            "gained": list(each.launch.gained),
+            "lost": list(each.launch.lost),
+        },
+        "images": {"gained": list(each.launch.images_gained), "lost": list(each.launch.images_lost)},
+        "cheapest": {"before": _price(each.launch.cheapest_before), "after": _price(each.launch.cheapest_after)},
+        "pace": [],
+    }
+    if each.verdict.unknown is not None:
+        told["unknown"] = each.verdict.unknown
+    return told
+
+
+def _reason(reason: Reason) -> dict[str, Any]:
+    span = span_of(reason.at)
+    line = span.source.position(span.start).line
+    return {"reason": reason.reason, "path": span.source.path, "line": line, "field": reason.field}
+
+
+def _price(price: Price | None) -> dict[str, Any] | None:
+    return None if price is None else {"type": price.type, "price": price.price}
+
+
+def _finding(result: Result) -> dict[str, Any]:
+    span = result.span
+    at = span.source.position(span.start)
+    return {
+        "rule": result.rule.name,
+        "severity": result.severity,
+        "path": span.source.path,
+        "line": at.line,
+        "column": at.column,
+        "message": result.finding.message,
+    }

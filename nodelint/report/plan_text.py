@@ -1,0 +1,145 @@
+"""A plan for people: `+`, `-`, `~`, a line of verdict for each pool, and a summary."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+
+from nodelint.model.finding import Span, span_of
+from nodelint.model.messages import counted
+from nodelint.plan import Plan, PoolPlan
+from nodelint.plan.launch import Launch, Price
+from nodelint.plan.verdict import Reason
+from nodelint.printable import printable
+from nodelint.report.layout import aside, columns, wrap
+from nodelint.report.plan_json import Findings
+from nodelint.source import Node
+
+Style = Callable[..., str]
+
+SIGNS = {"added": "+", "removed": "-", "changed": "~", "unchanged": " ", "renamed": "~"}
+_COLOURS = {"all": "red", "some": "yellow", "unknown": "yellow", "none": "green"}
+_WIDTH = 100
+
+
+def plan_text(plan: Plan, findings: Findings, style: Style) -> str:
+    """The plan in lines. Pools of which nothing changes are only counted."""
+    told = [each for each in plan.pools if concerns(each)]
+    blocks = ["\n".join(_pool(each, style)) for each in told]
+    blocks += ["\n".join(_findings(findings))] if findings.new or findings.gone else []
+    blocks.append("\n".join(summary(plan, findings)))
+    return "\n\n".join(blocks)
+
+
+def concerns(each: PoolPlan) -> bool:
+    """Whether anything is to be told of a pool."""
+    launched = each.launch
+    moved = launched.gained or launched.lost or launched.images_gained or launched.images_lost
+    return each.change != "unchanged" or each.verdict.replaced != "none" or bool(each.refused or moved)
+
+
+def _pool(each: PoolPlan, style: Style) -> Iterator[str]:
+    name = printable(str(each.pool.name))
+    title = f"{SIGNS[each.change]} NodePool {name}"
+    if each.renamed_from is not None:
+        title += f" (was {printable(each.renamed_from)})"
+    yield from aside(title, place(each.at), _WIDTH)
+    head = headline(each)
+    yield f"    {style(head, fg=_COLOURS[each.verdict.replaced], bold=each.verdict.replaced != 'none')}"
+    for refusal in each.refused:
+        at = place(refusal.at)
+        yield from wrap(f"refused by the API server: {refusal.field}: {refusal.message} ({at})", _WIDTH, "      ")
+    for reason, at in grouped(each.verdict.reasons):
+        yield f"      {reason}  {at}"
+    if each.verdict.unknown:
+        yield from wrap(each.verdict.unknown, _WIDTH, "      ")
+    yield from _launch(each.launch)
+
+
+def headline(each: PoolPlan) -> str:
+    """The verdict of a pool in a sentence."""
+    words = ", ".join(dict.fromkeys(reason.reason for reason in each.verdict.reasons))
+    if each.change == "renamed":
+        return "deleted under its old name: all its nodes go at once, and budgets do not apply"
+    if each.change == "removed":
+        return "deleted: all its nodes go at once, and budgets do not apply"
+    if each.change == "added":
+        return "refused: nothing is created" if each.refused else "new: it has no nodes yet"
+    if each.verdict.replaced == "all":
+        return f"all nodes are replaced: {words}"
+    if each.verdict.replaced == "some":
+        return f"some nodes are replaced: {words}"
+    if each.verdict.replaced == "unknown":
+        told = f": {words}" if words else ""
+        return f"whether nodes are replaced cannot be told from the files{told}"
+    return "no node is replaced"
+
+
+def grouped(reasons: Sequence[Reason]) -> Iterator[tuple[str, str]]:
+    """Each reason with its field, and where that stands."""
+    word = max((len(reason.reason) for reason in reasons), default=0)
+    width = max((len(reason.field) for reason in reasons), default=0)
+    for reason in reasons:
+        share = "" if reason.covered in ("all", "unknown") else "  (some)"
+        yield f"{reason.reason:<{word}}  {printable(reason.field):<{width}}", place(reason.at) + share
+
+
+def place(at: Node | Span) -> str:
+    """Path and line of a place."""
+    span = span_of(at)
+    return f"{printable(span.source.path)}:{span.source.position(span.start).line}"
+
+
+def _launch(launched: Launch) -> Iterator[str]:
+    if launched.gained or launched.lost:
+        yield f"    instance types {launched.before:,} -> {launched.after:,}"
+        for sign, names in (("+", launched.gained), ("-", launched.lost)):
+            if names:
+                yield from columns(f"      {sign} {len(names):,}  ", by_family(names), _WIDTH, 3, "families")
+    for sign, images in (("+", launched.images_gained), ("-", launched.images_lost)):
+        yield from (f"    {sign} image {printable(image)}" for image in images)
+    was, now = launched.cheapest_before, launched.cheapest_after
+    if was != now and was is not None and now is not None:
+        yield f"    cheapest on demand {price(was)} -> {price(now)}"
+
+
+def price(value: Price | None) -> str:
+    """A type and its price."""
+    return "none" if value is None else f"{value.type} ${value.price:.4f}/h"
+
+
+def by_family(names: Sequence[str]) -> list[str]:
+    """Types counted by family: `m5 (9)`."""
+    families = Counter(name.partition(".")[0] for name in names)
+    return [f"{family}({count})" for family, count in sorted(families.items())]
+
+
+def _findings(findings: Findings) -> Iterator[str]:
+    for title, results in (("New findings", findings.new), ("Findings that are gone", findings.gone)):
+        if results:
+            yield title
+            for result in results:
+                at = result.span.source.position(result.span.start)
+                where = f"{printable(result.span.source.path)}:{at.line}:{at.column}"
+                yield f"  {where}  {result.severity}  {printable(result.finding.message)} [{result.rule.name}]"
+
+
+def summary(plan: Plan, findings: Findings) -> Iterator[str]:
+    """The end of a plan: what happens to how many pools."""
+    changes = Counter(each.change for each in plan.pools)
+    said = ", ".join(f"{number} {change}" for change, number in sorted(changes.items()) if change != "unchanged")
+    yield f"{counted(len(plan.pools), 'NodePool')}: {said or 'none changed'}."
+    fates: Counter[str] = Counter(each.verdict.replaced for each in plan.pools)
+    parts = [
+        f"{counted(fates[fate], 'pool')} {words}"
+        for fate, words in (
+            ("all", "lose all nodes that they have"),
+            ("some", "lose some"),
+            ("unknown", "may lose some; only your AWS account knows"),
+        )
+        if fates[fate]
+    ]
+    yield f"Nodes: {'; '.join(parts)}." if parts else "Nodes: none is replaced."
+    if findings.new or findings.gone:
+        yield f"Findings: {len(findings.new)} new, {len(findings.gone)} gone."
+    yield f"Karpenter {plan.aim.release}"

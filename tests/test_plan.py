@@ -1,0 +1,338 @@
+"""`nodelint plan`: which nodes a change replaces, by which line, and why."""
+
+from __future__ import annotations
+
+import pytest
+
+from nodelint.apiserver import Schemas
+from nodelint.model.releases import Version
+from nodelint.plan import Aim, PoolPlan, Side, make
+from nodelint.source import Source
+
+POOL = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: web
+spec:
+  template:
+    metadata:
+      labels: {team: web}
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      taints:
+        - {key: web, effect: NoSchedule}
+        - {key: fast, effect: PreferNoSchedule}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m]}
+        - {key: karpenter.sh/capacity-type, operator: In, values: [spot, on-demand]}
+        - {key: topology.kubernetes.io/zone, operator: In, values: [eu-west-1a, eu-west-1b]}
+        - {key: example.com/tier, operator: In, values: [gold, silver]}
+  limits: {cpu: 100}
+  weight: 10
+  disruption:
+    consolidateAfter: 1m
+    budgets: [{nodes: 10%}]
+"""
+CLASS = """\
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: nodes
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{id: subnet-1a}, {id: subnet-1b}]
+  securityGroupSelectorTerms: [{id: sg-1}, {id: sg-2}]
+  tags: {team: web, cost: web}
+"""
+BOTH = POOL + "---\n" + CLASS
+RELEASES = ("1.0.8", "1.1.0", "1.6.0", "1.14.1")
+
+
+def planned(old: str, new: str, release: str = "1.14.1") -> list[PoolPlan]:
+    aim = Aim(Version.parse(release), None, Schemas.bundled())
+    sides = (Side([Source.from_text("a.yaml", text)]) for text in (old, new))
+    return list(make(*sides, aim).pools)
+
+
+def told(each: PoolPlan) -> tuple[str, ...]:
+    """The verdict in short: `all`, then its reasons."""
+    return (each.verdict.replaced, *dict.fromkeys(reason.reason for reason in each.verdict.reasons))
+
+
+def edited(text: str, *edits: tuple[str, str]) -> str:
+    for before, after in edits:
+        assert before in text
+        text = text.replace(before, after)
+    return text
+
+
+NOT = ("none",)
+POOL_ALL = ("all", "NodePoolDrifted")
+CLASS_ALL = ("all", "NodeClassDrift")
+SOME = ("some", "RequirementsDrifted")
+ALL = ("all", "RequirementsDrifted")
+REQ = "        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m]}\n"
+FLEX = '        - {key: karpenter.k8s.aws/instance-capability-flex, operator: In, values: ["false"]}\n'
+ZONES = "values: [eu-west-1a, eu-west-1b]"
+
+SAME_IN_ALL = {
+    "nothing": ((), NOT),
+    "a comment": ((("spec:\n  template", "spec: # why\n  template"),), NOT),
+    "order of keys and lists": (
+        (("[c, m]", "[m, c]"), ("[{id: sg-1}, {id: sg-2}]", "[{id: sg-2}, {id: sg-1}]")),
+        NOT,
+    ),
+    "order of taints": (
+        (
+            (
+                "        - {key: web, effect: NoSchedule}\n        - {key: fast, effect: PreferNoSchedule}\n",
+                "        - {effect: PreferNoSchedule, key: fast}\n        - {key: web, effect: NoSchedule}\n",
+            ),
+        ),
+        NOT,
+    ),
+    "a tag": ((("cost: web", "cost: app"),), CLASS_ALL),
+    "a label": ((("{team: web}\n    spec", "{team: app}\n    spec"),), POOL_ALL),
+    "a label that goes": ((("      labels: {team: web}\n", "      labels: {}\n"),), POOL_ALL),
+    "a taint": ((("key: fast", "key: slow"),), POOL_ALL),
+    "startupTaints: []": ((("      taints:\n", "      startupTaints: []\n      taints:\n"),), POOL_ALL),
+    "expireAfter as it is by default": ((("      taints:\n", "      expireAfter: 720h\n      taints:\n"),), NOT),
+    "expireAfter: Never": ((("      taints:\n", "      expireAfter: Never\n      taints:\n"),), POOL_ALL),
+    "terminationGracePeriod": ((("      taints:\n", "      terminationGracePeriod: 1h\n      taints:\n"),), POOL_ALL),
+    "limits and weight": ((("{cpu: 100}", "{cpu: 1}"), ("weight: 10", "weight: 20")), NOT),
+    "budgets": ((("nodes: 10%", "nodes: '0'"), ("consolidateAfter: 1m", "consolidateAfter: 5m")), NOT),
+    "metadata": ((("  name: web\n", "  name: web\n  labels: {a: b}\n"),), NOT),
+    "an unknown field": ((("  role: nodes\n", "  role: nodes\n  typo: x\n"),), NOT),
+    "minValues": ((("values: [c, m]", "values: [c, m], minValues: 2"),), NOT),
+    "a requirement narrowed": ((("[c, m]", "[c]"),), SOME),
+    "a requirement widened": ((("[c, m]", "[c, m, r]"),), NOT),
+    "a requirement dropped": (((REQ, ""),), NOT),
+    "a requirement that no node meets": ((("[c, m]", "[r]"),), ALL),
+    "a requirement on the type added": (
+        ((REQ, REQ + "        - {key: kubernetes.io/arch, operator: In, values: [arm64]}\n"),),
+        SOME,
+    ),
+    "a requirement that all nodes meet": (
+        ((REQ, REQ + "        - {key: kubernetes.io/os, operator: In, values: [linux]}\n"),),
+        NOT,
+    ),
+    "a zone dropped": (((ZONES, "values: [eu-west-1a]"),), SOME),
+    "another zone": (((ZONES, "values: [eu-west-1c]"),), ALL),
+    "a zone excluded that was not there": (((f"In, {ZONES}", "NotIn, values: [eu-west-1c]"),), NOT),
+    "a zone excluded": (((f"In, {ZONES}", "NotIn, values: [eu-west-1a]"),), SOME),
+    "spot alone": ((("[spot, on-demand]", "[spot]"),), SOME),
+    "a value of a key of one's own": ((("[gold, silver]", "[gold]"),), SOME),
+    "a key of one's own dropped": (
+        (("        - {key: example.com/tier, operator: In, values: [gold, silver]}\n", ""),),
+        NOT,
+    ),
+    "a key of one's own refused": (
+        (("operator: In, values: [gold, silver]", "operator: DoesNotExist"),),
+        ALL,
+    ),
+    "a new key": ((("example.com/tier", "example.com/level"),), ALL),
+    "a new key that has to be missing": (
+        ((REQ, REQ + "        - {key: example.com/old, operator: NotIn, values: [x]}\n"),),
+        NOT,
+    ),
+    "a new key that a label of the template meets": (
+        ((REQ, REQ + "        - {key: team, operator: In, values: [web]}\n"),),
+        NOT,
+    ),
+    "a template label that a requirement forbids": (
+        ((REQ, REQ + "        - {key: team, operator: NotIn, values: [web]}\n"),),
+        ALL,
+    ),
+    "an alias at another version": ((("v20250403", "v20250501"),), ("all", "AMIDrift")),
+    "an alias at latest": ((("v20250403", "latest"),), ("unknown", "AMIDrift")),
+    "images by tag": (
+        (("[{alias: al2023@v20250403}]", "[{tags: {a: b}}]\n  amiFamily: AL2023"),),
+        ("unknown", "AMIDrift"),
+    ),
+    "another family": ((("al2023@v20250403", "bottlerocket@1.30.0"),), CLASS_ALL),
+    "the family that the alias implies": ((("  role: nodes\n", "  role: nodes\n  amiFamily: AL2023\n"),), NOT),
+    "a subnet more": ((("{id: subnet-1b}", "{id: subnet-1b}, {id: subnet-1c}"),), NOT),
+    "a subnet less": ((("[{id: subnet-1a}, ", "["),), ("some", "SubnetDrift")),
+    "other subnets": (
+        (("[{id: subnet-1a}, {id: subnet-1b}]", "[{id: subnet-1c}]"),),
+        ("all", "SubnetDrift"),
+    ),
+    "subnets by tag": (
+        (("[{id: subnet-1a}, {id: subnet-1b}]", "[{tags: {a: b}}]"),),
+        ("unknown", "SubnetDrift"),
+    ),
+    "a security group more": ((("{id: sg-2}", "{id: sg-2}, {id: sg-3}"),), ("all", "SecurityGroupDrift")),
+    "a security group less": ((("{id: sg-1}, ", ""),), ("all", "SecurityGroupDrift")),
+    "tags: {}": ((("  tags: {team: web, cost: web}\n", "  tags: {}\n"),), CLASS_ALL),
+    "detailedMonitoring: false": ((("  role:", "  detailedMonitoring: false\n  role:"),), CLASS_ALL),
+    "metadataOptions as they are by default": ((("  role:", "  metadataOptions: {}\n  role:"),), NOT),
+    "a change of both": ((("key: fast", "key: slow"), ("cost: web", "cost: app")), POOL_ALL),
+    "narrowed, and a tag": (
+        (("[c, m]", "[c]"), ("cost: web", "cost: app")),
+        ("all", "RequirementsDrifted", "NodeClassDrift"),
+    ),
+}
+
+
+@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("name", SAME_IN_ALL)
+def test_what_a_change_replaces(name: str, release: str) -> None:
+    edits, expected = SAME_IN_ALL[name]
+    (each,) = planned(BOTH, edited(BOTH, *edits), release)
+    assert told(each) == expected
+
+
+@pytest.mark.parametrize(
+    ("edits", "by_release"),
+    [
+        pytest.param(
+            [("  role:", "  kubelet: {}\n  role:")],
+            {"1.0.8": NOT, "1.1.0": CLASS_ALL, "1.14.1": CLASS_ALL},
+            id="kubelet: {}",
+        ),
+        pytest.param(
+            [("  role:", "  kubelet: {maxPods: 20}\n  role:")],
+            {"1.0.8": CLASS_ALL, "1.1.0": CLASS_ALL, "1.14.1": CLASS_ALL},
+            id="kubelet",
+        ),
+        pytest.param(
+            [("  role:", "  kubelet: {maxPods: 20}\n  role:"), ("v20250403", "v20250501")],
+            {"1.0.8": ("all", "AMIDrift"), "1.1.0": CLASS_ALL},
+            id="kubelet and alias",
+        ),
+        pytest.param(
+            [("role: nodes", "role: other")],
+            {"1.0.8": NOT, "1.6.8": NOT, "1.7.0": CLASS_ALL, "1.14.1": CLASS_ALL},
+            id="role",
+        ),
+        pytest.param(
+            [("role: nodes", "instanceProfile: nodes")],
+            {"1.6.8": NOT, "1.7.0": CLASS_ALL},
+            id="role to profile",
+        ),
+        pytest.param(
+            [("group: karpenter.k8s.aws, kind: EC2NodeClass", "group: eks.amazonaws.com, kind: NodeClass")],
+            {"1.0.8": POOL_ALL, "1.1.0": NOT, "1.14.1": NOT},
+            id="group and kind",
+        ),
+        pytest.param(
+            [("  limits: {cpu: 100}\n  weight: 10\n", "  replicas: 3\n")],
+            {"1.7.0": NOT, "1.8.0": NOT},
+            id="replicas",
+        ),
+        pytest.param(
+            [("  role:", "  ipPrefixCount: 1\n  role:")],
+            {"1.6.0": NOT, "1.14.1": NOT},
+            id="ipPrefixCount",
+        ),
+        pytest.param(
+            [("  role:", "  networkInterfaces: []\n  role:")],
+            {"1.10.0": NOT, "1.11.0": CLASS_ALL},
+            id="networkInterfaces",
+        ),
+        pytest.param(
+            [(REQ, REQ + FLEX)],
+            {"1.7.0": SOME, "1.14.1": SOME},
+            id="a label of 1.7.0",
+        ),
+    ],
+)  # fmt: skip
+def test_what_a_change_replaces_depends_on_the_release(
+    edits: list[tuple[str, str]], by_release: dict[str, tuple[str, ...]]
+) -> None:
+    found = {release: told(planned(BOTH, edited(BOTH, *edits), release)[0]) for release in by_release}
+    assert found == by_release
+
+
+@pytest.mark.parametrize(
+    ("edit", "release", "field"),
+    [
+        (("role: nodes", "role: other"), "1.6.0", "spec.role"),
+        (("role: nodes", "instanceProfile: nodes"), "1.6.0", "spec.role"),
+        (("kind: EC2NodeClass, name", "kind: NodeClass, name"), "1.1.0", "spec.template.spec.nodeClassRef.kind"),
+        (("  limits: {cpu: 100}\n  weight: 10\n", "  replicas: 3\n"), "1.8.0", "spec.replicas"),
+        (("operator: In, values: [c, m]", "operator: in, values: [c, m]"), "1.14.1", "operator"),
+    ],
+)
+def test_what_the_api_server_refuses_changes_nothing(edit: tuple[str, str], release: str, field: str) -> None:
+    (each,) = planned(BOTH, edited(BOTH, edit, ("{team: web}\n    spec", "{team: web}\n    spec")), release)
+    assert told(each) == NOT
+    assert [refusal.field.endswith(field) for refusal in each.refused] == [True]
+
+
+def test_a_refused_pool_keeps_its_requirements_and_gets_the_class_that_is_not_refused() -> None:
+    new = edited(
+        BOTH, ("kind: EC2NodeClass, name", "kind: NodeClass, name"), ("[c, m]", "[r]"), ("cost: web", "cost: b")
+    )
+    (each,) = planned(BOTH, new)
+    assert told(each) == CLASS_ALL
+    assert each.launch.lost == ()
+
+
+def test_a_renamed_pool_takes_its_nodes_with_it() -> None:
+    (each,) = planned(BOTH, edited(BOTH, ("  name: web\n", "  name: site\n")))
+    assert (each.change, each.renamed_from, each.pool.name, told(each)) == ("renamed", "web", "site", ("all",))
+
+
+def test_pools_come_and_go() -> None:
+    other = POOL.replace("name: web\n", "name: other\n").replace("[c, m]", "[r]") + "---\n"
+    new, gone = planned(BOTH, other + CLASS)
+    assert (new.change, new.pool.name, told(new)) == ("added", "other", NOT)
+    assert (gone.change, gone.pool.name, told(gone)) == ("removed", "web", ("all",))
+    assert (new.launch.before, gone.launch.after) == (0, 0)
+
+
+def test_a_class_that_is_gone_replaces_nothing() -> None:
+    (each,) = planned(BOTH, POOL)
+    assert (each.change, told(each)) == ("unchanged", NOT)
+
+
+def test_a_class_under_another_name_is_another_class() -> None:
+    new = edited(
+        BOTH,
+        ("kind: EC2NodeClass, name: default", "kind: EC2NodeClass, name: next"),
+        ("  name: default\n", "  name: next\n"),
+    )
+    (each,) = planned(BOTH, new)
+    assert told(each) == POOL_ALL
+
+
+def test_a_pool_without_possible_nodes_has_none_to_replace() -> None:
+    none = edited(BOTH, ("[c, m]", "[nothing]"))
+    (each,) = planned(none, edited(BOTH, ("key: fast", "key: slow")))
+    assert told(each) == NOT
+
+
+def test_a_placeholder_is_not_judged() -> None:
+    (each,) = planned(BOTH, edited(BOTH, ("key: fast", "key: ${KEY}")))
+    assert each.verdict.replaced == "unknown"
+    assert "spec.template.spec.taints[1].key" in str(each.verdict.unknown)
+
+
+def test_a_placeholder_that_stays_is_no_difference() -> None:
+    before = edited(
+        BOTH, ("key: fast", "key: ${KEY}"), ("cost: web", "cost: '{{ cost }}'"), ("[c, m]", "[c, '${X}']")
+    )
+    (each,) = planned(before, edited(before, ("weight: 10", "weight: 20"), ("role: nodes", "role: nodes # same")))
+    assert told(each) == NOT
+    (each,) = planned(before, edited(before, ("{team: web}\n    spec", "{team: app}\n    spec")))
+    assert told(each) == POOL_ALL
+
+
+@pytest.mark.parametrize(
+    ("edit", "line", "field"),
+    [
+        (("key: fast", "key: slow"), 13, "spec.template.spec.taints[1].key"),
+        (("{team: web}\n    spec", "{team: web, b: c}\n    spec"), 8, "spec.template.metadata.labels.b"),
+        (("[c, m]", "[c]"), 15, "spec.template.spec.requirements[0].values"),
+        (("        - {key: fast, effect: PreferNoSchedule}\n", ""), 11, "spec.template.spec.taints[1]"),
+        (("  tags: {team: web, cost: web}\n", ""), 29, "spec.tags"),
+        (("v20250403", "v20250501"), 31, "spec.amiSelectorTerms[0]"),
+    ],
+)
+def test_the_line_to_blame_is_named(edit: tuple[str, str], line: int, field: str) -> None:
+    (each,) = planned(BOTH, edited(BOTH, edit))
+    (reason,) = each.verdict.reasons
+    assert (reason.at.source.position(reason.at.start).line, reason.field) == (line, field)

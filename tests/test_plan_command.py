@@ -1,0 +1,165 @@
+"""`nodelint plan` as a user runs it: folders, git revisions, formats, exit codes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import jsonschema
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+from .conftest import ROOT
+from .test_plan import BOTH, CLASS, POOL
+from .test_render import real_kustomize
+
+Run = Callable[..., CompletedProcess[str]]
+
+
+def put(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def git(folder: Path, *arguments: str) -> str:
+    who = ("-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false")
+    done = subprocess.run(["git", *who, *arguments], cwd=folder, capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A repository whose main branch holds a pool and its class, on a branch of its own."""
+    folder = tmp_path / "repository"
+    put(folder / "clusters" / "prod" / "pool.yaml", POOL)
+    put(folder / "clusters" / "prod" / "class.yaml", CLASS)
+    git(folder, "init", "-q", "-b", "main")
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", "first")
+    git(folder, "switch", "-qc", "change")
+    return folder
+
+
+def test_two_folders_are_compared(nodelint: Run, tmp_path: Path, snapshot: SnapshotAssertion) -> None:
+    put(tmp_path / "old" / "a.yaml", BOTH)
+    other = POOL.replace("name: web\n", "name: batch\n")
+    new = BOTH.replace("[c, m]", "[m]").replace("v20250403", "v20250501")
+    put(tmp_path / "new" / "a.yaml", f"{new}---\n{other}")
+    done = nodelint("plan", "--old", "old", "new")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert done.stdout == snapshot
+
+
+def test_the_json_is_what_its_schema_says(nodelint: Run, tmp_path: Path, snapshot: SnapshotAssertion) -> None:
+    put(tmp_path / "old" / "a.yaml", BOTH)
+    new = BOTH.replace("key: fast", "key: slow").replace("[c, m]", "[m5]").replace("role:", "rol:")
+    put(tmp_path / "new" / "a.yaml", new)
+    done = nodelint("plan", "--old", "old", "new", "--format", "json", "--karpenter-version", "1.6.0")
+    report = json.loads(done.stdout)
+    schema = json.loads((ROOT / "schemas" / "plan.schema.json").read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator(schema).validate(report)
+    report["nodePools"][0]["instanceTypes"].pop("lost")
+    assert report == snapshot
+
+
+def test_a_branch_is_compared_with_where_it_began(nodelint: Run, repository: Path) -> None:
+    pool = repository / "clusters" / "prod" / "pool.yaml"
+    put(pool, POOL.replace("key: fast", "key: slow"))
+    git(repository, "commit", "-qam", "another taint")
+    put(pool, POOL.replace("key: fast", "key: slower"))
+    put(repository / "scratch.yaml", "a: b\n")
+    before = git(repository, "status", "--porcelain"), git(repository, "rev-parse", "HEAD")
+    done = nodelint("plan", "--format", "json", cwd=repository)
+    (told,) = json.loads(done.stdout)["nodePools"]
+    assert (done.returncode, done.stderr) == (1, "")
+    assert (told["path"], told["change"], told["replaced"]) == ("clusters/prod/pool.yaml", "changed", "all")
+    (reason,) = told["reasons"]
+    assert (reason["path"], reason["line"]) == ("clusters/prod/pool.yaml", 13)
+    assert before == (git(repository, "status", "--porcelain"), git(repository, "rev-parse", "HEAD"))
+
+
+def test_a_revision_is_named_and_the_class_is_found_beside_the_paths(nodelint: Run, repository: Path) -> None:
+    put(repository / "clusters" / "prod" / "class.yaml", CLASS.replace("cost: web", "cost: app"))
+    git(repository, "commit", "-qam", "a tag")
+    here = repository / "clusters" / "prod"
+    done = nodelint("plan", "pool.yaml", "--against", "HEAD~1", "--format", "json", cwd=here)
+    (told,) = json.loads(done.stdout)["nodePools"]
+    assert [(r["reason"], r["path"]) for r in told["reasons"]] == [("NodeClassDrift", "class.yaml")]
+    assert nodelint("plan", "--against", "HEAD", cwd=here).returncode == 0
+
+
+@pytest.mark.parametrize("name", ["nowhere", "--output=x", "-h", "HEAD:clusters", "a b", ""])
+def test_what_is_no_revision_is_refused(nodelint: Run, repository: Path, name: str) -> None:
+    done = nodelint("plan", f"--against={name}", cwd=repository)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "is no revision of this repository" in done.stderr
+    assert not (repository / "x").exists()
+
+
+def test_a_folder_without_git_is_told_of(nodelint: Run, tmp_path: Path) -> None:
+    put(tmp_path / "pool.yaml", POOL)
+    done = nodelint("plan", env={"GIT_CEILING_DIRECTORIES": str(tmp_path.parent)})
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "not a git repository" in done.stderr
+
+
+def test_names_of_files_are_no_options_and_links_stay_inside(nodelint: Run, repository: Path, tmp_path: Path) -> None:
+    put(tmp_path / "outside.yaml", POOL.replace("name: web\n", "name: outside\n"))
+    put(repository / "--upload-pack=x.yaml", POOL.replace("name: web\n", "name: dashes\n").replace("[c, m]", "[r]"))
+    (repository / "leads-out.yaml").symlink_to(tmp_path / "outside.yaml")
+    (repository / "leads-in.yaml").symlink_to("clusters/prod/pool.yaml")
+    git(repository, "add", ".")
+    git(repository, "commit", "-qm", "odd names")
+    for each in ("leads-out.yaml", "leads-in.yaml"):
+        (repository / each).unlink()
+    done = nodelint("plan", "--against", "HEAD", "--format", "json", cwd=repository)
+    told = {(each["name"], each["change"]) for each in json.loads(done.stdout)["nodePools"]}
+    assert ("dashes", "unchanged") in told
+    assert "outside" not in {name for name, _ in told}
+
+
+@pytest.mark.parametrize(
+    ("new", "codes"),
+    [
+        (BOTH, {"drift": 0, "launch": 0, "error": 0, "never": 0}),
+        (BOTH.replace("key: fast", "key: slow"), {"drift": 1, "launch": 0, "error": 0, "never": 0}),
+        (BOTH.replace("[c, m]", "[hpc]").replace("spot, on", "on"), {"drift": 1, "launch": 0, "error": 0}),
+        (BOTH.replace("kind: EC2NodeClass, name", "kind: Other, name"), {"drift": 1, "error": 1, "never": 0}),
+    ],
+)
+def test_the_gate_decides_on_the_exit_code(nodelint: Run, tmp_path: Path, new: str, codes: dict[str, int]) -> None:
+    put(tmp_path / "old" / "a.yaml", BOTH)
+    put(tmp_path / "new" / "a.yaml", new)
+    found = {gate: nodelint("plan", "--old", "old", "new", "--fail-on", gate).returncode for gate in codes}
+    assert found == codes
+
+
+def test_wrong_usage_and_unreadable_files_are_told_of(nodelint: Run, tmp_path: Path) -> None:
+    put(tmp_path / "old" / "a.yaml", BOTH)
+    put(tmp_path / "new" / "a.yaml", BOTH)
+    put(tmp_path / "new" / "b.yaml", "apiVersion: karpenter.sh/v1\nkind: [\n")
+    done = nodelint("plan", "--old", "old", "new")
+    assert done.returncode == 2
+    assert "new/b.yaml:3:1: " in done.stderr
+    assert nodelint("plan", "--old", "nowhere", "new").returncode == 2
+    assert "one of them" in nodelint("plan", "--old", "old", "--against", "HEAD", "new").stderr
+
+
+@real_kustomize
+def test_an_overlay_is_compared_as_it_is_rendered(nodelint: Run, repository: Path) -> None:
+    overlay = "resources: [pool.yaml, class.yaml]\npatches: [{path: label.yaml, target: {kind: NodePool}}]\n"
+    patch = "- {op: replace, path: /spec/template/metadata/labels/team, value: %s}\n"
+    put(repository / "clusters" / "prod" / "kustomization.yaml", overlay)
+    put(repository / "clusters" / "prod" / "label.yaml", patch % "web")
+    git(repository, "add", ".")
+    git(repository, "commit", "-qm", "an overlay")
+    put(repository / "clusters" / "prod" / "label.yaml", patch % "site")
+    done = nodelint("plan", "--against", "HEAD", "--kustomize", "--format", "json", cwd=repository)
+    (told,) = json.loads(done.stdout)["nodePools"]
+    (reason,) = told["reasons"]
+    assert (told["name"], told["path"], told["replaced"]) == ("web", "clusters/prod/pool.yaml", "all")
+    assert (reason["reason"], reason["path"], reason["line"]) == ("NodePoolDrifted", "clusters/prod/label.yaml", 1)
+    assert nodelint("plan", "--against", "HEAD", cwd=repository).returncode == 0
