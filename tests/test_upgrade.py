@@ -16,7 +16,7 @@ from syrupy.assertion import SnapshotAssertion
 from nodelint.lint.engine import Selection, Target, lint
 from nodelint.lint.rule import Context, Rule
 from nodelint.model.manifest import objects
-from nodelint.model.releases import NEWEST, RELEASES, KubernetesVersion, Version, releases_match
+from nodelint.model.releases import NEWEST, RELEASES, KubernetesVersion, Version, ahead, releases_match
 from nodelint.report.upgrade import upgrade_json, upgrade_markdown, upgrade_text
 from nodelint.source import Source
 from nodelint.upgrade import Upgrade, upgrade
@@ -337,7 +337,11 @@ class TestRows:
         assert "avoid-1.8.4" in {c.id for c, _ in met(Version(1, 8, 0), Version(1, 8, 4))}
 
     def test_of_no_release_yet_are_met_only_beyond_the_newest(self) -> None:
-        beyond = Version(NEWEST.major, NEWEST.minor + 1, 0)
+        following = ahead()
+        assert following is not None
+        beyond = following.version
+        patch = Version(NEWEST.major, NEWEST.minor, NEWEST.patch + 1)
+        assert list(met(NEWEST, patch)) == []
         assert {release for _, release in met(NEWEST, beyond)} == {None}
         assert None not in {release for _, release in met(RELEASES[0], NEWEST)}
 
@@ -532,6 +536,12 @@ class TestCommand:
         assert both.returncode == 2
         assert "several releases to come from: 1.12.0 (b/release.yaml:5), 1.13.1 (a/release.yaml:5)" in both.stderr
 
+    def test_the_next_minor_version(self, nodelint: Run, tmp_path: Path) -> None:
+        (tmp_path / "pool.yaml").write_text(pool("disruption: {budgets: []}"))
+        done = nodelint("upgrade", "--from", str(NEWEST), "--to", "next", "pool.yaml")
+        assert f"Kubernetes: {NEWEST} supports 1.26 to 1.36, {NEWEST} supports" in done.stdout
+        assert "info NodePool spec.disruption.consolidateAfter (not released yet)" in done.stdout
+
     def test_exit_codes(self, nodelint: Run, tmp_path: Path) -> None:
         (tmp_path / "class.yaml").write_text(node_class())
         flags = ("upgrade", "--from", "1.5.0", "--to", "1.6.0", "class.yaml")
@@ -541,5 +551,5 @@ class TestCommand:
         (tmp_path / "broken.yaml").write_text("kind: NodePool\nspec: [karpenter\n")
         broken = nodelint(*flags, "broken.yaml")
         assert broken.returncode == 2
-        assert "class.yaml:3:12  EC2NodeClass/default" in broken.stdout
-        assert broken.stderr.startswith("nodelint: broken.yaml:3:1: not looked at: no YAML")
+        assert "class.yaml:3:18  EC2NodeClass/default" in broken.stdout
+        assert broken.stderr.startswith("nodelint: broken.yaml:3:1: not looked at: expected")

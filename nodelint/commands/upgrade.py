@@ -52,7 +52,7 @@ Exit codes:
     metavar="VERSION",
     help="The release that runs now. Default: of nodelint.yaml, or as files state it.",
 )
-@click.option("--to", "new", metavar="VERSION", help="The release to go to. Default: the newest known.")
+@click.option("--to", "new", metavar="VERSION", help="The release to go to, or `next`. Default: the newest known.")
 @click.option("--kubernetes-version", metavar="1.MINOR", help="The cluster's version, for the steps on the way.")
 @click.option("--format", "form", type=click.Choice(["text", "markdown", "json"]), default="text", show_default=True)
 @click.option("--all", "everything", is_flag=True, help="Every place, and changes that manifests do not show.")

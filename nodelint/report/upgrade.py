@@ -8,7 +8,7 @@ from typing import Any
 
 from nodelint.model.finding import SEVERITIES, Severity, Span
 from nodelint.model.messages import counted
-from nodelint.model.releases import Version
+from nodelint.model.releases import NEWEST, Version
 from nodelint.printable import printable
 from nodelint.report.text import Style, plain
 from nodelint.tuples import NamedTuple
@@ -72,7 +72,8 @@ def steps(told: Upgrade) -> Iterator[str]:
     yield from route.trouble
     for stop in route.stops:
         yield f"Stop at {stop.release}: {stop.why}."
-    ranges = f"Kubernetes: {told.old.karpenter} supports {route.old}, {told.new.karpenter} supports {route.new}"
+    known = min(told.new.karpenter, NEWEST)  # of a release that is not out, nobody has said it yet
+    ranges = f"Kubernetes: {told.old.karpenter} supports {route.old}, {known} supports {route.new}"
     if told.new.kubernetes is None and route.common is not None:
         ranges += f"; the cluster has to run {route.common} during the upgrade"
     yield f"{ranges}."

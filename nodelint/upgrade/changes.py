@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from nodelint.data import table
 from nodelint.model.finding import Severity
-from nodelint.model.releases import NEWEST, RELEASES, Version, releases_match
+from nodelint.model.releases import RELEASES, Version, ahead, releases_match
 from nodelint.tuples import NamedTuple
 
 Tell = Literal["found", "always", "policy", "route", "check", "unseen"]
@@ -57,9 +57,10 @@ def _change(row: dict[str, Any]) -> ReleaseChange:
 
 def met(old: Version, new: Version) -> Iterator[tuple[ReleaseChange, Version | None]]:
     """The changes that hold for `new` and not for `old`, each with its release; None where it is in none yet."""
+    following = ahead()
     for change in changes():
         if change.releases == UNRELEASED:
-            if new > NEWEST:
+            if following is not None and old < following.version <= new:
                 yield change, None
         elif releases_match(change.releases, new) and not releases_match(change.releases, old):
             yield change, first(change.releases, old, new)
