@@ -19,6 +19,7 @@ docstrings say, stay as they are within a major version; everything else in the 
 | `messages` | values and counts as messages name them |
 | `manifest`, `requirement`, `releases` | more of the model: selector terms, the algebra, versions |
 | `Facts`, `Missing`, `catalog`, `snapshot`, `questions` | facts about EC2, and what Karpenter asks |
+| `expressions` | CEL in a class's kubelet settings |
 | `images`, `selectors`, `resolve` | what terms find, and what a pool can launch |
 | `apiserver`, `controller`, `convert` | what the API server and the controller say of an object; old APIs made v1 |
 
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from nodelint.karpenter import labels as labels
     from nodelint.karpenter import resolve as resolve
     from nodelint.karpenter import selectors as selectors
+    from nodelint.karpenter.controller import expressions as expressions
     from nodelint.lint import fixes as fixes
     from nodelint.lint.suppress import Suppression as Suppression
     from nodelint.model import keys as keys
@@ -63,6 +65,7 @@ _MODULES = {
     "controller": "nodelint.karpenter.controller",
     "convert": "nodelint.karpenter.convert",
     "edits": "nodelint.edits",
+    "expressions": "nodelint.karpenter.controller.expressions",
     "fixes": "nodelint.lint.fixes",
     "images": "nodelint.karpenter.images",
     "keys": "nodelint.model.keys",

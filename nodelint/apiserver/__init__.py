@@ -14,8 +14,9 @@ from nodelint.apiserver.shape import Raw, Shape, load
 from nodelint.apiserver.words import Layer, Problem, fit
 from nodelint.model.manifest import GROUPS, Object, Retired
 from nodelint.model.releases import Version
+from nodelint.source import Node
 
-__all__ = ["Layer", "Problem", "Schemas", "check"]
+__all__ = ["Layer", "Problem", "Schemas", "Shape", "check", "check_part", "load"]
 
 
 class Schemas:
@@ -95,6 +96,13 @@ def check(obj: Object, version: Version, schemas: Schemas) -> list[Problem]:
     from nodelint.apiserver.walk import Walk
 
     return list(_told(Walk(obj, shape, version).run()))
+
+
+def check_part(obj: Object, node: Node, path: str, shape: Shape, version: Version) -> list[Problem]:
+    """What is wrong with a part of an object by a schema of its own, which no API server asks."""
+    from nodelint.apiserver.walk import Walk
+
+    return list(_told(Walk(obj, shape, version).run(node, path)))
 
 
 def _not_served(obj: Object, version: Version, schemas: Schemas) -> Problem | None:

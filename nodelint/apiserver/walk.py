@@ -50,9 +50,9 @@ class Walk:
         self.jobs: list[Job] = []
         self.loose = loose
 
-    def run(self) -> list[Problem]:
-        """Everything that an API server would have against the object."""
-        self.visit(self.root, self.shape, "")
+    def run(self, node: Node | None = None, path: str = "") -> list[Problem]:
+        """Everything that an API server would have against the object, or against the part that stands at a path."""
+        self.visit(node or self.root, self.shape, path)
         self._settle_moves()
         self.structural = list(self.found)
         if not self.hard:

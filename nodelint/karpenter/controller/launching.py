@@ -14,7 +14,7 @@ from nodelint.karpenter.controller.syntax import seconds
 from nodelint.karpenter.controller.verdict import ControllerProblem
 from nodelint.model.manifest import EC2NodeClass, SelectorTerm, text
 from nodelint.model.messages import short
-from nodelint.model.releases import Version
+from nodelint.model.releases import Version, behaves
 from nodelint.source import Node
 
 _NO_LAUNCH = "EC2 refuses every launch with this class"
@@ -36,7 +36,7 @@ def node_class(obj: EC2NodeClass, version: Version) -> Iterator[ControllerProble
     yield from _security_groups(obj)
     yield from _reservations(obj)
     yield from _volumes(obj)
-    yield from _kubelet(obj)
+    yield from _kubelet(obj, version)
     yield from _user_data(obj)
     yield from _tags(obj)
     node = obj.node.at("spec", "instanceProfile")
@@ -224,9 +224,14 @@ def _ebs(ebs: Node, partial: bool) -> Iterator[ControllerProblem]:
         yield _unlaunchable(ebs.get("volumeType") or ebs, f"a `{kind}` volume needs iops", "volume-type")
 
 
-def _kubelet(obj: EC2NodeClass) -> Iterator[ControllerProblem]:
+def _kubelet(obj: EC2NodeClass, version: Version) -> Iterator[ControllerProblem]:
     kubelet = obj.node.at("spec", "kubelet")
     if kubelet is None:
+        return
+    if behaves("open-kubelet", version):
+        from nodelint.karpenter.controller.kubelet import problems
+
+        yield from problems(obj, version)
         return
     for field in ("evictionHard", "evictionSoft"):
         signals = kubelet.get(field)

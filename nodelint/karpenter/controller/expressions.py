@@ -1,0 +1,228 @@
+"""CEL expressions in spec.kubelet: `maxPods`, and the values of `kubeReserved` and `systemReserved`.
+
+The facts are those of the AWS provider's main branch: pkg/cel/environment.go, and `buildCELVars`, `pods` and
+`ENILimitedPods` of pkg/providers/instancetype/types.go. An expression yields an int or a double, whose fraction
+is dropped; neither it nor `maxPods` may come out negative for any instance type of the region.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from typing import Any
+
+from nodelint.ec2.catalog import Catalog
+from nodelint.karpenter.controller.kubelet import family_of
+from nodelint.model.keys import CPU, MEMORY
+from nodelint.model.manifest import EC2NodeClass
+from nodelint.source import UNKNOWN, Node
+from nodelint.tuples import NamedTuple
+
+_QUANTITY = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][-+]?[0-9]+)?")
+_OF_NETWORK = re.compile(r"\b(default_enis|ips_per_eni|max_pods)\b")
+_MOST_PODS = 2**31 - 1
+_WITHOUT_LIMIT = 110
+"""Pods on a node of Windows, whose number does not follow from its network interfaces."""
+
+VARIABLES = ("vcpus", "memory_mib", "default_enis", "ips_per_eni", "max_pods", "instance_type")
+
+
+class NotCompiled(ValueError):
+    """An expression that the controller does not compile. The message says why, without a full stop."""
+
+
+class NoNumber(ArithmeticError):
+    """An expression that yields no usable number for an instance type. The message says what it does: `is -3`."""
+
+
+class Expression(NamedTuple):
+    """An expression of a class: the field that holds it, such as `kubeReserved.cpu`, and where it stands."""
+
+    field: str
+    text: str
+    node: Node
+
+
+class Failure(NamedTuple):
+    """An expression that fails for `number` instance types, and what it does for the first of them."""
+
+    expression: Expression
+    instance_type: str
+    what: str
+    number: int
+
+
+def expressions(node_class: EC2NodeClass) -> list[Expression]:
+    """The expressions of a class in the order of its text. What holds a placeholder is none."""
+    kubelet = node_class.node.at("spec", "kubelet")
+    found = []
+    for entry in kubelet.entries if kubelet is not None else ():
+        if entry.name == "maxPods" and isinstance(entry.value.value, str):
+            found.append(Expression("maxPods", entry.value.value, entry.value))
+        elif entry.name in ("kubeReserved", "systemReserved"):
+            for value in entry.value.entries:
+                text = value.value.value
+                if isinstance(text, str) and not _QUANTITY.fullmatch(text):
+                    found.append(Expression(f"{entry.name}.{value.name}", text, value.value))
+    return found
+
+
+@cache
+def compiled(text: str) -> Callable[[dict[str, object]], int]:
+    """What works an expression out for the variables of an instance type.
+
+    Raises NotCompiled; the function that comes back raises NoNumber.
+    """
+    environment, ints, doubles, errors = _environment()
+    try:
+        program = environment.compile(text)
+    except Exception as error:  # the runtime raises bare RuntimeErrors
+        raise NotCompiled(_why(str(error))) from None
+    if program.return_type() not in (ints, doubles):
+        raise NotCompiled(f"it yields a {str(program.return_type()).lower()}, not an int or a double")
+
+    def evaluate(variables: dict[str, object]) -> int:
+        result = program.eval(data=variables)
+        if result.type() == errors:
+            raise NoNumber(f"ends in an error ({_error(str(result.plain_value()))})")
+        return _whole(result.plain_value())
+
+    return evaluate
+
+
+def failures(node_class: EC2NodeClass, names: Iterable[str], catalog: Catalog) -> Iterator[Failure]:
+    """The expressions that fail for some of these instance types, as far as their network limits are known.
+
+    All expressions of the class have to compile. `names` are gone through in their order.
+    """
+    asked = sorted(expressions(node_class), key=lambda each: each.field != "maxPods")
+    failed: dict[int, list[tuple[str, str]]] = {}
+    for name in names:
+        variables = _variables(node_class, name, catalog)
+        for index, each in enumerate(asked):
+            try:
+                value = _value(each, variables)
+            except NoNumber as error:
+                failed.setdefault(index, []).append((name, str(error)))
+                break  # the controller looks no further
+            if each.field == "maxPods":  # what the reservations see as max_pods
+                variables["max_pods"] = None if value is None else _per_core(node_class, value, variables["vcpus"])
+    for index, found in sorted(failed.items()):
+        yield Failure(asked[index], *found[0], len(found))
+
+
+def _value(expression: Expression, variables: dict[str, Any]) -> int | None:
+    """What an expression yields; None where it asks for what is not known. Raises NoNumber."""
+    if any(variables[name] is None for name in _OF_NETWORK.findall(expression.text)):
+        return None
+    value = compiled(expression.text)(variables)
+    if value < 0 or (expression.field == "maxPods" and value > _MOST_PODS):
+        raise NoNumber(f"is {value}")
+    return value
+
+
+def _variables(node_class: EC2NodeClass, name: str, catalog: Catalog) -> dict[str, Any]:
+    """The variables of an instance type; None for what follows from network limits that are not known."""
+    limits = catalog.network(name)
+    cards = limits.cards if limits is not None else ()
+    vcpus = int(catalog.label(name, CPU) or 0)
+    stated = node_class.node.at("spec", "kubelet", "maxPods")
+    written = stated.value if stated is not None else None
+    pods: int | None
+    if isinstance(written, int) or written is UNKNOWN:
+        pods = written if isinstance(written, int) else None
+    elif str(family_of(node_class)).startswith("Windows"):
+        pods = _WITHOUT_LIMIT
+    elif limits is None or not cards or family_of(node_class) is None:
+        pods = None
+    else:
+        usable = max(cards[0] - _without_addresses(node_class), 0)
+        pods = usable * (limits.ipv4_per_interface - 1) + 2 if usable else 0
+    return {
+        "instance_type": name,
+        "vcpus": vcpus,
+        "memory_mib": int(catalog.label(name, MEMORY) or 0),
+        "default_enis": cards[0] if cards else None,
+        "ips_per_eni": limits.ipv4_per_interface if limits is not None else None,
+        "max_pods": None if pods is None else _per_core(node_class, pods, vcpus),
+    }
+
+
+def _per_core(node_class: EC2NodeClass, pods: int, vcpus: int) -> int:
+    node = node_class.node.at("spec", "kubelet", "podsPerCore")
+    each = node.value if node is not None else None
+    if isinstance(each, int) and each > 0 and family_of(node_class) != "Bottlerocket":
+        return min(each * vcpus, pods)
+    return pods
+
+
+def _without_addresses(node_class: EC2NodeClass) -> int:
+    """Interfaces of the default card that carry no addresses for pods."""
+    interfaces = node_class.node.at("spec", "networkInterfaces")
+    kinds = [
+        (each.get("networkCardIndex"), each.get("interfaceType"))
+        for each in (interfaces.items if interfaces is not None else ())
+    ]
+    return sum(
+        1
+        for card, kind in kinds
+        if card is not None and kind is not None and (card.value, kind.value) == (0, "efa-only")
+    )
+
+
+def _whole(value: float) -> int:
+    if isinstance(value, int):
+        return value
+    if not math.isfinite(value):
+        raise NoNumber("is no finite number")
+    if abs(value) >= 2.0**63:
+        raise NoNumber("is beyond 64 bits")
+    return int(value)
+
+
+@cache
+def _environment() -> tuple[Any, Any, Any, Any]:
+    """CEL's standard library with the variables and `min` and `max` of two numbers; and its types of results."""
+    from cel_expr_python import cel
+
+    kind = cel.Type
+    numbers = [(kind.INT, kind.INT), (kind.DOUBLE, kind.DOUBLE), (kind.INT, kind.DOUBLE), (kind.DOUBLE, kind.INT)]
+
+    def of_two(name: str, choose: Callable[..., Any]) -> Any:
+        def whole(a: int, b: int) -> int:
+            return int(choose(a, b))
+
+        def broken(a: float, b: float) -> float:
+            return float(choose(a, b))
+
+        overloads = [
+            cel.Overload(
+                f"{name}_{i}", kind.INT if i == 0 else kind.DOUBLE, list(pair), False, broken if i else whole
+            )
+            for i, pair in enumerate(numbers)
+        ]
+        return cel.FunctionDecl(name, overloads)
+
+    variables = {name: kind.STRING if name == "instance_type" else kind.INT for name in VARIABLES}
+    made = cel.NewEnv(variables=variables, functions=[of_two("max", max), of_two("min", min)])
+    return made, kind.INT, kind.DOUBLE, kind.ERROR
+
+
+def _why(message: str) -> str:
+    """A compiler's message in a few words."""
+    overload = re.search(r"no matching overload for '_?([^'_]+)_?' applied to '\(([^)]*)\)'", message)
+    if overload:
+        hint = ": convert with double()" if {"int", "double"} <= set(overload[2].split(", ")) else ""
+        return f"`{overload[1]}` takes no ({overload[2]}){hint}"
+    name = re.search(r"undeclared reference to '([\w.]+)'", message)
+    if name and name[1] in ("min", "max"):
+        return f"`{name[1]}` takes two arguments"
+    if name:
+        return f"there is no `{name[1]}`"
+    return "it is no CEL expression"
+
+
+def _error(message: str) -> str:
+    return message.partition(": ")[2].strip() or message

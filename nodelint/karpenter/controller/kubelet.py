@@ -1,0 +1,97 @@
+"""spec.kubelet of an EC2NodeClass in the releases whose API server takes any map there: what the controller checks.
+
+The facts are those of the AWS provider's main branch: `ValidateKubeletConfig` (pkg/apis/v1), and
+`validateKubeletFieldsSupported` (pkg/controllers/nodeclass/validation.go). A class that fails one of these
+checks is not ready, and no pool launches nodes with it. Expressions in it: `expressions`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+
+from nodelint.apiserver import Problem, Shape, check_part, load
+from nodelint.ec2.questions import alias_families, alias_of
+from nodelint.karpenter.controller.verdict import ControllerProblem
+from nodelint.model.finding import Severity
+from nodelint.model.manifest import EC2NodeClass
+from nodelint.model.releases import Version, behaves, judged_as
+from nodelint.source import Node
+
+NOT_READY = "the API server takes the class, but it is never ready, and no pool launches nodes with it"
+
+_ALL_FAMILIES = frozenset(
+    (
+        *("clusterDNS", "cpuCFSQuota", "evictionHard", "evictionMaxPodGracePeriod", "evictionSoft"),
+        *("evictionSoftGracePeriod", "imageGCHighThresholdPercent", "imageGCLowThresholdPercent", "kubeReserved"),
+        *("maxPods", "podsPerCore", "systemReserved"),
+    )
+)
+"""The fields that Karpenter itself reads, and so brings to nodes of any family."""
+
+_WHOLE = ("AL2023", "Custom")
+"""The families that take every field: AL2023 hands the map on, with Custom the user data is the user's own."""
+
+
+def is_open(version: Version) -> bool:
+    """Whether the API server of a release takes any map as spec.kubelet."""
+    return behaves("open-kubelet", version)
+
+
+def family_of(node_class: EC2NodeClass) -> str | None:
+    """The AMI family of a class, as written or as its alias implies it; None where that is not known."""
+    family = node_class.ami_family
+    if family is not None:
+        return family if isinstance(family, str) else None
+    asked = alias_of(node_class)
+    row = alias_families().get(asked.alias.family) if asked is not None else None
+    return None if row is None else str(row["amiFamily"])
+
+
+def problems(node_class: EC2NodeClass, version: Version) -> Iterator[ControllerProblem]:
+    """What the controller refuses in spec.kubelet, less its expressions."""
+    kubelet = node_class.node.at("spec", "kubelet")
+    if kubelet is None or kubelet.kind != "mapping" or not is_open(version):
+        return
+    unsure = judged_as(version) is not None
+    for problem in check_part(node_class, kubelet, "spec.kubelet", _shape(version), version):
+        severity: Severity = "warning" if problem.layer == "unknown" and unsure else "error"
+        yield ControllerProblem(problem.node, problem.message, "kubelet", severity, NOT_READY, _meant(problem))
+    yield from _unsupported(kubelet, family_of(node_class))
+
+
+@cache
+def _shape(version: Version) -> Shape:
+    raw = load("kubelet")
+    return Shape(raw, raw, version)
+
+
+def _meant(problem: Problem) -> str | None:
+    """The value that was plainly meant; of a misspelt field the message names it."""
+    return None if problem.layer == "unknown" else problem.suggestion
+
+
+def _unsupported(kubelet: Node, family: str | None) -> Iterator[ControllerProblem]:
+    """Fields that nodes of a family would not get."""
+    if family is None or family in _WHOLE:
+        return
+    fields = _shape_fields()
+    for entry in kubelet.entries:
+        name = entry.name
+        lost = name in fields and name not in _ALL_FAMILIES
+        if name == "podsPerCore" and family == "Bottlerocket":
+            lost = not (entry.value.kind == "scalar" and entry.value.value is None)
+        if lost and name != "registerWithTaints":
+            message = f"`{name}` does not reach nodes of family {family}: it needs AL2023"
+            if name == "podsPerCore":
+                message = f"`podsPerCore` does not reach nodes of family {family}"
+            yield ControllerProblem(entry.key, message, "kubelet-family", "error", NOT_READY)
+    servers = kubelet.get("clusterDNS")
+    if servers is not None and servers.kind == "sequence" and len(servers.items) > 1:
+        message = f"nodes of family {family} take one address in `clusterDNS`, and these are {len(servers.items)}"
+        yield ControllerProblem(servers, message, "kubelet-family", "error", NOT_READY)
+
+
+@cache
+def _shape_fields() -> frozenset[str]:
+    return frozenset(load("kubelet")["properties"])

@@ -1,0 +1,157 @@
+r"""A CEL expression in kubelet settings that does not compile, or yields no usable number for an instance type.
+
+From the next minor version of Karpenter on, `maxPods` and the values of `kubeReserved` and `systemReserved` may be
+expressions over an instance type: `vcpus`, `memory_mib`, `default_enis`, `ips_per_eni`, `max_pods` and
+`instance_type`. The API server does not look at them. The controller works each one out for every instance type of
+the region, whether a pool uses it or not; where one ends in an error or yields a negative number, the class is not
+ready and nothing is launched with it. A number counts in the unit of its field: millicores, MiB, GiB.
+
+Integers and doubles do not mix in CEL: `memory_mib * 0.01` does not compile, `double(memory_mib) * 0.01` does.
+
+nodelint works expressions out for the types that the class's pools can launch, and, where facts tell what the region
+offers, for all of those.
+
+```yaml bad karpenter=next
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  kubelet:
+    kubeReserved:
+      cpu: max(60, vcpus * 30)
+      memory: memory_mib * 0.01
+```
+
+```yaml good karpenter=next
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  kubelet:
+    kubeReserved:
+      cpu: max(60, vcpus * 30)
+      memory: double(memory_mib) * 0.01
+```
+
+```yaml bad karpenter=next
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  kubelet:
+    maxPods: (default_enis - 3) * (ips_per_eni - 1) + 2
+    systemReserved:
+      memory: (max_pods - 20) * 8
+---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [m5]}
+```
+
+```yaml good karpenter=next
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  kubelet:
+    maxPods: max(default_enis - 3, 1) * (ips_per_eni - 1) + 2
+    systemReserved:
+      memory: max(max_pods - 20, 10) * 8
+---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [m5]}
+```
+"""
+
+from nodelint.api import Context, EC2NodeClass, Finding, Findings, Missing, Skip, expressions, messages, rule
+
+HINT = (
+    "the API server takes the class, but it is never ready: the controller works it out for every type of the region"
+)
+GATE = "whether the feature gate NodeClassCEL is on is not known; without it no class with an expression is ready"
+
+
+@rule(group="correctness", on=EC2NodeClass, severity="error", releases=">=1.15.0")
+def check(node_class: EC2NodeClass, context: Context) -> Findings:
+    asked = expressions.expressions(node_class)
+    sound = True
+    for each in asked:
+        try:
+            expressions.compiled(each.text)
+        except expressions.NotCompiled as error:
+            sound = False
+            yield Finding(at=each.node, message=f"`{each.field}` does not compile: {error}", hint=HINT)
+    if asked and sound:
+        yield Skip(asked[0].node, GATE)
+        yield from _evaluated(node_class, context)
+
+
+def _evaluated(node_class: EC2NodeClass, context: Context) -> Findings:
+    pools = [context.resolution(pool) for pool in context.pools(node_class)]
+    used = sorted({name for found in pools for name in found.catalog.names_in(found.launchable)})
+    failed = set()
+    for each in expressions.failures(node_class, used, context.catalog):
+        failed.add(each.expression.field)
+        yield Finding(at=each.expression.node, message=_said(each), hint=HINT)
+    if failed:
+        return
+    offered = _offered(context)
+    for each in expressions.failures(node_class, offered or context.catalog, context.catalog):
+        if offered:
+            yield Finding(at=each.expression.node, message=_said(each), hint=HINT)
+        else:
+            reason = f"{_said(each)}: whether the region offers the type is not known, and no pool here launches it"
+            yield Skip(each.expression.node, reason)
+
+
+def _offered(context: Context) -> list[str]:
+    """The types that the region offers; none where that is not known."""
+    try:
+        return sorted(name for name in context.facts.offerings if name in context.catalog)
+    except Missing:
+        return []
+
+
+def _said(failure: expressions.Failure) -> str:
+    more = f" and {messages.counted(failure.number - 1, 'other type')}" if failure.number > 1 else ""
+    field, type = failure.expression.field, failure.instance_type
+    return messages.first_fitting(
+        f"`{field}` {failure.what} for `{type}`{more}",
+        f"`{field}` {failure.what} for `{type}`",
+        f"`{field}` has no value for `{type}`",
+    )
