@@ -6,6 +6,7 @@ import os
 import random
 import signal
 import stat
+import struct
 import subprocess
 import sys
 import time
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from nodelint.source import files
 from nodelint.source.files import replace, sweep
 
 from .conftest import ROOT
@@ -20,20 +22,19 @@ from .conftest import ROOT
 # Writes two contents in turns; its first argument is the file. Says so when it begins.
 _WRITER = """\
 import sys
-from nodelint.ec2.cache import write
+from nodelint.source.files import replace
 from nodelint.ec2.snapshot import Answer, Question, Region, Snapshot, snapshot_text
 def content(mark):
     answers = {Question.of("parameters", ("name", f"/{mark}/{n}")): Answer("2026-11-20T12:00:00Z", (mark,), 1)
                for n in range(%d)}
     snapshot = Snapshot("EC2", "2026-11-20", regions=(Region("us-east-1", None, answers),))
-    text = snapshot_text(snapshot)
-    return type("Made", (), {"text": lambda self: text})()
+    return snapshot_text(snapshot).encode()
 contents = [content("a" * 400), content("b" * 400)]
-print(len(contents[0].text()), flush=True)
+print(len(contents[0]), flush=True)
 n = 0
 while True:
     n += 1
-    write(sys.argv[1], contents[n %% 2])
+    replace(sys.argv[1], contents[n %% 2])
 """
 
 
@@ -192,3 +193,202 @@ def test_temporaries_of_killed_runs_are_swept_and_nothing_else(tmp_path: Path) -
     left = {path.name for path in tmp_path.iterdir()}
     assert left == {*names[1:], ".nodelint-00000000000000ff.tmp", ".nodelint-00000000000000aa.tmp"}
     sweep(str(tmp_path / "absent"))
+
+
+def test_a_link_may_lead_anywhere_within_the_repository(tmp_path: Path) -> None:
+    (tmp_path / "repo" / ".git").mkdir(parents=True)
+    (tmp_path / "repo" / "a").mkdir()
+    (tmp_path / "repo" / "a" / "link").symlink_to("../file")
+    (tmp_path / "repo" / "up").symlink_to("a/..")
+    replace(str(tmp_path / "repo" / "a" / "link"), b"new")
+    replace(str(tmp_path / "repo" / "up" / "other"), b"new")
+    (tmp_path / "above").symlink_to("repo")
+    replace(str(tmp_path / "above" / "third"), b"new")
+    assert {p.name for p in (tmp_path / "repo").iterdir() if p.is_file()} == {"file", "other", "third"}
+
+
+@pytest.mark.parametrize("repository", [True, False])
+@pytest.mark.parametrize("link", ["file", "dangling", "folder", "nested", "twice", ".git"])
+def test_a_link_out_of_the_repository_is_not_written_through(
+    link: str, repository: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo, out = tmp_path / "repo", tmp_path / "out"
+    repo.mkdir()
+    (out / ".git").mkdir(parents=True)
+    (out / "there").write_bytes(b"theirs")
+    (repo / ".git").mkdir()
+    path = repo / "link"
+    if link == "file":
+        path.symlink_to("../out/there")
+    elif link == "dangling":
+        path.symlink_to(out / "new")
+    elif link == "folder":
+        path.symlink_to("../out")
+        path = path / "there"
+    elif link == "nested":
+        (repo / "a").mkdir()
+        (repo / "a" / "b").symlink_to(out)
+        path = repo / "a" / "b" / "there"
+    elif link == "twice":
+        (repo / "inner").symlink_to("../out/there")
+        path.symlink_to("inner")
+    else:
+        path.symlink_to(".git/config")
+    if not repository:
+        (repo / ".git").rmdir()
+        monkeypatch.chdir(repo)
+        if link == ".git":
+            path.unlink()
+            path.symlink_to(out / ".git" / "config")
+    with pytest.raises(PermissionError, match="is a link that leads out of"):
+        replace(str(path), b"ours")
+    assert (out / "there").read_bytes() == b"theirs"
+    assert sorted(p.name for p in out.iterdir()) == [".git", "there"]
+    assert not list(tmp_path.glob("**/.git/*"))
+
+
+def test_what_was_saved_or_removed_meanwhile_stays_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"saved")
+    with pytest.raises(OSError, match="changed since it was read; run nodelint again"):
+        replace(str(path), b"fixed", before=b"read")
+    assert path.read_bytes() == b"saved"
+    replace(str(path), b"fixed", before=b"saved")
+    assert path.read_bytes() == b"fixed"
+    replace(str(path), b"fixed", before=b"another name of it was fixed just now")
+    path.unlink()
+    with pytest.raises(FileNotFoundError, match="removed since it was read"):
+        replace(str(path), b"fixed", before=b"read")
+    assert not os.listdir(tmp_path)
+
+
+@pytest.mark.parametrize("swaps", [True, False])
+def test_a_save_at_the_very_moment_is_not_lost(swaps: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At each of the moments between two looks at the file, somebody saves it or removes it."""
+    if swaps and not files.exchange(str(made(tmp_path / "one")), str(made(tmp_path / "two"))):
+        pytest.skip("this system cannot exchange files")
+    path = tmp_path / "file"
+    real = {name: getattr(files, name) for name in ("_identity", "exchange")}
+    tried = 0
+    for moment in range(12):
+        for act in ("save", "save in place", "remove"):
+            path.unlink(missing_ok=True)
+            path.write_bytes(b"read")
+            count = 0
+
+            def meddle(moment: int = moment, act: str = act) -> None:
+                nonlocal count, tried
+                count += 1
+                if count != moment + 1:
+                    return
+                tried += 1
+                if act == "remove":
+                    path.unlink(missing_ok=True)
+                elif act == "save in place":
+                    path.write_bytes(b"saved")
+                else:
+                    (tmp_path / "new").write_bytes(b"saved")
+                    os.replace(tmp_path / "new", path)
+
+            def identity(name: str) -> object:
+                meddle()
+                found = real["_identity"](name)
+                meddle()
+                return found
+
+            def exchange(one: str, other: str) -> bool:
+                if not swaps:
+                    return False
+                meddle()
+                done: bool = real["exchange"](one, other)
+                meddle()
+                return done
+
+            monkeypatch.setattr(files, "_identity", identity)
+            monkeypatch.setattr(files, "exchange", exchange)
+            said = ""
+            try:
+                replace(str(path), b"fixed", before=b"read")
+            except OSError as error:
+                said = str(error)
+            left = path.read_bytes() if path.exists() else None
+            if count <= moment:
+                assert (said, left) == ("", b"fixed")
+            elif act == "remove":
+                assert left is None
+            else:
+                # A save that comes after the replacement is the last word, too.
+                assert left == b"saved", (moment, act, said)
+            assert [n for n in os.listdir(tmp_path) if n.startswith(".nodelint")] == []
+    assert tried >= 3
+
+
+def made(path: Path) -> Path:
+    path.write_bytes(b"")
+    return path
+
+
+def test_owner_group_mode_and_attributes_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"read")
+    os.chmod(path, 0o4640)
+    try:
+        os.setxattr(path, "user.mime_type", b"text/yaml")
+        os.setxattr(path, "system.posix_acl_access", _ACL)
+        os.setxattr(tmp_path, "system.posix_acl_default", _ACL)
+    except OSError:
+        pytest.skip("the file system has no extended attributes or ACLs")
+    if os.geteuid() == 0:
+        os.chown(path, 1234, 4321)
+        os.chmod(path, 0o4664)
+    before, acl = path.stat(), os.getxattr(path, "system.posix_acl_access")
+    for given in (b"read", None):
+        replace(str(path), b"fixed" if given else b"read", before=given)
+        after = path.stat()
+        assert (after.st_uid, after.st_gid, after.st_mode) == (before.st_uid, before.st_gid, before.st_mode)
+        assert os.getxattr(path, "user.mime_type") == b"text/yaml"
+        assert os.getxattr(path, "system.posix_acl_access") == acl
+    os.removexattr(path, "system.posix_acl_access")
+    replace(str(path), b"fixed", before=b"read")
+    assert os.listxattr(path) == ["user.mime_type"], "the folder's default does not become the file's ACL"
+
+
+def _entry(tag: int, may: int, id: int = 0xFFFFFFFF) -> bytes:
+    return struct.pack("<HHI", tag, may, id)
+
+
+_ACL = struct.pack("<I", 2) + b"".join(
+    [_entry(0x01, 6), _entry(0x02, 4, 1000), _entry(0x04, 4), _entry(0x10, 6), _entry(0x20, 0)]
+)
+"""user::rw-, user:1000:r--, group::r--, mask::rw-, other::--- (linux/posix_acl_xattr.h)"""
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can be somebody else")
+def test_a_file_whose_owner_cannot_be_kept_is_left(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"read")
+    os.chmod(path, 0o666)
+    os.chown(path, 1234, 4321)
+    for folder in (tmp_path, *tmp_path.parents[:3]):
+        os.chmod(folder, 0o777)
+    child = os.fork()
+    if child == 0:
+        os.setgid(65534)
+        os.setuid(65534)
+        code = 1
+        try:
+            replace(str(path), b"fixed", before=b"read")
+        except OSError as error:
+            code = 0 if "its group 4321 cannot be kept: operation not permitted" in str(error) else 2
+        os._exit(code)
+    assert os.waitpid(child, 0)[1] == 0
+    assert path.read_bytes() == b"read"
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_a_file_with_hard_links_is_left(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"read")
+    os.link(tmp_path / "file", tmp_path / "other")
+    with pytest.raises(OSError, match="has 2 hard links, and the others would keep the old content"):
+        replace(str(tmp_path / "file"), b"fixed", before=b"read")
+    assert (tmp_path / "file").read_bytes() == (tmp_path / "other").read_bytes() == b"read"

@@ -225,12 +225,9 @@ def _print_diff(sources: Sequence[Source], fixed: Fixed) -> None:
 
 def _write(found: Discovery, fixed: Fixed | None) -> set[str]:
     """Write what has changed; the paths that could not be written, whose files are as they were."""
-    from nodelint.source.files import replace, sweep
+    from nodelint.source.files import replace
 
     stdin, left = found.stdin, set()
-    pairs = zip(found.sources, fixed.sources if fixed else (), strict=False)
-    for folder in {os.path.dirname(os.path.realpath(old.path)) for old, new in pairs if old.text != new.text}:
-        sweep(folder)
     for old, new in zip(list(found.sources), fixed.sources if fixed else (), strict=True):
         if old.text == new.text:
             continue
@@ -238,7 +235,7 @@ def _write(found: Discovery, fixed: Fixed | None) -> set[str]:
             stdin = new.data
             continue
         try:
-            replace(new.path, new.data)
+            replace(new.path, new.data, before=old.data)
         except OSError as error:
             left.add(new.path)
             found.unreadable.append((new.path, f"not written: {why(error)}"))

@@ -160,7 +160,8 @@ def _hook(top: str, dry_run: bool) -> bool:
             return False
         return _written(path, text)
     try:
-        old = Source(path.replace(os.sep, "/"), read(path, within=top).decode())
+        before = read(path, within=top)
+        old = Source(path.replace(os.sep, "/"), before.decode())
     except OSError as error:
         say(f"{path}: {why(error)}")
         return True
@@ -181,7 +182,7 @@ def _hook(top: str, dry_run: bool) -> bool:
         echo(f"Would change {path}:\n")
         echo(_indented("".join(unified(old, new))))
         return False
-    return _written(path, new.text, "changed")
+    return _written(path, new.text, "changed", before)
 
 
 def _with_hook(old: Source) -> Source | None:
@@ -204,11 +205,11 @@ def _with_hook(old: Source) -> Source | None:
     return new
 
 
-def _written(path: str, text: str, done: str = "written") -> bool:
+def _written(path: str, text: str, done: str = "written", before: bytes | None = None) -> bool:
     from nodelint.source.files import replace
 
     try:
-        replace(path, text.encode())
+        replace(path, text.encode(), before)
     except OSError as error:
         say(f"{path}: not written: {why(error)}")
         return True

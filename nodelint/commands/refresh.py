@@ -166,6 +166,8 @@ def _old(file: str, named: bool, fresh: bool) -> Snapshot | None:
 
     if named and not os.path.isdir(os.path.dirname(file) or os.curdir):
         raise cache.Unusable(f"{file}: not written: no such folder")
+    if named:
+        cache.check_place(file)
     if not os.path.lexists(file):
         return None
     if named:

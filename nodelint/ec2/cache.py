@@ -103,13 +103,21 @@ def check_ours(path: str) -> None:
         raise Unusable(f"{path}: not a snapshot, so it is not written over")
 
 
+def check_place(path: str) -> None:
+    """Make sure that a path leads out of its repository by no link. Raises Unusable."""
+    from nodelint.source.files import place
+
+    try:
+        place(path)
+    except OSError as error:
+        raise Unusable(f"{path}: not written: {why(error)}") from error
+
+
 def write(path: str, snapshot: Snapshot) -> None:
     """Write a snapshot whole or not at all. Raises Unusable; an old file is then as it was."""
-    from nodelint.source.files import replace, sweep
+    from nodelint.source.files import replace
 
-    folder = os.path.dirname(os.path.realpath(path))
     try:
-        sweep(folder)
         replace(path, snapshot_text(snapshot).encode())
     except (OSError, ValueError) as error:
         raise Unusable(f"{path}: not written: {why(error)}") from error
@@ -118,6 +126,7 @@ def write(path: str, snapshot: Snapshot) -> None:
 def keep(path: str, snapshot: Snapshot) -> None:
     """Write a snapshot to a file of the cache, whose folder is made. Raises Unusable."""
     try:
+        check_place(path)
         # Names of images and ids of subnets are nobody else's business.
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         write(path, snapshot)
