@@ -12,11 +12,18 @@ import jsonschema
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
+from nodelint.apiserver import Schemas
+from nodelint.drift import hash_object
+from nodelint.model.manifest import objects
+from nodelint.model.releases import Version
+from nodelint.source import Source
+
 from .conftest import ROOT
 from .test_plan import BOTH, CLASS, POOL
 from .test_render import real_kustomize
 
 Run = Callable[..., CompletedProcess[str]]
+NOW = {"NODELINT_NOW": "2026-11-21T12:00:00Z"}
 
 
 def put(path: Path, text: str) -> None:
@@ -48,7 +55,7 @@ def test_two_folders_are_compared(nodelint: Run, tmp_path: Path, snapshot: Snaps
     other = POOL.replace("name: web\n", "name: batch\n")
     new = BOTH.replace("[c, m]", "[m]").replace("v20250403", "v20250501")
     put(tmp_path / "new" / "a.yaml", f"{new}---\n{other}")
-    done = nodelint("plan", "--old", "old", "new")
+    done = nodelint("plan", "--old", "old", "new", env=NOW)
     assert (done.returncode, done.stderr) == (1, "")
     assert done.stdout == snapshot
 
@@ -57,7 +64,7 @@ def test_the_json_is_what_its_schema_says(nodelint: Run, tmp_path: Path, snapsho
     put(tmp_path / "old" / "a.yaml", BOTH)
     new = BOTH.replace("key: fast", "key: slow").replace("[c, m]", "[m5]").replace("role:", "rol:")
     put(tmp_path / "new" / "a.yaml", new)
-    done = nodelint("plan", "--old", "old", "new", "--format", "json", "--karpenter-version", "1.6.0")
+    done = nodelint("plan", "--old", "old", "new", "--format", "json", "--karpenter-version", "1.6.0", env=NOW)
     report = json.loads(done.stdout)
     schema = json.loads((ROOT / "schemas" / "plan.schema.json").read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator(schema).validate(report)
@@ -146,6 +153,77 @@ def test_wrong_usage_and_unreadable_files_are_told_of(nodelint: Run, tmp_path: P
     assert "new/b.yaml:3:1: " in done.stderr
     assert nodelint("plan", "--old", "nowhere", "new").returncode == 2
     assert "one of them" in nodelint("plan", "--old", "old", "--against", "HEAD", "new").stderr
+
+
+BUDGETS = """\
+    budgets:
+      - {nodes: 10%}
+      - {nodes: "0", schedule: 0 9 * * mon-fri, duration: 8h, reasons: [Drifted]}
+"""
+
+
+def cluster(claims: int) -> str:
+    """A cluster whose NodeClaims were made from `BOTH`: some of them of types that a narrower pool does not have."""
+    (pool,) = objects(Source.from_text("pool.yaml", POOL))
+    hashed = hash_object(pool, Version(1, 6, 0), Schemas.bundled())
+    (made,) = objects(Source.from_text("class.yaml", CLASS))
+    of_class = hash_object(made, Version(1, 6, 0), Schemas.bundled())
+    noted = {
+        "karpenter.sh/nodepool-hash": str(hashed.value),
+        "karpenter.sh/nodepool-hash-version": hashed.version,
+        "karpenter.k8s.aws/ec2nodeclass-hash": str(of_class.value),
+        "karpenter.k8s.aws/ec2nodeclass-hash-version": of_class.version,
+    }
+    items = []
+    for number in range(claims):
+        labels = {
+            "karpenter.sh/nodepool": "web",
+            "karpenter.k8s.aws/instance-category": "c" if number % 3 else "m",
+            "karpenter.sh/capacity-type": "spot",
+            "topology.kubernetes.io/zone": "eu-west-1a",
+            "example.com/tier": "gold",
+        }
+        meta = {"name": f"web-{number:02}", "labels": labels, "annotations": noted}
+        conditions = [{"type": "Drifted", "status": "True", "reason": "AMIDrift"}] if number == 1 else []
+        ref = {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"}
+        spec = {"nodeClassRef": ref}
+        items.append({"kind": "NodeClaim", "metadata": meta, "spec": spec, "status": {"conditions": conditions}})
+    return json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
+
+
+def test_live_counts_nodes_and_tells_the_pace(nodelint: Run, tmp_path: Path, snapshot: SnapshotAssertion) -> None:
+    both = BOTH.replace("    budgets: [{nodes: 10%}]\n", BUDGETS)
+    put(tmp_path / "old" / "a.yaml", both)
+    put(tmp_path / "new" / "a.yaml", both.replace("[c, m]", "[m]"))
+    put(tmp_path / "cluster.json", cluster(40))
+    arguments = ("plan", "--old", "old", "new", "--live", "cluster.json", "--karpenter-version", "1.6.0")
+    done = nodelint(*arguments, env=NOW)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert done.stdout == snapshot
+    (told,) = json.loads(nodelint(*arguments, "--format", "json", env=NOW).stdout)["nodePools"]
+    assert {key: told["nodes"][key] for key in ("total", "replaced", "unknown", "drifted")} == {
+        "total": 40,
+        "replaced": 26,
+        "unknown": 0,
+        "drifted": 1,
+    }
+    assert {node["reason"] for node in told["nodes"]["claims"] if node["fate"] == "replaced"} == {
+        "RequirementsDrifted"
+    }
+    assert [(each["from"][8:16], each["allowed"]) for each in told["pace"]][:3] == [
+        ("21T12:00", 4),
+        ("23T09:00", 0),
+        ("23T17:00", 4),
+    ]
+
+
+def test_live_counts_all_nodes_of_a_pool_that_goes(nodelint: Run, tmp_path: Path) -> None:
+    put(tmp_path / "old" / "a.yaml", BOTH)
+    put(tmp_path / "new" / "a.yaml", CLASS)
+    put(tmp_path / "cluster.json", cluster(3))
+    done = nodelint("plan", "--old", "old", "new", "--live", "cluster.json", "--karpenter-version", "1.6.0", env=NOW)
+    assert "3 of 3 nodes" in done.stdout
+    assert "pace" not in done.stdout
 
 
 @real_kustomize

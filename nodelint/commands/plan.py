@@ -14,6 +14,7 @@ from nodelint.commands import (
     FOUND,
     UNUSABLE,
     echo_json,
+    now,
     settings_of,
     stop,
     unreadable,
@@ -22,11 +23,13 @@ from nodelint.commands import (
 from nodelint.commands._completing import files
 from nodelint.commands._facts import Asked
 from nodelint.commands._judging import judging_options
+from nodelint.commands._live import cluster_of, live_option
 from nodelint.commands._sides import Read, read_side, renamed, revision
 from nodelint.commands.hash import misread
 
 if TYPE_CHECKING:
     from nodelint.commands._judging import Judging
+    from nodelint.drift.cluster import Cluster
     from nodelint.lint.config import Settings
     from nodelint.lint.engine import Report
     from nodelint.plan import Plan, Side
@@ -53,6 +56,7 @@ GATES = ("drift", "launch", "error", "never")
     " default branch.",
 )
 @click.option("--old", metavar="DIR", shell_complete=files, help="A folder to compare with, in place of a revision.")
+@live_option
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option("--fail-on", "gate", type=click.Choice(GATES), default="drift", show_default=True)
 @judging_options
@@ -68,6 +72,7 @@ def command(
     paths: Sequence[str],
     against: str | None,
     old: str | None,
+    live: str | None,
     form: str,
     gate: str,
     kustomize: bool,
@@ -88,10 +93,11 @@ def command(
     if against is not None and old is not None:
         stop("--against and --old name two old sides: one of them")
     settings = settings_of(flags)
+    cluster = cluster_of(live)
     asked = paths or (".",)
     new = read_side(asked, settings, kustomize, helm, _root(asked) if old is not None else "")
     was = _old_side(asked, settings, kustomize, helm, against, old)
-    plan, findings = _planned(was, new, settings, asked)
+    plan, findings = _planned(was, new, settings, asked, cluster)
     if form == "json":
         from nodelint.report.plan_json import plan_json
 
@@ -125,7 +131,9 @@ def _root(paths: Sequence[str]) -> str:
     return "" if folder in ("", os.curdir) else folder.replace(os.sep, "/")
 
 
-def _planned(was: Read, new: Read, settings: Settings, paths: Sequence[str]) -> tuple[Plan, Findings]:
+def _planned(
+    was: Read, new: Read, settings: Settings, paths: Sequence[str], cluster: Cluster | None
+) -> tuple[Plan, Findings]:
     from nodelint.apiserver import Schemas
     from nodelint.commands._judging import judge_of, judging
     from nodelint.plan import Aim, make
@@ -133,7 +141,7 @@ def _planned(was: Read, new: Read, settings: Settings, paths: Sequence[str]) -> 
     ready = judging(new.found, Asked(False, None, None), settings, paths)
     region = ready.facts.region.name if ready.facts.region is not None else "us-east-1"
     schemas = ready.target.schemas or Schemas.bundled()
-    aim = Aim(settings.karpenter, settings.kubernetes, schemas, ready.facts, ready.facts, region)
+    aim = Aim(settings.karpenter, settings.kubernetes, schemas, ready.facts, ready.facts, region, now(), cluster)
     plan = make(_side(was), _side(new), aim)
     before = judge_of(was.built)(was.found.sources, ready.target, ready.rules, ready.selection, was.beside)
     after = judge_of(new.built)(new.found.sources, *ready.how)

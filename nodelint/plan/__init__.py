@@ -7,9 +7,13 @@ what it lacks is deleted.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import Any
 
 from nodelint.apiserver import Schemas
+from nodelint.drift import Hash, Unhashable, hash_object, stored
+from nodelint.drift.cluster import Cluster
+from nodelint.drift.standing import ca_of
 from nodelint.ec2.facts import NOTHING, Facts
 from nodelint.karpenter.resolve import Resolution, resolve
 from nodelint.lint.rule import Context
@@ -17,6 +21,8 @@ from nodelint.model.finding import Span
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object, objects, served
 from nodelint.model.releases import KubernetesVersion, Version
 from nodelint.plan.launch import Launch, launch
+from nodelint.plan.nodes import NodeFate, Wanted, fates, requirements_of
+from nodelint.plan.pace import Pace, pace
 from nodelint.plan.pairs import Change, Pair, pairs
 from nodelint.plan.refusals import Refusal, refusals
 from nodelint.plan.verdict import NOTHING as UNTOUCHED
@@ -28,7 +34,10 @@ __all__ = ["Aim", "Plan", "PoolPlan", "Refusal", "Side", "Verdict", "make"]
 
 
 class Aim(NamedTuple):
-    """What a plan is made for. Facts are those of each side; `region` is the one whose prices are shown."""
+    """What a plan is made for. Facts are those of each side; `region` is the one whose prices are shown.
+
+    `now` is when the week of budgets begins; without it no pace is told. `cluster` is what is running.
+    """
 
     release: Version
     kubernetes: KubernetesVersion | None
@@ -36,10 +45,15 @@ class Aim(NamedTuple):
     facts: Facts = NOTHING
     old_facts: Facts = NOTHING
     region: str = "us-east-1"
+    now: datetime | None = None
+    cluster: Cluster | None = None
 
 
 class PoolPlan(NamedTuple):
-    """What becomes of one pool: the pool itself, its nodes, and what it can launch. `at` is where it is written."""
+    """What becomes of one pool: the pool itself, its nodes, and what it can launch. `at` is where it is written.
+
+    `pace` is there where budgets decide how fast nodes go, `nodes` where the cluster is at hand.
+    """
 
     pair: Pair
     at: Node | Span
@@ -48,6 +62,8 @@ class PoolPlan(NamedTuple):
     launch: Launch
     before: Resolution | None
     after: Resolution | None
+    pace: Pace | None = None
+    nodes: tuple[NodeFate, ...] | None = None
 
     @property
     def pool(self) -> NodePool:
@@ -104,6 +120,10 @@ def make(old: Side, new: Side, aim: Aim) -> Plan:
     return _Maker(old, new, aim).run()
 
 
+_STATIC = ("NodePoolDrifted", "RequirementsDrifted", "NodeClassDrift")
+"""Reasons that a NodeClaim itself tells, by its hashes and labels."""
+
+
 class _Maker:
     def __init__(self, old: Side, new: Side, aim: Aim) -> None:
         self.aim = aim
@@ -149,19 +169,59 @@ class _Maker:
         new_pool = pair.old if refused or pair.change == "unchanged" else pair.new
         old_class = self.old.node_class(pair.old)
         new_class, class_refused = self._class_now(pair.old, pair.new, old_class, new_pool)
-        before = self.old.resolution(pair.old)
         sides = Sides(pair.old, new_pool, old_class, new_class)
+        before = after = self.old.resolution(pair.old)
+        found = UNTOUCHED
         same_class = new_class is old_class or new_class is None
-        if new_pool is pair.old and same_class and self.aim.facts is self.aim.old_facts:
-            return PoolPlan(
-                pair, _name(pair), UNTOUCHED, (*refused, *class_refused), self._launch(before, before), before, before
-            )
-        after = self._after(pair.new, new_pool, new_class)
-        changed_class = after if new_class is not old_class else None
-        found = verdict(sides, before, changed_class, self.aim.schemas)
-        return PoolPlan(
-            pair, _name(pair), found, (*refused, *class_refused), self._launch(before, after), before, after
+        if new_pool is not pair.old or not same_class or self.aim.facts is not self.aim.old_facts:
+            after = self._after(pair.new, new_pool, new_class)
+            found = verdict(sides, before, after if new_class is not old_class else None, self.aim.schemas)
+        told = PoolPlan(
+            pair,
+            _name(pair),
+            found,
+            (*refused, *class_refused),
+            launch(before, after, self.aim.region),
+            before,
+            after,
+            pace=self._pace(new_pool, found),
         )
+        return told._replace(nodes=self._nodes(sides, found))
+
+    def _pace(self, pool: NodePool, found: Verdict) -> Pace | None:
+        if self.aim.now is None or found.replaced == "none":
+            return None
+        try:
+            return pace(stored(pool, self.aim.release, self.aim.schemas), self.aim.now)
+        except Unhashable:
+            return None
+
+    def _nodes(self, sides: Sides, found: Verdict) -> tuple[NodeFate, ...] | None:
+        """What becomes of the nodes that the cluster has."""
+        if self.aim.cluster is None:
+            return None
+        node_class = self._hash(sides.new_class)
+        told = _STATIC if node_class is not None else _STATIC[:2]
+        dynamic = [each for each in found.reasons if each.reason not in told]
+        wanted = Wanted(
+            pool=self._hash(sides.new_pool),
+            node_class=node_class,
+            requirements=requirements_of(sides.new_pool, self.aim.release),
+            dynamic=next((each.reason for each in dynamic if each.covered == "all"), None),
+            maybe=next((each.reason for each in dynamic if each.covered != "all"), None),
+        )
+        return fates(self.aim.cluster.of_pool(str(sides.pool.name)), wanted)
+
+    def _hash(self, obj: Object | None) -> Hash | None:
+        """The hash that an object will have in the cluster; None where it cannot be known."""
+        if obj is None or self.aim.cluster is None:
+            return None
+        ca = ca_of(self.aim.cluster, self.aim.release)
+        try:
+            found = hash_object(obj, self.aim.release, self.aim.schemas, ca)
+        except Unhashable:
+            return None
+        return None if found.without_ca else found
 
     def _class_now(
         self, old_pool: NodePool, new_pool: NodePool, old_class: EC2NodeClass | None, kept: NodePool
@@ -190,7 +250,11 @@ class _Maker:
         after = self.new.resolution(pair.new) if isinstance(pair.new, NodePool) else None
         refused = refusals(None, pair.new, self.aim.release, self.aim.schemas) if pair.new is not None else []
         found = Verdict("all") if pair.old is not None else UNTOUCHED
-        return PoolPlan(pair, _name(pair), found, tuple(refused), self._launch(before, after), before, after)
+        launched = launch(before, after, self.aim.region)
+        told = PoolPlan(pair, _name(pair), found, tuple(refused), launched, before, after)
+        if self.aim.cluster is None or pair.old is None:
+            return told
+        return told._replace(nodes=fates(self.aim.cluster.of_pool(str(pair.old.name)), None))
 
     def _refusals(self, pair: Pair) -> list[Refusal]:
         known = self.refused.get(id(pair.new))
@@ -199,9 +263,6 @@ class _Maker:
             known = refusals(pair.old, pair.new, self.aim.release, self.aim.schemas)
             self.refused[id(pair.new)] = known
         return known
-
-    def _launch(self, before: Resolution | None, after: Resolution | None) -> Launch:
-        return launch(before, after, self.aim.region)
 
 
 def _name(pair: Pair) -> Node:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from nodelint.drift.budgets import Stretch
 from nodelint.lint.engine import Result
 from nodelint.model.finding import span_of
 from nodelint.plan import Plan, PoolPlan
 from nodelint.plan.launch import Price
+from nodelint.plan.nodes import counts
+from nodelint.plan.pace import words
 from nodelint.plan.verdict import Reason
 from nodelint.tuples import NamedTuple
 
@@ -52,11 +55,36 @@ def _pool(each: PoolPlan) -> dict[str, Any]:
         },
         "images": {"gained": list(each.launch.images_gained), "lost": list(each.launch.images_lost)},
         "cheapest": {"before": _price(each.launch.cheapest_before), "after": _price(each.launch.cheapest_after)},
-        "pace": [],
+        "pace": [_stretch(each_stretch, each) for each_stretch in each.pace.stretches] if each.pace else [],
     }
+    if each.pace is not None:
+        told["paceInWords"] = words(each.pace, len(each.nodes) if each.nodes else None)
+    if each.nodes is not None:
+        told["nodes"] = {
+            **counts(each.nodes),
+            "claims": [
+                {"name": node.name, "fate": node.fate, "reason": node.reason, "drifted": node.drifted}
+                for node in each.nodes
+            ],
+        }
     if each.verdict.unknown is not None:
         told["unknown"] = each.verdict.unknown
     return told
+
+
+def _stretch(stretch: Stretch, each: PoolPlan) -> dict[str, Any]:
+    """A time over which the same budgets are active; `allowed` only where the nodes are known."""
+    told: dict[str, Any] = {
+        "from": stretch.start.strftime(_TIME),
+        "until": stretch.end.strftime(_TIME),
+        "budgets": [budget.nodes for budget in stretch.budgets],
+    }
+    if each.nodes is not None:
+        told["allowed"] = stretch.allowed(len(each.nodes))
+    return told
+
+
+_TIME = "%Y-%m-%dT%H:%M:%SZ"
 
 
 def _reason(reason: Reason) -> dict[str, Any]:

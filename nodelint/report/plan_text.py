@@ -9,6 +9,8 @@ from nodelint.model.finding import Span, span_of
 from nodelint.model.messages import counted
 from nodelint.plan import Plan, PoolPlan
 from nodelint.plan.launch import Launch, Price
+from nodelint.plan.nodes import counts
+from nodelint.plan.pace import words
 from nodelint.plan.verdict import Reason
 from nodelint.printable import printable
 from nodelint.report.layout import aside, columns, wrap
@@ -53,7 +55,27 @@ def _pool(each: PoolPlan, style: Style) -> Iterator[str]:
         yield f"      {reason}  {at}"
     if each.verdict.unknown:
         yield from wrap(each.verdict.unknown, _WIDTH, "      ")
+    yield from _pace(each)
     yield from _launch(each.launch)
+
+
+def _pace(each: PoolPlan) -> Iterator[str]:
+    if each.nodes is not None:
+        yield from wrap(nodes_in_words(each), _WIDTH, "    ")
+    if each.pace is not None:
+        told = words(each.pace, len(each.nodes) if each.nodes else None)
+        yield from wrap("pace: " + "; ".join(told), _WIDTH, "    ", "          ")
+
+
+def nodes_in_words(each: PoolPlan) -> str:
+    """How many of the nodes that the cluster has are replaced, and how many had drifted before."""
+    found = counts(each.nodes or ())
+    said = f"{found['replaced']} of {counted(found['total'], 'node')}"
+    if found["unknown"]:
+        said += f", and {found['unknown']} of which only your AWS account knows"
+    if found["drifted"]:
+        said += f"; {found['drifted']} had drifted before"
+    return said
 
 
 def headline(each: PoolPlan) -> str:
@@ -124,22 +146,21 @@ def _findings(findings: Findings) -> Iterator[str]:
                 yield f"  {where}  {result.severity}  {printable(result.finding.message)} [{result.rule.name}]"
 
 
+_FATES = (
+    ("all", "all go"),
+    ("some", "some go"),
+    ("unknown", "only your AWS account knows"),
+)
+
+
 def summary(plan: Plan, findings: Findings) -> Iterator[str]:
     """The end of a plan: what happens to how many pools."""
     changes = Counter(each.change for each in plan.pools)
     said = ", ".join(f"{number} {change}" for change, number in sorted(changes.items()) if change != "unchanged")
     yield f"{counted(len(plan.pools), 'NodePool')}: {said or 'none changed'}."
     fates: Counter[str] = Counter(each.verdict.replaced for each in plan.pools)
-    parts = [
-        f"{counted(fates[fate], 'pool')} {words}"
-        for fate, words in (
-            ("all", "lose all nodes that they have"),
-            ("some", "lose some"),
-            ("unknown", "may lose some; only your AWS account knows"),
-        )
-        if fates[fate]
-    ]
-    yield f"Nodes: {'; '.join(parts)}." if parts else "Nodes: none is replaced."
+    parts = [f"{words} in {counted(fates[fate], 'pool')}" for fate, words in _FATES if fates[fate]]
+    yield f"Nodes: {'; '.join(parts)}." if parts else "Nodes: none goes."
     if findings.new or findings.gone:
         yield f"Findings: {len(findings.new)} new, {len(findings.gone)} gone."
     yield f"Karpenter {plan.aim.release}"

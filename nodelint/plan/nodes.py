@@ -1,0 +1,100 @@
+"""The nodes that a cluster has, and what a plan makes of each."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from nodelint.drift.cluster import Claim
+from nodelint.drift.hashes import Hash, version_annotation
+from nodelint.model.manifest import CLASS_KIND, NodePool
+from nodelint.model.releases import Version
+from nodelint.model.requirement import Requirement, Requirements
+from nodelint.tuples import NamedTuple
+
+Fate = Literal["replaced", "kept", "unknown"]
+
+
+class NodeFate(NamedTuple):
+    """What becomes of one NodeClaim, the reason that Karpenter records, and the one that it has recorded already."""
+
+    name: str
+    fate: Fate
+    reason: str | None
+    drifted: str | None
+
+
+class Wanted(NamedTuple):
+    """What NodeClaims of a pool are compared with: hashes (None where one cannot be known) and requirements.
+
+    `dynamic` is the first other reason that terms of the class alone give for all nodes, `maybe` one that the account
+    decides.
+    """
+
+    pool: Hash | None
+    node_class: Hash | None
+    requirements: Requirements
+    dynamic: str | None = None
+    maybe: str | None = None
+
+
+def fates(claims: list[Claim], wanted: Wanted | None) -> tuple[NodeFate, ...]:
+    """What becomes of each NodeClaim; with nothing wanted, the pool is gone and takes all of them with it."""
+    return tuple(_fate(claim, wanted) for claim in claims)
+
+
+def _fate(claim: Claim, wanted: Wanted | None) -> NodeFate:
+    if wanted is None:
+        return NodeFate(claim.name, "replaced", None, claim.drifted)
+    reason = next(
+        (
+            reason
+            for reason, differs in (
+                ("NodePoolDrifted", _differs(claim, wanted.pool, "NodePool")),
+                ("RequirementsDrifted", _unmet(claim, wanted.requirements)),
+                ("NodeClassDrift", _differs(claim, wanted.node_class, CLASS_KIND)),
+                (wanted.dynamic, wanted.dynamic is not None),
+            )
+            if differs
+        ),
+        None,
+    )
+    if reason is not None:
+        return NodeFate(claim.name, "replaced", reason, claim.drifted)
+    if wanted.maybe is not None or wanted.pool is None:
+        return NodeFate(claim.name, "unknown", wanted.maybe, claim.drifted)
+    return NodeFate(claim.name, "kept", None, claim.drifted)
+
+
+def _differs(claim: Claim, hashed: Hash | None, kind: str) -> bool:
+    """Whether a claim carries another hash of the same version. Without both annotations nothing is compared."""
+    if hashed is None or hashed.without_ca:
+        return False
+    noted = claim.annotations.get(hashed.annotation)
+    same_version = claim.annotations.get(version_annotation(kind)) == hashed.version
+    return noted is not None and same_version and noted != str(hashed.value)
+
+
+def _unmet(claim: Claim, requirements: Requirements) -> bool:
+    return Requirements.from_labels(claim.labels).compatible(requirements) is not None
+
+
+def requirements_of(pool: NodePool, release: Version) -> Requirements:
+    """What a pool's requirements ask of labels; those that hold a placeholder ask for nothing here."""
+    found = Requirements()
+    for line in pool.requirements:
+        if line.known:
+            try:
+                found.add(Requirement.of(str(line.key), str(line.operator), line.texts, None, release))
+            except ValueError:
+                continue
+    return found
+
+
+def counts(found: tuple[NodeFate, ...]) -> dict[str, Any]:
+    """How many nodes there are, how many are replaced, and how many had drifted before."""
+    return {
+        "total": len(found),
+        "replaced": sum(each.fate == "replaced" for each in found),
+        "unknown": sum(each.fate == "unknown" for each in found),
+        "drifted": sum(each.drifted is not None for each in found),
+    }
