@@ -2,7 +2,8 @@ r"""A `nodeClassRef` that does not say which kind of class it means, in the way 
 
 In v1 a NodePool names its class by `group`, `kind` and `name`. What v1beta1 had, `apiVersion`, is gone; a version
 in the group (`karpenter.k8s.aws/v1`) is refused; a kind of another provider points to nothing that this Karpenter
-watches. References to classes of EKS Auto Mode and of other clouds are left in peace when group and kind agree.
+watches. References to classes of EKS Auto Mode and of other clouds are not judged when group and kind agree; the
+summary names them. Where one of them is empty, no provider's API server takes the pool.
 
 ```yaml bad
 apiVersion: karpenter.sh/v1
@@ -73,11 +74,11 @@ def check(pool: NodePool, context: Context) -> Findings:
         spec = pool.node.at("spec", "template", "spec")
         key = spec.key("nodeClassRef") if spec else None
         # A NodeClass without a group may be EKS Auto Mode's, whose group only its owner can add.
-        auto = ref.kind == "NodeClass" and not isinstance(ref.group, str)
+        auto = ref.kind == "NodeClass" and not ref.group
         yield Finding(
             at=at,
             message=message,
-            edits=[] if auto else _mended(ref),
+            edits=[] if auto or _is_anothers(ref.kind) else _mended(ref),
             covers=[ref.node, key or ref.node],
             hint="or `eks.amazonaws.com`, if it is a class of EKS Auto Mode" if auto else None,
         )
@@ -103,6 +104,11 @@ def _fault(pool: NodePool, ref: manifest.ClassRef) -> tuple[Node, str] | None:
     if ref.name == "":
         return ref.node.get("name") or ref.node, "nodeClassRef names no class: its `name` is empty"
     return None
+
+
+def _is_anothers(kind: object) -> bool:
+    """Whether a kind is, for all that one can see, that of another provider's classes: AKSNodeClass."""
+    return isinstance(kind, str) and kind.endswith("NodeClass") and "ec2" not in kind.lower()
 
 
 def _empty(node: Node | None) -> bool:

@@ -81,6 +81,8 @@ def hostile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / f"x{CODES}.yaml").write_text(MANIFESTS, encoding="utf-8")
     (folder / f"{CODES}.md").write_text(f"# {CODES}\n```yaml\n{MANIFESTS}```\n", encoding="utf-8")
     (folder / f"broken{CODES}.yaml").write_text(f"apiVersion: karpenter.sh/v1\nx: [{CODES}\n", encoding="utf-8")
+    (folder / "old").mkdir()
+    (folder / "old" / f"x{CODES}.yaml").write_text(MANIFESTS.replace("role: ", "role: a"), encoding="utf-8")
     (folder / "log.json").write_text("\n".join(map(json.dumps, LOG)) + "\n", encoding="utf-8")
     snapshot = snapshot_of(ACCOUNT)
     texts = snapshot_text(snapshot).replace("subnet-", f"subnet-{json.dumps(CODES)[1:-1]}")
@@ -102,7 +104,7 @@ def printed(*args: str) -> str:
 
 def only_colours(text: str) -> str:
     """The text without the codes that click's own colours are."""
-    return re.sub(r"\x1b\[(?:0|1|2|3[1-6])m", "", text)
+    return re.sub(r"\x1b\[(?:0|1|2|22|3[1-6])m", "", text)
 
 
 SNAPSHOT = f"facts{CODES}.json"
@@ -116,6 +118,9 @@ RUNS = [
     ("explain", ".", "--nodepool", CODES),
     ("hash", "."),
     ("hash", ".", "--format", "json"),
+    *(("upgrade", ".", "--from", "1.0.6", "--format", form) for form in ("text", "json", "markdown")),
+    ("plan", ".", "--old", "old"),
+    ("plan", ".", "--old", "old", "--format", "json"),
     ("triage", "log.json", "--manifests", "."),
     ("triage", "log.json", "--manifests", ".", "--format", "json"),
     ("snapshot", "show", SNAPSHOT),

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+
 import pytest
 
 from nodelint.lint.engine import Selection, Target, fix, lint
 from nodelint.lint.rule import Rule
 from nodelint.model.releases import NEWEST, target
 from nodelint.source import Source
+
+Run = Callable[..., CompletedProcess[str]]
 
 POOL = """\
 apiVersion: karpenter.sh/v1
@@ -60,6 +67,74 @@ def test_a_reference_is_put_right_by_one_finding(written: str, rules: dict[str, 
 )
 def test_other_providers_and_placeholders_are_left_in_peace(written: str, rules: dict[str, Rule]) -> None:
     assert mended(POOL.format(written), rules) == (POOL.format(written), [])
+
+
+@pytest.mark.parametrize(
+    ("written", "fixed"),
+    [
+        ('{group: "", kind: xEC2NodeClass, name: a}', '{group: "karpenter.k8s.aws", kind: EC2NodeClass, name: a}'),
+        ('{group: x.y, kind: "", name: a}', '{group: karpenter.k8s.aws, kind: "EC2NodeClass", name: a}'),
+        ('{group: "", kind: AKSNodeClass, name: a}', None),
+        ('{group: "", kind: NodeClass, name: a}', None),
+        ("{kind: AKSNodeClass, name: a}", None),
+    ],
+)
+def test_an_empty_group_or_kind_is_no_other_provider(written: str, fixed: str | None, rules: dict[str, Rule]) -> None:
+    """The API server takes neither; a fix is offered unless the class looks like another provider's."""
+    chosen = Selection(frozenset({"node-class-ref"}))
+    report = lint([Source.from_text("a.yaml", POOL.format(written))], Target(NEWEST), rules, chosen)
+    said = [(result.rule.name, result.severity, result.fixable) for result in report.results]
+    assert said == [("node-class-ref", "error", fixed is not None)]
+    assert report.skipped == ()
+    assert mended(POOL.format(written), rules)[0] == POOL.format(fixed or written)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (
+            POOL.format("{group: karpenter.azure.com, kind: xEC2NodeClass, name: a}"),
+            "its class is of kind `xEC2NodeClass` in group `karpenter.azure.com`, which is not Karpenter's for AWS",
+        ),
+        (
+            POOL.format("{name: a}").replace("kubernetes.io/arch", "eks.amazonaws.com/instance-family"),
+            "its requirements have labels of another provider, and none of Karpenter's for AWS",
+        ),
+        (
+            POOL.format(RIGHT).replace("karpenter.sh/v1", "v1"),
+            "`v1` has no NodePool; Karpenter's is of `karpenter.sh/v1`",
+        ),
+        (
+            POOL.format(RIGHT).replace("karpenter.sh/v1", "karpenter.io/v1"),
+            "`karpenter.io/v1` has no NodePool; Karpenter's is of `karpenter.sh/v1`",
+        ),
+        (
+            "apiVersion: v1\nkind: EC2NodeClass\nmetadata: {name: a, labels: {karpenter.sh/a: b}}\nspec: {rool: x}\n",
+            "`v1` has no EC2NodeClass; Karpenter's is of `karpenter.k8s.aws/v1`",
+        ),
+        (
+            "apiVersion: v1\nkind: List\nitems:\n"
+            "- {apiVersion: v1, kind: Provisioner, metadata: {name: a, labels: {karpenter.sh/a: b}}, spec: {}}\n",
+            "`v1` has no Provisioner",
+        ),
+    ],
+    ids=lambda value: value[-40:],
+)
+def test_what_is_not_judged_is_said(text: str, reason: str, nodelint: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(text, encoding="utf-8")
+    done = nodelint("check", "a.yaml")
+    assert done.returncode == 0
+    assert f": {reason}.\n" in done.stdout and "Skipped: " in done.stdout
+    report = json.loads(nodelint("check", "a.yaml", "--format", "json").stdout)
+    assert [(skip["path"], skip["reason"]) for skip in report["skipped"]] == [("a.yaml", reason)]
+    assert report["skipped"][0]["object"]["kind"] in reason or "kind: NodePool" in text
+    assert reason in nodelint("explain", "a.yaml").stderr
+
+
+def test_a_kind_of_the_same_name_that_is_none_of_karpenters_is_not_mentioned(nodelint: Run, tmp_path: Path) -> None:
+    text = POOL.format(RIGHT).replace("karpenter.sh/v1", "hypershift.openshift.io/v1beta1")
+    (tmp_path / "a.yaml").write_text(text, encoding="utf-8")
+    assert "Skipped" not in nodelint("check", "a.yaml").stdout
 
 
 @pytest.mark.parametrize("karpenter", ["1.0.0", "1.1.0"])

@@ -18,6 +18,7 @@ from nodelint.commands import (
     exclude,
     include,
     output_format,
+    say,
     settings_of,
     stop,
     unreadable,
@@ -49,10 +50,13 @@ def command(paths: Sequence[str], nodepool: str | None, form: str, **flags: Any)
     found = discovered(paths or (".",), settings)
     from nodelint.commands._facts import facts_for
     from nodelint.lint.rule import Context
-    from nodelint.model.manifest import EC2NodeClass, NodePool, objects, served
+    from nodelint.model.manifest import EC2NodeClass, NodePool, left_out, objects, served
 
     held = [obj for source in found.sources for obj in objects(source)]
     beside = [obj for source in context_of(held, found.sources, settings) for obj in objects(source)]
+    for source in found.sources:
+        for obj, reason in left_out(source):
+            say(f"{source.path}: {obj.label} is left out: {reason}")
     pools = [o for o in held if isinstance(o, NodePool) and served(o, settings.karpenter)]
     if nodepool is not None:
         names = sorted({p.name for p in pools if isinstance(p.name, str)})

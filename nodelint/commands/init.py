@@ -94,7 +94,7 @@ def _asked_profile() -> str:
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return "default"
     for name, about in _PROFILES.items():
-        click.echo(f"  {name:<8}  {about}")
+        echo(f"  {name:<8}  {about}")
     chosen: str = click.prompt("Which rules should run?", type=click.Choice(list(_PROFILES)), default="default")
     return chosen
 

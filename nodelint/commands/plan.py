@@ -13,6 +13,7 @@ from nodelint.commands import (
     CLEAN,
     FOUND,
     UNUSABLE,
+    echo,
     echo_json,
     now,
     settings_of,
@@ -105,7 +106,7 @@ def command(
     else:
         from nodelint.report.plan_text import plan_text
 
-        click.echo(plan_text(plan, findings, click.style))
+        echo(plan_text(plan, findings, click.style))
     unreadable(new.found)
     unreadable(was.found)
     if new.found.unreadable or was.found.unreadable or misread([*was.found.sources, *new.found.sources]):

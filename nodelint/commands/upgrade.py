@@ -14,6 +14,7 @@ from nodelint.commands import (
     FOUND,
     UNUSABLE,
     discovered,
+    echo,
     echo_json,
     exclude,
     include,
@@ -145,6 +146,6 @@ def _print(told: Upgrade, form: str, everything: bool) -> None:
     if form == "json":
         echo_json(report.upgrade_json(told))
     elif form == "markdown":
-        click.echo(report.upgrade_markdown(told, everything), nl=False)
+        echo(report.upgrade_markdown(told, everything), nl=False)
     else:
-        click.echo(report.upgrade_text(told, everything, click.style))
+        echo(report.upgrade_text(told, everything, click.style))

@@ -18,7 +18,7 @@ from nodelint.lint.rule import PROFILES, Context, Group, Rule
 from nodelint.lint.suppress import Suppression, suppressions
 from nodelint.model.fact_kinds import FactKind
 from nodelint.model.finding import SEVERITIES, Edit, Finding, Safety, Severity, Span, span_of
-from nodelint.model.manifest import Object, objects, served
+from nodelint.model.manifest import Object, left_out, objects, served
 from nodelint.model.releases import KubernetesVersion, Version
 from nodelint.source import Source
 from nodelint.source.globs import Globs
@@ -176,6 +176,7 @@ def lint(
         for name in _in_several_branches(obj):
             reason = f"of `{name}`, written in several branches of a template, only the first is judged as a whole"
             skipped.append(Skipped(None, obj.source.path, obj, reason, False))
+    skipped += [Skipped(None, s.path, obj, reason, False) for s in sources for obj, reason in left_out(s)]
     for source in sources:
         asides = [aside for aside in source.set_aside if source.concerns_karpenter(aside.offset)]
         skipped += [Skipped(None, source.path, None, aside.reason, False) for aside in asides]

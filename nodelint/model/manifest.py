@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 
+from nodelint.model.parts import is_part
 from nodelint.model.releases import Version, behaves
 from nodelint.source import UNKNOWN, Document, Node, Source, Unknown
 from nodelint.tuples import NamedTuple
@@ -161,7 +162,7 @@ class NodePool(Object):
     @cached_property
     def foreign(self) -> bool:
         """Whether it is plainly for another provider: EKS Auto Mode, Azure, GCP and others."""
-        return _of_another_provider(self.class_ref) or _is_foreign(self)
+        return _why_foreign(self) is not None
 
     @cached_property
     def requirements(self) -> tuple[RequirementLine, ...]:
@@ -251,14 +252,29 @@ def objects(source: Source, foreign: bool = False) -> Iterator[Object]:
 
     Objects of other providers, of EKS Auto Mode and of other kinds are left out, NodePools that point
     to a class of theirs too unless `foreign` asks for them. An `apiVersion` in a group or version that never had the
-    kind still gives an object, so that it can be reported.
+    kind still gives an object, so that it can be reported. `left_out` gives what is left out here.
     """
+    for obj, reason in _all_objects(source):
+        if reason is None or (foreign and obj.group == CORE_GROUP):
+            yield obj
+
+
+def left_out(source: Source) -> Iterator[tuple[Object, str]]:
+    """What is named like an object of Karpenter's for AWS and is none of those that `objects` gives, and why."""
+    return ((obj, reason) for obj, reason in _all_objects(source) if reason is not None)
+
+
+_Found = Iterator[tuple["Object", str | None]]
+"""Objects, each with the reason for which it is not judged."""
+
+
+def _all_objects(source: Source) -> _Found:
     for document in source.documents:
         root = document.root
         if root is not None and root.kind == "sequence" and (document.target or source.part):
             root = _patched(root, document) or root
         if root is not None:
-            yield from _objects(root, document, foreign)
+            yield from _objects(root, document)
 
 
 def _patched(root: Node, document: Document) -> Node | None:
@@ -276,33 +292,35 @@ _KINDS: dict[str, type[Object]] = {
 }
 
 
-def _objects(node: Node, document: Document, foreign: bool) -> Iterator[Object]:
+def _objects(node: Node, document: Document) -> _Found:
     if node.kind != "mapping":
         if node.kind == "sequence":
-            yield from _inside(node, document, foreign)
+            yield from _inside(node, document)
         return
     kind, api_version = text(node.get("kind")), text(node.get("apiVersion"))
     if not isinstance(kind, str) or not isinstance(api_version, str):
-        yield from _inside(node, document, foreign)
+        yield from _inside(node, document)
         return
     items = node.get("items")
     if kind.endswith("List") and items is not None and items.kind == "sequence":
         for item in items.items:
-            yield from _objects(item, document, foreign)
+            yield from _objects(item, document)
         return
     # A kind in other capitals is none of Kubernetes', but it is plain which object is meant; the schema says so.
     kind = next((known for known in _KINDS if known.lower() == kind.lower()), kind)
     cls = _KINDS.get(kind)
     group = api_version.rpartition("/")[0]
     if cls is not None and group in (CORE_GROUP, AWS_GROUP):
-        obj = cls(node, document, api_version, kind, partial=document.templated or _is_part(node, kind, document))
-        if foreign or not (isinstance(obj, NodePool) and obj.foreign):
-            yield obj
+        obj = cls(node, document, api_version, kind, partial=document.templated or is_part(node, kind, document))
+        yield obj, _why_foreign(obj) if isinstance(obj, NodePool) else None
+    elif cls is not None and (not group or "karpenter" in group.lower()):
+        known = f"; Karpenter's is of `{GROUPS[kind]}/v1`" if kind in GROUPS else ""
+        yield cls(node, document, api_version, kind), f"`{api_version}` has no {kind}{known}"
     elif group.partition("/")[0] not in (CORE_GROUP, AWS_GROUP):
-        yield from _inside(node, document, foreign)
+        yield from _inside(node, document)
 
 
-def _inside(holder: Node, document: Document, foreign: bool) -> Iterator[Object]:
+def _inside(holder: Node, document: Document) -> _Found:
     """The objects that the values of another one hold: a HelmRelease, an Application, a chart's own values.
 
     What has no `spec` is a reference to an object, or what is to be deleted.
@@ -318,9 +336,9 @@ def _inside(holder: Node, document: Document, foreign: bool) -> Iterator[Object]
         group = text(node.get("apiVersion"))
         if isinstance(group, str) and group.rpartition("/")[0] in (CORE_GROUP, AWS_GROUP):
             if node.get("spec") is not None:
-                for obj in _objects(node, document, foreign):
+                for obj, reason in _objects(node, document):
                     obj.partial = obj.partial or part
-                    yield obj
+                    yield obj, reason
             continue
         named = [entry.value for entry in node.entries if entry.name in _PARTS]
         pending += [(below, part or below in named) for below in _below(node)]
@@ -338,53 +356,20 @@ def _below(node: Node) -> Iterator[Node]:
             yield entry.value
 
 
-_HEARTS = {
-    "NodePool": ("template",),
-    "EC2NodeClass": (
-        "role",
-        "instanceProfile",
-        "subnetSelectorTerms",
-        "securityGroupSelectorTerms",
-        "amiSelectorTerms",
-    ),
-}
-"""Fields of `spec` of which a whole object has at least one."""
+def _why_foreign(pool: NodePool) -> str | None:
+    """Why a pool is not for AWS; None where it is, or may be.
 
-_NEEDED = {
-    "NodePool": (("spec", "template", "spec", "nodeClassRef"), ("spec", "template", "spec", "requirements")),
-    "EC2NodeClass": (
-        ("spec", "subnetSelectorTerms"),
-        ("spec", "securityGroupSelectorTerms"),
-        ("spec", "amiSelectorTerms"),
-    ),
-}
-"""What a text for readers shows of an object where it shows all of it."""
-
-
-def _is_part(node: Node, kind: str, document: Document) -> bool:
-    """Whether an object is a patch: it says so, its file is one, or its file may be and it has no heart.
-
-    An example in a text for readers is one where it leaves out what no object does without.
+    Group and kind of its class agree that it is another provider's: EKS Auto Mode, Azure, GCP and others. The API
+    server takes neither where it is empty, so that an empty one is a mistake and no other provider's.
     """
-    if node.source.part or document.part or document.target or node.get("$patch") is not None:
-        return True
-    if (node.source.part is False and document.part is False) or kind not in _HEARTS:
-        return False
-    if document.host == "markdown":
-        return any(node.at(*path) is None for path in (("metadata", "name"), *_NEEDED[kind]))
-    spec = node.get("spec")
-    return spec is None or not any(spec.get(field) for field in _HEARTS[kind])
-
-
-def _of_another_provider(ref: ClassRef | None) -> bool:
-    """Whether group and kind agree that the class is none of AWS's: EKS Auto Mode, Azure, GCP and others."""
-    return (
-        ref is not None
-        and isinstance(ref.group, str)
-        and isinstance(ref.kind, str)
-        and ref.group.partition("/")[0] != AWS_GROUP
-        and ref.kind != CLASS_KIND
-    )
+    ref = pool.class_ref
+    if _is_foreign(pool):
+        return "its requirements have labels of another provider, and none of Karpenter's for AWS"
+    if ref is None or not isinstance(ref.group, str) or not isinstance(ref.kind, str) or not (ref.group and ref.kind):
+        return None
+    if ref.group.partition("/")[0] == AWS_GROUP or ref.kind == CLASS_KIND:
+        return None
+    return f"its class is of kind `{ref.kind}` in group `{ref.group}`, which is not Karpenter's for AWS"
 
 
 def _is_foreign(pool: NodePool) -> bool:

@@ -1,0 +1,42 @@
+"""Whether an object is a whole one, or a part that a tool completes: a patch, or an excerpt for readers."""
+
+from __future__ import annotations
+
+from nodelint.source import Document, Node
+
+_HEARTS = {
+    "NodePool": ("template",),
+    "EC2NodeClass": (
+        "role",
+        "instanceProfile",
+        "subnetSelectorTerms",
+        "securityGroupSelectorTerms",
+        "amiSelectorTerms",
+    ),
+}
+"""Fields of `spec` of which a whole object has at least one."""
+
+_NEEDED = {
+    "NodePool": (("spec", "template", "spec", "nodeClassRef"), ("spec", "template", "spec", "requirements")),
+    "EC2NodeClass": (
+        ("spec", "subnetSelectorTerms"),
+        ("spec", "securityGroupSelectorTerms"),
+        ("spec", "amiSelectorTerms"),
+    ),
+}
+"""What a text for readers shows of an object where it shows all of it."""
+
+
+def is_part(node: Node, kind: str, document: Document) -> bool:
+    """Whether an object is a patch: it says so, its file is one, or its file may be and it has no heart.
+
+    An example in a text for readers is one where it leaves out what no object does without.
+    """
+    if node.source.part or document.part or document.target or node.get("$patch") is not None:
+        return True
+    if (node.source.part is False and document.part is False) or kind not in _HEARTS:
+        return False
+    if document.host == "markdown":
+        return any(node.at(*path) is None for path in (("metadata", "name"), *_NEEDED[kind]))
+    spec = node.get("spec")
+    return spec is None or not any(spec.get(field) for field in _HEARTS[kind])
