@@ -335,10 +335,43 @@ def test_a_schedule_that_admission_refuses_or_that_is_unknown_is_not_judged() ->
         (
             "spec",
             "blockDeviceMappings: [{ebs: {volumeSize: 9Gi, volumeType: io2, iops: 9, throughput: 9}}]",
-            [("volume-type", "throughput")],
+            [("volume-type", "throughput"), ("volume-range", "9")],
         ),
         ("spec", "blockDeviceMappings: [{ebs: {volumeSize: 9Gi, volumeType: io1}}]", [("volume-type", "io1")]),
-        ("spec", "blockDeviceMappings: [{ebs: {volumeSize: 9Gi, volumeType: gp3, iops: 100, throughput: 125}}]", []),
+        ("spec", "blockDeviceMappings: [{ebs: {volumeSize: 9Gi, volumeType: gp3, iops: 3000, throughput: 125}}]", []),
+        (
+            "spec",
+            "blockDeviceMappings: [{ebs: {volumeSize: 100Gi, volumeType: gp3, iops: 100}}]",
+            [("volume-range", "100")],
+        ),
+        (
+            "spec",
+            "blockDeviceMappings: [{ebs: {volumeSize: 100Gi, volumeType: gp3, throughput: 124}}]",
+            [("volume-range", "124")],
+        ),
+        ("spec", "blockDeviceMappings: [{ebs: {volumeSize: 100Gi, volumeType: gp3, throughput: 750}}]", []),
+        (
+            "spec",
+            "blockDeviceMappings: [{ebs: {volumeSize: 100Gi, volumeType: gp3, throughput: 751}}]",
+            [("volume-range", "751")],
+        ),
+        (
+            "spec",
+            "blockDeviceMappings: [{ebs: {volumeSize: 100Gi, volumeType: gp3, iops: 4000, throughput: 1000}}]",
+            [],
+        ),
+        ("spec", "blockDeviceMappings: [{ebs: {volumeSize: 8Gi, volumeType: gp3, iops: 4000}}]", []),
+        (
+            "spec",
+            "blockDeviceMappings: [{ebs: {volumeSize: 8Gi, volumeType: gp3, iops: 4001}}]",
+            [("volume-range", "4001")],
+        ),
+        ("spec", "blockDeviceMappings: [{ebs: {volumeSize: 8Gi, volumeType: io1, iops: 400}}]", []),
+        (
+            "spec",
+            "blockDeviceMappings: [{ebs: {volumeSize: 8Gi, volumeType: io1, iops: 401}}]",
+            [("volume-range", "401")],
+        ),
         ("spec", "kubelet: {evictionHard: {memory.available: ''}}", [("eviction", "''")]),
         (
             "spec",
@@ -351,6 +384,25 @@ def test_a_schedule_that_admission_refuses_or_that_is_unknown_is_not_judged() ->
 )
 def test_node_class(part: str, written: str, expected: list[tuple[str, str]]) -> None:
     assert brief(node_class(**{part: written})) == expected
+
+
+@pytest.mark.parametrize(
+    "role, release, expected",
+    [
+        ("r" * 64, "1.14.1", None),
+        ("r" * 65, "1.14.1", None),
+        ("arn:aws:iam::111122223333:role/nodes/main", "1.1.10", "main"),
+        ("nodes/main", "1.1.10", "main"),
+        ("arn:aws:iam::111122223333:role/nodes/main", "1.2.0", None),
+    ],
+)
+def test_a_role_is_named_within_the_limits_of_iam(role: str, release: str, expected: str | None) -> None:
+    defaults = {"family": "Custom", "ami": "alias: al2023@latest", "subnet": "tags: {a: b}", "group": "tags: {a: b}"}
+    text = CLASS.format(**defaults, spec="detailedMonitoring: true")
+    found = judge(text.replace("role: node", f"role: {role}"), release)
+    assert [(p.kind, p.suggestion) for p in found] == (
+        [("role", expected)] if len(role) == 65 or expected is not None else []
+    )
 
 
 def test_an_instance_profile_is_named_and_no_arn() -> None:

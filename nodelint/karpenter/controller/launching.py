@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from nodelint.karpenter.controller.syntax import seconds
 from nodelint.karpenter.controller.verdict import ControllerProblem
+from nodelint.karpenter.controller.volumes import volumes
 from nodelint.model.manifest import EC2NodeClass, SelectorTerm, text
 from nodelint.model.messages import short
 from nodelint.model.releases import Version, behaves
@@ -26,7 +27,9 @@ _USER_DATA = 16384
 # A security group's term looks at the first of these that is there, and at none of those beside it.
 _GROUP_FIELDS: tuple[tuple[str, tuple[str, ...]], ...] = (("id", ("name", "tags")), ("name", ("tags", "id")))
 
-_NO_IOPS = ("gp2", "st1", "sc1", "standard")
+_LONGEST_ROLE = 64
+_LONGEST_PROFILE = 128
+"""Characters of the names of IAM roles and instance profiles (IAM User Guide, quotas)."""
 
 
 def node_class(obj: EC2NodeClass, version: Version) -> Iterator[ControllerProblem]:
@@ -35,20 +38,51 @@ def node_class(obj: EC2NodeClass, version: Version) -> Iterator[ControllerProble
     yield from _subnets(obj)
     yield from _security_groups(obj)
     yield from _reservations(obj)
-    yield from _volumes(obj)
+    yield from volumes(obj)
     yield from _kubelet(obj, version)
     yield from _user_data(obj)
     yield from _tags(obj)
+    yield from _role(obj, version)
+
+
+def _role(obj: EC2NodeClass, version: Version) -> Iterator[ControllerProblem]:
     node = obj.node.at("spec", "instanceProfile")
     profile = text(node)
-    if node is not None and isinstance(profile, str) and profile.startswith("arn:"):
+    if node is not None and isinstance(profile, str):
+        if profile.startswith("arn:"):
+            yield ControllerProblem(
+                node,
+                f"`{short(profile)}` is an ARN: the field takes the profile's name",
+                "instance-profile",
+                "error",
+                _NO_LAUNCH,
+                profile.rpartition("/")[2] or None,
+            )
+        elif len(profile) > _LONGEST_PROFILE:
+            message = f"`{short(profile)}` is longer than a profile's name can be ({len(profile)} of 128 characters)"
+            yield ControllerProblem(node, message, "instance-profile", "error", _NO_LAUNCH)
+    node = obj.node.at("spec", "role")
+    role = text(node)
+    if node is None or not isinstance(role, str):
+        return
+    name = role.rpartition("/")[2]
+    if len(name) > _LONGEST_ROLE:
         yield ControllerProblem(
             node,
-            f"`{short(profile)}` is an ARN: the field takes the profile's name",
-            "instance-profile",
+            f"`{short(name)}` is longer than a role's name can be ({len(name)} of {_LONGEST_ROLE} characters)",
+            "role",
             "error",
-            _NO_LAUNCH,
-            profile.rpartition("/")[2] or None,
+            "IAM has no such role: Karpenter makes no instance profile, and the class does not become ready",
+        )
+    elif "/" in role and version < Version(1, 2, 0):
+        what = "an ARN" if role.startswith("arn:") else "a role with its path"
+        yield ControllerProblem(
+            node,
+            f"`{short(role, 36)}` is {what}: before Karpenter 1.2.0 only a name works",
+            "role",
+            "error",
+            "IAM refuses to put it into an instance profile, and the class does not become ready",
+            name or None,
         )
 
 
@@ -190,38 +224,6 @@ def _ignored(term: SelectorTerm, name: str, beside: str) -> ControllerProblem:
         "warning",
         f"the controller looks at `{beside}` alone",
     )
-
-
-def _volumes(obj: EC2NodeClass) -> Iterator[ControllerProblem]:
-    mappings = obj.node.at("spec", "blockDeviceMappings")
-    devices: set[str] = set()
-    for mapping in mappings.items if mappings is not None else ():
-        node = mapping.get("deviceName")
-        name = text(node)
-        if node is not None and isinstance(name, str):
-            if name in devices:
-                yield _unlaunchable(node, f"the device `{short(name)}` is mapped twice", "device-twice")
-            devices.add(name)
-        ebs = mapping.get("ebs")
-        if ebs is not None and ebs.kind == "mapping":
-            yield from _ebs(ebs, obj.partial)
-
-
-def _ebs(ebs: Node, partial: bool) -> Iterator[ControllerProblem]:
-    node = ebs.get("volumeSize")
-    size = text(node)
-    if node is not None and size in ("T", "Ti"):
-        yield _unlaunchable(node, f"the volume size `{size}` has no number and reads as 0", "volume-size")
-    kind = text(ebs.get("volumeType"))
-    if not isinstance(kind, str):
-        return
-    iops, throughput = ebs.key("iops"), ebs.key("throughput")
-    if iops is not None and kind in _NO_IOPS:
-        yield _unlaunchable(iops, f"a `{kind}` volume takes no iops", "volume-type")
-    if throughput is not None and kind in ("gp2", "io1", "io2", "st1", "sc1", "standard"):
-        yield _unlaunchable(throughput, f"a `{kind}` volume takes no throughput: only gp3 does", "volume-type")
-    if iops is None and kind in ("io1", "io2") and not partial:
-        yield _unlaunchable(ebs.get("volumeType") or ebs, f"a `{kind}` volume needs iops", "volume-type")
 
 
 def _kubelet(obj: EC2NodeClass, version: Version) -> Iterator[ControllerProblem]:

@@ -1,0 +1,97 @@
+"""Volumes of a class that EC2 refuses: devices mapped twice, sizes, and what a volume type takes.
+
+The limits are those of the EBS User Guide (`data/volumes.json`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from nodelint.data import table
+from nodelint.karpenter.controller.verdict import ControllerProblem
+from nodelint.model.manifest import EC2NodeClass, text
+from nodelint.model.messages import short
+from nodelint.source import Node
+
+_NO_LAUNCH = "EC2 refuses every launch with this class"
+_NO_IOPS = ("gp2", "st1", "sc1", "standard")
+_GIB = {"Gi": 1.0, "G": 1e9 / 2**30, "Ti": 1024.0, "T": 1e12 / 2**30}
+
+
+def volumes(obj: EC2NodeClass) -> Iterator[ControllerProblem]:
+    """What is wrong with the class's `blockDeviceMappings`, in their order."""
+    mappings = obj.node.at("spec", "blockDeviceMappings")
+    devices: set[str] = set()
+    for mapping in mappings.items if mappings is not None else ():
+        node = mapping.get("deviceName")
+        name = text(node)
+        if node is not None and isinstance(name, str):
+            if name in devices:
+                yield _unlaunchable(node, f"the device `{short(name)}` is mapped twice", "device-twice")
+            devices.add(name)
+        ebs = mapping.get("ebs")
+        if ebs is not None and ebs.kind == "mapping":
+            yield from _ebs(ebs, obj.partial)
+
+
+def _ebs(ebs: Node, partial: bool) -> Iterator[ControllerProblem]:
+    node = ebs.get("volumeSize")
+    size = text(node)
+    if node is not None and size in ("T", "Ti"):
+        yield _unlaunchable(node, f"the volume size `{size}` has no number and reads as 0", "volume-size")
+    kind = text(ebs.get("volumeType"))
+    if not isinstance(kind, str):
+        return
+    iops, throughput = ebs.key("iops"), ebs.key("throughput")
+    if iops is not None and kind in _NO_IOPS:
+        yield _unlaunchable(iops, f"a `{kind}` volume takes no iops", "volume-type")
+    if throughput is not None and kind in ("gp2", "io1", "io2", "st1", "sc1", "standard"):
+        yield _unlaunchable(throughput, f"a `{kind}` volume takes no throughput: only gp3 does", "volume-type")
+    if iops is None and kind in ("io1", "io2") and not partial:
+        yield _unlaunchable(ebs.get("volumeType") or ebs, f"a `{kind}` volume needs iops", "volume-type")
+    limits = table("volumes")["limits"].get(kind)
+    if limits is not None:
+        yield from _performance(ebs, kind, limits)
+
+
+def _performance(ebs: Node, kind: str, limits: Mapping[str, Any]) -> Iterator[ControllerProblem]:
+    """Numbers out of the range of a volume type, or too large for what they depend on."""
+    asked: dict[str, int] = {}
+    for field, unit in (("iops", "IOPS"), ("throughput", "MiB/s")):
+        node = ebs.get(field)
+        if node is None or field not in limits or isinstance(node.value, bool) or not isinstance(node.value, int):
+            continue
+        least, most = limits[field]
+        if least <= node.value <= most:
+            asked[field] = node.value
+            continue
+        message = f"a `{kind}` volume has {least:,} to {most:,} {unit}, not {node.value:,}"
+        yield _unlaunchable(node, message, "volume-range")
+    iops, size = ebs.get("iops"), _gib(ebs)
+    if iops is not None and "iops" in asked and size is not None:
+        most = max(limits["iopsPerGiB"] * size, limits["iops"][0])
+        if asked["iops"] > most:
+            message = f"a `{kind}` volume of {size:,.4g} GiB has at most {most:,.0f} IOPS, not {asked['iops']:,}"
+            yield _unlaunchable(iops, message, "volume-range")
+    throughput = ebs.get("throughput")
+    if throughput is not None and "throughput" in asked and (iops is None or "iops" in asked):
+        have = asked.get("iops", limits["iops"][0])
+        most = limits["throughputPerIops"] * have
+        if asked["throughput"] > most:
+            message = (
+                f"a `{kind}` volume with {have:,} IOPS has at most {most:,.0f} MiB/s, not {asked['throughput']:,}"
+            )
+            yield _unlaunchable(throughput, message, "volume-range")
+
+
+def _gib(ebs: Node) -> float | None:
+    """The volume's size in GiB, as EC2 gets it; None where it is not known."""
+    size = text(ebs.get("volumeSize"))
+    found = re.fullmatch(r"(\d+)(Gi|G|Ti|T)", size) if isinstance(size, str) else None
+    return None if found is None else int(found[1]) * _GIB[found[2]]
+
+
+def _unlaunchable(node: Node, message: str, kind: str) -> ControllerProblem:
+    return ControllerProblem(node, message, kind, "error", _NO_LAUNCH)

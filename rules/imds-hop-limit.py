@@ -1,0 +1,67 @@
+r"""A hop limit above 1 lets pods reach the node's metadata service, and with it the credentials of the node's role.
+
+A pod's packet makes one hop more than the node's own. With a limit of 1 the answer does not reach it; with 2 or more
+every pod that does not use the host's network can act as the node: pull images, attach network interfaces, join the
+cluster. Pods with a role of their own (Pod Identity, IRSA) do not need it.
+
+2 is common, for some add-ons learn their region from the metadata service; that is why this is a matter of practice.
+The change replaces the nodes of the class.
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  metadataOptions:
+    httpPutResponseHopLimit: 2
+    httpTokens: required
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  metadataOptions:
+    httpPutResponseHopLimit: 1
+    httpTokens: required
+```
+"""
+
+from nodelint.api import Context, EC2NodeClass, Finding, Findings, edits, rule
+
+
+@rule(on=EC2NodeClass, group="practice", fix="unsafe")
+def check(node_class: EC2NodeClass, context: Context) -> Findings:
+    options = node_class.node.at("spec", "metadataOptions")
+    node = options.get("httpPutResponseHopLimit") if options is not None else None
+    if options is None or node is None or isinstance(node.value, bool) or not isinstance(node.value, int):
+        return
+    endpoint = options.get("httpEndpoint")
+    if node.value > 1 and not (endpoint is not None and endpoint.value == "disabled"):
+        yield Finding(
+            at=node,
+            message=f"a hop limit of {node.value} lets every pod use the credentials of the node's role",
+            edits=edits.if_editable(edits.set_value, node, 1),
+            hint="give pods that call AWS a role of their own, then set 1",
+        )

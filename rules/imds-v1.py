@@ -1,0 +1,72 @@
+r"""`httpTokens: optional` lets anything on a node read its credentials by a plain GET request.
+
+The instance metadata service hands out the credentials of the node's role. With version 2 (`required`) a caller has
+to ask for a token by a PUT request first, which a server that is tricked into fetching a URL (SSRF) does not do.
+Version 1 stays open with `optional`, also to pods where the hop limit lets them through. Karpenter's own default is
+`required`.
+
+All SDKs of AWS have spoken version 2 since 2019. The change replaces the nodes of the class.
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  metadataOptions:
+    httpEndpoint: enabled
+    httpPutResponseHopLimit: 1
+    httpTokens: optional
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  metadataOptions:
+    httpEndpoint: enabled
+    httpPutResponseHopLimit: 1
+    httpTokens: required
+```
+"""
+
+from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, edits, rule
+
+
+@rule(on=EC2NodeClass, group="hazard", fix="unsafe")
+def check(node_class: EC2NodeClass, context: Context) -> Findings:
+    options = node_class.node.at("spec", "metadataOptions")
+    node = options.get("httpTokens") if options is not None else None
+    if options is None or node is None or node.value != "optional":
+        return
+    endpoint, hops = options.get("httpEndpoint"), options.get("httpPutResponseHopLimit")
+    if endpoint is not None and endpoint.value == "disabled":
+        return
+    far = hops is not None and isinstance(hops.value, int) and hops.value > 1
+    yield Finding(
+        at=node,
+        message="`optional` leaves IMDSv1 open: a tricked request can read the node role's credentials",
+        edits=edits.if_editable(edits.set_value, node, "required"),
+        also=[Also(hops, "pods reach the metadata service, too")] if far and hops is not None else [],
+        hint="`required`, unless something on the node is older than IMDSv2",
+    )

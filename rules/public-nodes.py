@@ -1,0 +1,100 @@
+r"""Nodes with public addresses, or in subnets for load balancers that face the internet.
+
+`associatePublicIPAddress: true` gives every node an address on the internet; only its security groups stand between
+the kubelet and the world. A subnet with the tag `kubernetes.io/role/elb` is for load balancers that face the
+internet: its default route leads to an internet gateway. A node there either has a public address or, with
+`associatePublicIPAddress: false`, no way out at all: it cannot pull an image nor reach a public API endpoint, unless
+the VPC has endpoints for all of it.
+
+Which subnets are meant is for you to say: those of `kubernetes.io/role/internal-elb`, or a tag of your own.
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  associatePublicIPAddress: true
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+```
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: default}
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {kubernetes.io/role/elb: "1"}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: default}
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {kubernetes.io/role/internal-elb: "1"}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+"""
+
+from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, rule
+
+PUBLIC = "kubernetes.io/role/elb"
+
+
+@rule(on=EC2NodeClass, group="practice")
+def check(node_class: EC2NodeClass, context: Context) -> Findings:
+    public = node_class.node.at("spec", "associatePublicIPAddress")
+    given = public.value if public is not None and isinstance(public.value, bool) else None
+    tags = [label for term in node_class.subnet_terms for label in term.tags if label.key == PUBLIC]
+    if given and public is not None:
+        yield Finding(
+            at=public,
+            message="every node gets a public address: only security groups keep the internet out",
+            also=[Also(tag.key_node, "the subnets are those of public load balancers") for tag in tags],
+            hint="private subnets with a NAT gateway, or VPC endpoints, and no public address",
+        )
+        return
+    for tag in tags:
+        if given is False and public is not None:
+            yield Finding(
+                at=tag.key_node,
+                message=f"nodes in subnets of `{PUBLIC}` without a public address have no way out",
+                also=[Also(public, "no public address")],
+                hint="such a subnet routes to an internet gateway: choose private subnets",
+            )
+        else:
+            yield Finding(
+                at=tag.key_node,
+                message=f"`{PUBLIC}` marks public subnets: nodes are put where the internet is routed",
+                hint="`kubernetes.io/role/internal-elb` marks the private ones",
+            )

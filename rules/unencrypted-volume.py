@@ -1,0 +1,119 @@
+r"""A volume of `blockDeviceMappings` that does not say `encrypted: true`.
+
+Without `blockDeviceMappings` Karpenter gives every node encrypted volumes. A mapping replaces them, and what it does
+not say is EC2's own default: no encryption, unless the account encrypts new volumes in the region by itself. Images,
+logs, `emptyDir` volumes and Secrets that pods have mounted from disk then lie in plain on the volume and in its
+snapshots.
+
+A volume with a `snapshotID` is as encrypted as the snapshot, and is not judged. The change replaces the nodes of the
+class.
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  blockDeviceMappings:
+    - deviceName: /dev/xvda
+      ebs:
+        volumeSize: 100Gi
+        volumeType: gp3
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  blockDeviceMappings:
+    - deviceName: /dev/xvda
+      ebs:
+        volumeSize: 100Gi
+        volumeType: gp3
+        encrypted: true
+```
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: default}
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  blockDeviceMappings:
+    - {deviceName: /dev/xvda, ebs: {volumeSize: 100Gi, encrypted: false}}
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: default}
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  blockDeviceMappings:
+    - {deviceName: /dev/xvda, ebs: {volumeSize: 100Gi, encrypted: true}}
+```
+"""
+
+from nodelint.api import UNKNOWN, Also, Context, EC2NodeClass, Finding, Findings, edits, messages, rule
+
+HINT = "Karpenter's default volumes are encrypted; a mapping has to say so itself"
+
+
+@rule(on=EC2NodeClass, group="hazard", fix="unsafe")
+def check(node_class: EC2NodeClass, context: Context) -> Findings:
+    mappings = node_class.node.at("spec", "blockDeviceMappings")
+    for mapping in mappings.items if mappings is not None else ():
+        ebs, device = mapping.get("ebs"), mapping.get("deviceName")
+        if ebs is None or ebs.kind != "mapping" or ebs.get("snapshotID") is not None:
+            continue
+        named = (
+            f"`{messages.short(str(device.value))}`" if device is not None and device.value is not UNKNOWN else "it"
+        )
+        encrypted, key = ebs.get("encrypted"), ebs.get("kmsKeyID")
+        also = [Also(key, "the key is not used without `encrypted: true`")] if key is not None else []
+        if encrypted is not None and encrypted.value is False:
+            yield Finding(
+                at=encrypted,
+                message=f"`encrypted: false`: whatever pods write to {named} lies there in plain",
+                edits=edits.if_editable(edits.set_value, encrypted, True),
+                also=also,
+                hint=HINT,
+            )
+        elif (
+            encrypted is None or (encrypted.kind == "scalar" and encrypted.value is None)
+        ) and not node_class.partial:
+            yield Finding(
+                at=mapping.key("ebs") or mapping,
+                message=f"{'the volume' if named == 'it' else named} does not say `encrypted: true`",
+                edits=edits.if_editable(edits.set_value, encrypted, True)
+                if encrypted is not None
+                else edits.if_editable(edits.add_key, ebs, "encrypted", True),
+                also=also,
+                hint=HINT,
+            )
