@@ -106,7 +106,7 @@ HINT = (
 GATE = "whether the feature gate NodeClassCEL is on is not known; without it no class with an expression is ready"
 
 
-@rule(group="correctness", on=EC2NodeClass, severity="error", releases=">=1.15.0")
+@rule(on=EC2NodeClass, group="correctness", releases=">=1.15.0")
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     asked = expressions.expressions(node_class)
     sound = True

@@ -29,6 +29,9 @@ PRICES = (
     "pkg/providers/pricing/zz_generated.pricing_aws_us_gov.go",
 )
 
+REGIONS = "us-east-1, us-east-2 and us-west-2"
+"""The regions that the provider's hack/docs/instancetypes_gen asks for the page."""
+
 ACCELERATOR = "karpenter.k8s.aws/instance-accelerator-"
 BANDWIDTH_LABEL = "karpenter.k8s.aws/instance-network-bandwidth"
 NEURON_LABELS = Version(1, 1, 0)
@@ -175,7 +178,7 @@ def make(checkout: Checkout, revision: str, docs: str, page: str) -> Snapshot:
         origin=f"Karpenter {revision}, its instance type page and tables",
         date=page_day,
         sources=(
-            Origin("labels and resources", f"{page} at commit {commit}", page_day),
+            Origin("labels and resources", f"{page} at commit {commit}, read in {REGIONS}", page_day),
             Origin("network limits", f"{provider}, {LIMITS}", tag_day),
             Origin("network bandwidth before a release", f"{BANDWIDTH} at each release tag", tag_day),
             *(

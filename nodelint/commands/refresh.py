@@ -31,10 +31,14 @@ from nodelint.model.messages import counted
 from nodelint.printable import printable
 
 if TYPE_CHECKING:
-    from nodelint.ec2.snapshot import Snapshot
+    from nodelint.ec2.snapshot import Region, Snapshot
     from nodelint.lint.config import Settings
     from nodelint.model.manifest import EC2NodeClass
     from nodelint.report.snapshot import Asking
+    from nodelint.source.discover import Discovery
+
+_LISTED = 20
+"""Names of instance types in a line."""
 
 _EXIT = """
 \b
@@ -59,6 +63,11 @@ Exit codes:
     shell_complete=files,
     help="Write the facts to this file, anew, instead of the cache.",
 )
+@click.option(
+    "--catalog",
+    is_flag=True,
+    help="Ask the regions for their instance types, and where each is offered. No manifests are read.",
+)
 @click.option("--fresh", is_flag=True, help="Ask everything again, and start the cache anew.")
 @click.option(
     "--timeout", type=click.FloatRange(1, 3600), default=60.0, metavar="SECONDS", help="For it all; default: 60."
@@ -71,6 +80,7 @@ def command(
     regions: Sequence[str],
     profile: str | None,
     output: str | None,
+    catalog: bool,
     fresh: bool,
     timeout: float,
     print_policy: bool,
@@ -84,6 +94,7 @@ def command(
     \b
     Examples:
       nodelint refresh --region eu-central-1 clusters/
+      nodelint refresh --region eu-central-1 --catalog
       nodelint refresh --aws-profile prod --output nodelint.snapshot.json
     """
     if print_policy:
@@ -95,17 +106,7 @@ def command(
     settings = settings_of(flags)
     for name in regions:
         _check_region(name)
-    found = discovered(paths or (".",), settings)
-    from nodelint.model.manifest import EC2NodeClass, objects
-
-    found.unreadable += unread(found, "not asked for")
-    held = [obj for source in found.sources for obj in objects(source)]
-    if not held:
-        unreadable(found)
-        echo(f"Nothing to ask: no NodePool or EC2NodeClass in {counted(found.files, 'file')}.")
-        sys.exit(UNUSABLE if found.unreadable else CLEAN)
-    beside = [obj for source in context_of(held, found.sources, settings) for obj in objects(source)]
-    classes = [obj for obj in (*held, *beside) if isinstance(obj, EC2NodeClass)]
+    found, classes = (None, []) if catalog else _manifests(paths, settings)
     from nodelint.commands._facts import home
     from nodelint.ec2 import cache
 
@@ -114,8 +115,9 @@ def command(
         old = _old(file, output is not None, fresh)
     except cache.Unusable as error:
         stop(str(error))
-    asked, snapshot = _ask(classes, settings, regions, profile, timeout, old)
-    unreadable(found)
+    asked, snapshot = _ask(classes, settings, regions, profile, timeout, old, catalog)
+    if found is not None:
+        unreadable(found)
     check = ["nodelint", "check", *(["--snapshot", output] if output else []), *given]
     if snapshot is not None and len(snapshot.regions) > 1:
         check += ["--region", asked[0].region.name]
@@ -129,8 +131,23 @@ def command(
         file if snapshot is not None else None,
         [*check, *paths],
         _unnamed(classes, settings),
-        bool(found.unreadable),
+        found is not None and bool(found.unreadable),
     )
+
+
+def _manifests(paths: Sequence[str], settings: Settings) -> tuple[Discovery, list[EC2NodeClass]]:
+    """What is asked for: the classes of the paths, and those beside that their pools name. Ends the run for none."""
+    from nodelint.model.manifest import EC2NodeClass, objects
+
+    found = discovered(paths or (".",), settings)
+    found.unreadable += unread(found, "not asked for")
+    held = [obj for source in found.sources for obj in objects(source)]
+    if not held:
+        unreadable(found)
+        echo(f"Nothing to ask: no NodePool or EC2NodeClass in {counted(found.files, 'file')}.")
+        sys.exit(UNUSABLE if found.unreadable else CLEAN)
+    beside = [obj for source in context_of(held, found.sources, settings) for obj in objects(source)]
+    return found, [obj for obj in (*held, *beside) if isinstance(obj, EC2NodeClass)]
 
 
 def _given(flags: dict[str, Any]) -> list[str]:
@@ -183,8 +200,13 @@ def _ask(
     profile: str | None,
     timeout: float,
     old: Snapshot | None,
+    catalog: bool,
 ) -> tuple[list[Asking], Snapshot | None]:
-    """Ask every region: how that went, and the snapshot; None where nothing was answered that was not known."""
+    """Ask every region: how that went, and the snapshot; None where nothing was answered that was not known.
+
+    For the `catalog` instance types and offerings are asked for again, however new the answers are.
+    """
+    from datetime import timedelta
     from time import monotonic
 
     from nodelint import __version__
@@ -196,11 +218,14 @@ def _ask(
 
     asked: list[Asking] = []
     snapshot, refusal = old, None
+    limits = cache.time_to_live()
+    if catalog:
+        limits |= {kind: timedelta(seconds=-1) for kind in ("instance-types", "offerings")}
     with account(profile, timeout) as aws:
         try:
             for name in dict.fromkeys(regions or (region_of(aws, settings),)):
                 begun, calls = monotonic(), sum(aws.calls.values())
-                brought = ask_region(aws, name, classes, settings, snapshot, cache.time_to_live())
+                brought = ask_region(aws, name, classes, settings, snapshot, limits)
                 seconds, made = monotonic() - begun, sum(aws.calls.values()) - calls
                 asked.append(Asking(brought.reply.region, brought.new, made, seconds))
                 if not brought.fruitless:
@@ -215,6 +240,18 @@ def _ask(
     return asked, None if snapshot is old else snapshot
 
 
+def _unbundled(region: Region) -> str | None:
+    """The instance types of a region that do not come with nodelint, in a line; None for none."""
+    from nodelint.ec2.catalog import Catalog
+
+    known = Catalog.bundled()
+    new = sorted(name for name in region.offerings if name not in known)
+    if not new:
+        return None
+    listed = ", ".join(new[:_LISTED]) + (f" and {len(new) - _LISTED} more" if len(new) > _LISTED else "")
+    return f"  {counted(len(new), 'instance type')} that nodelint does not bring along: {listed}"
+
+
 def _end(
     asked: Sequence[Asking], file: str | None, check: Sequence[str], unnamed: Sequence[str], bad: bool
 ) -> NoReturn:
@@ -227,6 +264,9 @@ def _end(
     needs = {name: each.needs for name, each in rule.load(rule.bundled()).items() if each.needs}
     for each in asked:
         echo(refresh_text(each, needs))
+        unbundled = _unbundled(each.region)
+        if unbundled is not None:
+            echo(printable(unbundled))
     if unnamed:
         aliases = printable(", ".join(f"`{alias}`" for alias in unnamed))
         echo(f"Not asked: the images of {aliases}, for they depend on Kubernetes; say --kubernetes-version")

@@ -19,24 +19,42 @@ def command() -> None:
 @click.argument("file", required=False, shell_complete=files)
 @output_format
 def show(file: str | None, form: str) -> None:
-    """Say what is in a snapshot, and how old it is; default: what is cached for this repository."""
+    """Say what is in a snapshot, and how old each fact of it is.
+
+    Without FILE: what is cached for this repository, and what comes with nodelint.
+    """
     from nodelint.ec2 import cache
     from nodelint.report import snapshot as report
 
     try:
-        if file is not None:
-            snapshot, limits = cache.read(file), {}
-        else:
-            file = cache.kept(os.curdir)
-            if file is None:
-                stop("nothing is cached for this repository; `nodelint refresh` asks AWS")
-            snapshot, limits = cache.read_kept(file), cache.time_to_live()
+        if file is None:
+            _in_use(cache.kept(os.curdir), form)
+            return
+        snapshot = cache.read(file)
     except cache.Unusable as error:
         stop(str(error))
     if form == "json":
-        echo_json(report.show_json(snapshot, file, now(), limits))
+        echo_json(report.show_json(snapshot, file, now(), {}))
     else:
-        echo(report.show_text(snapshot, file, now(), limits))
+        echo(report.show_text(snapshot, file, now(), {}))
+
+
+def _in_use(file: str | None, form: str) -> None:
+    """Print the facts that a check without --snapshot uses. Raises Unusable for a broken cached file."""
+    from nodelint.ec2 import cache
+    from nodelint.report import bundled
+    from nodelint.report import snapshot as report
+
+    kept = None if file is None else cache.read_kept(file)
+    if form == "json":
+        shown = {} if file is None or kept is None else report.show_json(kept, file, now(), cache.time_to_live())
+        echo_json({"version": 1, **shown, "bundled": bundled.bundled_json(now())})
+        return
+    if file is None or kept is None:
+        echo("Nothing is cached for this repository; `nodelint refresh` asks AWS.")
+    else:
+        echo(report.show_text(kept, file, now(), cache.time_to_live()))
+    echo(f"\n{bundled.bundled_text(now())}")
 
 
 _EXIT = """

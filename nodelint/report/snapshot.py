@@ -73,7 +73,11 @@ def show_text(snapshot: Snapshot, file: str, now: datetime, limits: Mapping[Fact
     by = f" by nodelint {snapshot.nodelint}" if snapshot.nodelint else ""
     lines = [f"{file}: {counted(len(snapshot.regions), 'region')}, written{by}"]
     if snapshot.rows:
-        lines.append(f"  {counted(len(snapshot.rows), 'instance type')} of {snapshot.date} ({snapshot.origin})")
+        read = [region.name for region in snapshot.regions if _reads_types(region)]
+        where = f", read in {', '.join(read)}" if read else ""
+        lines.append(
+            f"  {counted(len(snapshot.rows), 'instance type')} of {snapshot.date} ({snapshot.origin}){where}"
+        )
     for region in snapshot.regions:
         lines += ["", f"{region.name}{_account(region)}"]
         for question, answer in _ordered(region):
@@ -84,6 +88,12 @@ def show_text(snapshot: Snapshot, file: str, now: datetime, limits: Mapping[Fact
             if len(things) > _SHOWN:
                 lines.append(f"      … {len(things) - _SHOWN} more")
     return "\n".join(map(printable, lines))
+
+
+def _reads_types(region: Region) -> bool:
+    """Whether a region answered which instance types it has."""
+    answer = region.answers.get(Question("instance-types"))
+    return answer is not None and answer.failed is None
 
 
 def show_json(snapshot: Snapshot, file: str, now: datetime, limits: Mapping[FactKind, timedelta]) -> dict[str, Any]:

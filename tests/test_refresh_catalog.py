@@ -1,0 +1,116 @@
+"""`nodelint refresh --catalog` asks for the instance types of a region, so that one newer than nodelint is known."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pytest
+
+from nodelint.ec2.snapshot import parse_snapshot
+
+from .ec2_front import PLACE, SMALL, Front, error, listed
+
+pytest.importorskip("moto.server")
+
+Run = Callable[..., CompletedProcess[str]]
+POOL = """apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [t9]}
+        - {key: karpenter.k8s.aws/instance-cpu, operator: In, values: ["2"]}
+"""
+
+
+@pytest.fixture
+def region(front: Front) -> Front:
+    """A region that offers one type, which nodelint does not bring along."""
+    front.on("DescribeInstanceTypes", listed("InstanceTypes", [SMALL]))
+    front.on("DescribeInstanceTypeOfferings", listed("InstanceTypeOfferings", [PLACE]))
+    return front
+
+
+def env(front: Front, now: str = "2026-11-20T12:00:00Z") -> dict[str, str]:
+    return {
+        "AWS_ENDPOINT_URL": front.url,
+        "AWS_ACCESS_KEY_ID": "a",
+        "AWS_SECRET_ACCESS_KEY": "b",
+        "AWS_REGION": "us-east-1",
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "AWS_CONFIG_FILE": "/dev/null",
+        "AWS_SHARED_CREDENTIALS_FILE": "/dev/null",
+        "NODELINT_NOW": now,
+    }
+
+
+def pool(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "pool.yaml").write_text(POOL, encoding="utf-8")
+
+
+def test_a_type_brought_yesterday_is_known_today(nodelint: Run, tmp_path: Path, region: Front) -> None:
+    pool(tmp_path)
+    assert "`t9`" in nodelint("check", "--select", "unknown-value,no-instance-type").stdout
+    done = nodelint("refresh", "--catalog", env=env(region))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "1 instance type that nodelint does not bring along: t9.small" in done.stdout
+    later = env(region, "2026-11-22T12:00:00Z")
+    assert nodelint("check", "--select", "unknown-value,no-instance-type", env=later).stdout.startswith("All good")
+    (found,) = json.loads(nodelint("explain", "--format", "json", env=later).stdout)["nodePools"]
+    assert [each["name"] for each in found["instanceTypes"]] == ["t9.small"]
+
+
+def test_no_manifest_is_read_and_nothing_else_is_asked(nodelint: Run, tmp_path: Path, region: Front) -> None:
+    output = tmp_path / "types.json"
+    assert nodelint("refresh", "--catalog", "--output", str(output), env=env(region)).returncode == 0
+    asked = {operation for operation, count in region.counted().items() if count}
+    assert asked == {"sts:GetCallerIdentity", "ec2:DescribeInstanceTypes", "ec2:DescribeInstanceTypeOfferings"}
+    (row,) = parse_snapshot(output.read_bytes()).rows
+    assert row[0] == "t9.small"
+    shown = nodelint("snapshot", "show", str(output), env=env(region)).stdout
+    assert "1 instance type of 2026-11-20 (EC2), read in us-east-1" in shown
+
+
+def test_the_types_are_asked_for_again_however_new_they_are(nodelint: Run, tmp_path: Path, region: Front) -> None:
+    (tmp_path / ".git").mkdir()
+    nodelint("refresh", "--catalog", env=env(region))
+    newer = {**SMALL, "InstanceType": "t9.large"}
+    region.on("DescribeInstanceTypes", listed("InstanceTypes", [SMALL, newer]))
+    offered = [PLACE, {**PLACE, "InstanceType": "t9.large"}]
+    region.on("DescribeInstanceTypeOfferings", listed("InstanceTypeOfferings", offered))
+    done = nodelint("refresh", "--catalog", env=env(region))
+    assert "2 instance types that nodelint does not bring along: t9.large, t9.small" in done.stdout
+
+
+def test_a_refusal_is_said_and_keeps_what_was_known(nodelint: Run, tmp_path: Path, region: Front) -> None:
+    pool(tmp_path)
+    nodelint("refresh", "--catalog", env=env(region))
+    region.on("DescribeInstanceTypes", error("UnauthorizedOperation", 403))
+    done = nodelint("refresh", "--catalog", env=env(region))
+    assert done.returncode == 5
+    assert re.search("not answered: instance types: .*not allowed", done.stdout)
+    assert nodelint("check", "--select", "unknown-value", env=env(region)).stdout.startswith("All good")
+
+
+def test_what_comes_along_is_shown_with_its_age(nodelint: Run, tmp_path: Path, region: Front) -> None:
+    (tmp_path / ".git").mkdir()
+    done = nodelint("snapshot", "show", env=env(region))
+    assert done.returncode == 0
+    assert done.stdout.startswith("Nothing is cached for this repository; `nodelint refresh` asks AWS.")
+    assert "labels and resources: of 2026-07-11, 132 days old" in done.stdout
+    assert "read in us-east-1, us-east-2 and us-west-2" in done.stdout
+    report = json.loads(nodelint("snapshot", "show", "--format", "json", env=env(region)).stdout)
+    (labels,) = [fact for fact in report["bundled"] if fact["what"] == "labels and resources"]
+    assert (labels["date"], labels["age"] // 86400) == ("2026-07-11", 132)
+    nodelint("refresh", "--catalog", env=env(region))
+    report = json.loads(nodelint("snapshot", "show", "--format", "json", env=env(region)).stdout)
+    assert report["instanceTypes"] == 1 and report["bundled"]
