@@ -61,6 +61,39 @@ spec:
     consolidationPolicy: WhenEmpty
     consolidateAfter: 30s
 ```
+
+A taint has no `operator`: that is a field of the tolerations of pods.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements: []
+      taints:
+        - key: example.com/team
+          operator: Exists
+          effect: NoSchedule
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements: []
+      taints:
+        - key: example.com/team
+          effect: NoSchedule
+```
 """
 
 from nodelint.api import (
@@ -86,7 +119,7 @@ def check(obj: Object, context: Context) -> Findings:
     if manifest.served(obj, context.karpenter):
         for problem in context.problems(obj):
             if problem.layer == "unknown":
-                changes = _renamed(problem) or _settled(obj, problem, context)
+                changes = _renamed(problem) or _settled(obj, problem, context) or _without(problem)
                 # kubelet settings change the class, which may run: Karpenter then replaces its nodes
                 safety: Safety | None = "unsafe" if problem.node.value == "kubelet" else None
                 # a release that is not known here may have the field
@@ -108,6 +141,12 @@ def _settled(obj: Object, problem: apiserver.Problem, context: Context) -> list[
     # rarely needed
 
     return convert.settled(obj, context.objects, name)
+
+
+def _without(problem: apiserver.Problem) -> list[Edit]:
+    """A taint without what only a toleration has: the API server would drop it."""
+    toleration = problem.node.value in ("operator", "tolerationSeconds") and "aints[" in problem.path
+    return edits.if_editable(edits.remove, problem.node) if toleration else []
 
 
 def _renamed(problem: apiserver.Problem) -> list[Edit]:

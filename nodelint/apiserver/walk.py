@@ -163,7 +163,9 @@ class Walk:
             self.say(node, path, schema_words.too_short(path, least))
         elif pattern and not schema_rules.matches(value, pattern):
             words = raw.get("patternErrorMessage")
-            self.say(node, path, schema_words.off_pattern(value, path, pattern, words))
+            meant = schema_words.duration_meant(value) if words is not None and "duration" in words else None
+            meant = meant if meant is not None and schema_rules.matches(meant, pattern) else None
+            self.say(node, path, schema_words.off_pattern(value, path, pattern, words, meant), suggestion=meant)
         elif raw.get("format") == "date-time" and not schema_words.is_date_time(value):
             self.say(node, path, f"`{value}` is no date and time such as 2025-01-31T12:00:00Z")
 

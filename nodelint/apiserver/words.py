@@ -204,12 +204,33 @@ def too_short(path: str, least: int) -> str:
     return f"`{last(path)}` needs at least {least} characters"
 
 
-def off_pattern(value: str, path: str, pattern: str, words: str | None) -> str:
+def off_pattern(value: str, path: str, pattern: str, words: str | None, meant: str | None = None) -> str:
     """That a text does not have the form asked for: in words, else by its pattern."""
+    if words is not None and meant is not None:
+        return f"{shown(value, 35)} is not {words.partition(' such as ')[0]}, did you mean `{meant}`?"
     if words is not None:
         return f"{shown(value, 35)} is not {words}"
     full = f"{shown(value, 30)} of `{last(path)}` does not match {pattern}"
     return full if len(full) <= LONGEST_MESSAGE else f"{shown(value, 40)} is not valid for `{last(path)}`"
+
+
+_STEP = r"([0-9]{1,6}) ?(weeks?|w|days?|d|hours?|hrs?|h|minutes?|mins?|m|seconds?|secs?|s)"
+_HOURS = {"w": 168, "d": 24, "h": 1}
+
+
+def duration_meant(value: str) -> str | None:
+    """The duration that a text such as `7d`, `24H` or `5min` was meant to be: Go's has no unit above hours."""
+    text = value.strip().lower()
+    if text == "never":
+        return "Never"
+    if not re.fullmatch(rf"(?:{_STEP}[ ,]*)+", text):
+        return None
+    parts: dict[str, int] = {}
+    for number, unit in re.findall(_STEP, text):
+        in_hours = unit[0] in _HOURS
+        name = "h" if in_hours else unit[0]
+        parts[name] = parts.get(name, 0) + int(number) * (_HOURS[unit[0]] if in_hours else 1)
+    return "".join(f"{parts[unit]}{unit}" for unit in "hms" if unit in parts)
 
 
 _DATE_TIME = r"(?a)(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(\.\d+)?([Zz]|[+-]\d\d:\d\d)"

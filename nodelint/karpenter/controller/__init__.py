@@ -20,7 +20,7 @@ from nodelint.model.releases import Version
 from nodelint.model.requirement import normalize
 from nodelint.source import Node
 
-__all__ = ["ControllerProblem", "check", "label_value_fault"]
+__all__ = ["ControllerProblem", "check", "label_value_fault", "seconds"]
 
 _NEVER_READY = "the API server takes the NodePool, but it never becomes ready and launches nothing"
 _UNREADABLE = "the API server takes the object, but the controller cannot read it, nor a list that holds it"

@@ -1,0 +1,69 @@
+"""Nodes expire, and nothing ends the wait for a pod that may not be evicted.
+
+From Karpenter 1.0 on a node that reaches its `expireAfter` is drained at once, whatever the disruption budgets say.
+The drain waits for every pod: for a PodDisruptionBudget that allows nothing, and for pods with
+`karpenter.sh/do-not-disrupt`. Without `terminationGracePeriod` it waits for as long as they stay. The node takes no
+new pods meanwhile, is paid for, and keeps its old image.
+
+With `terminationGracePeriod: 24h` such pods are deleted in time, and the node goes. That can cost work that runs
+longer, so only the owner of the workloads can say how long is enough. The field is part of the template: setting it
+replaces the pool's nodes, within its budgets.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      expireAfter: 336h
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: kubernetes.io/arch
+          operator: In
+          values: [amd64]
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      expireAfter: 336h
+      terminationGracePeriod: 24h
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: kubernetes.io/arch
+          operator: In
+          values: [amd64]
+```
+"""
+
+from nodelint.api import Context, Finding, Findings, NodePool, controller, manifest, rule
+
+
+@rule(on=NodePool, group="practice", severity="info")
+def check(pool: NodePool, context: Context) -> Findings:
+    spec = pool.node.at("spec", "template", "spec")
+    if spec is None or pool.version != "v1" or pool.partial or spec.get("terminationGracePeriod") is not None:
+        return
+    node = spec.get("expireAfter")
+    written = manifest.text(node)
+    absent = node is None or node.value is None
+    if not absent and (not isinstance(written, str) or controller.seconds(written) is None):
+        return  # Never, a placeholder, or what the schema refuses
+    yield Finding(
+        at=pool.name_node if absent or node is None else node,
+        message=f"nodes expire after {'720h (the default)' if absent else f'`{written}`'}, and no drain has to end",
+        hint="a pod that may not be evicted holds its node for good: set `terminationGracePeriod`, such as 24h",
+    )
