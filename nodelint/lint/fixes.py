@@ -51,6 +51,12 @@ def seen(node: Node) -> Node:
     return node
 
 
+def key_of(node: Node) -> Node:
+    """The key under which a node stands, to point at a field by its name; the node itself where it has none."""
+    entries = node.parent.entries if node.parent is not None and node.parent.kind == "mapping" else ()
+    return seen(next((entry.key for entry in entries if entry.value is node), node))
+
+
 def require(pool: NodePool, wanted: Sequence[Wanted]) -> list[Edit]:
     """The requirements as further lines of a pool, in the style of its own."""
     items = []

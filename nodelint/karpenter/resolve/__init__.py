@@ -17,6 +17,17 @@ from nodelint.ec2.catalog import Catalog, union
 from nodelint.ec2.facts import NOTHING, Facts, Missing
 from nodelint.ec2.snapshot import Question
 from nodelint.karpenter.images import Image, ImageSet, Unknown, aliases_with, image_since, images_of
+from nodelint.karpenter.resolve.limits import (
+    Limit,
+    beyond,
+    devices,
+    known_resource,
+    largest,
+    limits,
+    meant_resource,
+    most_for_cpu,
+    smallest,
+)
 from nodelint.karpenter.resolve.offers import RESERVED, capacity_types, class_rules, note, reserved_only
 from nodelint.karpenter.resolve.places import INTERRUPTIBLE, Places, keeping, place_note, places_of
 from nodelint.karpenter.resolve.resolution import LineEffect, MinValues, Resolution, Unlaunchable
@@ -28,7 +39,23 @@ from nodelint.source import UNKNOWN, Node
 
 _T = TypeVar("_T")
 
-__all__ = ["LineEffect", "MinValues", "Resolution", "Unlaunchable", "capacity_types", "resolve"]
+__all__ = [
+    "Limit",
+    "LineEffect",
+    "MinValues",
+    "Resolution",
+    "Unlaunchable",
+    "beyond",
+    "capacity_types",
+    "devices",
+    "known_resource",
+    "largest",
+    "limits",
+    "meant_resource",
+    "most_for_cpu",
+    "resolve",
+    "smallest",
+]
 
 _OFFERS = "offers"
 """In place of a key: all that is asked of the offers of a type."""

@@ -1,0 +1,122 @@
+"""What a NodePool's `spec.limits` leave of its instance types.
+
+The scheduler passes over each type whose capacity is more than what is left of a limit, resource by resource
+(`filterByRemainingResources` of Karpenter core, 1.0.0 to 1.14.1); an empty pool has all of its limits left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from nodelint.data import table
+from nodelint.ec2.catalog import Catalog, union
+from nodelint.karpenter.resolve.resolution import Resolution
+from nodelint.model import quantities
+from nodelint.model.keys import CPU, MEMORY
+from nodelint.model.manifest import Label, NodePool, labels
+from nodelint.model.quantities import ONE
+from nodelint.tuples import NamedTuple
+
+_MIB = 1024**2 * ONE
+
+
+class Limit(NamedTuple):
+    """An entry of `spec.limits`: the resource, and how much of it in billionths (None where that is not known)."""
+
+    at: Label
+    resource: str
+    amount: int | None
+
+
+def limits(pool: NodePool) -> Iterator[Limit]:
+    """The limits of a pool, in the order written, less those whose resource is a placeholder."""
+    for entry in labels(pool.node.at("spec", "limits")):
+        if isinstance(entry.key, str):
+            yield Limit(entry, entry.key, quantities.of(entry.node))
+
+
+def beyond(limit: Limit, resolution: Resolution) -> int:
+    """The candidates whose capacity surely is more than a limit.
+
+    Of memory and storage a node has a little more than what it can give to pods, which is what the catalogue
+    knows: a type that lies between the two does not count.
+    """
+    amount, catalog = limit.amount, resolution.catalog
+    if amount is None:
+        return 0
+    if limit.resource == "cpu":
+        return resolution.candidates & _larger(catalog, CPU, lambda value: int(value) * ONE > amount)
+    bits = resolution.candidates
+    if limit.resource == "memory":
+        bits &= _larger(catalog, MEMORY, lambda value: int(value) * _MIB > amount)
+    elif limit.resource not in ("ephemeral-storage", "pods") and "/" not in limit.resource:
+        return 0
+
+    def exceeds(name: str) -> bool:
+        return quantities.billionths(catalog.resources(name).get(limit.resource, "0")) > amount
+
+    return catalog.bits_of(name for name in catalog.names_in(bits) if exceeds(name)) if bits else 0
+
+
+def _larger(catalog: Catalog, key: str, exceeds: Callable[[str], bool]) -> int:
+    return union(bits for value, bits in catalog.values(key).items() if exceeds(value))
+
+
+def known_resource(name: str) -> bool:
+    """Whether nodes can have a resource: with a domain any device plugin may bring one, unless it is a slip."""
+    facts = table("resources")
+    if name in facts["known"] or name.startswith(tuple(facts["families"])):
+        return True
+    return "/" in name and meant_resource(name) is None
+
+
+def meant_resource(name: str) -> str | None:
+    """The resource that another name was meant for: `cores`, `nvidia.com/gpus`."""
+    found = table("resources")["synonyms"].get(name.lower())
+    return None if found is None else str(found)
+
+
+def smallest(resource: str, bits: int, catalog: Catalog) -> tuple[str, str]:
+    """The type of a set that has least of a resource, and how much: `4`, `16Gi`."""
+    return min(_sized(resource, bits, catalog))[1:]
+
+
+def largest(resource: str, bits: int, catalog: Catalog) -> tuple[str, str]:
+    """The type of a set that has most of a resource, and how much."""
+    return max(_sized(resource, bits, catalog))[1:]
+
+
+def _sized(resource: str, bits: int, catalog: Catalog) -> list[tuple[int, str, str]]:
+    key = {"cpu": CPU, "memory": MEMORY}.get(resource)
+    found = []
+    for name in catalog.names_in(bits):
+        if key is not None:
+            count = int(catalog.label(name, key) or "0")
+            shown = f"{count / 1024:g}Gi" if key == MEMORY else str(count)
+        else:
+            shown = catalog.resources(name).get(resource, "0")
+            count = quantities.billionths(shown)
+        found.append((count, name, shown))
+    return found
+
+
+def devices(bits: int, catalog: Catalog) -> dict[str, int]:
+    """The GPUs and accelerators by resource, each with how many types have it; empty where some type has none."""
+    found: dict[str, int] = {}
+    for name in catalog.names_in(bits):
+        own = [each for each in table("resources")["devices"] if each in catalog.resources(name)]
+        if not own:
+            return {}
+        for each in own:
+            found[each] = found.get(each, 0) + 1
+    return found
+
+
+def most_for_cpu(amount: int, bits: int, catalog: Catalog) -> tuple[float, str] | None:
+    """What a limit of CPUs (in billionths) costs at most, in USD per hour, and of which type."""
+    found = []
+    for name in catalog.names_in(bits):
+        price, cpus = catalog.price(name), int(catalog.label(name, CPU) or "0")
+        if price is not None and cpus and amount >= cpus * ONE:
+            found.append((amount // (cpus * ONE) * price, name))
+    return max(found, default=None)

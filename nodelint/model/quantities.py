@@ -1,0 +1,40 @@
+"""Kubernetes quantities as whole numbers, to be compared: `100m`, `1.5Gi`, `1e3`."""
+
+from __future__ import annotations
+
+import re
+
+from nodelint.source import Node
+
+_FORM = r"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:([KMGTPE]i|[numkMGTPE])|[eE]([+-]?[0-9]{1,3}))?"
+_POWERS = {"n": 0, "u": 3, "m": 6, "k": 12, "M": 15, "G": 18, "T": 21, "P": 24, "E": 27}
+_ONE = 9  # the power of ten by which one is more than a billionth
+
+ONE = 10**_ONE
+"""One in billionths, the finest that a quantity tells."""
+
+
+def billionths(text: str) -> int:
+    """A quantity in billionths, rounded up as the API server does. ValueError for what is none."""
+    match = re.fullmatch(_FORM, text)
+    if match is None or not (match[2] or match[3]):
+        raise ValueError(f"`{text}` is no quantity such as 20Gi")
+    sign, whole, fraction, suffix, exponent = match.groups()
+    fraction = fraction or ""
+    number = int(whole + fraction) * (-1 if sign == "-" else 1)
+    power = _POWERS.get(suffix, _ONE) + int(exponent or 0) - len(fraction)
+    if suffix is not None and suffix.endswith("i"):
+        power = _ONE - len(fraction)
+        number *= 1024 ** ("KMGTPE".index(suffix[0]) + 1)
+    return int(number * 10**power) if power >= 0 else -(-number // int(10**-power))
+
+
+def of(node: Node) -> int | None:
+    """A scalar's quantity in billionths; None for a placeholder and for what is no quantity."""
+    value = node.value if node.kind == "scalar" else None
+    if isinstance(value, bool) or not isinstance(value, (int, str)):
+        return None
+    try:
+        return billionths(str(value))
+    except ValueError:
+        return None

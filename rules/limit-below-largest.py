@@ -1,0 +1,82 @@
+r"""A limit that keeps out a quarter or more of the instance types which the requirements allow.
+
+A type that has more of a resource than the limit can never be launched, however empty the pool is. That may be meant;
+then a requirement says it better, for it shows in events and in `nodelint explain`. Where it is not meant, larger
+pods stay Pending. Karpenter also reckons with the largest type that still fits when it plans several nodes at once,
+so that a limit of about that size lets it start nodes one by one.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: karpenter.k8s.aws/instance-category
+          operator: In
+          values: ["c", "m", "r"]
+  limits:
+    cpu: 64
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: karpenter.k8s.aws/instance-category
+          operator: In
+          values: ["c", "m", "r"]
+        - key: karpenter.k8s.aws/instance-cpu
+          operator: Lt
+          values: ["17"]
+  limits:
+    cpu: 64
+```
+"""
+
+from nodelint.api import Context, Finding, Findings, NodePool, fixes, keys, labels, resolve, rule
+
+
+@rule(
+    on=NodePool,
+    group="practice",
+    severity="info",
+    gives_way_to=["limit-too-small", "no-instance-type", "removed-api"],
+)
+def check(pool: NodePool, context: Context) -> Findings:
+    limits = [limit for limit in resolve.limits(pool) if limit.resource in ("cpu", "memory") and limit.amount]
+    if not limits or pool.partial:
+        return
+    resolution = context.resolution(pool)
+    if fixes.doubts(resolution):
+        return
+    all = resolution.candidates
+    limit, out = max(
+        ((limit, resolve.beyond(limit, resolution)) for limit in limits), key=lambda each: each[1].bit_count()
+    )
+    # The few largest types of a broad pool are out of most limits, and nobody means them.
+    if out == all or out.bit_count() * 4 < all.bit_count() or not out:
+        return
+    name, amount = resolve.largest(limit.resource, all, resolution.catalog)
+    key = labels.name_of(keys.CPU if limit.resource == "cpu" else keys.MEMORY)
+    yield Finding(
+        at=fixes.seen(limit.at.node),
+        message=f"limit `{limit.at.node.value}` of {limit.resource} keeps out {out.bit_count():,} of "
+        f"{all.bit_count():,} types left: `{name}` has {amount}",
+        hint=f"raise it, or say with {key} which types are meant",
+    )

@@ -1,0 +1,155 @@
+r"""A NodePool whose cost nothing limits: no `limits`, or none that counts what costs most.
+
+Pods decide how many nodes there are. A deployment that scales without end, or a loop that recreates pods, makes
+Karpenter buy nodes until a quota of the AWS account stops it. A limit of `cpu` is enough for most pools. Where every
+instance type has GPUs or accelerators, a limit of CPUs says little about cost: count the devices. A static NodePool
+(`replicas`) takes a limit of `nodes` alone; while nodes are replaced it runs more of them than `replicas`, up to that
+limit.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: karpenter.k8s.aws/instance-category
+          operator: In
+          values: ["c", "m", "r"]
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  limits:
+    cpu: 500
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: karpenter.k8s.aws/instance-category
+          operator: In
+          values: ["c", "m", "r"]
+```
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: gpu
+spec:
+  template:
+    spec:
+      taints: [{key: nvidia.com/gpu, effect: NoSchedule}]
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [g6, p5]}
+  limits: {cpu: 1000}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: gpu
+spec:
+  template:
+    spec:
+      taints: [{key: nvidia.com/gpu, effect: NoSchedule}]
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [g6, p5]}
+  limits: {cpu: 1000, nvidia.com/gpu: 16}
+```
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: fixed
+spec:
+  replicas: 3
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [m7i]}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: fixed
+spec:
+  replicas: 3
+  limits: {nodes: 4}
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [m7i]}
+```
+"""
+
+from nodelint.api import UNKNOWN, Context, Finding, Findings, NodePool, catalog, fixes, resolve, rule
+
+
+@rule(
+    on=NodePool,
+    group="practice",
+    gives_way_to=["no-instance-type", "unknown-limit", "limit-too-small", "unknown-field", "removed-api"],
+)
+def check(pool: NodePool, context: Context) -> Findings:
+    node, replicas = pool.node.at("spec", "limits"), pool.node.at("spec", "replicas")
+    if pool.partial or (node is not None and node.value is UNKNOWN):
+        return
+    limits = list(resolve.limits(pool))
+    if replicas is not None:
+        if all(limit.resource != "nodes" for limit in limits):
+            yield Finding(
+                at=fixes.key_of(replicas),
+                message="a static NodePool without `limits.nodes`: nothing limits nodes while some are replaced",
+                hint="`limits: {nodes: <a few more than replicas>}`",
+            )
+    elif node is None or not node.entries:
+        yield Finding(
+            at=pool.name_node if node is None else fixes.key_of(node),
+            message=f"nothing limits what this NodePool costs{_dearest(context.resolution(pool))}",
+            hint="`limits: {cpu: <n>}` in spec: Karpenter starts no node beyond it",
+        )
+    elif any(limit.resource == "cpu" for limit in limits):
+        yield from _devices(limits, context.resolution(pool))
+
+
+def _dearest(resolution: resolve.Resolution) -> str:
+    found = catalog.dearest(resolution.catalog, resolution.candidates)
+    return f": a node may be `{found[1]}`, ${found[0]:,.2f} an hour" if found else ""
+
+
+def _devices(limits: list[resolve.Limit], resolution: resolve.Resolution) -> Findings:
+    """CPUs are limited, and each type left has devices that are not."""
+    counted = {limit.resource for limit in limits}
+    devices = resolve.devices(resolution.candidates, resolution.catalog)
+    cpu = next(limit for limit in limits if limit.resource == "cpu")
+    if not devices or counted & devices.keys() or "nodes" in counted or not cpu.amount:
+        return
+    cost = resolve.most_for_cpu(cpu.amount, resolution.candidates, resolution.catalog)
+    shown = f": `{cpu.at.node.value}` CPUs of {cost[1]} cost ${cost[0]:,.0f} an hour" if cost else ""
+    yield Finding(
+        at=cpu.at.key_node,
+        message=f"the limits count no {'GPUs' if 'nvidia.com/gpu' in devices else 'accelerators'}{shown}",
+        hint=f"add a limit of `{max(devices, key=lambda name: devices[name])}`",
+    )

@@ -1,0 +1,72 @@
+r"""A key of `spec.limits` that names no resource of a node, so that it limits nothing.
+
+Karpenter compares each limit with the resource of that very name. CPUs are `cpu`, GPUs of NVIDIA `nvidia.com/gpu`.
+The API server takes any name, and a limit whose resource no node has is never reached.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: kubernetes.io/arch
+          operator: In
+          values: ["amd64"]
+  limits:
+    cores: 500 # a quarter of our quota
+    gpu: 4
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: kubernetes.io/arch
+          operator: In
+          values: ["amd64"]
+  limits:
+    cpu: 500 # a quarter of our quota
+    nvidia.com/gpu: 4
+```
+"""
+
+from nodelint.api import Context, Edit, Finding, Findings, NodePool, edits, messages, resolve, rule
+
+
+@rule(
+    on=NodePool,
+    group="correctness",
+    fix="safe",
+    gives_way_to=["invalid-field", "refused-combination", "removed-api"],
+)
+def check(pool: NodePool, context: Context) -> Findings:
+    limits = list(resolve.limits(pool))
+    for limit in limits:
+        if resolve.known_resource(limit.resource):
+            continue
+        near = resolve.meant_resource(limit.resource)
+        changes: list[Edit] = []
+        if near is not None and all(other.resource != near for other in limits):
+            changes = edits.if_editable(edits.set_key, limit.at.key_node, near)
+        meant = f", did you mean `{near}`?" if near is not None else ""
+        yield Finding(
+            at=limit.at.key_node,
+            message=f"no node has a resource `{messages.short(limit.resource)}`: it limits nothing{meant}",
+            edits=changes,
+        )
