@@ -63,6 +63,19 @@ const EC2NodeClassHashVersion = "{}"
 """
 NODEPOOL = 'type NodeClaimTemplate struct {\n\tSpec Spec `json:"spec"`\n}\nconst NodePoolHashVersion = "v3"\n'
 DOMAIN = 'self in [{}] || !self.find("^([^/]+)").endsWith("karpenter.k8s.aws")'
+TEMPLATE = """
+            - name: FEATURE_GATES
+              value: "A={{ .Values.settings.featureGates.a }},B={{ .Values.settings.featureGates.b }}"
+          {{- with .Values.settings.zonalShift }}
+            - name: ZONAL_SHIFT
+              value: "{{ . }}"
+          {{- end }}
+"""
+MATRIX = """compatibility:
+  - appVersion: 1.1.x
+    minK8sVersion: 1.30
+    maxK8sVersion: 1.34
+"""
 PAGE = """### `m5.large`
 #### Labels
  | Label | Value |
@@ -156,6 +169,8 @@ NAMES = {
     "classes": "pkg/apis/crds/ec2nodeclasses.yaml",
     "page": "website/content/en/v1.1/reference/instance-types.md",
     "nodeclass": "pkg/apis/v1/ec2nodeclass.go",
+    "template": "charts/karpenter/templates/deployment.yaml",
+    "matrix": "hack/docs/compatibilitymatrix_gen/compatibility.yaml",
 }
 CORE: Files = {
     "pkg/apis/apis.go": APIS.format("karpenter.sh"),
@@ -206,6 +221,25 @@ VERSIONS = """{
 }
 """
 TRIAGE = '{\n "commits": {\n  "0000000": "0.37.0"\n },\n "causes": []\n}\n'
+SETTINGS = """{
+ "origin": "tags v1.0.0 to v1.0.1",
+ "date": "2025-01-01",
+ "settings": [
+  {"variable": "FEATURE_GATES", "flag": "feature-gates", "releases": ""},
+  {"variable": "BATCH_IDLE_DURATION", "flag": "batch-idle-duration", "releases": ""}
+ ],
+ "gates": [
+  {"gate": "A", "releases": "", "what": "a"}
+ ]
+}
+"""
+SUPPORT = """{
+ "date": "2025-01-01",
+ "releases": [
+  {"minor": "1.0", "date": "2025-01-01", "lts": false, "until": "", "kubernetes": []}
+ ]
+}
+"""
 PROJECT_LABELS = """{
  "source": "labels.go, release tags v1.0.0 to v1.0.1",
  "well_known": {
@@ -258,7 +292,14 @@ def project(tmp_path: Path) -> Path:
     data.mkdir(parents=True)
     schemas.mkdir()
     meanings = {"meanings": {"karpenter.k8s.aws/instance-family": "…", "karpenter.sh/capacity-type": "…"}}
-    texts = {"versions": VERSIONS, "triage": TRIAGE, "labels": PROJECT_LABELS, "label_words": json.dumps(meanings)}
+    texts = {
+        "settings": SETTINGS,
+        "support": SUPPORT,
+        "versions": VERSIONS,
+        "triage": TRIAGE,
+        "labels": PROJECT_LABELS,
+        "label_words": json.dumps(meanings),
+    }
     for name, text in texts.items():
         (data / f"{name}.json").write_text(text, encoding="utf-8")
     for name, schema in (("nodepool", POOL_SCHEMA), ("ec2nodeclass", CLASS_SCHEMA)):
@@ -286,6 +327,9 @@ def follow(tmp_path: Path, project: Path) -> Follow:
         pools=pool(["WhenEmpty", "Balanced"], ["instance-family", "sandbox"]),
         classes=node_class(new=True),
         nodeclass=NODECLASS.format(' hash:"ignore"', "v4"),
+        options='fs.BoolVarWithEnv(&o.Shift, "zonal-shift", "ZONAL_SHIFT", false, "x")\n',
+        template=TEMPLATE,
+        matrix=MATRIX,
     )
     commit(of_provider, brought, "feat!: balance (#7)\n\nBREAKING CHANGE: roles may be longer", "v1.1.0")
     commit(of_provider, {NAMES["page"]: PAGE, NAMES["classes"]: node_class(new=True, opened=True)}, "docs: a page")
@@ -322,6 +366,28 @@ def test_facts_of_a_release_are_written(follow: Follow, project: Path) -> None:
     }
     assert labels["normalized"] == {"beta.kubernetes.io/arch": "kubernetes.io/arch"}
     assert labels["known_values"]["karpenter.sh/capacity-type"] == {"since": "1.0.0", "values": ["spot", "on-demand"]}
+
+
+def test_settings_gates_and_support_are_written(follow: Follow, project: Path) -> None:
+    follow("v1.1.0")
+    settings = data(project, "settings")
+    assert settings["origin"] == "tags v1.0.0 to v1.1.0"
+    assert settings["settings"][2:] == [
+        {
+            "variable": "ZONAL_SHIFT",
+            "flag": "zonal-shift",
+            "releases": ">=1.1.0",
+            "value": "settings.zonalShift",
+            "chart": ">=1.1.0",
+            "source": "provider pkg/operator/options/options.go@v1.1.0",
+        }
+    ]
+    first, second = settings["gates"]
+    assert first == {"gate": "A", "releases": "", "what": "a", "on": ">=1.1.0"}
+    assert (second["gate"], second["releases"], second["value"]) == ("B", ">=1.1.0", "settings.featureGates.b")
+    old, new = data(project, "support")["releases"]
+    assert old["until"] == new["date"] == "2026-01-02"
+    assert new["kubernetes"] == [{"from": "1.1.0", "min": "1.30", "max": "1.34"}]
 
 
 def test_changes_of_the_crds_are_dated_in_the_schemas(follow: Follow, project: Path) -> None:
@@ -369,11 +435,10 @@ def test_what_a_person_must_do_and_read_is_printed(follow: Follow) -> None:
     assert "label_words.json: say what karpenter.k8s.aws/sandbox means" in told
     assert "EC2NodeClass spec.terms: new; by hand: a description" in told
     assert "the rule of spec.terms[]: has(self.id)" in told
-    assert "hashed fields: EC2NodeClass spec.count: hashed -> ignored" in told
-    assert "Kubernetes range: all releases: ('1.29', '1.33') -> ('1.30', '1.34')" in told
-    assert "feature gates: A: False -> True" in told and "feature gates: B came: False" in told
-    assert "batch-idle-duration: BATCH_IDLE_DURATION of core, `1s` -> BATCH_IDLE_DURATION of core, `10s`" in told
-    assert "hash versions: EC2NodeClass: v3 -> v4" in told
+    assert "hashes.json: fields: EC2NodeClass spec.count: hashed -> ignored" in told
+    assert "settings.json: say what the gate B turns on" in told
+    assert "support.json: say until when 1.1 is supported" in told
+    assert "hashes.json: versions: EC2NodeClass: v3 -> v4" in told
     assert "feat!: balance (#7)" in told
     assert "feat: gates" in told
     assert "images     pkg/providers/amifamily/al2023.go  +1 -1" in told
@@ -401,6 +466,21 @@ def test_a_branch_is_the_next_minor_and_not_released(follow: Follow, project: Pa
     assert disruption["required"] == ["after"]  # as in the newest release
     assert disruption["x-karpenter-after"] == {"1.2.0": {"required": None}}
     assert disruption["properties"]["after"]["x-karpenter-after"] == {"1.2.0": {"default": "0s"}}
+
+
+def test_a_patch_keeps_what_is_known_of_the_next_minor(tmp_path: Path, follow: Follow, project: Path) -> None:
+    follow("v1.1.0")
+    commit(tmp_path / "provider", {NAMES["labels"]: LABELS % "\t\tLabelSandbox,\n\t\tLabelLater,\n"}, "feat: a label")
+    text = (tmp_path / "provider" / NAMES["labels"]).read_text(encoding="utf-8")
+    commit(
+        tmp_path / "provider", {NAMES["labels"]: text.replace(")\n", '\tLabelLater = "x/y"\n)\n')}, "fix: its name"
+    )
+    follow("main", "v1.1.0")
+    git(tmp_path / "provider", "tag", "v1.1.1", "v1.1.0")
+    assert follow("v1.1.1", "v1.1.0").returncode == 0
+    assert data(project, "versions")["next"]["release"] == "1.2.0"
+    assert data(project, "versions")["releases"][-1] == "1.1.1"
+    assert data(project, "labels")["well_known"]["x/y"] == {"since": "1.2.0"}
 
 
 def test_what_was_pending_becomes_the_releases(tmp_path: Path, follow: Follow, project: Path) -> None:

@@ -4,9 +4,9 @@
 
 Both folders are git directories (bare or not) with their release tags. Written are `nodelint/data/*.json` and
 `schemas/`: releases, labels and their known values, fields and values of the CRDs with the release that brought
-them, instance types, limits and prices. Printed is what was written, what is to be done by hand (rules of the CRDs,
-settings, feature gates, hashed fields, Kubernetes ranges), and what a person must read: changed files that decide
-behaviour, commits, new errors.
+them, settings, feature gates, Kubernetes ranges, instance types, limits and prices. Printed is what was written, what
+is to be done by hand (rules of the CRDs, hashed fields, the end of support), and what a person must read: changed
+files that decide behaviour, commits, new errors.
 
 `--to` may be a branch or a commit: its facts are those of the next minor version, which is then marked as not
 released (`next` in `versions.json`). A second run changes nothing.
@@ -18,12 +18,14 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from upstream import crds, texts, watch
+from upstream.controller import Table, follow_gates, follow_settings, follow_support, matrix_at
 from upstream.crds import Change
 from upstream.facts import Release, Setting
 from upstream.git import Repository, Unreadable
@@ -94,6 +96,14 @@ class Follower:
             known.append((self.target.release, self.target.revision))
         return [(release, Release(self.provider, self.core, revision)) for release, revision in known]
 
+    @cached_property
+    def _ahead(self) -> str | None:
+        """The release that is known as the next one and still is; None where there is none."""
+        following = json.loads(self._text("versions")).get("next")
+        if following is None or numbers(f"v{following['release']}") <= numbers(f"v{self.target.release}"):
+            return None
+        return str(following["release"])
+
     # -- files
 
     def _text(self, name: str) -> str:
@@ -120,7 +130,8 @@ class Follower:
         missing = [release for release in tags if release not in known]
         every = sorted({*known, *tags}, key=lambda release: numbers(f"v{release}"))
         text = texts.with_block(text, "releases", texts.wrapped(texts.strings(every), 12))
-        text = re.sub(r'^ "next": .*\n', "", text, flags=re.MULTILINE)
+        if not self.target.released or self._ahead is None:
+            text = re.sub(r'^ "next": .*\n', "", text, flags=re.MULTILINE)
         if self.target.released:
             text = texts.with_newest(text, "origin", every[-1])
             text = texts.with_text(text, "date", self.provider.day(f"v{every[-1]}"))
@@ -150,6 +161,8 @@ class Follower:
             ]
         keys = windows((release, dict.fromkeys(labels.well_known, True)) for release, labels in found)
         well_known = {key: {k: some[0][k] for k in ("since", "until") if k in some[0]} for key, some in keys.items()}
+        well_known |= {key: fact for key, fact in known["well_known"].items() if fact["since"] == self._ahead}
+        well_known = dict(sorted(well_known.items()))
         values: dict[str, Any] = {}
         for key, some in windows((release, labels.known_values) for release, labels in found).items():
             old = known["known_values"].get(key, {}).get("values", [])
@@ -209,17 +222,54 @@ class Follower:
             elif result == "written":
                 self.written.append(f"{schema.path.name}: {release}: {what}")
 
-    def controller(self) -> None:
-        """Settings, feature gates, hashed fields and Kubernetes ranges: what differs between the two releases."""
-        old, new = self.history[-len(self.steps)][1], self.history[-1][1]
-        for what, first, second in (
-            ("settings", _settings(old), _settings(new)),
-            ("feature gates", old.gates(), new.gates()),
-            ("Kubernetes range", {"all releases": old.kubernetes()}, {"all releases": new.kubernetes()}),
-            ("hashed fields", old.hash_fields(), new.hash_fields()),
-            ("hash versions", old.hash_versions(), new.hash_versions()),
-        ):
+    def controller(self, docs: str) -> None:
+        """Settings, gates and support by release; hashed fields are told."""
+        steps = self.history[-len(self.steps) :]
+        old, new = steps[0][1], steps[-1][1]
+        told: list[tuple[str, Mapping[str, Any], Mapping[str, Any]]]
+        told = [("hashes.json: fields", old.hash_fields(), new.hash_fields())]
+        told.append(("hashes.json: versions", old.hash_versions(), new.hash_versions()))
+        if self.target.released:
+            self._settings(steps)
+            self._support(steps, docs)
+        else:
+            told += [("settings", _settings(old), _settings(new)), ("feature gates", old.gates(), new.gates())]
+        for what, first, second in told:
             self.by_hand += [f"{what}: {line}" for line in differences(first, second)]
+
+    def _settings(self, steps: list[tuple[str, Release]]) -> None:
+        text = self._text("settings")
+        settings, gates = Table(text, "settings"), Table(text, "gates")
+        for (_, old), (release, new) in pairwise(steps):
+            follow_settings(settings, release, old, new)
+            follow_gates(gates, release, old, new)
+        text = gates.into(settings.into(text))
+        text = texts.with_newest(texts.with_text(text, "date", self._day), "origin", self.target.release)
+        self._write(self.data / "settings.json", text, ", ".join([*settings.news, *gates.news]) or "nothing new")
+        self.by_hand += gates.by_hand
+
+    def _support(self, steps: list[tuple[str, Release]], docs: str) -> None:
+        text = self._text("support")
+        support = Table(text, "releases")
+        for release, at in steps[1:]:
+            follow_support(support, release, self.provider.day(at.revision), matrix_at(at, docs))
+        text = texts.with_text(support.into(text), "date", self._day)
+        self._write(self.data / "support.json", text, ", ".join(support.news) or "nothing new")
+        self.by_hand += support.by_hand
+
+    @property
+    def _day(self) -> str:
+        """The day of the newest release."""
+        return self.provider.day(f"v{self.target.release}")
+
+    def dated(self) -> None:
+        """Files that a person writes, and that still speak of an older release."""
+        newest = self.target.release
+        for path in sorted(self.data.glob("*.json")) if self.target.released else ():
+            text = self._texts.get(path) or path.read_text(encoding="utf-8")
+            said = re.search(r'"(?:origin|source)": "[^"]* to v?(\d+\.\d+\.\d+)', text[:2000])
+            if said is not None and said[1] != newest:
+                self.by_hand.append(f"{path.name}: of releases to {said[1]}; name {newest} when its part is done")
 
     def instance_types(self, docs: str) -> None:
         """The catalogue and the tables, from the released page and tables; the next release has none yet."""
@@ -290,8 +340,9 @@ def main() -> int:
         run.releases()
         run.labels()
         run.crds()
-        run.controller()
+        run.controller(options.docs)
         run.instance_types(options.docs)
+        run.dated()
         run.write()
         print(f"# Karpenter {options.old} to {options.to}: facts of {run.target.release}")
         for title, lines in (("written", run.written), ("by hand", run.by_hand)):
