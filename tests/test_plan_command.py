@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -224,6 +225,38 @@ def test_live_counts_all_nodes_of_a_pool_that_goes(nodelint: Run, tmp_path: Path
     done = nodelint("plan", "--old", "old", "new", "--live", "cluster.json", "--karpenter-version", "1.6.0", env=NOW)
     assert "3 of 3 nodes" in done.stdout
     assert "pace" not in done.stdout
+
+
+def hostile(text: str) -> str:
+    return text.replace("name: web\n", "name: 'a<script>|`b'\n").replace("key: fast", "key: '</code><img src=x>|`'")
+
+
+@pytest.mark.parametrize("form", ["markdown", "html"])
+def test_the_pages_for_readers(nodelint: Run, tmp_path: Path, snapshot: SnapshotAssertion, form: str) -> None:
+    both = BOTH.replace("    budgets: [{nodes: 10%}]\n", BUDGETS)
+    put(tmp_path / "old" / "a.yaml", both)
+    put(tmp_path / "new" / "a.yaml", both.replace("[c, m]", "[m]").replace("cost: web", "cost: b"))
+    done = nodelint("plan", "--old", "old", "new", f"--format={form}=plan.out", "--format=text", env=NOW)
+    assert (done.returncode, done.stderr) == (1, "")
+    written = (tmp_path / "plan.out").read_text(encoding="utf-8")
+    if form == "html":
+        assert "http" not in written.replace("http-equiv", "")  # nothing is fetched
+        written = re.sub(
+            r"<style>.*?</style>|<script>.*?</script>|<tr class=lost>.*</tr>", "", written, flags=re.DOTALL
+        )
+    assert written == snapshot
+
+
+@pytest.mark.parametrize("form", ["markdown", "html"])
+def test_what_a_manifest_says_is_no_markup(nodelint: Run, tmp_path: Path, form: str) -> None:
+    put(tmp_path / "old" / "a.yaml", BOTH)
+    put(tmp_path / "new" / "a.yaml", hostile(BOTH) + "---\n" + hostile(CLASS))
+    done = nodelint("plan", "--old", "old", "new", "--format", form, env=NOW)
+    body = re.sub(r"<script>\nfor.*?</script>", "", done.stdout, flags=re.DOTALL)
+    assert "<script>|" not in body
+    assert "<img" not in body
+    rows = [line for line in body.splitlines() if line.startswith("|")]
+    assert all(len(re.findall(r"(?<!\\)\|", row)) == 5 for row in rows if "NodePool" in row or "`-`" in row)
 
 
 @real_kustomize

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("text", "json", "sarif", "github", "gitlab", "junit", "markdown")
 
-_WHOLE = ("json", "sarif", "gitlab", "junit")
+_WHOLE = ("json", "sarif", "gitlab", "junit", "html")
 """Formats that are one document, which nothing may stand beside."""
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -35,27 +35,40 @@ class Output(NamedTuple):
     path: str | None = None
 
 
-def _read(_: click.Context, __: click.Parameter, values: Sequence[str]) -> list[Output]:
-    outputs = []
-    for value in values:
-        form, equals, path = value.partition("=")
-        if form not in FORMATS:
-            raise click.BadParameter(f"`{form}` is none of {', '.join(FORMATS)}")
-        if equals and not path:
-            raise click.BadParameter(f"`{value}` names no file")
-        outputs.append(Output(form, path or None))
-    return outputs
-
-
-def _formats(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    from click.shell_completion import CompletionItem
-
-    return [CompletionItem(form) for form in FORMATS if form.startswith(incomplete)]
-
-
 def output_options(command: _F) -> _F:
-    """The options that say where reports go."""
-    for option in (
+    """The options that say where reports of findings go."""
+    return options_for(FORMATS)(command)
+
+
+def options_for(formats: Sequence[str]) -> Callable[[_F], _F]:
+    """The options that say where reports go, in some formats; the first is that of a run that names none."""
+
+    def read(_: click.Context, __: click.Parameter, values: Sequence[str]) -> list[Output]:
+        outputs = []
+        for value in values:
+            form, equals, path = value.partition("=")
+            if form not in formats:
+                raise click.BadParameter(f"`{form}` is none of {', '.join(formats)}")
+            if equals and not path:
+                raise click.BadParameter(f"`{value}` names no file")
+            outputs.append(Output(form, path or None))
+        return outputs
+
+    def completed(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        return [CompletionItem(form) for form in formats if form.startswith(incomplete)]
+
+    def decorated(command: _F) -> _F:
+        for option in _options(formats, read, completed):
+            command = option(command)
+        return command
+
+    return decorated
+
+
+def _options(formats: Sequence[str], read: Any, completed: Any) -> tuple[Callable[[_F], _F], ...]:
+    return (
         click.option(
             "--output",
             metavar="FILE",
@@ -65,15 +78,13 @@ def output_options(command: _F) -> _F:
         click.option(
             "--format",
             "outputs",
-            callback=_read,
-            shell_complete=_formats,
+            callback=read,
+            shell_complete=completed,
             multiple=True,
             metavar="FORMAT[=FILE]",
-            help=f"{', '.join(FORMATS)}; with a file, it goes there. May be repeated.  [default: text]",
+            help=f"{', '.join(formats)}; with a file, it goes there. May be repeated.  [default: text]",
         ),
-    ):
-        command = option(command)
-    return command
+    )
 
 
 def outputs_of(outputs: Sequence[Output], output: str | None) -> list[Output]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from nodelint.lint.config import Settings
     from nodelint.model.finding import Span
     from nodelint.render import Rendering
+    from nodelint.report.plan_json import Findings
     from nodelint.source import Node, Source
     from nodelint.source.discover import Discovery
 
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 class Read(NamedTuple):
     """What was read of a side: the files, those read for context, and what the cluster gets of them (`results`).
 
-    `origin` leads back from a rendered source to the files.
+    `origin` leads back from a rendered source to the files. Paths are compared from `root` on; `above` is the top of
+    the repository whose revision stands in that folder.
     """
 
     found: Discovery
@@ -33,6 +35,7 @@ class Read(NamedTuple):
     built: Rendering | None
     results: list[Source]
     origin: Callable[[Node], Node | Span] | None
+    above: str | None = None
 
 
 def read_side(paths: Sequence[str], settings: Settings, kustomize: bool, helm: bool, root: str = "") -> Read:
@@ -85,8 +88,17 @@ def revision(name: str | None, paths: Sequence[str]) -> Iterator[tuple[str, list
         yield into, [os.path.normpath(path) for path in moved if os.path.exists(path)], above
 
 
-def renamed(read: Read, into: str, above: str) -> None:
-    """Name the sources of a revision as the files are named in the repository, seen from the working folder."""
-    for source in {id(s): s for s in (*read.found.sources, *read.beside, *read.results)}.values():
-        path = os.path.join(above, os.path.relpath(source.path, into))
-        source.path = os.path.relpath(path).replace(os.sep, "/")
+def renamed(read: Read, findings: Findings) -> None:
+    """Name the files of a revision as they are named in the repository, seen from the working folder."""
+    if read.above is None:
+        return
+    told = [result.span.source for result in findings.gone]
+    inside = os.path.join(read.root, "")
+    for source in {id(s): s for s in (*read.found.sources, *read.beside, *read.results, *told)}.values():
+        whole = os.path.abspath(source.path)
+        if whole.startswith(inside):
+            path = os.path.join(read.above, os.path.relpath(whole, read.root))
+            source.path = os.path.relpath(path).replace(os.sep, "/")
+    for index, (path, reason) in enumerate(read.found.unreadable):
+        if os.path.abspath(path).startswith(inside):
+            read.found.unreadable[index] = (os.path.relpath(path, read.root), reason)

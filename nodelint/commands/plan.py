@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,17 +15,19 @@ from nodelint.commands import (
     FOUND,
     UNUSABLE,
     echo,
-    echo_json,
     now,
+    say,
     settings_of,
     stop,
     unreadable,
     versions,
+    why,
 )
 from nodelint.commands._completing import files
 from nodelint.commands._facts import Asked
 from nodelint.commands._judging import judging_options
 from nodelint.commands._live import cluster_of, live_option
+from nodelint.commands._output import Output, options_for, outputs_of
 from nodelint.commands._sides import Read, read_side, renamed, revision
 from nodelint.commands.hash import misread
 
@@ -45,6 +48,7 @@ Exit codes:
   2  wrong usage, or a path, document or revision that could not be read
 """
 
+FORMATS = ("text", "markdown", "html", "json")
 GATES = ("drift", "launch", "error", "never")
 
 
@@ -58,7 +62,7 @@ GATES = ("drift", "launch", "error", "never")
 )
 @click.option("--old", metavar="DIR", shell_complete=files, help="A folder to compare with, in place of a revision.")
 @live_option
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@options_for(FORMATS)
 @click.option("--fail-on", "gate", type=click.Choice(GATES), default="drift", show_default=True)
 @judging_options
 @click.option(
@@ -74,7 +78,8 @@ def command(
     against: str | None,
     old: str | None,
     live: str | None,
-    form: str,
+    outputs: Sequence[Output],
+    output: str | None,
     gate: str,
     kustomize: bool,
     helm: bool,
@@ -93,43 +98,83 @@ def command(
     """
     if against is not None and old is not None:
         stop("--against and --old name two old sides: one of them")
+    wanted = outputs_of(outputs, output)
     settings = settings_of(flags)
     cluster = cluster_of(live)
     asked = paths or (".",)
-    new = read_side(asked, settings, kustomize, helm, _root(asked) if old is not None else "")
-    was = _old_side(asked, settings, kustomize, helm, against, old)
-    plan, findings = _planned(was, new, settings, asked, cluster)
-    if form == "json":
-        from nodelint.report.plan_json import plan_json
-
-        echo_json(plan_json(plan, findings))
-    else:
-        from nodelint.report.plan_text import plan_text
-
-        echo(plan_text(plan, findings, click.style))
+    with ExitStack() as stack:
+        was = _old_side(stack, asked, settings, kustomize, helm, against, old)
+        new = read_side(asked, settings, kustomize, helm, was.above or _root(asked))
+        plan, findings = _planned(was, new, settings, asked, cluster)
+        renamed(was, findings)
+    bad = _told(wanted, plan, findings)
+    for path, reason in bad:
+        say(f"{path}: {reason}")
     unreadable(new.found)
     unreadable(was.found)
-    if new.found.unreadable or was.found.unreadable or misread([*was.found.sources, *new.found.sources]):
+    if bad or new.found.unreadable or was.found.unreadable or misread([*was.found.sources, *new.found.sources]):
         sys.exit(UNUSABLE)
     sys.exit(FOUND if _fails(plan, findings, gate) else CLEAN)
 
 
+def _told(wanted: Sequence[Output], plan: Plan, findings: Findings) -> list[tuple[str, str]]:
+    """Give out the plan in all formats; the files that could not be written, with the reason."""
+    bad = []
+    for form, path in wanted:
+        text = _rendered(form, plan, findings, colour=path is None)
+        if path is None:
+            echo(text, nl=False)
+            continue
+        from nodelint.source.files import replace
+
+        try:
+            replace(path, text.encode("utf-8", "replace"))
+        except OSError as error:
+            bad.append((path, f"not written: {why(error)}"))
+    return bad
+
+
+def _rendered(form: str, plan: Plan, findings: Findings, colour: bool) -> str:
+    if form == "json":
+        import json
+
+        from nodelint.report.plan_json import plan_json
+
+        return json.dumps(plan_json(plan, findings), indent=2) + "\n"
+    if form == "markdown":
+        from nodelint.report.plan_markdown import plan_markdown
+
+        return plan_markdown(plan, findings)
+    if form == "html":
+        from nodelint.report.plan_html import plan_html
+
+        return plan_html(plan, findings)
+    from nodelint.report.plan_text import plan_text
+    from nodelint.report.text import plain
+
+    return plan_text(plan, findings, click.style if colour else plain) + "\n"
+
+
 def _old_side(
-    paths: Sequence[str], settings: Settings, kustomize: bool, helm: bool, against: str | None, old: str | None
+    stack: ExitStack,
+    paths: Sequence[str],
+    settings: Settings,
+    kustomize: bool,
+    helm: bool,
+    against: str | None,
+    old: str | None,
 ) -> Read:
     if old is not None:
         return read_side([old], settings, kustomize, helm, _root([old]))
-    with revision(against, paths) as (into, inside, above):
-        read = read_side(inside, settings, kustomize, helm)
-        renamed(read, into, above)
-        return read
+    into, inside, above = stack.enter_context(revision(against, paths))
+    return read_side(inside, settings, kustomize, helm, into)._replace(above=above)
 
 
 def _root(paths: Sequence[str]) -> str:
     """The folder from which the files of a side are compared with those of the other."""
     first = os.path.normpath(paths[0])
     folder = first if os.path.isdir(first) else os.path.dirname(first)
-    return "" if folder in ("", os.curdir) else folder.replace(os.sep, "/")
+    return folder or os.curdir
 
 
 def _planned(

@@ -6,6 +6,7 @@ what it lacks is deleted.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
@@ -112,7 +113,7 @@ class Side(NamedTuple):
 
     def place(self, obj: Object) -> str:
         """Where an object's file stands below the root."""
-        return obj.source.path.removeprefix(self.root).lstrip("/")
+        return os.path.relpath(obj.source.path, self.root) if self.root else obj.source.path
 
 
 def make(old: Side, new: Side, aim: Aim) -> Plan:

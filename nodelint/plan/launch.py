@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
+from nodelint.ec2.catalog import Catalog
 from nodelint.karpenter.resolve import Resolution
 from nodelint.tuples import NamedTuple
 
@@ -28,19 +31,28 @@ class Launch(NamedTuple):
 
 def launch(before: Resolution | None, after: Resolution | None, region: str) -> Launch:
     """Compare what two resolutions of a pool let launch; prices are those of `region` on demand."""
-    old = frozenset(before.catalog.names_in(before.launchable)) if before is not None else frozenset()
-    new = frozenset(after.catalog.names_in(after.launchable)) if after is not None else frozenset()
+    gained, lost = _only(after, before), _only(before, after)
     was, now = _images(before), _images(after)
     return Launch(
-        before=len(old),
-        after=len(new),
-        gained=tuple(sorted(new - old)),
-        lost=tuple(sorted(old - new)),
+        before=before.launchable.bit_count() if before is not None else 0,
+        after=after.launchable.bit_count() if after is not None else 0,
+        gained=gained,
+        lost=lost,
         images_gained=tuple(image for image in now if image not in was),
         images_lost=tuple(image for image in was if image not in now),
         cheapest_before=_cheapest(before, region),
         cheapest_after=_cheapest(after, region),
     )
+
+
+def _only(one: Resolution | None, other: Resolution | None) -> tuple[str, ...]:
+    """The types that one side has and the other lacks, sorted."""
+    if one is None or one is other:
+        return ()
+    names = one.catalog.names_in(one.launchable)
+    if other is None:
+        return tuple(sorted(names))
+    return tuple(sorted(set(names).difference(other.catalog.names_in(other.launchable))))
 
 
 def _images(resolution: Resolution | None) -> list[str]:
@@ -58,10 +70,13 @@ def _images(resolution: Resolution | None) -> list[str]:
 def _cheapest(resolution: Resolution | None, region: str) -> Price | None:
     if resolution is None:
         return None
-    catalog = resolution.catalog
-    priced = ((catalog.price(name, region), name) for name in catalog.names_in(resolution.launchable))
-    known = [(price, name) for price, name in priced if price is not None]
-    if not known:
-        return None
-    price, name = min(known)
-    return Price(name, price)
+    bits = resolution.launchable
+    return next((price for bit, price in _by_price(resolution.catalog, region) if bit & bits), None)
+
+
+@lru_cache(maxsize=8)
+def _by_price(catalog: Catalog, region: str) -> list[tuple[int, Price]]:
+    """The types that have a price, the cheapest first."""
+    priced = ((catalog.price(name, region), name) for name in catalog.names)
+    known = sorted((price, name) for price, name in priced if price is not None)
+    return [(catalog.bit(name), Price(name, price)) for price, name in known]

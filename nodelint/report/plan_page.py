@@ -1,0 +1,57 @@
+"""Style and script of the page that `plan_html` writes."""
+
+from __future__ import annotations
+
+STYLE = """
+:root{color-scheme:light dark;--back:#fff;--ink:#1b1f24;--quiet:#59636e;--line:#d1d9e0;--card:#f6f8fa;--bar:#0969da;
+--red:#c4232b;--amber:#8f5a00;--green:#1a7f37;--closed:#c4232b;--limited:#d4a72c;--open:#4ac26b}
+@media(prefers-color-scheme:dark){:root{--back:#0d1117;--ink:#e6edf3;--quiet:#9198a1;--line:#3d444d;--card:#151b23;
+--bar:#4493f8;--red:#ff7b72;--amber:#e3b341;--green:#56d364;--closed:#da3633;--limited:#9e6a03;--open:#238636}}
+*{box-sizing:border-box}
+body{margin:0;background:var(--back);color:var(--ink);font:16px/1.5 system-ui,sans-serif}
+main{max-width:62rem;margin:0 auto;padding:1.5rem 1rem 4rem}
+h1{font-size:1.5rem;margin:0 0 .5rem}h2{font-size:1.25rem;margin:0;overflow-wrap:anywhere}
+h3{font-size:1rem;margin:1.5rem 0 .5rem}h4{margin:0 0 .5rem;font-size:.875rem;color:var(--quiet)}
+code{font:.875em ui-monospace,monospace;overflow-wrap:anywhere}
+.lead{margin:0;font-size:1.125rem}.quiet{color:var(--quiet);font-size:.875rem;margin:.25rem 0}
+.sign{font-family:ui-monospace,monospace;color:var(--quiet);white-space:pre}
+.index{list-style:none;margin:1rem 0;padding:0;border-top:1px solid var(--line)}
+.index li{display:flex;flex-wrap:wrap;gap:0 1rem;padding:.5rem 0;border-bottom:1px solid var(--line)}
+.index a{min-width:10rem}a{color:var(--bar)}
+.pool{border:1px solid var(--line);border-left:.3rem solid
+var(--green);border-radius:.4rem;padding:1rem;margin:1.5rem 0}
+.pool.all{border-left-color:var(--red)}.pool.some,.pool.unknown{border-left-color:var(--amber)}
+.verdict{font-weight:600;margin:.25rem 0;color:var(--green)}.all .verdict{color:var(--red)} .some .verdict,.unknown
+.verdict{color:var(--amber)}.refused{color:var(--amber)} .scroll{overflow-x:auto}
+table{border-collapse:collapse;width:100%;font-size:.875rem}
+th,td{text-align:left;padding:.35rem .75rem .35rem 0;border-bottom:1px solid var(--line);vertical-align:top}
+.types td,.types th{white-space:nowrap;font-variant-numeric:tabular-nums}
+.week{display:flex;height:1.75rem;border-radius:.25rem;overflow:hidden;border:1px solid var(--line)}
+.week
+i{display:block}.closed{background:var(--closed)}.limited{background:var(--limited)}.open{background:var(--open)}
+b.closed,b.limited,b.open{display:inline-block;width:.8em;height:.8em;border-radius:.15em;margin-left:.75em}
+.days{display:grid;grid-template-columns:repeat(7,1fr);font-size:.75rem;color:var(--quiet)}
+.funnels{display:grid;grid-template-columns:repeat(auto-fit,minmax(17rem,1fr));gap:1rem}
+.funnels>div{background:var(--card);border-radius:.4rem;padding:.75rem} .step{position:relative;padding:.1rem 0
+.45rem;font-size:.8125rem;display:flex;gap:.6rem} .step
+i{position:absolute;left:0;bottom:.1rem;height:.25rem;background:var(--bar);border-radius:.15rem} .step
+b{min-width:3.2rem;text-align:right;font-variant-numeric:tabular-nums}.step span{overflow-wrap:anywhere}
+.plain{list-style:none;padding:0;margin:0} details{margin-top:1rem}summary{cursor:pointer;padding:.4rem 0}
+.filter{width:100%;font:inherit;padding:.5rem;margin:.5rem 0;color:inherit;background:var(--card);
+border:1px solid var(--line);border-radius:.3rem}
+tr.lost td:first-child{color:var(--red)}tr.gained td:first-child{color:var(--green)}
+:focus-visible{outline:2px solid var(--bar);outline-offset:2px}
+"""
+
+SCRIPT = """
+for (const box of document.querySelectorAll(".filter")) {
+  const rows = [...box.parentElement.querySelectorAll("tr")].slice(1);
+  box.addEventListener("input", () => {
+    const words = box.value.toLowerCase().split(/\\s+/).filter(Boolean);
+    for (const row of rows) {
+      const text = row.textContent.toLowerCase();
+      row.hidden = !words.every((word) => text.includes(word));
+    }
+  });
+}
+"""
