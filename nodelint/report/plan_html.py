@@ -89,7 +89,7 @@ def _reasons(each: PoolPlan) -> str:
     if not rows:
         return unknown
     head = "<tr><th>reason</th><th>field</th><th>line</th></tr>"
-    return f"<div class=scroll><table>{head}{rows}</table></div>{unknown}"
+    return f"<div class=scroll><table class=reasons>{head}{rows}</table></div>{unknown}"
 
 
 def _week(found: Pace, nodes: int | None) -> str:
@@ -108,7 +108,8 @@ def _week(found: Pace, nodes: int | None) -> str:
     return (
         '<h3>How fast</h3><div class=week role=img aria-label="The coming week of disruption budgets">'
         f"{''.join(bars)}</div><div class=days>{days}</div><p class=quiet>From {start:%a %d %b %H:%M} UTC: "
-        "<b class=closed></b> no node <b class=limited></b> some <b class=open></b> no limit</p>"
+        "<span><b class=closed></b> no node</span> <span><b class=limited></b> some</span> "
+        "<span><b class=open></b> no limit</span></p>"
         f"<ul>{said}</ul>"
     )
 
