@@ -120,6 +120,7 @@ def test_the_schema_for_editors_knows_the_same_settings(tmp_path: Path) -> None:
         "select": ["all"],
         "ignore": "unknown-value",
         "per-path-ignores": {"legacy/**": ["removed-api"]},
+        "per-path-versions": {"legacy": {"karpenter-version": ">=1.0 <1.3", "kubernetes-version": "1.31"}},
         "exclude": ["vendored/*"],
         "include": ["*.md"],
         "baseline": "nodelint.baseline.json",

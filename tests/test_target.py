@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+import ast
+import json
+import re
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Any
 
+import jsonschema
 import pytest
 
+from nodelint.lint.engine import Target, lint
+from nodelint.lint.rule import Rule, examples
+from nodelint.model.ranges import releases_in, runs, turning_points
+from nodelint.model.releases import RELEASES, Version
 from nodelint.source import Source
 from nodelint.target import Stated, evidence_of
+
+from .conftest import ROOT
+
+Run = Callable[..., CompletedProcess[str]]
 
 STATED = {
     "release.yaml": (
@@ -348,3 +363,263 @@ def test_releases_before_1_can_be_left_out() -> None:
     found = evidence(("new/k.yaml", helm_release("1.2.1")), ("k.yaml", helm_release("0.37.0")))
     assert [e.version for e in found.for_path("karpenter", "a.yaml")] == ["0.37.0"]
     assert [e.version for e in found.for_path("karpenter", "a.yaml", from_1=True)] == ["1.2.1"]
+
+
+# -- a check of a repository
+
+POOL = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: default}
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: default}
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {team: a}}]
+  securityGroupSelectorTerms: [{tags: {team: a}}]
+"""
+"""Until Karpenter 1.4.0 this alias matches several images; since then there is nothing to say."""
+
+OLD_CLASS = """\
+apiVersion: karpenter.k8s.aws/v1beta1
+kind: EC2NodeClass
+metadata: {name: default}
+spec:
+  amiFamily: AL2023
+  role: KarpenterNodeRole-main
+  subnetSelectorTerms: [{tags: {team: a}}]
+  securityGroupSelectorTerms: [{tags: {team: a}}]
+"""
+
+
+def write(folder: Path, files: dict[str, str]) -> None:
+    (folder / ".git").mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+def judged(nodelint: Run, *words: str) -> dict[str, Any]:
+    done = nodelint("check", "--snapshot", "bundled", "--format", "json", *words)
+    assert done.returncode in (0, 1), done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    jsonschema.validate(found, json.loads((ROOT / "schemas" / "check.schema.json").read_text(encoding="utf-8")))
+    return found
+
+
+def lines(done: CompletedProcess[str]) -> list[str]:
+    return [line for line in done.stdout.splitlines() if line.startswith(("Target", "Found", "All good", "Skipped"))]
+
+
+CLUSTERS = {
+    "clusters/prod/pools/pool.yaml": POOL,
+    "clusters/dev/pools/pool.yaml": POOL,
+    "clusters/prod/karpenter.yaml": helm_release("1.2.1"),
+    "clusters/dev/karpenter.yaml": helm_release("1.8.1"),
+    "terraform/eks.tf": 'module "eks" {\n  cluster_version = "1.32"\n}\n',
+}
+
+
+def test_each_object_is_judged_for_the_release_of_its_folder(tmp_path: Path, nodelint: Run) -> None:
+    write(tmp_path, CLUSTERS)
+    found = judged(nodelint)
+    assert [(f["rule"], f["path"], f["releases"]) for f in found["findings"]] == [
+        ("loose-image-match", "clusters/prod/pools/pool.yaml", [{"from": "1.2.1", "to": "1.2.1"}])
+    ]
+    assert (found["summary"]["karpenter"], found["summary"]["kubernetes"]) == ("1.8.1", "1.32")
+    told = {t["evidence"][0]["path"]: [o["path"] for o in t["objects"]] for t in found["summary"]["targets"]}
+    assert told == {f"clusters/{c}/karpenter.yaml": [f"clusters/{c}/pools/pool.yaml"] * 2 for c in ("dev", "prod")}
+
+
+def test_the_summary_says_which_line_states_the_release(tmp_path: Path, nodelint: Run) -> None:
+    write(tmp_path, CLUSTERS)
+    assert lines(nodelint("check", "--snapshot", "bundled")) == [
+        "Found 1 warning in 4 objects in 5 files, for Karpenter 1.2.1 and 1.8.1, Kubernetes 1.32.",
+        "Target of 2 objects: Karpenter 1.8.1, by clusters/dev/karpenter.yaml:2 (the HelmRelease);"
+        " Kubernetes 1.32, by terraform/eks.tf:2 (module.eks).",
+        "Target of 2 objects: Karpenter 1.2.1, by clusters/prod/karpenter.yaml:2 (the HelmRelease);"
+        " Kubernetes 1.32, by terraform/eks.tf:2 (module.eks).",
+    ]
+
+
+def test_one_file_is_judged_by_what_the_repository_states(tmp_path: Path, nodelint: Run) -> None:
+    write(tmp_path, CLUSTERS)
+    found = judged(nodelint, "clusters/prod/pools/pool.yaml")
+    assert [f["rule"] for f in found["findings"]] == ["loose-image-match"]
+    assert found["summary"]["karpenter"] == "1.2.1"
+
+
+def test_scripts_and_workflows_are_read_for_the_release_and_not_counted(tmp_path: Path, nodelint: Run) -> None:
+    write(tmp_path, {"pool.yaml": POOL, ".github/workflows/ci.yml": "env:\n  KARPENTER_VERSION: 1.2.1\n"})
+    found = judged(nodelint)
+    assert (found["summary"]["karpenter"], found["summary"]["files"]) == ("1.2.1", 1)
+    write(tmp_path, {"Makefile": "KARPENTER_VERSION := 1.3.1\n"})
+    [target] = judged(nodelint)["summary"]["targets"]
+    assert [each["path"] for each in target["evidence"]] == ["Makefile"], "it lies in the very folder"
+
+
+def test_what_another_repository_states_is_about_that_one(tmp_path: Path, nodelint: Run) -> None:
+    write(tmp_path / "a", {"pool.yaml": POOL})
+    write(tmp_path / "b", {"pool.yaml": POOL, "karpenter.yaml": helm_release("1.2.1")})
+    found = judged(nodelint, "a", "b")
+    assert [f["path"] for f in found["findings"]] == ["b/pool.yaml"]
+    assert [t["assumed"] for t in found["summary"]["targets"]] == [True, False]
+
+
+def test_statements_that_differ_are_each_judged(tmp_path: Path, nodelint: Run) -> None:
+    write(
+        tmp_path, {"base/pool.yaml": POOL, "prod/k.yaml": helm_release("1.2.1"), "dev/k.yaml": helm_release("1.8.1")}
+    )
+    done = nodelint("check", "--snapshot", "bundled")
+    assert "amd64 neuron (Karpenter 1.2.1)\n" in done.stdout
+    assert "unsafe" in done.stdout, "what one release needs another need not"
+    assert lines(done)[1] == (
+        "Target of 2 objects: Karpenter 1.2.1 and 1.8.1, by prod/k.yaml:2 (the HelmRelease) and dev/k.yaml:2 (the"
+        " HelmRelease); these are equally near and differ, so each is judged."
+    )
+
+
+def test_flags_and_the_configuration_override_what_files_state(tmp_path: Path, nodelint: Run) -> None:
+    write(tmp_path, CLUSTERS)
+    write(tmp_path, {"nodelint.yaml": 'per-path-versions:\n  clusters/prod: {karpenter-version: "1.9"}\n'})
+    found = judged(nodelint)
+    assert found["findings"] == []
+    assert {t["karpenter"][0]["to"]: len(t["evidence"]) for t in found["summary"]["targets"]} == {
+        "1.8.1": 2,
+        "1.9.2": 1,
+    }
+    assert len(judged(nodelint, "--karpenter-version", "1.3")["findings"]) == 2
+    write(tmp_path, {"nodelint.yaml": 'karpenter-version: "1.3"\nkubernetes-version: "1.31"\n'})
+    summary = judged(nodelint)["summary"]
+    assert (summary["warnings"], summary["kubernetes"], summary["targets"]) == (2, "1.31", [])
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("per-path-versions: [x]\n", "a mapping of globs to `karpenter-version` and `kubernetes-version` is wanted"),
+        ("per-path-versions: {a: {version: '1.2'}}\n", "is wanted, not `{'version': '1.2'}` for `a`"),
+        ("per-path-versions: {a: {karpenter-version: 1.2}}\n", "in quotes, not `1.2`"),
+        ("per-path-versions: {a: {karpenter-version: 'x'}}\n", "`x` is no Karpenter version"),
+        ("karpenter-version: '>=1.0 nonsense'\n", "`>=1.0 nonsense` is no range such as `>=1.0 <=1.14`"),
+        ("karpenter-version: '>1.99'\n", "no release known is in `>1.99`"),
+    ],
+)
+def test_versions_that_cannot_be_used_are_told_with_their_place(
+    tmp_path: Path, nodelint: Run, text: str, said: str
+) -> None:
+    write(tmp_path, {"pool.yaml": POOL, "nodelint.yaml": text})
+    done = nodelint("check")
+    assert done.returncode == 2 and done.stderr.startswith("nodelint: nodelint.yaml:1:1: ") and said in done.stderr
+
+
+def test_objects_of_a_release_before_1_are_named_as_not_judged(tmp_path: Path, nodelint: Run) -> None:
+    write(tmp_path, {"class.yaml": OLD_CLASS, "k.yaml": helm_release("v0.37.0")})
+    done = nodelint("check")
+    assert done.returncode == 0, "that release serves v1beta1"
+    assert (
+        "Skipped: EC2NodeClass/default: Karpenter 0.37.0, which k.yaml:2 states, is older than 1.0.0, the oldest"
+        " known; `--karpenter-version` names another release.\n" in done.stdout
+    )
+    write(tmp_path, {"class.yaml": POOL})
+    assert "for Karpenter 1.14.1" in nodelint("check").stdout, (
+        "no such release serves v1: the file speaks of the past"
+    )
+
+
+def test_a_release_that_serves_an_old_api_is_no_error(tmp_path: Path, nodelint: Run) -> None:
+    write(tmp_path, {"class.yaml": OLD_CLASS, "k.yaml": helm_release("1.0.8")})
+    assert "removed-api" not in nodelint("check").stdout
+    write(tmp_path, {"k.yaml": helm_release("1.1.0")})
+    assert "removed-api" in nodelint("check").stdout
+
+
+def test_a_finding_of_a_range_says_for_which_releases_it_holds(tmp_path: Path, nodelint: Run) -> None:
+    write(tmp_path, {"pool.yaml": POOL})
+    [finding] = judged(nodelint, "--karpenter-version", ">=1.0 <=1.14")["findings"]
+    assert finding["releases"] == [{"from": "1.0.0", "to": "1.3.8"}]
+    done = nodelint("check", "--karpenter-version", ">=1.0 <=1.14")
+    assert "amd64 neuron (Karpenter 1.0.0 to 1.3.8)\n" in done.stdout
+    assert lines(done) == ["Found 1 warning in 2 objects in 1 file, for Karpenter 1.0.0 to 1.14.1."]
+    all_of_it = nodelint("check", "--karpenter-version", ">=1.1, <1.4")
+    assert "amd64 neuron\n" in all_of_it.stdout, "nothing is said of releases where it holds for all"
+    assert judged(nodelint, "--karpenter-version", ">=1.4")["findings"] == []
+
+
+def test_a_fix_for_one_release_of_several_breaks_none(tmp_path: Path, nodelint: Run) -> None:
+    text = POOL.replace("alias: al2023@v20250403", "ssmParameter: /images/mine").replace(
+        "role:", "amiFamily: AL2023\n  role:"
+    )
+    write(tmp_path, {"pool.yaml": text})
+    found = judged(nodelint, "--karpenter-version", "1.3 || 1.5")["findings"]
+    assert [f["releases"] for f in found if f["severity"] == "error"] == [[{"from": "1.3.0", "to": "1.3.8"}]]
+    nodelint("check", "--fix", "--karpenter-version", "1.3 || 1.5")
+    assert (tmp_path / "pool.yaml").read_text(encoding="utf-8") == text
+
+
+# -- ranges
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "last"),
+    [
+        (">=1.0 <=1.14", "1.0.0", "1.14.1"),
+        (">1.2,<1.4", "1.3.0", "1.3.8"),
+        (">= 1.2.2 < v1.2.5", "1.2.2", "1.2.4"),
+        ("=1.3", "1.3.0", "1.3.8"),
+        ("1.3 || 1.5", "1.3.0", "1.5.8"),
+        ("<1.1 || ==1.3.1", "1.0.0", "1.3.1"),
+    ],
+)
+def test_a_version_in_a_range_stands_for_all_that_begin_with_it(text: str, first: str, last: str) -> None:
+    found = releases_in(text)
+    assert (str(found[0]), str(found[-1])) == (first, last)
+
+
+def test_a_range_is_parted_where_something_changes() -> None:
+    assert [str(each) for each in runs(releases_in(">=1.2 <1.5"))] == [
+        "1.2.0 to 1.2.1",
+        "1.2.2 to 1.2.8",
+        "1.3.0 to 1.3.8",
+        "1.4.0 to 1.4.4",
+    ]
+
+
+def test_releases_that_the_code_tells_apart_are_known_as_such() -> None:
+    found = set()
+    for path in [*(ROOT / "nodelint").rglob("*.py"), *(ROOT / "rules").glob("*.py")]:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "Version" and len(node.args) == 3:
+                if all(isinstance(arg, ast.Constant) for arg in node.args):
+                    found.add(Version(*(ast.literal_eval(arg) for arg in node.args)))
+            elif isinstance(node, ast.keyword) and node.arg == "releases" and isinstance(node.value, ast.Constant):
+                numbers = re.findall(r"\d+\.\d+\.\d+", str(node.value.value))
+                found.update(Version.parse(number) for number in numbers)
+    assert found, "the code names releases"
+    missing = sorted(map(str, found - set(turning_points())))
+    assert not missing, f"nodelint/model/ranges.py lists them in IN_CODE: {missing}"
+
+
+def test_nothing_changes_within_a_run_of_releases(rules: dict[str, Rule]) -> None:
+    texts = [example.text for rule in rules.values() for example in examples(rule.page) if not example.good]
+    sources = [Source.from_text(f"{n}.yaml", text) for n, text in enumerate(texts)]
+
+    def said(release: Version) -> list[tuple[str, str, int, str]]:
+        told = lint(sources, Target(release), rules).results
+        return [(r.rule.name, r.span.source.path, r.span.start, r.severity) for r in told]
+
+    known = {release: said(release) for each in runs(RELEASES) for release in each}
+    assert len({tuple(each) for each in known.values()}) > 5, "releases do differ"
+    for each in runs(RELEASES):
+        assert known[each.first] == known[each.last], str(each)

@@ -36,13 +36,14 @@ def versions(command: _F) -> _F:
         click.option(
             "--kubernetes-version",
             metavar="1.MINOR",
-            help="The cluster's version. Without it, what depends on it is at most a warning.",
+            help="The cluster's version. Default: what the files beside the manifests state. Without any, what"
+            " depends on it is at most a warning.",
         ),
         click.option(
             "--karpenter-version",
             metavar="VERSION",
-            help="The release that the manifests are for: 1.4.0, 1.4 for its newest patch, or next for what is not"
-            " released yet. Default: the newest known.",
+            help="The release that the manifests are for: 1.4.0, 1.4 for its newest patch, a range ('>=1.0 <=1.14'),"
+            " or next for what is not released yet. Default: what the files beside them state, else the newest.",
         ),
         click.option(
             "--config",

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from nodelint.lint.config import Settings
     from nodelint.lint.engine import Judge, Selection, Target
     from nodelint.lint.rule import Rule
+    from nodelint.lint.targets import Choose
     from nodelint.render import Rendering
     from nodelint.source import Source
     from nodelint.source.discover import Discovery
@@ -108,7 +109,23 @@ def judging(found: Discovery, asked: Asked, settings: Settings, paths: Sequence[
     beside = context_of(held, found.sources, settings)
     classes = [o for s in (*found.sources, *beside) for o in objects(s) if isinstance(o, EC2NodeClass)]
     facts, file = facts_for(asked, settings, paths, classes)
-    return Judging(target._replace(facts=facts), rules, selection, beside, facts, file)
+    target = target._replace(facts=facts, choose=chooser_of(found, settings))
+    return Judging(target, rules, selection, beside, facts, file)
+
+
+def chooser_of(found: Discovery, settings: Settings) -> Choose | None:
+    """What gives each object the releases that it is judged for; None where they are those of the settings."""
+    stating: Sequence[Source] = ()
+    if found.sources and not (settings.karpenter_named and settings.kubernetes is not None):
+        from nodelint.source.discover import stating as files_stating
+        from nodelint.source.globs import Globs
+
+        stating = files_stating(found, Globs(settings.exclude, settings.exclude_root))
+    if not stating and not settings.per_path_versions and not settings.karpenter_range:
+        return None
+    from nodelint.lint.targets import chooser
+
+    return chooser(settings, stating)
 
 
 def rendered(

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 from nodelint.model.messages import did_you_mean
+from nodelint.model.ranges import Releases, is_range, only, releases_in, runs
 from nodelint.model.releases import NEWEST, KubernetesVersion, Version, target
 from nodelint.source import Node, Source
 from nodelint.source.compose import compose
@@ -38,6 +39,7 @@ _KEYS = (
     "select",
     "ignore",
     "per-path-ignores",
+    "per-path-versions",
     "exclude",
     "include",
     "fail-on",
@@ -52,8 +54,18 @@ class ConfigError(Exception):
     """A setting that cannot be used. The message names the file and, where it has one, the place."""
 
 
+class Versions(NamedTuple):
+    """The releases that a configuration names for paths; None where it leaves one open."""
+
+    karpenter: tuple[Releases, ...] | None = None
+    kubernetes: KubernetesVersion | None = None
+
+
 class Settings(NamedTuple):
-    """What a run was told. `karpenter_named` is False where the newest known release was assumed.
+    """What a run was told. `karpenter_named` is False where no release was: `karpenter` is then the newest known.
+
+    Of a range `karpenter` is the newest release, and `karpenter_range` all, parted where something changes.
+    `per_path_versions` maps globs to what they are judged for; the first that matches counts.
 
     `snapshot` is a path, BUNDLED, or None for the one that is cached, if any. `crds_within` is the folder that
     links among the CRDs must not leave, None where a flag names the CRDs.
@@ -63,6 +75,8 @@ class Settings(NamedTuple):
 
     karpenter: Version = NEWEST
     karpenter_named: bool = False
+    karpenter_range: tuple[Releases, ...] = ()
+    per_path_versions: Mapping[str, Versions] = MappingProxyType({})
     kubernetes: KubernetesVersion | None = None
     profile: str = "default"
     select: frozenset[str] | None = None
@@ -144,9 +158,12 @@ def load(path: str | None, flags: Mapping[str, object]) -> Settings:
     snapshot = path_of("snapshot")
     if flags.get("snapshot") is None and given.values.get("snapshot") == BUNDLED:
         snapshot = BUNDLED
+    named = () if karpenter is None else _releases(_text(karpenter, where), where)
     return Settings(
-        karpenter=NEWEST if karpenter is None else _version(_text(karpenter, where), where),
-        karpenter_named=karpenter is not None,
+        karpenter=named[-1].last if named else NEWEST,
+        karpenter_named=bool(named),
+        karpenter_range=named if len(named) > 1 else (),
+        per_path_versions=_per_path_versions(given, flags),
         kubernetes=None if kubernetes is None else _kubernetes(_text(kubernetes, at), at),
         profile=_profile(*value("profile")),
         select=None if value("select")[0] is None else _names(*value("select")),
@@ -271,6 +288,37 @@ def _version(text: str, where: str) -> Version:
         return target(text)
     except ValueError as error:
         raise ConfigError(f"{where}: {error}") from error
+
+
+def _releases(text: str, where: str) -> tuple[Releases, ...]:
+    """One release, or a range parted where something changes."""
+    if not is_range(text.strip()):
+        return (only(_version(text, where)),)
+    try:
+        return runs(releases_in(text))
+    except ValueError as error:
+        raise ConfigError(f"{where}: {error}") from error
+
+
+def _per_path_versions(given: _Given, flags: Mapping[str, object]) -> dict[str, Versions]:
+    """What the file names for paths, less what a flag names for all."""
+    value, where = given.values.get("per-path-versions"), given.place("per-path-versions")
+    if value is None:
+        return {}
+    keys = ("karpenter-version", "kubernetes-version")
+    wanted = f"{where}: a mapping of globs to `karpenter-version` and `kubernetes-version` is wanted"
+    if not isinstance(value, Mapping):
+        raise ConfigError(f"{wanted}, not `{value}`")
+    found = {}
+    for glob, versions in value.items():
+        if not isinstance(versions, Mapping) or not versions or any(key not in keys for key in versions):
+            raise ConfigError(f"{wanted}, not `{versions}` for `{glob}`")
+        told = [None if flags.get(key) is not None else versions.get(key) for key in keys]
+        found[str(glob)] = Versions(
+            None if told[0] is None else _releases(_text(told[0], where), where),
+            None if told[1] is None else _kubernetes(_text(told[1], where), where),
+        )
+    return found
 
 
 def _region(text: str, where: str) -> str:

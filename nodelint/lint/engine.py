@@ -3,26 +3,41 @@
 from __future__ import annotations
 
 import os
-from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate, product
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING
 
 from nodelint.apiserver import Schemas
 from nodelint.ec2.facts import NOTHING, Facts, Missing
 from nodelint.ec2.snapshot import Question
 from nodelint.edits import apply
+from nodelint.lint.results import Index, Result, Skipped, first_causes, merged, unique
 from nodelint.lint.rule import PROFILES, Context, Group, Rule
 from nodelint.lint.suppress import Suppression, suppressions
-from nodelint.model.fact_kinds import FactKind
-from nodelint.model.finding import SEVERITIES, Edit, Finding, Safety, Severity, Span, span_of
+from nodelint.model.finding import SEVERITIES, Edit, Finding, Severity, Span
 from nodelint.model.manifest import Object, left_out, objects, served
 from nodelint.model.releases import KubernetesVersion, Version
 from nodelint.source import Source
 from nodelint.source.globs import Globs
 from nodelint.tuples import NamedTuple
+
+if TYPE_CHECKING:
+    from nodelint.target.chosen import Chosen
+
+__all__ = [
+    "DEFAULTS",
+    "Fixed",
+    "Judge",
+    "Report",
+    "Result",
+    "Selection",
+    "Skipped",
+    "Target",
+    "fix",
+    "lint",
+    "why_broken",
+]
 
 # A fix may make room for another one; every rule's fix is a fix point, so few rounds are ever needed.
 _ROUNDS = 25
@@ -31,13 +46,26 @@ _ROUNDS = 25
 class Target(NamedTuple):
     """What the manifests are judged for.
 
-    `schemas` stand for the API server, None for the bundled ones; `facts` are what is known of AWS.
+    `schemas` stand for the API server, None for the bundled ones; `facts` are what is known of AWS. `choose` gives
+    the releases of an object, oldest first, in the place of these, or says why it is not judged.
     """
 
     karpenter: Version
     kubernetes: KubernetesVersion | None = None
     schemas: Schemas | None = None
     facts: Facts = NOTHING
+    choose: Callable[[Object], tuple[Chosen, ...] | str] | None = None
+
+    def at(self, chosen: Chosen) -> Target:
+        """The same for releases that were chosen for an object."""
+        return self._replace(karpenter=chosen.karpenter.last, kubernetes=chosen.kubernetes, choose=None)
+
+    def each(self, obj: Object) -> tuple[Target, ...]:
+        """All that an object is judged for; nothing where it is not judged."""
+        if self.choose is None:
+            return (self,)
+        chosen = self.choose(obj)
+        return () if isinstance(chosen, str) else tuple(map(self.at, chosen))
 
 
 class Selection(NamedTuple):
@@ -62,50 +90,11 @@ class Selection(NamedTuple):
 DEFAULTS = Selection()
 
 
-class Result(NamedTuple):
-    """A finding with what the engine knows of it."""
-
-    rule: Rule
-    finding: Finding
-    object: Object | None
-
-    @property
-    def severity(self) -> Severity:
-        return self.finding.severity or self.rule.severity
-
-    @property
-    def safety(self) -> Safety:
-        """How safe the fix is; a finding without edits has none, and says so by `fixable`."""
-        return self.finding.safety or self.rule.fix or "unsafe"
-
-    @property
-    def fixable(self) -> bool:
-        return bool(self.finding.edits)
-
-    @property
-    def span(self) -> Span:
-        return self.finding.span
-
-
-class Skipped(NamedTuple):
-    """A rule, or all of them where `rule` is None, that did not judge an object or a file.
-
-    `fact` is the kind of fact from AWS that was missing, where that is the reason. `path` is empty where
-    the rule judged nothing in the whole run, for want of facts.
-    """
-
-    rule: str | None
-    path: str
-    object: Object | None
-    reason: str
-    transient: bool
-    fact: FactKind | None = None
-
-
 class Report(NamedTuple):
     """What a run has to say. `objects` are those it was asked about, not those read for context.
 
-    `faults` are rules that broke down over an object: our own mistakes, said aloud, the rest still told.
+    `faults` are rules that broke down over an object: our own mistakes, said aloud, the rest still told. `chosen` are
+    the releases of each object, by its id, where not all are judged for the `target`'s own.
     """
 
     results: tuple[Result, ...]
@@ -113,6 +102,7 @@ class Report(NamedTuple):
     objects: tuple[Object, ...]
     target: Target
     faults: tuple[str, ...] = ()
+    chosen: Mapping[int, tuple[Chosen, ...]] = MappingProxyType({})
 
     def number_of(self, severity: Severity) -> int:
         return sum(r.severity == severity for r in self.results)
@@ -132,66 +122,115 @@ def lint(
     """Judge the objects of `sources`; those of `context_sources` are only there to be referred to."""
     asked = [obj for source in sources for obj in objects(source)]
     beside = [obj for source in context_sources for obj in objects(source)]
-    context = Context(
-        [*asked, *beside], target.karpenter, target.kubernetes, target.schemas, tuple(rules), target.facts
-    )
     reporting = {name for name, rule in rules.items() if selection.has(rule)}
     silent_too = {other for name in reporting for other in rules[name].gives_way_to if other in rules}
     running = [rules[name] for name in rules if name in reporting | silent_too]
 
-    raw: list[Result] = []
-    skipped: list[Skipped] = []
-    faults: list[str] = []
+    def judged_for(one: Target, some: Sequence[Object], files: Sequence[Source] = ()) -> _Pass:
+        held = [*asked, *beside]
+        context = Context(held, one.karpenter, one.kubernetes, one.schemas, tuple(rules), one.facts)
+        made = _Pass(one, context, reporting)
+        made.judge(some, running, files)
+        return made
 
-    def run(rule: Rule, subject: object, obj: Object | None, path: str) -> None:
-        try:
-            for said in rule.check(subject, context):
-                if isinstance(said, Finding):
-                    raw.append(Result(rule, said, obj))
-                elif rule.name in reporting:
-                    skipped.append(Skipped(rule.name, path, obj, said.reason, said.transient, said.fact))
-        except Missing as missing:
-            if rule.name in reporting:
-                skipped.append(Skipped(rule.name, path, obj, missing.reason, missing.transient, missing.kind))
-        except Exception as error:
-            if os.environ.get("NODELINT_DEBUG"):
-                raise
-            what = obj.label if obj else "the file"
-            faults.append(f"{rule.name} on {what} of {path}: {type(error).__name__}: {error}")
+    chosen, skipped = _chosen(asked, target)
+    # What a file as a whole is told has to do with no release.
+    passes = [judged_for(target, asked if target.choose is None else (), sources)]
+    told = passes[0].told
+    if target.choose is not None:
+        by_release = []
+        for release in sorted({each.bare for some in chosen.values() for each in some}, key=lambda each: each.order):
+            some = [obj for obj in asked if any(each.bare == release for each in chosen.get(id(obj), ()))]
+            passes.append(judged_for(target.at(release), some))
+            by_release.append((release, passes[-1].told))
+        told = [*told, *merged(by_release, chosen)]
+    for each in passes:
+        skipped += each.skipped
+    skipped += _not_looked_at(asked, sources)
 
-    about_objects = [r for r in running if issubclass(r.on, Object) and r.speaks_of(target.karpenter)]
-    if not target.facts:
-        skipped += _without_facts([r for r in about_objects if r.name in reporting], asked, target)
-        about_objects = [r for r in about_objects if not r.needs]
-    for obj in asked:
-        accepted = served(obj, target.karpenter)
-        for rule in about_objects:
-            if isinstance(obj, rule.on) and (accepted or rule.on is Object):
-                run(rule, obj, obj, obj.source.path)
-    for rule in running:
-        if rule.on is Source:
-            for source in sources:
-                run(rule, source, None, source.path)
-    for obj in asked:
-        for name in _in_several_branches(obj):
-            reason = f"of `{name}`, written in several branches of a template, only the first is judged as a whole"
-            skipped.append(Skipped(None, obj.source.path, obj, reason, False))
-    skipped += [Skipped(None, s.path, obj, reason, False) for s in sources for obj, reason in left_out(s)]
-    for source in sources:
-        asides = [aside for aside in source.set_aside if source.concerns_karpenter(aside.offset)]
-        skipped += [Skipped(None, source.path, None, aside.reason, False) for aside in asides]
-
-    told = [r for r in _first_causes(raw) if r.rule.name in reporting]
     comments = [s for source in sources for s in suppressions(source)]
-    scopes = _Index((comment.scope, comment) for comment in comments if comment.scope is not None)
+    scopes = Index((comment.scope, comment) for comment in comments if comment.scope is not None)
     kept = [r for r in told if not _silenced(r, scopes)]
     ran = {r.name for r in running if r.name in reporting}
-    kept += _about_suppressions(comments, [r for r in running if r.on is Suppression], context, ran)
+    kept += _about_suppressions(comments, [r for r in running if r.on is Suppression], passes[0].context, ran)
     kept = [r for r in kept if not selection.ignored_at(r.rule.name, r.span.source.path)]
 
     order = {source.path: n for n, source in enumerate(sources)}
     kept.sort(key=lambda r: (order.get(r.span.source.path, len(order)), r.span.start, r.rule.name))
-    return Report(tuple(_unique(kept)), tuple(dict.fromkeys(skipped)), tuple(asked), target, tuple(faults))
+    faults = dict.fromkeys(fault for each in passes for fault in each.faults)
+    return Report(tuple(unique(kept)), tuple(dict.fromkeys(skipped)), tuple(asked), target, tuple(faults), chosen)
+
+
+class _Pass:
+    """What the rules say of objects and files for one release; `told` is one finding for each cause."""
+
+    def __init__(self, target: Target, context: Context, reporting: Set[str]) -> None:
+        self.target = target
+        self.context = context
+        self.reporting = reporting
+        self.told: list[Result] = []
+        self.skipped: list[Skipped] = []
+        self.faults: list[str] = []
+        self._raw: list[Result] = []
+
+    def judge(self, asked: Sequence[Object], running: Sequence[Rule], sources: Sequence[Source]) -> None:
+        """Let the rules look at objects, and at files as a whole."""
+        target = self.target
+        about_objects = [r for r in running if issubclass(r.on, Object) and r.speaks_of(target.karpenter)]
+        if not target.facts:
+            self.skipped += _without_facts([r for r in about_objects if r.name in self.reporting], asked, target)
+            about_objects = [r for r in about_objects if not r.needs]
+        for obj in asked:
+            accepted = served(obj, target.karpenter)
+            for rule in about_objects:
+                if isinstance(obj, rule.on) and (accepted or rule.on is Object):
+                    self._run(rule, obj, obj, obj.source.path)
+        for rule in running:
+            if rule.on is Source:
+                for source in sources:
+                    self._run(rule, source, None, source.path)
+        self.told = [r for r in first_causes(self._raw) if r.rule.name in self.reporting]
+
+    def _run(self, rule: Rule, subject: object, obj: Object | None, path: str) -> None:
+        try:
+            for said in rule.check(subject, self.context):
+                if isinstance(said, Finding):
+                    self._raw.append(Result(rule, said, obj))
+                elif rule.name in self.reporting:
+                    self.skipped.append(Skipped(rule.name, path, obj, said.reason, said.transient, said.fact))
+        except Missing as missing:
+            if rule.name in self.reporting:
+                self.skipped.append(Skipped(rule.name, path, obj, missing.reason, missing.transient, missing.kind))
+        except Exception as error:
+            if os.environ.get("NODELINT_DEBUG"):
+                raise
+            what = obj.label if obj else "the file"
+            self.faults.append(f"{rule.name} on {what} of {path}: {type(error).__name__}: {error}")
+
+
+def _chosen(asked: Sequence[Object], target: Target) -> tuple[dict[int, tuple[Chosen, ...]], list[Skipped]]:
+    """The releases of each object, by its id, and the objects that are judged for none."""
+    found: dict[int, tuple[Chosen, ...]] = {}
+    skipped = []
+    for obj in asked if target.choose is not None else ():
+        some = target.choose(obj) if target.choose is not None else ()
+        if isinstance(some, str):
+            skipped.append(Skipped(None, obj.source.path, obj, some, False))
+        else:
+            found[id(obj)] = some
+    return found, skipped
+
+
+def _not_looked_at(asked: Sequence[Object], sources: Sequence[Source]) -> Iterator[Skipped]:
+    """What of objects and files no rule has looked at."""
+    for obj in asked:
+        for name in _in_several_branches(obj):
+            reason = f"of `{name}`, written in several branches of a template, only the first is judged as a whole"
+            yield Skipped(None, obj.source.path, obj, reason, False)
+    for source in sources:
+        yield from (Skipped(None, source.path, obj, reason, False) for obj, reason in left_out(source))
+        asides = [aside for aside in source.set_aside if source.concerns_karpenter(aside.offset)]
+        yield from (Skipped(None, source.path, None, aside.reason, False) for aside in asides)
 
 
 def _in_several_branches(obj: Object) -> Iterator[str]:
@@ -213,73 +252,7 @@ def _without_facts(rules: Sequence[Rule], asked: Sequence[Object], target: Targe
                 yield Skipped(rule.name, "", None, missing.reason, missing.transient, missing.kind)
 
 
-def _first_causes(raw: Sequence[Result]) -> list[Result]:
-    """One cause, one finding: drop what a rule says about a place that a rule it gives way to explains.
-
-    What is less grave explains nothing: a warning in the place of an error would let a run pass.
-    """
-    better: dict[tuple[str, int, Severity], _Index] = {}
-    places: dict[tuple[str, int, Severity], list[Span]] = {}
-    for result in raw:
-        of_rule = places.setdefault((result.rule.name, id(result.object), result.severity), [])
-        of_rule += [result.span, *map(span_of, result.finding.covers)]
-    kept = []
-    for result in raw:
-        as_grave = SEVERITIES[: SEVERITIES.index(result.severity) + 1]
-        for name, severity in product(result.rule.gives_way_to, as_grave):
-            key = (name, id(result.object), severity)
-            if key in places and key not in better:
-                better[key] = _Index((span, span) for span in places[key])
-            if key in better and _explained(result, better[key]):
-                break
-        else:
-            kept.append(result)
-    return kept
-
-
-def _explained(result: Result, better: _Index) -> bool:
-    """Whether a place of the better findings holds this one's, or meets what this one covers.
-
-    What is said of a whole mapping is not explained by a mistake somewhere inside it.
-    """
-    if any(place.holds(result.span) for place in better.near(result.span)):
-        return True
-    covered = map(span_of, result.finding.covers)
-    return any(place.touches(span) for span in covered for place in better.near(span))
-
-
-def _unique(results: Iterable[Result]) -> Iterable[Result]:
-    """A place reached through several aliases is reported once."""
-    seen = set()
-    for r in results:
-        mark = (r.rule.name, r.span.source.path, r.span.start, r.span.end, r.finding.message)
-        if mark not in seen:
-            seen.add(mark)
-            yield r
-
-
-class _Index:
-    """Things by their places, so that few have to be asked about a place."""
-
-    def __init__(self, things: Iterable[tuple[Span, Any]]) -> None:
-        self._by_source: dict[int, list[tuple[Span, Any]]] = {}
-        for span, thing in things:
-            self._by_source.setdefault(id(span.source), []).append((span, thing))
-        self._furthest: dict[int, list[int]] = {}
-        for source, pairs in self._by_source.items():
-            pairs.sort(key=lambda pair: pair[0].start)
-            self._furthest[source] = list(accumulate((span.end for span, _ in pairs), max))
-
-    def near(self, place: Span) -> Iterator[Any]:
-        """What may share a character or a border with the place, the last first."""
-        pairs = self._by_source.get(id(place.source), [])
-        at = bisect_right(pairs, place.end, key=lambda pair: pair[0].start) - 1
-        while at >= 0 and self._furthest[id(place.source)][at] >= place.start:
-            yield pairs[at][1]
-            at -= 1
-
-
-def _silenced(result: Result, scopes: _Index) -> bool:
+def _silenced(result: Result, scopes: Index) -> bool:
     hit = False
     for comment in scopes.near(result.span):
         if comment.silences(result.rule.name, result.finding):
@@ -412,13 +385,17 @@ def why_broken(before: Sequence[Source], after: Sequence[Source], target: Target
         if len(new.problems) > len(old.problems) or len(new.set_aside) > len(old.set_aside):
             return "the file would no longer parse"
         fresh = _schema_faults(new, target) - _schema_faults(old, target)
-        gone = [o for o in objects(old) if not served(o, target.karpenter)]
+        gone = [o for o in objects(old) if any(not served(o, one.karpenter) for one in target.each(o))]
         if fresh and not gone:
             return f"the API server would refuse the file: {next(iter(fresh))}"
     return None
 
 
 def _schema_faults(source: Source, target: Target) -> Counter[str]:
-    found = [o for o in objects(source) if served(o, target.karpenter)]
-    context = Context(found, target.karpenter, target.kubernetes, target.schemas)
-    return Counter(problem.message for obj in found for problem in context.problems(obj))
+    found: Counter[str] = Counter()
+    for obj in objects(source):
+        for one in target.each(obj):
+            if served(obj, one.karpenter):
+                context = Context([obj], one.karpenter, one.kubernetes, one.schemas)
+                found.update(problem.message for problem in context.problems(obj))
+    return found

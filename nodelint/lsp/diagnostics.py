@@ -48,7 +48,7 @@ def _diagnostic(view: View, buffer: Buffer, result: Result, mark: str) -> types.
     finding, span = result.finding, result.span
     # Of what goes over many lines the first says where to look; the rest would be a wall of red.
     end = min(span.end, buffer.lines.end_of_line_at(span.start))
-    said = printable(finding.message) + (f"\nhint: {printable(finding.hint)}" if finding.hint else "")
+    said = printable(result.message) + (f"\nhint: {printable(finding.hint)}" if finding.hint else "")
     data = {"fingerprint": mark, "fix": result.safety if result.fixable else None}
     return types.Diagnostic(
         range=buffer.lines.range(span.start, max(span.start, end)),

@@ -36,7 +36,7 @@ def render(report: Report, run: Run) -> str:
 
 def _finding(result: Result, run: Run) -> str:
     span, finding = result.span, result.finding
-    said = [finding.message, *(f"also {_where(also.span, run)}: {also.message}" for also in finding.also)]
+    said = [result.message, *(f"also {_where(also.span, run)}: {also.message}" for also in finding.also)]
     if finding.hint:
         said.append(f"hint: {finding.hint}")
     where = _place(span, run)

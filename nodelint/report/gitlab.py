@@ -39,7 +39,7 @@ def _row(result: Result, mark: str, run: Run) -> dict[str, Any]:
     first, last = lines_of(result.span)
     hint = f" ({result.finding.hint})" if result.finding.hint else ""
     return {
-        "description": printable(f"{result.finding.message}{hint}"),
+        "description": printable(f"{result.message}{hint}"),
         "check_name": result.rule.name,
         "fingerprint": mark,
         "severity": _SEVERITIES[result.severity],

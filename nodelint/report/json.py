@@ -22,7 +22,7 @@ def check_json(
     """The whole report as plain values."""
     return {
         "version": 1,
-        "findings": [_finding(result) for result in report.results],
+        "findings": [_finding(result, report) for result in report.results],
         "skipped": [
             {
                 "rule": skip.rule,
@@ -48,8 +48,7 @@ def check_json(
                 {"rule": result.rule.name, "path": result.span.source.path, "reason": why} for result, why in refused
             ],
             "unreadable": [{"path": path, "reason": reason} for path, reason in unreadable],
-            "karpenter": str(report.target.karpenter),
-            "kubernetes": str(report.target.kubernetes) if report.target.kubernetes else None,
+            **_versions(report),
             "facts": _facts(facts) if facts else None,
         },
     }
@@ -64,7 +63,35 @@ def _facts(facts: Basis) -> dict[str, Any]:
     }
 
 
-def _finding(result: Result) -> dict[str, Any]:
+def _versions(report: Report) -> dict[str, Any]:
+    """The newest releases that anything was judged for, and the targets one by one."""
+    target = report.target
+    if target.choose is None:
+        kubernetes = str(target.kubernetes) if target.kubernetes else None
+        return {"karpenter": str(target.karpenter), "kubernetes": kubernetes, "targets": []}
+    from nodelint.report.targets import groups, targets_json
+
+    chosen = [each for group in groups(report) for each in group.chosen]
+    newest = max((each.karpenter.last for each in chosen), default=target.karpenter)
+    known = [each.kubernetes for each in chosen if each.kubernetes is not None]
+    kubernetes = str(max(known)) if known else None
+    return {"karpenter": str(newest), "kubernetes": kubernetes, "targets": targets_json(report)}
+
+
+def _releases(result: Result, report: Report) -> list[dict[str, str]] | None:
+    """The releases that a finding holds for; None for one about a file as a whole."""
+    from nodelint.report.targets import releases_json
+
+    target = report.target
+    if result.object is None:
+        return None
+    if target.choose is None:
+        return [{"from": str(target.karpenter), "to": str(target.karpenter)}]
+    chosen = result.holds or target.choose(result.object)
+    return [] if isinstance(chosen, str) else releases_json(chosen)
+
+
+def _finding(result: Result, report: Report) -> dict[str, Any]:
     finding = result.finding
     return {
         "rule": result.rule.name,
@@ -74,6 +101,7 @@ def _finding(result: Result) -> dict[str, Any]:
         **_range(result.span),
         "origin": result.span.source.origin(result.span.start),
         "object": _object(result.object),
+        "releases": _releases(result, report),
         "related": [
             {
                 "path": also.span.source.path,

@@ -85,7 +85,7 @@ def _finding(suites: _Suites, result: Result, run: Run) -> None:
         said = ET.SubElement(case, "system-out")
     else:
         said = ET.SubElement(case, "failure", type=result.severity)
-        said.set("message", _legal(printable(result.finding.message)))
+        said.set("message", _legal(printable(result.message)))
     said.text = _legal(finding_text(result))
 
 

@@ -64,7 +64,7 @@ def _row(result: Result, run: Run) -> str:
     line = result.span.source.position(result.span.start).line
     place = _code(printable(f"{shown_path(result.span.source.path, run.root)}:{line}"))
     rule = f"[{result.rule.name}]({rule_page(result.rule)})"
-    said = inline(printable(result.finding.message))
+    said = inline(printable(result.message))
     if result.finding.hint:
         said += f"<br>hint: {inline(printable(result.finding.hint))}"
     # A bar parts cells even within code.

@@ -72,10 +72,9 @@ def found(report: Report) -> str:
 def scope(report: Report, files: int) -> str:
     """What was judged, and for which versions: `3 objects in 2 files, for Karpenter 1.14.1`."""
     where = f"{counted(len(report.objects), 'object')} in {counted(files, 'file')}"
-    target = f"Karpenter {report.target.karpenter}"
-    if report.target.kubernetes:
-        target += f", Kubernetes {report.target.kubernetes}"
-    return f"{where}, for {target}"
+    from nodelint.report.targets import versions_text
+
+    return f"{where}, for {versions_text(report)}"
 
 
 def headline(report: Report, files: int) -> str:

@@ -90,7 +90,7 @@ def _rule(rule: Rule) -> dict[str, Any]:
 
 def _result(result: Result, mark: str, index: int, root: str) -> dict[str, Any]:
     finding = result.finding
-    said = f"{finding.message}\nhint: {finding.hint}" if finding.hint else finding.message
+    said = f"{result.message}\nhint: {finding.hint}" if finding.hint else result.message
     value: dict[str, Any] = {
         "ruleId": result.rule.name,
         "ruleIndex": index,

@@ -50,7 +50,7 @@ def finding_text(result: Result, style: Style = plain) -> str:
     colour = _COLOURS[result.severity]
     lines = [
         f"{style(place(at), bold=True)}: {style(result.severity, fg=colour, bold=True)} "
-        f"{style(result.rule.name, bold=True)} {printable(result.finding.message)}"
+        f"{style(result.rule.name, bold=True)} {printable(result.message)}"
     ]
     lines += _excerpt(at, style, colour)
     for other in result.finding.also:
@@ -96,19 +96,31 @@ def summary_text(
     found = [counted(n, s) for s in ("error", "warning") if (n := report.number_of(s))]
     if report.number_of("info"):
         found.append(f"{report.number_of('info')} info")
-    target = f"Karpenter {report.target.karpenter}" + ("" if karpenter_named else " (newest known)")
-    if report.target.kubernetes:
-        target += f", Kubernetes {report.target.kubernetes}"
+    target, stated = _targets(report, karpenter_named)
     where = f"{counted(len(report.objects), 'object')} in {counted(files, 'file')}, for {target}"
     lines.append(f"Found {', '.join(found)} in {where}." if found else f"All good: {where}.")
     if not fixing:
         lines += _fixable(report.results)
+    lines += stated
     lines += _skips(report.skipped)
     if facts:
         lines.append(f"Facts: {facts.types:,} instance types of {facts.date} ({facts.origin}).")
         if facts.snapshot:
             lines.append(f"       {_of(facts.snapshot)}.")
     return "\n".join(lines)
+
+
+def _targets(report: Report, karpenter_named: bool) -> tuple[str, list[str]]:
+    """The releases that a run judged for, and the lines that state them."""
+    if report.target.choose is None:
+        said = f"Karpenter {report.target.karpenter}" + ("" if karpenter_named else " (newest known)")
+        return said + (f", Kubernetes {report.target.kubernetes}" if report.target.kubernetes else ""), []
+    from nodelint.report.targets import assumed, target_lines, versions_text
+
+    said = versions_text(report)
+    if assumed(report):
+        said = said.replace(str(report.target.karpenter), f"{report.target.karpenter} (newest known)")
+    return said, [printable(line) for line in target_lines(report)]
 
 
 def _fixable(results: Sequence[Result]) -> list[str]:

@@ -17,6 +17,15 @@ ENDINGS = (".yaml", ".yml", ".json", ".tf", ".tofu")
 _TEMPLATES = (".tpl", ".tftpl", ".tmpl", ".gotmpl", ".j2")
 _TAKEN = ENDINGS + _TEMPLATES
 
+# Files that hold no manifest, but may state which release of Karpenter or Kubernetes runs.
+_STATING = (
+    *(".sh", ".bash", ".mk", "Makefile", "justfile", "Justfile"),
+    *(".env", ".envrc", ".tfvars", ".hcl", "Chart.lock"),
+)
+_NOT_STATING = (".tftest.hcl", ".terraform.lock.hcl")
+_WORKFLOWS = ".github"
+_HCL = (".tf", ".tofu", ".tfvars", ".hcl")
+
 CHART = "Chart.yaml"
 """The file that makes a folder a Helm chart."""
 
@@ -25,6 +34,14 @@ _PASSED_OVER = frozenset({"node_modules", "__pycache__", "venv", "site-packages"
 
 # Every document that concerns Karpenter on AWS holds this in its apiVersion.
 _MARK = b"karpenter"
+
+# One of these is in a file that states a release: of Karpenter (beside the mark, or alone), of the cluster.
+_STATES = (
+    *(b"version", b"targetRevision", b"tag:", b"semver", b"helm.sh/chart", b"karpenter/controller"),
+    *(b"rterVersion", b"artVersion", b"defaultVersion"),
+)
+_STATES_ALONE = (b"KARPENTER_VERSION", b"eksctl.io/")
+_STATES_IN_HCL = (b"_version", b"aws_eks_cluster")
 
 # A snapshot holds it too, in the names of labels; one that is committed beside the manifests is none of them.
 _SNAPSHOT = b'"nodelint-snapshot"'
@@ -36,10 +53,16 @@ _LARGEST = 64 << 20
 class Discovery:
     """What was found: sources that hold the word `karpenter`, and paths that could not be read, with why.
 
-    `stdin` is what standard input brought, where it was asked for.
+    `stdin` is what standard input brought, where it was asked for. `stating` are files that may state which release
+    runs, sources among them; `seen` are the paths of all files that may hold manifests, `glanced` those of others;
+    `folders` are those that were asked for.
     """
 
     def __init__(self) -> None:
+        self.stating: list[Source] = []
+        self.seen: set[str] = set()
+        self.glanced: set[str] = set()
+        self.folders: list[str] = []
         self.sources: list[Source] = []
         self.unreadable: list[tuple[str, str]] = []
         self.files = 0
@@ -60,7 +83,7 @@ def discover(
     over. `include` and `exclude` are globs over the path as it is printed; what both match is left out.
     """
     found = Discovery()
-    seen: set[str] = set()
+    seen = found.seen
     for path in paths:
         if not path:
             found.unreadable.append((path, "an empty path"))
@@ -75,7 +98,13 @@ def discover(
             if _concerns_karpenter(found.stdin):
                 found.sources.append(Source.from_bytes("-", found.stdin))
             continue
+        if os.path.isdir(path):
+            found.folders.append(os.path.abspath(path))
         for file in _files(path, exclude, include, found):
+            if file != os.path.normpath(path) and _holds_no_manifest(file, include):
+                if file not in seen:
+                    _read_for_release(file, found)
+                continue
             if file in seen:
                 continue
             seen.add(file)
@@ -83,13 +112,60 @@ def discover(
             if on_file is not None:
                 on_file(found.files)
             data = _read(file, found)
-            if data is not None and _concerns_karpenter(data):
+            ours = data is not None and _concerns_karpenter(data)
+            if data is not None and ours:
                 # A file whose name is a dash is not standard input.
-                shown = file.replace(os.sep, "/") if file != "-" else "./-"
-                source = Source.from_bytes(shown, data)
+                source = Source.from_bytes(_shown(file), data)
                 source.part = is_patch(file)
                 found.sources.append(source)
+                if _may_state(file, data, ours):
+                    found.stating.append(source)
+            elif data is not None and _may_state(file, data, ours):
+                found.stating.append(Source.from_bytes(_shown(file), data))
     return found
+
+
+def stating(found: Discovery, exclude: Globs = NOTHING) -> list[Source]:
+    """The files that may state a release: those found, and the others of the repositories that the sources stand in.
+
+    What of those others cannot be read is passed over: it was not asked for.
+    """
+    folders = {os.path.dirname(os.path.abspath(source.path)) for source in found.sources if source.path != "-"}
+    roots = sorted({root for folder in folders if (root := repository(folder)) is not None})
+    roots = [root for root in roots if not any(is_inside(root, folder) for folder in found.folders)]
+    seen = {os.path.abspath(path) for path in (*found.seen, *found.glanced)} if roots else set()
+    more = Discovery()
+    for root in roots:
+        for file in _files(os.path.relpath(root), exclude, NOTHING, more):
+            if os.path.abspath(file) not in seen:
+                _read_for_release(file, more)
+    return [*found.stating, *more.stating]
+
+
+def _holds_no_manifest(file: str, include: Globs) -> bool:
+    """Whether a file of a folder is only read for the release that it may state."""
+    if file.endswith(_TAKEN) and f"{_WORKFLOWS}{os.sep}" not in file:
+        return False
+    return not (include and include.match(file))
+
+
+def _read_for_release(file: str, found: Discovery) -> None:
+    if file in found.glanced:
+        return
+    found.glanced.add(file)
+    data = _read(file, Discovery())
+    if data is not None and _may_state(file, data, _concerns_karpenter(data)):
+        found.stating.append(Source.from_bytes(_shown(file), data))
+
+
+def _may_state(file: str, data: bytes, ours: bool) -> bool:
+    if any(mark in data for mark in _STATES_ALONE) or (ours and any(mark in data for mark in _STATES)):
+        return True
+    return file.endswith(_HCL) and any(mark in data for mark in _STATES_IN_HCL)
+
+
+def _shown(file: str) -> str:
+    return file.replace(os.sep, "/") if file != "-" else "./-"
 
 
 def context(asked: Iterable[Source], exclude: Globs = NOTHING, include: Globs = NOTHING) -> list[Source]:
@@ -138,18 +214,23 @@ def _below(folder: str, prefix: str, exclude: Globs, include: Globs, found: Disc
                 continue
             try:
                 if entry.is_dir(follow_symlinks=False):
-                    if not name.startswith(".") and name not in _PASSED_OVER:
+                    if (not name.startswith(".") or name == _WORKFLOWS) and name not in _PASSED_OVER:
                         open_folders.append((path + os.sep, _listed(path, found)))
                         break
-                elif (name.endswith(_TAKEN) or (include and include.match(path))) and entry.is_file():
+                elif (_taken(name) or (include and include.match(path))) and entry.is_file():
                     if entry.is_symlink() and (what := _leads_out(path, folder)):
-                        found.unreadable.append((path, f"a link out of the {what}, which is not followed"))
+                        if not _holds_no_manifest(path, include):
+                            found.unreadable.append((path, f"a link out of the {what}, which is not followed"))
                     else:
                         yield path
             except OSError as error:  # a link that leads back to itself
                 found.unreadable.append((path, why(error)))
         else:
             open_folders.pop()
+
+
+def _taken(name: str) -> bool:
+    return name.endswith(_TAKEN) or (name.endswith(_STATING) and not name.endswith(_NOT_STATING))
 
 
 def _listed(folder: str, found: Discovery) -> Iterator[os.DirEntry[str]]:

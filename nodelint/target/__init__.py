@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-from nodelint.source import Source
-from nodelint.source.reading import read
+from nodelint.source import Source, reading
+from nodelint.source.reading import repository
 from nodelint.target.evidence import About, Evidence
 
 __all__ = ["Evidence", "Stated", "evidence_of"]
@@ -112,17 +112,13 @@ def evidence_of(sources: Iterable[Source]) -> Stated:
     if references:
         from nodelint.target.terraform import resolved
 
-        def read(path: str) -> str | None:
-            if path not in texts:
-                texts[path] = _text(path)
-            return texts[path]
-
-        found += resolved(references, read)
+        found += resolved(references, lambda path: texts.get(path) or _text(path))
     return Stated(found)
 
 
-def _text(path: str) -> str:
+def _text(path: str) -> str | None:
     try:
-        return read(path, _LARGEST).decode(errors="replace").replace("\r\n", "\n")
+        top = repository(os.path.dirname(os.path.abspath(path)))
+        return reading.read(path, _LARGEST, within=top).decode("utf-8", "replace")
     except OSError:
-        return ""
+        return None

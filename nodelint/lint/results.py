@@ -1,0 +1,169 @@
+"""What rules have said about objects: one finding for each cause, and for which releases it holds."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate, product
+from typing import TYPE_CHECKING, Any
+
+from nodelint.lint.rule import Rule
+from nodelint.model.fact_kinds import FactKind
+from nodelint.model.finding import SEVERITIES, Finding, Safety, Severity, Span, span_of
+from nodelint.model.manifest import Object
+from nodelint.tuples import NamedTuple
+
+if TYPE_CHECKING:
+    from nodelint.target.chosen import Chosen
+
+
+class Result(NamedTuple):
+    """A finding with what the engine knows of it.
+
+    Where its object was judged for several releases, `holds` are those that it holds for; `on` names them where
+    they are not all.
+    """
+
+    rule: Rule
+    finding: Finding
+    object: Object | None
+    holds: tuple[Chosen, ...] = ()
+    on: str = ""
+
+    @property
+    def message(self) -> str:
+        """The finding's message, and for which releases it holds where that is not all that were judged."""
+        return f"{self.finding.message} ({self.on})" if self.on else self.finding.message
+
+    @property
+    def severity(self) -> Severity:
+        return self.finding.severity or self.rule.severity
+
+    @property
+    def safety(self) -> Safety:
+        """How safe the fix is; a finding without edits has none, and says so by `fixable`."""
+        return self.finding.safety or self.rule.fix or "unsafe"
+
+    @property
+    def fixable(self) -> bool:
+        return bool(self.finding.edits)
+
+    @property
+    def span(self) -> Span:
+        return self.finding.span
+
+
+class Skipped(NamedTuple):
+    """A rule, or all of them where `rule` is None, that did not judge an object or a file.
+
+    `fact` is the kind of fact from AWS that was missing, where that is the reason. `path` is empty where
+    the rule judged nothing in the whole run, for want of facts.
+    """
+
+    rule: str | None
+    path: str
+    object: Object | None
+    reason: str
+    transient: bool
+    fact: FactKind | None = None
+
+
+def first_causes(raw: Sequence[Result]) -> list[Result]:
+    """One cause, one finding: drop what a rule says about a place that a rule it gives way to explains.
+
+    What is less grave explains nothing: a warning in the place of an error would let a run pass.
+    """
+    better: dict[tuple[str, int, Severity], Index] = {}
+    places: dict[tuple[str, int, Severity], list[Span]] = {}
+    for result in raw:
+        of_rule = places.setdefault((result.rule.name, id(result.object), result.severity), [])
+        of_rule += [result.span, *map(span_of, result.finding.covers)]
+    kept = []
+    for result in raw:
+        as_grave = SEVERITIES[: SEVERITIES.index(result.severity) + 1]
+        for name, severity in product(result.rule.gives_way_to, as_grave):
+            key = (name, id(result.object), severity)
+            if key in places and key not in better:
+                better[key] = Index((span, span) for span in places[key])
+            if key in better and _explained(result, better[key]):
+                break
+        else:
+            kept.append(result)
+    return kept
+
+
+def _explained(result: Result, better: Index) -> bool:
+    """Whether a place of the better findings holds this one's, or meets what this one covers.
+
+    What is said of a whole mapping is not explained by a mistake somewhere inside it.
+    """
+    if any(place.holds(result.span) for place in better.near(result.span)):
+        return True
+    covered = map(span_of, result.finding.covers)
+    return any(place.touches(span) for span in covered for place in better.near(span))
+
+
+def unique(results: Iterable[Result]) -> Iterable[Result]:
+    """A place reached through several aliases is reported once."""
+    seen = set()
+    for r in results:
+        mark = (r.rule.name, r.span.source.path, r.span.start, r.span.end, r.finding.message)
+        if mark not in seen:
+            seen.add(mark)
+            yield r
+
+
+class Index:
+    """Things by their places, so that few have to be asked about a place."""
+
+    def __init__(self, things: Iterable[tuple[Span, Any]]) -> None:
+        self._by_source: dict[int, list[tuple[Span, Any]]] = {}
+        for span, thing in things:
+            self._by_source.setdefault(id(span.source), []).append((span, thing))
+        self._furthest: dict[int, list[int]] = {}
+        for source, pairs in self._by_source.items():
+            pairs.sort(key=lambda pair: pair[0].start)
+            self._furthest[source] = list(accumulate((span.end for span, _ in pairs), max))
+
+    def near(self, place: Span) -> Iterator[Any]:
+        """What may share a character or a border with the place, the last first."""
+        pairs = self._by_source.get(id(place.source), [])
+        at = bisect_right(pairs, place.end, key=lambda pair: pair[0].start) - 1
+        while at >= 0 and self._furthest[id(place.source)][at] >= place.start:
+            yield pairs[at][1]
+            at -= 1
+
+
+def merged(told: Iterable[tuple[Chosen, Sequence[Result]]], judged: Mapping[int, Sequence[Chosen]]) -> list[Result]:
+    """What was found for one release after another, oldest first; the same finding once, as for the newest release.
+
+    `judged` are the releases of each object, by its id. A finding that does not hold for all of them says so, and
+    its fix is unsafe: the other releases have no need of it.
+    """
+    same: dict[tuple[object, ...], list[tuple[Chosen, Result]]] = {}
+    for chosen, results in told:
+        for result in results:
+            at, said = result.span, re.sub(r"\b\d+\.\d+(?:\.\d+)?\b", "*", result.finding.message)
+            key = (result.rule.name, id(result.object), id(at.source), at.start, at.end, said)
+            same.setdefault(key, []).append((chosen, result))
+    return [_held(pairs, judged[id(pairs[0][1].object)]) for pairs in same.values()]
+
+
+def _held(pairs: Sequence[tuple[Chosen, Result]], judged: Sequence[Chosen]) -> Result:
+    from nodelint.model.ranges import joined
+
+    result = pairs[-1][1]
+    if len(judged) < 2:
+        return result
+    where = list(dict.fromkeys(chosen for chosen, _ in pairs))
+    holds: list[Chosen] = []
+    for kubernetes in dict.fromkeys(chosen.kubernetes for chosen in where):
+        parts = joined(c.karpenter for c in where if c.kubernetes == kubernetes)
+        holds += [where[0]._replace(karpenter=part, kubernetes=kubernetes) for part in parts]
+    if len(where) == len(judged):
+        return result._replace(holds=tuple(holds))
+    differ = len({c.karpenter for c in judged}) > 1
+    names = dict.fromkeys(f"Karpenter {c.karpenter}" if differ else f"Kubernetes {c.kubernetes}" for c in holds)
+    finding = result.finding._replace(safety="unsafe") if result.finding.edits else result.finding
+    return result._replace(finding=finding, holds=tuple(holds), on=" and ".join(names))

@@ -1,0 +1,99 @@
+"""Which releases an object is judged for: those that the user names, or the files beside it state, or the newest."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from nodelint.lint.config import Settings, Versions
+from nodelint.model.manifest import Object
+from nodelint.model.ranges import Releases, only
+from nodelint.model.releases import OLDEST, KubernetesVersion
+from nodelint.source import Source
+from nodelint.source.globs import Globs
+from nodelint.source.reading import repository
+from nodelint.target import Stated, evidence_of
+from nodelint.target.chosen import Chosen
+
+if TYPE_CHECKING:
+    from nodelint.target import Evidence
+
+Choose = Callable[[Object], tuple[Chosen, ...] | str]
+"""The releases of an object, oldest first, or why there are none."""
+
+
+def chooser(settings: Settings, stating: Iterable[Source]) -> Choose | None:
+    """What gives each object its releases; None where all have the same, the one of the settings.
+
+    `stating` are the files that may state a release; one of another repository says nothing about an object.
+    """
+    by_repository: dict[str | None, list[Source]] = {}
+    for source in stating:
+        by_repository.setdefault(_repository(source.path), []).append(source)
+    stated = {top: found for top, sources in by_repository.items() if (found := evidence_of(sources)).all}
+    if not stated and not settings.per_path_versions and not settings.karpenter_range:
+        return None
+    return _Targets(settings, stated).choose
+
+
+class _Targets:
+    def __init__(self, settings: Settings, stated: dict[str | None, Stated]) -> None:
+        self.settings = settings
+        self.stated = stated
+        self.globs = [(Globs((glob,), settings.root), named) for glob, named in settings.per_path_versions.items()]
+        self.known: dict[tuple[str, bool], tuple[Chosen, ...] | str] = {}
+
+    def choose(self, obj: Object) -> tuple[Chosen, ...] | str:
+        key = (obj.source.path, obj.version == "v1")
+        if key not in self.known:
+            self.known[key] = self._choose(*key)
+        return self.known[key]
+
+    def _choose(self, path: str, from_1: bool) -> tuple[Chosen, ...] | str:
+        if os.path.isdir(path):  # what an overlay or a chart was rendered to
+            path = os.path.join(path, "")
+        named = [versions for globs, versions in self.globs if globs.match(path)]
+        karpenter = self._karpenter(path, from_1, named)
+        if isinstance(karpenter, str):
+            return karpenter
+        kubernetes = self._kubernetes(path, named)
+        named_too = self.settings.karpenter_named or any(each.karpenter is not None for each in named)
+        found = [
+            Chosen(k, v, k_from, v_from, assumed=not named_too and k_from is None)
+            for k, k_from in karpenter
+            for v, v_from in kubernetes
+        ]
+        return tuple(sorted(found, key=lambda each: each.order))
+
+    def _karpenter(
+        self, path: str, from_1: bool, named: Sequence[Versions]
+    ) -> Sequence[tuple[Releases, Evidence | None]] | str:
+        releases = next((each.karpenter for each in named if each.karpenter is not None), None)
+        if releases is None and self.settings.karpenter_named:
+            releases = self.settings.karpenter_range or (only(self.settings.karpenter),)
+        if releases is not None:
+            return [(each, None) for each in releases]
+        evidence = self._evidence(path).for_path("karpenter", path, from_1)
+        known = [each for each in evidence if each.karpenter >= OLDEST]
+        if evidence and not known:
+            old = evidence[0]
+            said = f"Karpenter {old.version}, which {old.place} states, is older than {OLDEST}, the oldest known"
+            return f"{said}; `--karpenter-version` names another release"
+        return [(only(each.karpenter), each) for each in known] or [(only(self.settings.karpenter), None)]
+
+    def _kubernetes(
+        self, path: str, named: Sequence[Versions]
+    ) -> Sequence[tuple[KubernetesVersion | None, Evidence | None]]:
+        version = next((each.kubernetes for each in named if each.kubernetes is not None), self.settings.kubernetes)
+        if version is not None:
+            return [(version, None)]
+        evidence = self._evidence(path).for_path("kubernetes", path)
+        return [(each.kubernetes, each) for each in evidence] or [(None, None)]
+
+    def _evidence(self, path: str) -> Stated:
+        return self.stated.get(_repository(path) if path != "-" else None) or Stated(())
+
+
+def _repository(path: str) -> str | None:
+    return repository(os.path.dirname(os.path.abspath(path)))

@@ -1,0 +1,104 @@
+"""Ranges of Karpenter's releases, as a user writes them, and where in them anything changes."""
+
+from __future__ import annotations
+
+import os
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from functools import cache
+
+from nodelint.data import DATA, shipped
+from nodelint.model.releases import OLDEST, RELEASES, Version
+from nodelint.tuples import NamedTuple
+
+_PART = r"(>=|<=|==|>|<|=|)\s*v?(\d{1,5})(?:\.(\d{1,5}))?(?:\.(\d{1,5}))?"
+_CHANGES = r'"(?:releases|since|until|x-karpenter-since|x-karpenter-until)":\s*"([^"]*)"'
+_TABLES = ("image_names", "images", "label_words", "labels", "versions", "vocabulary")
+
+IN_CODE = (Version(1, 1, 0), Version(1, 2, 0), Version(1, 4, 0), Version(1, 7, 0), Version(1, 9, 0))
+"""Releases that the code itself, and the rules, tell apart."""
+
+
+class Releases(NamedTuple):
+    """The releases from one to another, both among them."""
+
+    first: Version
+    last: Version
+
+    def __str__(self) -> str:
+        return str(self.last) if self.first == self.last else f"{self.first} to {self.last}"
+
+
+def only(release: Version) -> Releases:
+    """One release alone."""
+    return Releases(release, release)
+
+
+def is_range(text: str) -> bool:
+    """Whether a text is meant for a range, and not for one version."""
+    return any(sign in text for sign in "<>=|, ")
+
+
+def releases_in(text: str) -> tuple[Version, ...]:
+    """The known releases in a range such as `>=1.0 <=1.14`, oldest first; `||` parts alternatives.
+
+    A version stands for all that begin with it: `<=1.14` takes in 1.14.1, `1.3 || 1.5` all patches of two minors.
+    ValueError for what is no range, and for one without a known release.
+    """
+    found: set[Version] = set()
+    for choice in text.split("||"):
+        bounds = re.findall(_PART, choice)
+        if not bounds or re.sub(_PART, "", choice).strip(" ,\t"):
+            raise ValueError(f"`{text}` is no range such as `>=1.0 <=1.14`")
+        found.update(r for r in RELEASES if all(_within(r, sign, numbers) for sign, *numbers in bounds))
+    if not found:
+        raise ValueError(f"no release known is in `{text}`; known are {OLDEST} to {RELEASES[-1]}")
+    return tuple(sorted(found))
+
+
+def _within(release: Version, sign: str, numbers: Sequence[str]) -> bool:
+    other = tuple(int(number) for number in numbers if number)
+    mine = release[: len(other)]
+    if sign in ("", "=", "=="):
+        return mine == other
+    if sign.startswith(">"):
+        return mine > other or (sign == ">=" and mine == other)
+    return mine < other or (sign == "<=" and mine == other)
+
+
+def runs(releases: Iterable[Version]) -> tuple[Releases, ...]:
+    """Releases parted where something changes: what holds for the last of a run holds for all of it."""
+    points = turning_points()
+    found: list[Releases] = []
+    for release in releases:
+        if found and bisect_right(points, found[-1].last) == bisect_right(points, release):
+            found[-1] = Releases(found[-1].first, release)
+        else:
+            found.append(only(release))
+    return tuple(found)
+
+
+def joined(parts: Iterable[Releases]) -> tuple[Releases, ...]:
+    """Runs that follow each other, made one."""
+    found: list[Releases] = []
+    for part in sorted(parts):
+        if found and RELEASES[bisect_right(RELEASES, found[-1].last) :][:1] == (part.first,):
+            found[-1] = Releases(found[-1].first, part.last)
+        else:
+            found.append(part)
+    return tuple(found)
+
+
+@cache
+def turning_points() -> tuple[Version, ...]:
+    """Releases that differ from the one before in anything that is known here, oldest first."""
+    schemas = shipped("schemas")
+    files = [os.path.join(DATA, f"{name}.json") for name in _TABLES]
+    files += [os.path.join(schemas, name) for name in os.listdir(schemas) if name.endswith(".json")]
+    found = set(IN_CODE)
+    for path in files:
+        with open(path, encoding="utf-8") as file:
+            for spec in re.findall(_CHANGES, file.read()):
+                found.update(Version.parse(number) for number in re.findall(r"\d+\.\d+\.\d+", spec))
+    return tuple(sorted(found))
