@@ -17,7 +17,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from nodelint.apiserver import Schemas
 from nodelint.drift import Unhashable, golang, hash_object, hash_stored
-from nodelint.drift.hashes import ca_term, kubelet_hash
+from nodelint.drift.hashes import ca_term, kubelet_hash, kubelet_text
 from nodelint.model.manifest import objects
 from nodelint.model.releases import RELEASES, Version
 from nodelint.source import Source
@@ -366,3 +366,20 @@ def test_a_cluster_that_cannot_be_read_is_said(nodelint: Run, tmp_path: Path, te
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("nodelint: --live cluster.yaml: ")
     assert why in done.stderr
+
+
+def test_an_open_kubelet_is_hashed_as_its_text() -> None:
+    """`null` where there is none; the keys sorted, and characters escaped as Go's JSON does."""
+    assert kubelet_text({"spec": {}}) == kubelet_text({"spec": {"kubelet": {}}}) == "null"
+    kubelet = {"maxPods": "vcpus < 4 ? 8 : 110", "featureGates": {"B": True, "A": False}, "x": [1, 0.5]}
+    written = '{"featureGates":{"A":false,"B":true},"maxPods":"vcpus \\u003c 4 ? 8 : 110","x":[1,0.5]}'
+    assert kubelet_text({"spec": {"kubelet": kubelet}}) == written
+
+
+def test_an_open_kubelet_changes_the_hash_whatever_it_holds() -> None:
+    bare = value(CLASS, "1.15.0")
+    first = value(CLASS + "  kubelet: {seccompDefault: true, maxPods: 8}\n", "1.15.0")
+    assert first != bare
+    assert first == value(CLASS + "  kubelet: {maxPods: 8, seccompDefault: true}\n", "1.15.0")
+    with pytest.raises(Unhashable):
+        value(CLASS + "  kubelet: {maxPods: '${PODS}'}\n", "1.15.0")

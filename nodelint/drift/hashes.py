@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from nodelint.data import table
@@ -65,6 +66,8 @@ def hash_stored(kind: str, stored: dict[str, Any], release: Version, ca: int | N
         if behaves("hashes-ca-bundle", release):
             without_ca = ca is None
             total ^= ca or 0
+        if behaves("open-kubelet", release):
+            total ^= text_hash(kubelet_text(stored))
     return Hash(annotation(kind), total, version(kind, release), without_ca)
 
 
@@ -90,6 +93,25 @@ def family(stored: dict[str, Any]) -> str:
                 raise Unhashable(path, f"`{alias}` has no family that Karpenter knows")
             return str(row["amiFamily"])
     return "Custom"
+
+
+def kubelet_text(stored: dict[str, Any]) -> str:
+    """A class's kubelet as Go's JSON has it, which is what is hashed where it is an open map; `null` for none.
+
+    Raises Unhashable for a placeholder.
+    """
+    spec = stored.get("spec")
+    kubelet = spec.get("kubelet") if isinstance(spec, dict) else None
+    if not isinstance(kubelet, dict) or not kubelet:
+        return "null"
+
+    def refuse(value: Any) -> Any:
+        raise Unhashable(("spec", "kubelet"), "a placeholder, whose value is not known here")
+
+    text = json.dumps(kubelet, sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=refuse)
+    for char in "<>&\u2028\u2029":
+        text = text.replace(char, f"\\u{ord(char):04x}")
+    return text
 
 
 def _known(value: Any, path: Path) -> str:
