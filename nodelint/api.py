@@ -21,6 +21,7 @@ docstrings say, stay as they are within a major version; everything else in the 
 | `Facts`, `Missing`, `catalog`, `snapshot`, `questions` | facts about EC2, and what Karpenter asks |
 | `expressions` | CEL in a class's kubelet settings |
 | `images`, `selectors`, `resolve` | what terms find, and what a pool can launch |
+| `budgets` | how many nodes may be disrupted when, over a week |
 | `apiserver`, `controller`, `convert` | what the API server and the controller say of an object; old APIs made v1 |
 
 Modules are loaded when a rule first asks for them.
@@ -33,6 +34,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from nodelint import apiserver as apiserver
     from nodelint import edits as edits
+    from nodelint.drift import budgets as budgets
     from nodelint.ec2 import catalog as catalog
     from nodelint.ec2 import questions as questions
     from nodelint.ec2 import snapshot as snapshot
@@ -61,6 +63,7 @@ from nodelint.source import UNKNOWN, Node, Source
 
 _MODULES = {
     "apiserver": "nodelint.apiserver",
+    "budgets": "nodelint.drift.budgets",
     "catalog": "nodelint.ec2.catalog",
     "controller": "nodelint.karpenter.controller",
     "convert": "nodelint.karpenter.convert",

@@ -16,12 +16,19 @@ from typing import Any
 
 from nodelint.drift import golang
 from nodelint.karpenter.controller.cron import CronError, Schedule, parse
+from nodelint.model.manifest import NodePool
+from nodelint.model.messages import counted
+from nodelint.source import Unknown
 from nodelint.tuples import NamedTuple
 
 DRIFTED = "Drifted"
 """The disruption reason of nodes that have drifted."""
 
 WEEK = timedelta(days=7)
+
+_MONDAY = datetime(2024, 1, 1, tzinfo=UTC)
+_DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_DAY = timedelta(days=1)
 
 _DESCRIPTORS = {
     "@yearly": "0 0 1 1 *",
@@ -124,6 +131,88 @@ def week(found: Sequence[Budget], start: datetime) -> list[Stretch]:
         else:
             stretches.append(Stretch(begin, finish, active))
     return stretches
+
+
+def typical(pool: NodePool, reason: str = DRIFTED) -> tuple[Stretch, ...] | None:
+    """A week from Monday 00:00 UTC on under the budgets of a NodePool; None where they are not known.
+
+    Schedules that go by the date or by the month have other weeks too.
+    """
+    node = pool.node.at("spec", "disruption", "budgets")
+    entries: object = [{"nodes": "10%"}]  # what the API server fills in
+    if node is not None and not (node.kind == "scalar" and node.value is None):
+        if any(isinstance(each.value, Unknown) for each in node.walk() if each.kind == "scalar"):
+            return None
+        entries = node.plain()
+    elif pool.partial:
+        return None
+    return tuple(week(budgets({"spec": {"disruption": {"budgets": entries}}}, reason), _MONDAY))
+
+
+def in_words(stretches: Sequence[Stretch]) -> str:
+    """What is allowed over a week: `Mon-Fri 09:00-17:00 UTC: nothing; otherwise 10 %`."""
+    used = list(dict.fromkeys(budget for each in stretches for budget in each.budgets))
+    always = [budget for budget in used if all(budget in each.budgets for each in stretches)]
+    times = [f"{when(b, stretches)}: {_least([*always, b])}" for b in used if b not in always]
+    base = _least(always) if always else "no limit"
+    return "; ".join([*times, f"otherwise {base}"] if times else [base])
+
+
+def _least(active: Sequence[Budget]) -> str:
+    """The limits that count of those that are active together."""
+    if any(budget.broken or budget.nodes in ("0", "0%") for budget in active):
+        return "nothing"
+    shares = [int(budget.nodes[:-1]) for budget in active if budget.nodes.endswith("%")]
+    numbers = [int(budget.nodes) for budget in active if not budget.nodes.endswith("%")]
+    shown = [f"{min(shares)} %"] if shares else []
+    return " or ".join([*shown, counted(min(numbers), "node")] if numbers else shown)
+
+
+def when(budget: Budget, stretches: Sequence[Stretch]) -> str:
+    """The times at which a budget is active: by days of the week where they are alike, else one by one."""
+    start, end = stretches[0].start, stretches[-1].end
+    windows = list(budget.windows(start, end))
+    whole = [window for window in windows if window[0] > start and window[1] < end]
+    shapes = {(begin.time(), finish - begin) for begin, finish in whole}
+    if len(shapes) == 1:
+        ((time, length),) = shapes
+        days = sorted({begin.weekday() for begin, _ in _all(windows, time, length)})
+        ends = (datetime.combine(start, time) + length).time()
+        until = f"{ends:%H:%M}" if length <= _DAY else f"for {_hours(length)}"
+        joined = f"{time:%H:%M}-{until}" if length <= _DAY else f"from {time:%H:%M} {until}"
+        return f"{_days(days)} {joined} UTC"
+    shown = [f"{begin:%a %d %b %H:%M} to {finish:%a %d %b %H:%M}" for begin, finish in windows[:4]]
+    more = [f"and {len(windows) - 4} times more"] if len(windows) > 4 else []
+    return f"{', '.join([*shown, *more])} UTC"
+
+
+def _all(
+    windows: Sequence[tuple[datetime, datetime]], time: Any, length: timedelta
+) -> Iterator[tuple[datetime, datetime]]:
+    """The windows with those that the week cuts, as they are as a whole."""
+    for begin, finish in windows:
+        whole = begin if begin.time() == time else finish - length
+        yield whole, whole + length
+
+
+def _days(days: Sequence[int]) -> str:
+    """`Mon-Fri`, `Sat, Sun`, `every day`."""
+    if len(days) == len(_DAYS):
+        return "every day"
+    runs: list[list[int]] = []
+    for day in days:
+        if runs and runs[-1][-1] == day - 1:
+            runs[-1].append(day)
+        else:
+            runs.append([day])
+    return ", ".join(
+        f"{_DAYS[run[0]]}-{_DAYS[run[-1]]}" if len(run) > 2 else ", ".join(_DAYS[day] for day in run) for run in runs
+    )
+
+
+def _hours(length: timedelta) -> str:
+    hours, rest = divmod(int(length.total_seconds()) // 60, 60)
+    return f"{hours}h{rest}m" if rest else f"{hours}h"
 
 
 def _read(entry: dict[str, Any]) -> Budget:

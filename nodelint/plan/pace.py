@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
-from nodelint.drift.budgets import Budget, Stretch, budgets, week
+from nodelint.drift.budgets import Budget, Stretch, budgets, week, when
 from nodelint.model.messages import counted
 from nodelint.tuples import NamedTuple
-
-_DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-_DAY = timedelta(days=1)
 
 
 class Pace(NamedTuple):
@@ -47,7 +44,7 @@ def words(found: Pace, nodes: int | None = None) -> list[str]:
         closed = base == "none"
         said = ["never: a budget allows none" if closed else f"{base}, one after the other, empty nodes first"]
         if not closed:
-            said += [f"{_limit([*always, b], nodes)} {_when(b, found)}" for b in used if b not in always]
+            said += [f"{_limit([*always, b], nodes)} {when(b, found.stretches)}" for b in used if b not in always]
     if found.grace is None:
         said.append("a node whose pods may not be evicted waits for them: the pool has no terminationGracePeriod")
     else:
@@ -70,50 +67,3 @@ def _limit(active: Sequence[Budget], nodes: int | None) -> str:
     shown = " and ".join(kind if kind.endswith("%") else counted(int(kind), "node") for kind in kinds)
     fewer = ", whichever is fewer," if len(kinds) > 1 else ""
     return f"at most {shown.replace(' and ', ' or ')}{fewer} at a time"
-
-
-def _when(budget: Budget, found: Pace) -> str:
-    """The times at which a budget is active: by days of the week where they are alike, else one by one."""
-    start, end = found.stretches[0].start, found.stretches[-1].end
-    windows = list(budget.windows(start, end))
-    whole = [window for window in windows if window[0] > start and window[1] < end]
-    shapes = {(begin.time(), finish - begin) for begin, finish in whole}
-    if len(shapes) == 1:
-        ((time, length),) = shapes
-        days = sorted({begin.weekday() for begin, _ in _all(windows, time, length)})
-        ends = (datetime.combine(start, time) + length).time()
-        until = f"{ends:%H:%M}" if length <= _DAY else f"for {_hours(length)}"
-        joined = f"{time:%H:%M}-{until}" if length <= _DAY else f"from {time:%H:%M} {until}"
-        return f"{_days(days)} {joined} UTC"
-    shown = [f"{begin:%a %d %b %H:%M} to {finish:%a %d %b %H:%M}" for begin, finish in windows[:4]]
-    more = [f"and {len(windows) - 4} times more"] if len(windows) > 4 else []
-    return f"{', '.join([*shown, *more])} UTC"
-
-
-def _all(
-    windows: Sequence[tuple[datetime, datetime]], time: Any, length: timedelta
-) -> Iterator[tuple[datetime, datetime]]:
-    """The windows with those that the week cuts, as they are as a whole."""
-    for begin, finish in windows:
-        whole = begin if begin.time() == time else finish - length
-        yield whole, whole + length
-
-
-def _days(days: Sequence[int]) -> str:
-    """`Mon-Fri`, `Sat, Sun`, `every day`."""
-    if len(days) == len(_DAYS):
-        return "every day"
-    runs: list[list[int]] = []
-    for day in days:
-        if runs and runs[-1][-1] == day - 1:
-            runs[-1].append(day)
-        else:
-            runs.append([day])
-    return ", ".join(
-        f"{_DAYS[run[0]]}-{_DAYS[run[-1]]}" if len(run) > 2 else ", ".join(_DAYS[day] for day in run) for run in runs
-    )
-
-
-def _hours(length: timedelta) -> str:
-    hours, rest = divmod(int(length.total_seconds()) // 60, 60)
-    return f"{hours}h{rest}m" if rest else f"{hours}h"

@@ -1,0 +1,90 @@
+"""Disruption budgets that never let a node go, so that nodes keep their image and cost for as long as they live.
+
+Of the budgets that are active and concern a reason the smallest counts. One of `0` or `0%` without `schedule` and
+`duration` is always active: no node of the pool is replaced for drift, so new images, security fixes and changes of
+the NodePool never reach running nodes. Where it has no `reasons`, no node is consolidated either, not even an empty
+one. The rule also finds budgets that take turns and together leave no minute of a week.
+
+Nodes that expire do not ask the budgets, and neither do interruptions: a pool that lives by `expireAfter` alone may
+mean it. To protect nodes at certain times, give the budget a `schedule` (in UTC) and a `duration`. To keep Karpenter
+from moving pods only, name the reason: `reasons: [Underutilized]`; that is no finding.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  disruption:
+    consolidationPolicy: WhenEmptyOrUnderutilized
+    consolidateAfter: 5m
+    budgets:
+      - nodes: "0"
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  disruption:
+    consolidationPolicy: WhenEmptyOrUnderutilized
+    consolidateAfter: 5m
+    budgets:
+      - nodes: "10%"
+      - nodes: "0"
+        schedule: "0 9 * * mon-fri"
+        duration: 8h
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```
+"""
+
+from nodelint.api import Context, Finding, Findings, Node, NodePool, Skip, budgets, rule
+
+HINT = "give it `schedule` (UTC) and `duration`, or `reasons: [Underutilized]` to keep pods from being moved only"
+
+
+@rule(on=NodePool, group="hazard", gives_way_to=["invalid-field", "controller-check", "never-patched"])
+def check(pool: NodePool, context: Context) -> Findings:
+    node = pool.node.at("spec", "disruption", "budgets")
+    if node is None or node.kind != "sequence" or not node.items:
+        return
+    week = budgets.typical(pool)
+    if week is None:
+        yield Skip(node, "a budget holds a placeholder")
+        return
+    if not all(stretch.closed for stretch in week) or any(b.broken for stretch in week for b in stretch.budgets):
+        return
+    at = _always(node)
+    if at is None:
+        message = "the budgets leave no time of a week: no node is ever replaced for drift"
+        yield Finding(at=node, message=message, hint="shorten a `duration`, so that some time is left")
+        return
+    every = budgets.typical(pool, "Underutilized")
+    others = every is not None and all(stretch.closed for stretch in every)
+    what = "drift or consolidation" if others else "drift, so images and changes never reach it"
+    written = at.get("nodes") or at
+    yield Finding(
+        at=written, message=f"`{written.value}` nodes, at all times: none is replaced for {what}", hint=HINT
+    )
+
+
+def _always(node: Node) -> Node | None:
+    """The budget that allows no node at any time."""
+    for each in node.items:
+        written = each.get("nodes")
+        reasons = each.get("reasons")
+        concerned = reasons is None or any(item.value == "Drifted" for item in reasons.items)
+        if written is not None and written.value in ("0", "0%") and each.get("schedule") is None and concerned:
+            return each
+    return None

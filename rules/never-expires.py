@@ -1,0 +1,51 @@
+"""`expireAfter: Never`: a node lives until something else replaces it, with the kernel that it began with.
+
+By default nodes are replaced after 720h. With `Never` a node goes only for drift (a new image, a changed NodePool or
+class), for consolidation, or by hand. A full node of a pool whose image is pinned can run for years: certificates,
+memory leaks and unpatched kernels get old with it. Where images are moved often, or stateful work must not be
+interrupted, that can be right; a careful team decides it once.
+
+`never-patched` is about the cases in which nothing else replaces the nodes either. A change of `expireAfter` is a
+change of the template: it replaces the pool's nodes, within its budgets.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      expireAfter: Never
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      expireAfter: 720h
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```
+"""
+
+from nodelint.api import Context, Finding, Findings, NodePool, edits, rule
+
+
+@rule(on=NodePool, group="practice", severity="info", fix="unsafe", gives_way_to=["never-patched"])
+def check(pool: NodePool, context: Context) -> Findings:
+    node = pool.node.at("spec", "template", "spec", "expireAfter")
+    if node is not None and node.kind == "scalar" and node.value == "Never":
+        yield Finding(
+            at=node,
+            message="nodes never expire: each keeps its kernel and kubelet until drift replaces it",
+            edits=edits.if_editable(edits.set_value, node, "720h"),
+        )

@@ -1,0 +1,103 @@
+"""Nodes never expire, and nothing else replaces them: their image is pinned by id, or a budget holds drift back.
+
+With `expireAfter: Never` drift is what brings a patched image to running nodes. It does not come where every AMI
+term of the class is an `id`: the image stays until someone writes another id. It is not acted on where a disruption
+budget allows no node at any time. In both cases nodes, and what is wrong with their kernel or kubelet, get as old as
+the pool.
+
+Let nodes expire, so that at least memory leaks and certificates do not outlive a month, and choose the image by
+alias, name or tag, or drop the budget. The fix writes the default, `720h`. It changes the template, so that the
+pool's nodes are replaced once, as far as the budgets let them.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      expireAfter: Never
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  amiFamily: AL2023
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{id: ami-0123456789abcdef0}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      expireAfter: 720h
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  amiFamily: AL2023
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{id: ami-0123456789abcdef0}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+"""
+
+from nodelint.api import Also, Context, Finding, Findings, Node, NodePool, budgets, edits, messages, rule
+
+
+@rule(on=NodePool, group="hazard", fix="unsafe", gives_way_to=["invalid-field"])
+def check(pool: NodePool, context: Context) -> Findings:
+    node = pool.node.at("spec", "template", "spec", "expireAfter")
+    if node is None or node.kind != "scalar" or node.value != "Never":
+        return
+    change = edits.if_editable(edits.set_value, node, "720h")
+    held = _held(pool)
+    if held is not None:
+        yield Finding(
+            at=node,
+            message="nodes never expire, and the budgets never let one go for drift: none is ever replaced",
+            edits=change,
+            also=[Also(held, "no node may be disrupted for drift")],
+            covers=[held],
+            hint="let nodes expire, or give the budget of 0 a `schedule` (UTC) and a `duration`",
+        )
+        return
+    node_class = context.node_class(pool)
+    terms = node_class.ami_terms if node_class is not None else ()
+    if terms and all(isinstance(term.id, str) for term in terms):
+        images = "an image" if len(terms) == 1 else f"{len(terms)} images"
+        name = messages.short(str(node_class.name if node_class is not None else ""), 30)
+        yield Finding(
+            at=node,
+            message=f"nodes never expire, and `{name}` pins {images} by id: no patch ever reaches them",
+            edits=change,
+            also=[Also(term.node, "pinned by id") for term in terms[:1]],
+            hint="let nodes expire, and choose images by alias, or by name or tag with an owner",
+        )
+
+
+def _held(pool: NodePool) -> Node | None:
+    """The budgets, where they allow no node at any time."""
+    node = pool.node.at("spec", "disruption", "budgets")
+    if node is None or node.kind != "sequence" or not node.items:
+        return None
+    week = budgets.typical(pool)
+    return node if week and all(stretch.closed for stretch in week) else None

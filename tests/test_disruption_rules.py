@@ -1,0 +1,154 @@
+"""What the rules about disruption say, and where they are silent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from nodelint.lint.engine import Report
+
+Check = Callable[..., Report]
+
+WEEKDAYS = {"nodes": '"0"', "schedule": '"0 9 * * mon-fri"', "duration": "8h"}
+ROUND_THE_CLOCK = {"nodes": '"0"', "schedule": '"@daily"', "duration": "24h"}
+
+
+def pool(*budgets: dict[str, str], expire: str = "720h", policy: str = "WhenEmptyOrUnderutilized") -> str:
+    entries = "".join(f"    - {{{', '.join(f'{k}: {v}' for k, v in each.items())}}}\n" for each in budgets)
+    return f"""\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  disruption:
+    consolidationPolicy: {policy}
+    consolidateAfter: 5m
+{"    budgets:" + chr(10) + entries if budgets else ""}\
+  template:
+    spec:
+      expireAfter: {expire}
+      nodeClassRef: {{group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}}
+      requirements:
+        - {{key: kubernetes.io/arch, operator: In, values: [amd64]}}
+"""
+
+
+def said(report: Report) -> list[tuple[str, str]]:
+    assert not report.faults
+    return [(r.rule.name, r.finding.message) for r in report.results]
+
+
+BUDGET_RULES = ["blocking-budget", "budget-gap", "never-patched"]
+
+
+@pytest.mark.parametrize(
+    ("budgets", "expected"),
+    [
+        ([], []),
+        ([{"nodes": '"10%"'}], []),
+        ([{"nodes": '"10%"'}, WEEKDAYS], []),
+        ([{"nodes": '"10%"'}, {"nodes": '"0"', "reasons": "[Underutilized]"}], []),
+        (
+            [{"nodes": '"0"'}],
+            [("blocking-budget", "`0` nodes, at all times: none is replaced for drift or consolidation")],
+        ),
+        (
+            [{"nodes": '"0%"', "reasons": "[Drifted]"}, {"nodes": '"1"'}],
+            [
+                (
+                    "blocking-budget",
+                    "`0%` nodes, at all times: none is replaced for drift, so images and changes never reach it",
+                )
+            ],
+        ),
+        (
+            [{"nodes": '"10%"'}, ROUND_THE_CLOCK],
+            [("blocking-budget", "the budgets leave no time of a week: no node is ever replaced for drift")],
+        ),
+        (
+            [WEEKDAYS],
+            [("budget-gap", "for 128 of 168 hours a week no budget limits drift: all nodes may be replaced at once")],
+        ),
+        (
+            [{"nodes": '"5"', "reasons": "[Underutilized]"}],
+            [("budget-gap", "no budget ever limits drift: all nodes may be replaced at once")],
+        ),
+        (
+            [{"nodes": '"5"', "reasons": "[Drifted]"}],
+            [("budget-gap", "no budget ever limits consolidation: all nodes may be replaced at once")],
+        ),
+        ([{"nodes": "${NODES}", "schedule": '"0 9 * * *"', "duration": "8h"}], []),
+    ],
+)
+def test_budgets_as_they_act_over_a_week(
+    check: Check, budgets: list[dict[str, str]], expected: list[tuple[str, str]]
+) -> None:
+    assert said(check(pool(*budgets), select=BUDGET_RULES)) == expected
+
+
+def test_the_hint_says_the_week_in_words(check: Check) -> None:
+    (result,) = check(pool(WEEKDAYS), select=["budget-gap"]).results
+    assert result.finding.hint == "now it is: Mon-Fri 09:00-17:00 UTC: nothing; otherwise no limit"
+
+
+def test_what_cannot_be_known_of_budgets_is_said(check: Check) -> None:
+    report = check(pool({"nodes": "${NODES}", "schedule": '"0 9 * * *"', "duration": "8h"}), select=["budget-gap"])
+    assert [skip.reason for skip in report.skipped if skip.rule == "budget-gap"] == ["a budget holds a placeholder"]
+
+
+def test_a_pool_that_nothing_replaces_is_one_finding(check: Check) -> None:
+    found = said(check(pool({"nodes": '"0"'}, expire="Never"), select=[*BUDGET_RULES, "never-expires"]))
+    assert [name for name, _ in found] == ["never-patched"]
+
+
+@pytest.mark.parametrize(
+    ("policy", "expire", "expected"),
+    [
+        ("WhenEmptyOrUnderutilized", "720h", []),
+        ("WhenEmpty", "24h", ["every node is replaced within `24h`, whatever the budgets say"]),
+        ("WhenEmpty", "25h", []),
+    ],
+)
+def test_churn(check: Check, policy: str, expire: str, expected: list[str]) -> None:
+    assert [
+        message for _, message in said(check(pool(expire=expire, policy=policy), select=["node-churn"]))
+    ] == expected
+
+
+def test_empty_nodes_may_go_at_once(check: Check) -> None:
+    text = pool(policy="WhenEmpty").replace("consolidateAfter: 5m", "consolidateAfter: 0s")
+    assert said(check(text, select=["node-churn"])) == []
+    moved = text.replace("WhenEmpty", "WhenEmptyOrUnderutilized")
+    assert [name for name, _ in said(check(moved, select=["node-churn"]))] == ["node-churn"]
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("7d", "168h"),
+        ("1w", "168h"),
+        ("1d12h", "36h"),
+        ("1 day", "24h"),
+        ("90min", "90m"),
+        ("24H", "24h"),
+        ("never", "Never"),
+    ],
+)
+def test_a_duration_that_go_does_not_read_is_put_right(check: Check, written: str, meant: str) -> None:
+    (result,) = check(pool(expire=f'"{written}"'), select=["invalid-field"]).results
+    assert result.finding.message.endswith(f"did you mean `{meant}`?")
+    assert [edit.text for edit in result.finding.edits] != []
+
+
+@pytest.mark.parametrize("written", ["soon", "7", "1 fortnight", "d", "-7d", "7dd"])
+def test_what_is_no_duration_is_not_guessed(check: Check, written: str) -> None:
+    (result,) = check(pool(expire=f'"{written}"'), select=["invalid-field"]).results
+    assert "did you mean" not in result.finding.message
+    assert result.finding.edits == []
+
+
+def test_the_gap_after_a_start_is_said_once_in_a_run(check: Check) -> None:
+    report = check(pool(), pool().replace("default", "other"), karpenter="1.6.8", select=["startup-race"])
+    assert len(report.results) == 1
