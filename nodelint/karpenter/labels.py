@@ -77,6 +77,16 @@ def asked(pool: NodePool) -> Iterator[Asked]:
             yield Asked(label, normalize(label.key), label.key, "In", (Value(label.value, label.node),))
 
 
+def last_asking(pool: NodePool, key: str) -> Asked | None:
+    """The last requirement or label of a pool on a key, which is the one that narrows; None where there is none."""
+    return next((item for item in reversed(list(asked(pool))) if item.key == key), None)
+
+
+def values_at(item: Asked) -> Node:
+    """Where the values of what is asked stand; the whole entry where there are none."""
+    return item.node if isinstance(item.at, Label) else item.at.values_node
+
+
 def name_of(key: str) -> str:
     """A key without its domain, for messages."""
     return key.rpartition("/")[2]

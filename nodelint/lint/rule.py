@@ -285,6 +285,19 @@ class Context:
         """The NodePools of the run that point to a class."""
         return self._pools_of.get(id(node_class), [])
 
+    def siblings(self, pool: NodePool) -> list[NodePool]:
+        """The other NodePools of the same folder with the same taints: pods that use one can use the others."""
+        folder, taints = os.path.dirname(pool.source.path), _taints(pool)
+        return [
+            o
+            for o in self.objects
+            if isinstance(o, NodePool)
+            and o is not pool
+            and served(o, self.karpenter)
+            and os.path.dirname(o.source.path) == folder
+            and _taints(o) == taints
+        ]
+
     @cached_property
     def _pools_of(self) -> dict[int, list[NodePool]]:
         found: dict[int, list[NodePool]] = {}
@@ -326,6 +339,10 @@ class Context:
             found = check(obj, self.karpenter)
             self._controller[id(obj)] = found
         return found
+
+
+def _taints(pool: NodePool) -> set[tuple[Text | None, ...]]:
+    return {(taint.key, taint.value, taint.effect) for taint in pool.taints}
 
 
 def _nearness(a: str, b: str) -> tuple[bool, int]:

@@ -1,0 +1,229 @@
+r"""Values of a list that exist, and that can never match beside the other requirements of the NodePool.
+
+Every requirement has to hold at once. `t` in `instance-category` beside `instance-generation Gt 4` matches nothing:
+the newest `t` types are of generation 4; `c7g` is arm64 and matches nothing beside `kubernetes.io/arch In [amd64]`.
+The pool works with the values that are left, and reads as if it had more to choose from than it has. `reserved` is
+such a value where the class selects no capacity reservation.
+
+The finding names the requirement that rules the values out. The fix takes them out of the list; it is unsafe only
+because the other requirement may be the one that is wrong.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: karpenter.k8s.aws/instance-category
+          operator: In
+          values: ["c", "m", "r", "t"]
+        - key: karpenter.k8s.aws/instance-generation
+          operator: Gt
+          values: ["4"]
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: karpenter.k8s.aws/instance-category
+          operator: In
+          values: ["c", "m", "r"]
+        - key: karpenter.k8s.aws/instance-generation
+          operator: Gt
+          values: ["4"]
+```
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [c7g, c7i, m7g, m7i]}
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+        - {key: karpenter.k8s.aws/instance-size, operator: In, values: [large, 2xlarge, 3xlarge]}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [c7i, m7i]}
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+        - {key: karpenter.k8s.aws/instance-size, operator: In, values: [large, 2xlarge]}
+```
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.sh/capacity-type, operator: In, values: [reserved, on-demand]}
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+"""
+
+from collections.abc import Sequence
+
+from nodelint.api import (
+    Also,
+    Context,
+    Finding,
+    Findings,
+    NodePool,
+    RequirementLine,
+    catalog,
+    edits,
+    fixes,
+    keys,
+    labels,
+    manifest,
+    messages,
+    releases,
+    requirement,
+    resolve,
+    rule,
+)
+
+
+@rule(
+    on=NodePool,
+    group="hazard",
+    fix="unsafe",
+    gives_way_to=[
+        "no-instance-type",
+        "unknown-value",
+        "value-of-another-key",
+        "wildcard-value",
+        "not-offered",
+        "too-few-values",
+        "invalid-field",
+        "refused-combination",
+        "removed-api",
+    ],
+)
+def check(pool: NodePool, context: Context) -> Findings:
+    if not any(line.operator == "In" and len(line.values) > 1 for line in pool.requirements):
+        return
+    resolution = context.resolution(pool)
+    if not resolution.candidates:
+        return
+    for line in resolution.lines:
+        if line.operator != "In" or not line.known or not isinstance(line.at, RequirementLine):
+            continue
+        key = requirement.normalize(line.key)
+        if key == keys.CAPACITY_TYPE:
+            yield from _reserved(line.at, resolution)
+        elif key in resolution.catalog.keys:
+            known = resolution.catalog.values(key)
+            dead = [value for value in line.at.values if not known.get(str(value.text), line.without) & line.without]
+            if dead and len(dead) < len(line.values):
+                yield _finding(line, line.at, dead, resolution)
+
+
+def _reserved(line: RequirementLine, resolution: resolve.Resolution) -> Findings:
+    reserved = [value for value in line.values if value.text == "reserved"]
+    if not reserved or len(line.values) == 1:
+        return
+    node_class, version = resolution.node_class, resolution.version
+    if node_class is None or "reserved" in resolve.capacity_types(node_class, version):
+        return
+    if releases.behaves("reservation-terms", version):
+        yield Finding(
+            at=reserved[0].node,
+            message="`reserved` matches nothing: the class selects no capacity reservation",
+            edits=edits.if_editable(fixes.take_out, line, ("reserved",)),
+            also=[Also(node_class.name_node, "it has no capacityReservationSelectorTerms")],
+            hint="give the class capacityReservationSelectorTerms, or take the value out",
+        )
+
+
+def _finding(
+    line: resolve.LineEffect, at: RequirementLine, dead: Sequence[manifest.Value], resolution: resolve.Resolution
+) -> Finding:
+    values = resolution.catalog.values(line.key)
+    bits = catalog.union(values.get(str(value.text), 0) for value in dead)
+    others = [other for other in resolution.lines if other is not line and other.requirement is not None]
+    reason = next((other for other in others if not other.kept & bits), None)
+    name = labels.name_of(line.key)
+    verb = "matches" if len(dead) == 1 else "match"
+    beside = " beside the other requirements"
+    if reason is not None:
+        shown = f"{labels.name_of(reason.key)} {reason.operator} {', '.join(reason.values)}".strip()
+        beside = f" beside `{messages.short(shown, 34)}`"
+    elif not bits & resolution.alive:
+        beside = " under this class"
+    few = ", ".join(f"`{value.text}`" for value in dead[:3]) + (f" and {len(dead) - 3} more" if len(dead) > 3 else "")
+    one = f"`{dead[0].text}`" + (f" and {len(dead) - 1} more" if len(dead) > 1 else "")
+    return Finding(
+        at=fixes.seen(dead[0].node),
+        message=messages.first_fitting(f"{few} of {name} {verb} nothing{beside}", f"{one} {verb} nothing{beside}"),
+        edits=edits.if_editable(fixes.take_out, at, [str(value.text) for value in dead]),
+        also=[Also(reason.at.key_node, f"`{messages.short(shown, 60)}`")] if reason is not None else (),
+        covers=[value.node for value in dead],
+        hint=f"{'it does' if len(dead) == 1 else 'they do'} nothing here; or change the other requirement",
+    )

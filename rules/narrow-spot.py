@@ -1,0 +1,104 @@
+r"""A spot-only NodePool that leaves five instance types or fewer: when these are taken back, nothing replaces them.
+
+Spot capacity is a pool of its own for each instance type and zone, and it runs dry type by type. EC2 takes an
+instance back with two minutes' notice; with few types to choose from, its replacement often finds no capacity
+either, and pods stay Pending. More families, sizes and generations of the same shape cost nothing. Silent where the
+same folder holds a NodePool with the same taints that may use on-demand capacity, for that is the fallback.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: karpenter.sh/capacity-type
+          operator: In
+          values: ["spot"]
+        - key: node.kubernetes.io/instance-type
+          operator: In
+          values: ["m5.large", "m5.xlarge"]
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: karpenter.sh/capacity-type
+          operator: In
+          values: ["spot"]
+        - key: karpenter.k8s.aws/instance-category
+          operator: In
+          values: ["c", "m", "r"]
+        - key: karpenter.k8s.aws/instance-cpu
+          operator: In
+          values: ["2", "4"]
+```
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.sh/capacity-type, operator: In, values: [spot]}
+        - {key: node.kubernetes.io/instance-type, operator: In, values: [t3.medium]}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.sh/capacity-type, operator: In, values: [spot, on-demand]}
+        - {key: node.kubernetes.io/instance-type, operator: In, values: [t3.medium]}
+```
+"""
+
+from nodelint.api import Context, Finding, Findings, NodePool, keys, labels, messages, rule
+
+FEW = 5
+
+
+@rule(on=NodePool, group="hazard", gives_way_to=["no-instance-type", "removed-api"])
+def check(pool: NodePool, context: Context) -> Findings:
+    spot = labels.last_asking(pool, keys.CAPACITY_TYPE)
+    if spot is None:
+        return
+    resolution = context.resolution(pool)
+    count = resolution.launchable.bit_count()
+    if resolution.capacity_types != ("spot",) or not 0 < count <= FEW:
+        return
+    if any("on-demand" in context.resolution(other).capacity_types for other in context.siblings(pool)):
+        return
+    names = ", ".join(f"`{name}`" for name in resolution.catalog.names_in(resolution.launchable))
+    types = "1 instance type" if count == 1 else f"{count} instance types"
+    yield Finding(
+        at=labels.values_at(spot),
+        message=messages.first_fitting(f"spot only, with {types}: {names}", f"spot only, with {types}"),
+        hint="allow more families and sizes, or on-demand as well",
+    )

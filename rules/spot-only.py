@@ -1,0 +1,65 @@
+r"""A NodePool that may use spot capacity only, with no on-demand NodePool beside it for the same pods.
+
+Spot instances are cheaper and can be taken back at any time; when a region runs short of them, all types run short at
+once. Karpenter tries spot first and falls back to on-demand only where the NodePool allows both, or where another
+NodePool that the pods can use does. For work that can wait, spot alone is fine. Silent where the same folder holds a
+NodePool with the same taints that may use on-demand capacity.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: karpenter.sh/capacity-type
+          operator: In
+          values: ["spot"]
+        - key: karpenter.k8s.aws/instance-category
+          operator: In
+          values: ["c", "m", "r"]
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: karpenter.sh/capacity-type
+          operator: In
+          values: ["spot", "on-demand"]
+        - key: karpenter.k8s.aws/instance-category
+          operator: In
+          values: ["c", "m", "r"]
+```
+"""
+
+from nodelint.api import Context, Finding, Findings, NodePool, keys, labels, rule
+
+
+@rule(on=NodePool, group="practice", gives_way_to=["narrow-spot", "no-instance-type", "removed-api"])
+def check(pool: NodePool, context: Context) -> Findings:
+    spot = labels.last_asking(pool, keys.CAPACITY_TYPE)
+    if spot is None or context.resolution(pool).capacity_types != ("spot",):
+        return
+    if any("on-demand" in context.resolution(other).capacity_types for other in context.siblings(pool)):
+        return
+    yield Finding(
+        at=labels.values_at(spot),
+        message="`spot` is the only capacity type: nothing starts while spot capacity is short",
+        hint="add `on-demand`: Karpenter tries spot first; or a NodePool with it, of less weight",
+    )

@@ -1,0 +1,82 @@
+r"""A spot NodePool with fewer than 15 instance types: Karpenter never moves its nodes to cheaper spot capacity.
+
+With the feature gate SpotToSpotConsolidation, Karpenter replaces a spot node by a cheaper one only where it can
+choose among at least 15 cheaper instance types; else the new node would soon be taken back. A pool with fewer in all
+keeps each node until it is empty, can be merged with others, expires or drifts. Without the gate, which is off by
+default, that is so for every pool.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: karpenter.sh/capacity-type
+          operator: In
+          values: ["spot"]
+        - key: karpenter.k8s.aws/instance-family
+          operator: In
+          values: ["m6i", "m7i"]
+        - key: karpenter.k8s.aws/instance-size
+          operator: In
+          values: ["large", "xlarge", "2xlarge", "4xlarge"]
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: karpenter.sh/capacity-type
+          operator: In
+          values: ["spot"]
+        - key: karpenter.k8s.aws/instance-family
+          operator: In
+          values: ["m5", "m5a", "m6a", "m6i", "m7a", "m7i"]
+        - key: karpenter.k8s.aws/instance-size
+          operator: In
+          values: ["large", "xlarge", "2xlarge", "4xlarge"]
+```
+"""
+
+from nodelint.api import Context, Finding, Findings, NodePool, keys, labels, rule
+
+LEAST = 15
+
+
+@rule(
+    on=NodePool,
+    group="practice",
+    severity="info",
+    gives_way_to=["narrow-spot", "one-instance-type", "no-instance-type", "removed-api"],
+)
+def check(pool: NodePool, context: Context) -> Findings:
+    spot = labels.last_asking(pool, keys.CAPACITY_TYPE)
+    policy = pool.node.at("spec", "disruption", "consolidationPolicy")
+    static = pool.node.at("spec", "replicas") is not None
+    if spot is None or static or (policy is not None and policy.value == "WhenEmpty"):
+        return
+    resolution = context.resolution(pool)
+    count = resolution.launchable.bit_count()
+    if "spot" not in resolution.capacity_types or not 0 < count < LEAST:
+        return
+    yield Finding(
+        at=labels.values_at(spot),
+        message=f"spot nodes are never replaced by cheaper spot nodes: {count} types are left, of {LEAST} it takes",
+        hint=f"allow {LEAST - count} more, where the gate SpotToSpotConsolidation is on",
+    )
