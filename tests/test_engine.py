@@ -52,7 +52,7 @@ spec:
 
 
 def _one(check_: Callable[[EC2NodeClass, Context], Findings], name: str) -> dict[str, Rule]:
-    made = rule(on=EC2NodeClass, severity="error", fix="safe")(check_)
+    made = rule(on=EC2NodeClass, group="correctness", fix="safe")(check_)
     return {name: made._replace(name=name, page="A page.")}
 
 

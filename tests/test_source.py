@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from nodelint.source import UNKNOWN, Node, Source
+from nodelint.source.compose import _compose_again, compose
+
+from .conftest import ROOT
 
 
 def root(text: str, mark: str = "# karpenter\n") -> Node:
@@ -356,3 +361,18 @@ def test_positions_count_characters() -> None:
     assert source.position(source.text.index("x"))[:2] == (2, 5)
     assert [source.line(n) for n in (0, 1, 2, 3, 4)] == ["", "a: 1", "é: 😀x", "", ""]
     assert source.newline == "\r\n"
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "examples").rglob("*.yaml")), ids=lambda path: path.name)
+def test_both_libraries_read_a_file_alike(path: Path) -> None:
+    """ruamel.yaml's parser reads first, PyYAML's where it refuses: what both take means the same in both."""
+    text = path.read_text(encoding="utf-8")
+    source = Source.from_text(str(path), text)
+
+    def shape(nodes: list[Node | None]) -> list[object]:
+        return [
+            [(n.start, n.end, n.kind, n.style, n.value) for n in root.walk()] for root in nodes if root is not None
+        ]
+
+    first = compose(source, text, 0, masked=False)
+    assert shape(first) == shape(_compose_again(source, text, 0, False, False, False)) != []

@@ -69,13 +69,26 @@ def compose(source: Source, text: str, base: int, masked: bool, literal: bool = 
     `masked` says that template code was set aside in it, so that values may be unknown for it; `literal` that
     nothing is put in the place of a `$`. Raises `Unreadable`.
     """
-    import yaml  # 9 ms, so only where there is something to parse
-    import yaml.cyaml  # the parser that is libyaml's
+    import _ruamel_yaml as ruamel  # 9 ms, so only where there is something to parse
 
     escapes = ("\\u" in text or "\\/" in text) and (masked or is_json(text))
+    try:
+        return _Composer(source, text, base, masked, literal, escapes).run(ruamel, ruamel.CParser)
+    except (ruamel.YAMLError, UnicodeEncodeError):
+        # ruamel.yaml.clib holds libyaml 0.1.7, which refuses `[http://x]`; PyYAML's 0.2.5 is nearer to Go's reader.
+        return _compose_again(source, text, base, masked, literal, escapes)
+
+
+def _compose_again(
+    source: Source, text: str, base: int, masked: bool, literal: bool, escapes: bool
+) -> list[Node | None]:
+    """The same by a newer libyaml, with repairs of what Go's reader takes and it does not. Raises `Unreadable`."""
+    import yaml
+    import yaml.cyaml
+
     for _ in range(_MOST_REPAIRS):
         try:
-            return _Composer(source, text, base, masked, literal, escapes).run(yaml)
+            return _Composer(source, text, base, masked, literal, escapes).run(yaml, yaml.cyaml.CParser)
         except UnicodeEncodeError as error:
             raise worded(error, text, base) from None
         except yaml.YAMLError as error:
@@ -113,13 +126,13 @@ class _Composer:
         self.anchors: dict[str, Node | None] = {}
         self.copies = 0
 
-    def run(self, yaml: Any) -> list[Node | None]:
+    def run(self, yaml: Any, parser: Any) -> list[Node | None]:
         base = self.base
         scalar_event, alias_event = yaml.ScalarEvent, yaml.AliasEvent
         mapping_start, sequence_start = yaml.MappingStartEvent, yaml.SequenceStartEvent
         mapping_end, sequence_end = yaml.MappingEndEvent, yaml.SequenceEndEvent
         document_start, stream_end = yaml.DocumentStartEvent, yaml.StreamEndEvent
-        next_event = yaml.cyaml.CParser(self.text).get_event
+        next_event = parser(self.text).get_event
         roots: list[Node | None] = []
         stack: list[_Frame] = []
         frame: _Frame | None = None
