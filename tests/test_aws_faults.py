@@ -221,6 +221,94 @@ def test_an_image_that_makes_no_sense_is_no_answer(front: aws.Front, change: dic
     assert (answer.failed, answer.transient) == ("the answer to `ec2:DescribeImages` cannot be read", True)
 
 
+BLANK = {
+    "ec2:DescribeImages": ("Images", {**images(1)[0]}, ("ImageId", "State", "Architecture", "OwnerId")),
+    "ec2:DescribeSubnets": (
+        "Subnets",
+        {
+            "SubnetId": "subnet-1",
+            "AvailabilityZone": "us-east-1a",
+            "AvailabilityZoneId": "use1-az1",
+            "VpcId": "vpc-1",
+            "AvailableIpAddressCount": 9,
+        },
+        ("SubnetId", "AvailabilityZone", "AvailabilityZoneId", "VpcId"),
+    ),
+    "ec2:DescribeSecurityGroups": (
+        "SecurityGroups",
+        {"GroupId": "sg-1", "GroupName": "nodes", "VpcId": "vpc-1"},
+        ("GroupId", "GroupName", "VpcId"),
+    ),
+    "ec2:DescribeCapacityReservations": (
+        "CapacityReservations",
+        {
+            "CapacityReservationId": "cr-1",
+            "InstanceType": "t9.small",
+            "AvailabilityZone": "us-east-1a",
+            "State": "active",
+            "OwnerId": OWN,
+            "AvailableInstanceCount": 1,
+        },
+        ("CapacityReservationId", "InstanceType", "AvailabilityZone", "State", "OwnerId"),
+    ),
+    "ec2:DescribePlacementGroups": (
+        "PlacementGroups",
+        {"GroupId": "pg-1", "GroupName": "none", "Strategy": "spread", "State": "available"},
+        ("GroupId", "GroupName", "Strategy", "State"),
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("operation", "field"), [(operation, field) for operation, (*_, fields) in BLANK.items() for field in fields]
+)
+@pytest.mark.parametrize("blank", ["", " "])
+def test_a_blank_word_is_no_fact(front: aws.Front, operation: str, field: str, blank: str) -> None:
+    key, item, _ = BLANK[operation]
+    question = ONE_OF_EACH[operation]
+    front.on(operation.split(":")[1], aws.answer({key: [item]}))
+    assert asked(question).region.answers[question].failed is None
+    front.on(operation.split(":")[1], aws.answer({key: [{**item, field: blank}]}))
+    answer = asked(question).region.answers[question]
+    assert answer == Answer(NOW, failed=f"the answer to `{operation}` cannot be read", transient=True)
+
+
+@pytest.mark.parametrize("field", ["InstanceType", "Location"])
+@pytest.mark.parametrize("blank", ["", " "])
+def test_a_blank_offering_offers_nothing(front: aws.Front, field: str, blank: str) -> None:
+    """As a fact, it would say that the type is offered nowhere that subnets are."""
+    front.on("DescribeInstanceTypes", aws.answer({"InstanceTypes": [SMALL]}))
+    front.on("DescribeInstanceTypeOfferings", aws.answer({"InstanceTypeOfferings": [PLACE, {**PLACE, field: blank}]}))
+    region = asked(*EVERYWHERE).region
+    assert region.answers[EVERYWHERE[1]].failed == "the answer to `ec2:DescribeInstanceTypeOfferings` cannot be read"
+    assert not region.offerings
+
+
+def test_a_blank_usage_class_or_architecture_is_none(front: aws.Front) -> None:
+    front.on("DescribeInstanceTypeOfferings", aws.answer({"InstanceTypeOfferings": [PLACE]}))
+    for change in ({"SupportedUsageClasses": [""]}, {"ProcessorInfo": {"SupportedArchitectures": [" "]}}):
+        front.on("DescribeInstanceTypes", aws.answer({"InstanceTypes": [{**SMALL, **change}]}))
+        failed = asked(*EVERYWHERE).region.answers[EVERYWHERE[0]].failed
+        assert failed is not None and "what `ec2:DescribeInstanceTypes` says cannot be used" in failed
+
+
+def test_a_blank_role_or_account_is_none(front: aws.Front) -> None:
+    role = ONE_OF_EACH["iam:GetRole"]
+    answer = "<GetRoleResponse><GetRoleResult><Role><RoleName>{}</RoleName></Role></GetRoleResult></GetRoleResponse>"
+    front.on("GetRole", aws.body(answer.format("none")))
+    assert asked(role).region.answers[role].found == ("none",)
+    front.on("GetRole", aws.body(answer.format(" ")))
+    assert asked(role).region.answers[role].failed == "the answer to `iam:GetRole` cannot be read"
+    front.on(
+        "GetCallerIdentity",
+        aws.body(
+            "<GetCallerIdentityResponse><GetCallerIdentityResult><Account> </Account></GetCallerIdentityResult>"
+            "</GetCallerIdentityResponse>"
+        ),
+    )
+    assert asked(role).region.account is None
+
+
 def test_instance_types_that_make_no_sense(front: aws.Front) -> None:
     front.on("DescribeInstanceTypeOfferings", aws.answer({"InstanceTypeOfferings": []}))
     front.on("DescribeInstanceTypes", aws.answer({"InstanceTypes": [{**SMALL, "MemoryInfo": {}}]}))

@@ -7,7 +7,11 @@ that needs the facts makes of it.
 from __future__ import annotations
 
 import json
+import os
 import socket
+import subprocess
+import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -19,6 +23,7 @@ from nodelint.commands import now
 from nodelint.ec2.snapshot import parse_snapshot
 
 from . import ec2_front as aws
+from .conftest import ROOT
 from .ec2_front import NOW, OWN, PLACE, SMALL
 
 pytest.importorskip("moto.server")
@@ -274,6 +279,41 @@ def test_one_region_of_two_fails(run: Run, front: aws.Front) -> None:
     other = run("check", *flags, "--region", "eu-west-1")
     assert other.exit_code == 5
     assert "`nodelint refresh --region eu-west-1` asks" in other.stdout
+
+
+@pytest.mark.parametrize("flags", [[], ["--fresh"]])
+def test_runs_side_by_side_lose_no_region(run: Run, front: aws.Front, flags: list[str], tmp_path: Path) -> None:
+    """Each asks for a region, and has read the cache before any of them writes to it."""
+    assert run("refresh", "--region", "sa-east-1").exit_code == 0
+    regions = ["us-east-1", "eu-west-1", "ap-south-1", "us-west-2"]
+    together = threading.Barrier(len(regions), timeout=60)
+
+    def wait(request: aws.Request, front: aws.Front) -> aws.Response | None:
+        together.wait()
+        return aws.answer({"Subnets": [SUBNET]})(request, front)
+
+    front.on("DescribeSubnets", wait)
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-m", "nodelint", "refresh", *flags, "--region", name],
+            cwd=tmp_path,
+            env=env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        for name in regions
+    ]
+    for process in started:
+        said, _ = process.communicate(timeout=100)
+        assert process.returncode == 0, said
+    (path,) = (tmp_path / "cache").iterdir()
+    names = [region.name for region in parse_snapshot(path.read_bytes()).regions]
+    assert names == sorted([*regions, *([] if flags else ["sa-east-1"])])
+    front.on("DescribeSubnets", aws.answer({"Subnets": [SUBNET]}))
+    assert run("refresh", "--fresh", "--region", "us-east-1").exit_code == 0
+    assert [region.name for region in parse_snapshot(path.read_bytes()).regions] == ["us-east-1"]
 
 
 def test_what_comes_next_asks_for_what_was_answered(run: Run, front: aws.Front) -> None:

@@ -153,6 +153,42 @@ def test_rows_that_do_not_match_the_header_are_refused(row: object) -> None:
         parse_snapshot(json.dumps(data))
 
 
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("instanceTypes", "labels", 0), ["a"]),
+        (("instanceTypes", "labels", 0), {"a": "b"}),
+        (("instanceTypes", "labels"), {"a": 1, "b": 2}),
+        (("instanceTypes", "labels"), "ab"),
+        (("instanceTypes", "labels"), ["a", "a"]),
+        (("instanceTypes", "resources"), [None]),
+        (("instanceTypes", "prices"), [[]]),
+        (("instanceTypes", "changes", 0, "values"), ["x1.large"]),
+        (("instanceTypes", "changes", 0, "values"), None),
+        (("instanceTypes", "changes", 0, "values", "x1.large"), ["i386"]),
+        (("instanceTypes", "changes", 0, "label"), []),
+        (("instanceTypes", "changes", 0, "before"), 1.3),
+        (("instanceTypes", "changes", 0, "after"), "1.3.0"),
+        (("instanceTypes", "changes", 0), 5),
+        (("instanceTypes", "rows", 0, 1), "ab"),
+        (("instanceTypes", "rows", 0, 3), "abcde"),
+        (("instanceTypes", "rows", 0, 3), [3, 10, True, 9, ["3"]]),
+        (("origin",), []),
+        (("date",), {}),
+        (("sources", 0, "facts"), 5),
+    ],
+)
+def test_instance_types_that_are_not_whole_are_refused(path: tuple[Any, ...], value: object) -> None:
+    data: Any = plain(SMALL)
+    parse_snapshot(json.dumps(data))
+    place = data
+    for step in path[:-1]:
+        place = place[step]
+    place[path[-1]] = value
+    with pytest.raises(SnapshotError, match="not a whole snapshot"):
+        parse_snapshot(json.dumps(data))
+
+
 def test_a_file_is_loaded_as_a_catalogue(tmp_path: Path) -> None:
     path = tmp_path / "facts.json"
     path.write_text(snapshot_text(SMALL), encoding="utf-8")

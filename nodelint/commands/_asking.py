@@ -138,7 +138,7 @@ def live(
     if brought.fruitless:
         return snapshot, before, name
     try:
-        cache.keep(path, snapshot)
+        snapshot = cache.keep(path, [brought.reply], now(), __version__)
     except cache.Unusable as error:
         say(str(error))
         return snapshot, None, name

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from nodelint import __version__
 from nodelint.commands import (
     CLEAN,
     LACKING,
@@ -19,6 +20,7 @@ from nodelint.commands import (
     echo,
     echo_json,
     exclude,
+    now,
     say,
     settings_of,
     stop,
@@ -31,7 +33,7 @@ from nodelint.model.messages import counted
 from nodelint.printable import printable
 
 if TYPE_CHECKING:
-    from nodelint.ec2.snapshot import Region, Snapshot
+    from nodelint.ec2.snapshot import Region, Reply, Snapshot
     from nodelint.lint.config import Settings
     from nodelint.model.manifest import EC2NodeClass
     from nodelint.report.snapshot import Asking
@@ -112,20 +114,24 @@ def command(
 
     try:
         file = output or cache.place(home(paths))
+        unwanted = cache.mark(file) if fresh else None
         old = _old(file, output is not None, fresh)
     except cache.Unusable as error:
         stop(str(error))
-    asked, snapshot = _ask(classes, settings, regions, profile, timeout, old, catalog)
+    asked, snapshot, replies = _ask(classes, settings, regions, profile, timeout, old, catalog)
     if found is not None:
         unreadable(found)
+    if snapshot is not None:
+        try:
+            if output:
+                cache.write(file, snapshot)
+            else:
+                snapshot = cache.keep(file, replies, now(), __version__, unwanted)
+        except cache.Unusable as error:
+            stop(str(error))
     check = ["nodelint", "check", *(["--snapshot", output] if output else []), *given]
     if snapshot is not None and len(snapshot.regions) > 1:
         check += ["--region", asked[0].region.name]
-    if snapshot is not None:
-        try:
-            (cache.write if output else cache.keep)(file, snapshot)
-        except cache.Unusable as error:
-            stop(str(error))
     _end(
         asked,
         file if snapshot is not None else None,
@@ -201,22 +207,21 @@ def _ask(
     timeout: float,
     old: Snapshot | None,
     catalog: bool,
-) -> tuple[list[Asking], Snapshot | None]:
-    """Ask every region: how that went, and the snapshot; None where nothing was answered that was not known.
+) -> tuple[list[Asking], Snapshot | None, list[Reply]]:
+    """Ask every region: how that went, the snapshot (None where nothing new was answered), and what is new in it.
 
     For the `catalog` instance types and offerings are asked for again, however new the answers are.
     """
     from datetime import timedelta
     from time import monotonic
 
-    from nodelint import __version__
-    from nodelint.commands import now
     from nodelint.commands._asking import account, ask_region, region_of
     from nodelint.ec2 import cache
     from nodelint.ec2.client import CannotAsk
     from nodelint.report.snapshot import Asking
 
     asked: list[Asking] = []
+    replies: list[Reply] = []
     snapshot, refusal = old, None
     limits = cache.time_to_live()
     if catalog:
@@ -229,6 +234,7 @@ def _ask(
                 seconds, made = monotonic() - begun, sum(aws.calls.values()) - calls
                 asked.append(Asking(brought.reply.region, brought.new, made, seconds))
                 if not brought.fruitless:
+                    replies.append(brought.reply)
                     snapshot = cache.with_reply(snapshot, brought.reply, now(), __version__)
         except CannotAsk as error:
             refusal = error
@@ -237,7 +243,7 @@ def _ask(
         if not asked:
             sys.exit(TRY_AGAIN if refusal.transient else LACKING)
         asked[-1] = asked[-1]._replace(refusal=(refusal.reason, refusal.transient))
-    return asked, None if snapshot is old else snapshot
+    return asked, None if snapshot is old else snapshot, replies
 
 
 def _unbundled(region: Region) -> str | None:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from nodelint.ec2.facts import Facts, moment
@@ -123,17 +124,55 @@ def write(path: str, snapshot: Snapshot) -> None:
         raise Unusable(f"{path}: not written: {why(error)}") from error
 
 
-def keep(path: str, snapshot: Snapshot) -> None:
-    """Write a snapshot to a file of the cache, whose folder is made. Raises Unusable."""
+def mark(path: str) -> object:
+    """What changes when a file is written anew; None where there is none."""
+    try:
+        about = os.stat(path)
+    except OSError:
+        return None
+    return about.st_dev, about.st_ino, about.st_mtime_ns, about.st_size
+
+
+def keep(path: str, replies: Iterable[Reply], now: datetime, nodelint: str, unwanted: object = None) -> Snapshot:
+    """Put what regions replied into a file of the cache, and give back all that it holds then. Raises Unusable.
+
+    Another run may have written the file while this one asked AWS: what it holds is read again, under a lock. It is
+    passed over where it is still the file of the mark `unwanted`.
+    """
     try:
         check_place(path)
         # Names of images and ids of subnets are nobody else's business.
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        write(path, snapshot)
+        with _locked(os.path.dirname(path)):
+            there = mark(path)
+            snapshot = None if there is None or there == unwanted else read_kept(path)
+            for reply in replies:
+                snapshot = with_reply(snapshot, reply, now, nodelint)
+            if snapshot is None:
+                raise ValueError("no reply to keep")
+            write(path, snapshot)
     except OSError as error:
         raise Unusable(f"{path}: not written: {why(error)}{_ELSEWHERE}") from error
     except Unusable as error:
         raise Unusable(f"{error}{_ELSEWHERE}") from error
+    return snapshot
+
+
+@contextmanager
+def _locked(folder: str) -> Iterator[None]:
+    """Let one run at a time read and write a folder; each needs milliseconds. Without effect on Windows."""
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # a file system that knows no locks
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 def still_good(region: Region, now: datetime, limits: Mapping[FactKind, timedelta]) -> Region:

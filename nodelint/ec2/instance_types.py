@@ -391,7 +391,8 @@ def _texts(info: Mapping[str, Any], *path: str) -> Sequence[str]:
     value = _value(info, *path)
     if value is None:
         return ()
-    if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
+    # A blank word would be an architecture or a capacity type that nobody sells.
+    if not isinstance(value, list | tuple) or not all(isinstance(item, str) and item.strip() for item in value):
         raise _wrong(path, value, "list of texts")
     return value
 

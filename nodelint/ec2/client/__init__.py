@@ -261,7 +261,8 @@ class Account:
     def _identify(self, region: str) -> _Outcome:
         """The account; without it things of the account's own bear its number."""
         try:
-            return _Outcome(account=sender(self._clients[region, "sts"], IDENTITY)().get("Account"))
+            account = sender(self._clients[region, "sts"], IDENTITY)().get("Account")
+            return _Outcome(account=account if isinstance(account, str) and account.strip() else None)
         except Exception as error:
             if why(error, IDENTITY, self._profile) is None:
                 raise

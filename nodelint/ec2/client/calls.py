@@ -259,6 +259,7 @@ def _paged(call: Call, method: Callable[..., Mapping[str, Any]], going: Going) -
     found: dict[str, Found] = {}
     for item in _pages(call, method, key, going):
         try:
+            _hold_to_words(item, _WORDS[call.kind])
             thing = read(item)
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise Unreadable from error
@@ -291,8 +292,9 @@ def _zones(call: Call, method: Callable[..., Mapping[str, Any]], going: Going) -
     zones: dict[str, set[str]] = {}
     for item in _pages(call, method, "InstanceTypeOfferings", going):
         try:
+            _hold_to_words(item, ("InstanceType", "Location"))
             zones.setdefault(item["InstanceType"], set()).add(item["Location"])
-        except KeyError as error:
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise Unreadable from error
     if not zones:
         raise Unusable(f"`{call.operation}` names no instance type")
@@ -319,14 +321,16 @@ def _value(parameter: Mapping[str, Any]) -> str | Unusable:
     if parameter.get("Type") != "String":
         return Unusable(f"the parameter is a {parameter.get('Type')}, no String")
     value = parameter.get("Value")
-    if not isinstance(value, str):
+    if not isinstance(value, str) or not value.strip():
         raise Unreadable
     return value
 
 
 def _named(call: Call, answer: Mapping[str, Any]) -> str:
     """The name of a role or instance profile, when there is one."""
-    if ("Role" if call.kind == "roles" else "InstanceProfile") not in answer:
+    kind = "Role" if call.kind == "roles" else "InstanceProfile"
+    found = answer.get(kind)
+    if not isinstance(found, Mapping) or not str(found.get(f"{kind}Name", kind)).strip():
         raise Unreadable
     return _name(call.questions[0])
 
@@ -408,6 +412,23 @@ def _placement(item: Mapping[str, Any]) -> Found:
             item["GroupId"], item["GroupName"], item["Strategy"], item["State"], item.get("PartitionCount", 0)
         )
     )
+
+
+_WORDS: dict[FactKind, tuple[str, ...]] = {
+    "images": ("ImageId", "State", "Architecture", "OwnerId"),
+    "subnets": ("SubnetId", "AvailabilityZone", "AvailabilityZoneId", "VpcId"),
+    "security-groups": ("GroupId", "GroupName", "VpcId"),
+    "capacity-reservations": ("CapacityReservationId", "InstanceType", "AvailabilityZone", "State", "OwnerId"),
+    "placement-groups": ("GroupId", "GroupName", "Strategy", "State"),
+}
+"""What AWS never leaves blank. A blank word would be a fact: a subnet of no zone, an image of no architecture."""
+
+
+def _hold_to_words(item: Mapping[str, Any], keys: Sequence[str]) -> None:
+    """Raise ValueError where a field that the item has is blank, or no text."""
+    for key in keys:
+        if key in item and (not isinstance(item[key], str) or not item[key].strip()):
+            raise ValueError(f"`{key}` is blank")
 
 
 _READERS: dict[FactKind, tuple[str, Callable[[Mapping[str, Any]], Found]]] = {

@@ -93,7 +93,7 @@ def _read(data: dict[str, Any]) -> Snapshot:
     if not _CHECKS["str | None"](data.get("nodelint")):
         raise TypeError("`nodelint` is no text")
     types = data.get("instanceTypes", {"labels": [], "resources": [], "prices": [], "changes": [], "rows": []})
-    labels, resources, priced = tuple(types["labels"]), tuple(types["resources"]), tuple(types["prices"])
+    labels, resources, priced = (_header(types[part], part) for part in ("labels", "resources", "prices"))
     _known(types, ("labels", "resources", "prices", "changes", "rows"))
     rows = cast("list[Row]", types["rows"])
     shape = (len(labels), len(resources), len(priced))
@@ -105,17 +105,45 @@ def _read(data: dict[str, Any]) -> Snapshot:
             raise ValueError(f"`{name}` is out of order")
         last = name
     return Snapshot(
-        origin=str(data["origin"]),
-        date=str(data["date"]),
-        sources=tuple(Origin(s["facts"], s["origin"], s["date"]) for s in data["sources"]),
+        origin=_text(data["origin"], "origin"),
+        date=_text(data["date"], "date"),
+        sources=tuple(Origin(*(_text(s[key], key) for key in Origin._fields)) for s in data["sources"]),
         labels=labels,
         resources=resources,
         priced=priced,
-        changes=tuple(Change(Version.parse(c["before"]), c["label"], c["values"]) for c in types["changes"]),
+        changes=tuple(map(_change, types["changes"])),
         rows=rows,
         regions=_regions(data.get("regions", ())),
         nodelint=data.get("nodelint"),
     )
+
+
+def _text(value: object, what: str) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"`{what}` is no text")
+    return value
+
+
+def _header(value: object, what: str) -> tuple[str, ...]:
+    """The names of columns, which have to be a list of different texts."""
+    if not _CHECKS["tuple[str, ...]"](value) or len(set(cast("list[str]", value))) < len(cast("list[str]", value)):
+        raise TypeError(f"`instanceTypes.{what}` is no list of different texts")
+    return tuple(cast("list[str]", value))
+
+
+def _change(data: dict[str, Any]) -> Change:
+    _known(data, ("before", "label", "values"))
+    values = data["values"]
+    if not isinstance(values, dict) or not _TEXTS.issuperset(map(type, values.values())):
+        raise TypeError("`values` of a change is no mapping to texts")
+    return Change(Version.parse(_text(data["before"], "before")), _text(data["label"], "label"), values)
+
+
+def _is_network(value: object) -> bool:
+    """Whether it is what stands for a Network in a row."""
+    if not isinstance(value, list) or [type(part) for part in value] != [int, int, bool, int, list]:
+        return False
+    return all(type(count) is int for count in value[4])
 
 
 def check_rows(rows: Sequence[Row]) -> None:
@@ -127,8 +155,11 @@ def check_rows(rows: Sequence[Row]) -> None:
     )
     for part, types, wrong in parts:
         for row in rows:
-            if not types.issuperset(map(type, cast("list[Any]", row[part]))):
+            if type(row[part]) is not list or not types.issuperset(map(type, cast("list[Any]", row[part]))):
                 raise SnapshotError(f"not a whole snapshot: `{row[0]}`: {wrong}")
+    for row in rows:
+        if row[3] is not None and not _is_network(row[3]):
+            raise SnapshotError(f"not a whole snapshot: `{row[0]}`: the network limits are none")
 
 
 def _regions(listed: Sequence[dict[str, Any]]) -> tuple[Region, ...]:
