@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from nodelint.karpenter.controller.verdict import ControllerProblem
     from nodelint.karpenter.images import ImageSet
     from nodelint.karpenter.resolve import Resolution
+    from nodelint.karpenter.userdata import UserData
     from nodelint.lint.suppress import Suppression
     from nodelint.model.fact_kinds import FactKind
 
@@ -165,6 +166,7 @@ class Context:
         self._facts_about: dict[int, Facts] = {}
         self._images: dict[int, ImageSet] = {}
         self._resolutions: dict[int, Resolution] = {}
+        self._user_data: dict[int, UserData | None] = {}
         self._class_of: dict[int, EC2NodeClass | None] = {}
         self._problems: dict[int, list[Problem]] = {}
         self._controller: dict[int, list[ControllerProblem]] = {}
@@ -206,6 +208,16 @@ class Context:
             found = images_of(node_class, self.karpenter, self.kubernetes, self._facts_of(node_class))
             self._images[id(node_class)] = found
         return found
+
+    def user_data(self, node_class: EC2NodeClass) -> UserData | None:
+        """The class's user data, read for its image family; None without one, for `Custom`, and for a placeholder."""
+        if node_class.node.at("spec", "userData") is None:
+            return None
+        if id(node_class) not in self._user_data:
+            from nodelint.karpenter.userdata import read
+
+            self._user_data[id(node_class)] = read(node_class, self.images(node_class).ami_family)
+        return self._user_data[id(node_class)]
 
     @cached_property
     def schemas(self) -> Schemas:

@@ -271,29 +271,11 @@ def _user_data(obj: EC2NodeClass) -> Iterator[ControllerProblem]:
     if family is None and len(aliases) == 1 and isinstance(aliases[0], str):
         family = aliases[0].partition("@")[0]
     if isinstance(family, str) and family.lower() == "bottlerocket":
-        # It is written anew, so that its length says nothing. What a template still fills in is not judged.
-        if not re.search(r"\$\{|\$\(|\{\{|%\{|<[A-Za-z]", data):
-            yield from _toml(node, data)
-        return
+        return  # it is written anew, so that its length says nothing
     size = len(data.encode("utf-8", "surrogatepass"))
     if isinstance(family, str) and size > _USER_DATA:
         yield ControllerProblem(
             node, f"userData has {size} bytes: EC2 takes {_USER_DATA}", "user-data", "error", _NO_LAUNCH
-        )
-
-
-def _toml(node: Node, data: str) -> Iterator[ControllerProblem]:
-    import tomllib
-
-    try:
-        tomllib.loads(data)
-    except (tomllib.TOMLDecodeError, RecursionError):
-        yield ControllerProblem(
-            node,
-            "userData of Bottlerocket is TOML, and this is none",
-            "user-data",
-            "error",
-            "the controller cannot make user data of it, and no instance is launched",
         )
 
 

@@ -1,0 +1,14 @@
+"""The user data of a class: what it is, what of it works for the class's image family, and what it sets.
+
+Karpenter puts user data together with its own, in a way of its own for each family. What is here follows its
+AWS provider 1.0.0 to 1.14.1 (`pkg/providers/amifamily/bootstrap`), nodeadm of the EKS images, and cloud-init. The
+facts are in `data/nodeconfig.json`. Shell and PowerShell are searched for calls that matter, and not parsed.
+"""
+
+from __future__ import annotations
+
+from nodelint.karpenter.userdata.parts import Part, Trouble
+from nodelint.karpenter.userdata.reading import UserData, read
+from nodelint.karpenter.userdata.settings import Call, NodeLabel, Setting
+
+__all__ = ["Call", "NodeLabel", "Part", "Setting", "Trouble", "UserData", "read"]

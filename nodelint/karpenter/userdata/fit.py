@@ -1,0 +1,104 @@
+"""User data that is written for another image family, or that cloud-init cannot run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from nodelint.karpenter.userdata.parts import Part, Trouble, is_mime
+from nodelint.karpenter.userdata.reading import UserData
+
+_WORDS = {
+    "toml": "TOML settings",
+    "powershell": "PowerShell",
+    "shell": "a shell script",
+    "cloud-config": "a cloud-config",
+    "nodeconfig": "a NodeConfig",
+}
+_LOST = "its arguments are lost: kubelet settings go to spec.kubelet, labels and taints to the NodePool's template"
+_NO_LAUNCH = "Karpenter cannot read the user data, and launches nothing with this class"
+
+
+def misfits(data: UserData) -> Iterator[Trouble]:
+    """What of the user data does not fit the family, in the order of the text."""
+    if data.is_windows or data.family == "Bottlerocket":
+        yield from _as_a_whole(data)
+        return
+    if data.looks in ("toml", "powershell", "cloud-config") or (data.family, data.looks) == ("AL2", "nodeconfig"):
+        yield _bare(data)
+        return
+    for part in data.parts:
+        if part.kind == "shell":
+            yield from _script(data, part)
+        elif part.kind == "nodeconfig" and data.family == "AL2":
+            yield Trouble(*_first_line(data, part), "AL2 has no nodeadm: a NodeConfig does nothing there")
+    for call in data.calls():
+        if call.program == "bootstrap.sh" and data.family == "AL2023":
+            message = "AL2023 has no bootstrap.sh: the call fails, and what it sets is lost"
+            yield Trouble(call.start, _end_of_line(data.text, call.start), message, _LOST)
+        elif call.program == "nodeadm" and data.family == "AL2":
+            yield Trouble(call.start, _end_of_line(data.text, call.start), "AL2 has no nodeadm: the call fails")
+
+
+def _as_a_whole(data: UserData) -> Iterator[Trouble]:
+    """Bottlerocket takes TOML and nothing else, Windows PowerShell without the tags that Karpenter writes."""
+    first = _first_line(data, data.parts[0])
+    takes = "PowerShell" if data.is_windows else "TOML settings"
+    wanted = "powershell" if data.is_windows else "toml"
+    hint = "it is run as PowerShell, and fails" if data.is_windows else _NO_LAUNCH
+    if is_mime(data.text):
+        yield Trouble(*first, f"a MIME archive is none of {data.family}'s: it takes {takes}", hint)
+    elif data.looks not in (None, wanted):
+        yield Trouble(*first, f"{_WORDS[str(data.looks)]} is none of {data.family}'s: it takes {takes}", hint)
+    elif data.is_windows:
+        for tag in re.finditer(r"(?im)^[ \t]*</?powershell>[ \t]*(?:\n|\Z)", data.text):
+            word = tag[0].strip()
+            message = f"a `{word}` too many: Karpenter writes the tags around the script itself"
+            yield Trouble(tag.start(), tag.end(), message, "it ends up inside the script, which breaks there", "")
+
+
+def _bare(data: UserData) -> Trouble:
+    """A text without MIME header of a kind that the family does not tell from a script or a NodeConfig."""
+    part = data.parts[0]
+    what = _WORDS[str(data.looks)]
+    taken = "a NodeConfig" if part.kind == "nodeconfig" else "a script"
+    comes = "nodeadm cannot read it, and the node never joins" if part.kind == "nodeconfig" else "it cannot run"
+    hint = f"{comes}; "
+    if data.looks == "cloud-config":
+        hint += "put it into a MIME archive as a part of `text/cloud-config`"
+        return Trouble(*_first_line(data, part), f"{what} without MIME header is taken for {taken}", hint)
+    owner = {"toml": "Bottlerocket", "powershell": "Windows", "nodeconfig": "AL2023"}[str(data.looks)]
+    at = re.search(r"(?m)^[ \t]*\[\[?settings.*$", data.text) if data.looks == "toml" else None
+    start, end = at.span() if at is not None else _first_line(data, part)
+    return Trouble(start, end, f"{what} is for {owner}: {data.family} takes it for {taken}", f"{comes}")
+
+
+def _script(data: UserData, part: Part) -> Iterator[Trouble]:
+    body = data.text[part.start : part.end]
+    begin = body.lstrip()
+    if not begin or body.startswith("#!"):
+        return
+    hint = "cloud-init starts it as a program, and the kernel refuses it"
+    if begin.startswith("#!"):
+        blank = part.start + len(body) - len(begin)
+        yield Trouble(
+            part.start, blank, "a script begins with `#!` in its first line: nothing may stand above", hint, ""
+        )
+    elif begin.startswith("#cloud-config"):
+        yield Trouble(*_first_line(data, part), "the part says that it is a script, and it is a cloud-config", hint)
+    else:
+        start, end = _first_line(data, part)
+        new = "#!/bin/bash\n" + data.text[start:end]
+        yield Trouble(start, end, "a script without `#!` in its first line: cloud-init cannot run it", hint, new)
+
+
+def _first_line(data: UserData, part: Part) -> tuple[int, int]:
+    """The first line of a part that is not blank."""
+    body = data.text[part.start : part.end]
+    start = part.start + len(body) - len(body.lstrip())
+    return start, min(_end_of_line(data.text, start), part.end)
+
+
+def _end_of_line(text: str, at: int) -> int:
+    end = text.find("\n", at)
+    return len(text) if end < 0 else end

@@ -1,0 +1,103 @@
+"""NodeConfig, the part of AL2023's user data that nodeadm reads: its YAML, its fields, and what it sets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from nodelint.data import table
+from nodelint.karpenter.userdata.parts import Part, Trouble
+from nodelint.model.messages import did_you_mean, short
+from nodelint.source import UNKNOWN, Document, Node, Source
+from nodelint.source.unreadable import Unreadable
+
+_NO_JOIN = "nodeadm cannot read it: the node never joins the cluster"
+_DROPPED = "nodeadm drops what it does not know, without a word"
+
+
+def compose(text: str, path: str) -> Node | None:
+    """The first document of a text, None where it is empty. Raises `Unreadable`, whose offset is one of the text."""
+    from nodelint.source.compose import compose as roots_of
+
+    source = Source(path, text)
+    roots = roots_of(source, text, 0, False)
+    root = roots[0] if roots else None
+    source.documents.append(Document(root, 0, len(text), 0))
+    return root
+
+
+def is_read_as_nodeconfig(text: str) -> bool:
+    """Whether Karpenter takes user data without a MIME header for a NodeConfig: where it is YAML of a mapping.
+
+    A text of comments alone is one, too.
+    """
+    try:
+        root = compose(text, "")
+    except Unreadable:
+        return False
+    return root is None or root.kind == "mapping" or (root.kind == "scalar" and root.value is None)
+
+
+def troubles(root: Node | None, part: Part) -> Iterator[Trouble]:
+    """What nodeadm refuses or drops."""
+    facts = table("nodeconfig")
+    if root is None or root.kind != "mapping":
+        yield Trouble(part.start, part.end, "a NodeConfig is a mapping, and this is none", _NO_JOIN)
+        return
+    for key, wanted in (("apiVersion", facts["apiVersion"]), ("kind", facts["kind"])):
+        node = root.get(key)
+        if node is None:
+            at = root.entries[0].key if root.entries else root
+            yield Trouble(
+                part.start + at.start, part.start + at.end, f"a NodeConfig begins with `{key}: {wanted}`", _NO_JOIN
+            )
+            return
+        if node.value is not UNKNOWN and node.value != wanted:
+            message = f"`{short(str(node.value), 30)}` is no {key} of nodeadm: it reads `{wanted}`"
+            yield Trouble(part.start + node.start, part.start + node.end, message, _NO_JOIN, wanted)
+            return
+    yield from _fields(root, facts["fields"], "", part.start)
+
+
+def _fields(node: Node, known: dict[str, Any], path: str, base: int) -> Iterator[Trouble]:
+    for entry in node.entries:
+        if entry.name is None:
+            continue
+        shape = known.get(entry.name)
+        if shape is None:
+            where = f" in {path}" if path else ""
+            meant = did_you_mean(entry.name, known)
+            message = f"a NodeConfig has no field `{short(entry.name, 25)}`{where}{meant}"
+            yield Trouble(base + entry.key.start, base + entry.key.end, message, _DROPPED)
+        else:
+            yield from _value(entry.value, shape, f"{path}.{entry.name}" if path else entry.name, base)
+
+
+def _value(node: Node, shape: Any, path: str, base: int) -> Iterator[Trouble]:
+    if node.kind == "scalar" and (node.value is None or node.value is UNKNOWN):
+        return
+    if isinstance(shape, dict) and "one of" in shape:
+        if node.value not in shape["one of"]:
+            choice = ", ".join(shape["one of"])
+            message = f"`{short(str(node.value), 25)}` is no {path.rpartition('.')[2]}: there is {choice}"
+            yield Trouble(base + node.start, base + node.end, message, _NO_JOIN)
+        return
+    wanted = "object" if isinstance(shape, dict) else "strings" if isinstance(shape, list) else shape
+    fits = {
+        "object": node.kind == "mapping",
+        "booleans": node.kind == "mapping" and all(isinstance(e.value.value, bool) for e in node.entries),
+        "strings": node.kind == "sequence" and all(_is_text(item) for item in node.items),
+        "string": _is_text(node),
+        "boolean": node.kind == "scalar" and isinstance(node.value, bool),
+    }
+    if not fits[wanted]:
+        words = {"object": "a mapping", "booleans": "a mapping of true and false", "strings": "a list of texts"}
+        words |= {"string": "a text", "boolean": "true or false"}
+        end = node.end if node.kind == "scalar" else node.start + 1
+        yield Trouble(base + node.start, base + end, f"{path} is {words[wanted]}", _NO_JOIN)
+    elif isinstance(shape, dict):
+        yield from _fields(node, shape, path, base)
+
+
+def _is_text(node: Node) -> bool:
+    return node.kind == "scalar" and (isinstance(node.value, str) or node.value is UNKNOWN)

@@ -1,0 +1,156 @@
+"""The parts of user data: a MIME archive as Karpenter's Go reads it, or one text whose kind is told by its family."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Literal
+
+from nodelint.tuples import NamedTuple
+
+PartKind = Literal["nodeconfig", "shell", "cloud-config", "toml", "powershell", "plain", "other"]
+
+_TYPES: dict[str, PartKind] = {
+    "application/node.eks.aws": "nodeconfig",
+    "text/x-shellscript": "shell",
+    "text/cloud-config": "cloud-config",
+    "text/plain": "plain",
+    "": "plain",
+}
+_HEADER = r"([A-Za-z0-9!#$%&'*+.^_`|~-]+):[ \t]*(.*)"
+_TOKEN = r"[A-Za-z0-9!#$%&'*+.^_`|~-]+"
+
+
+class Part(NamedTuple):
+    """A part: characters `start` to `end` of the user data, its `kind`, and its header where it has one."""
+
+    kind: PartKind
+    start: int
+    end: int
+    content_type: str | None = None
+
+
+class Trouble(NamedTuple):
+    """What is wrong with a range of user data, what comes of it, and what should stand there (`new`) where plain."""
+
+    start: int
+    end: int
+    message: str
+    hint: str | None = None
+    new: str | None = None
+
+
+class Archive(NamedTuple):
+    """The parts that were read, and what is wrong; with a fault the parts behind it are missing."""
+
+    parts: tuple[Part, ...]
+    troubles: tuple[Trouble, ...]
+
+
+class _Line(NamedTuple):
+    start: int
+    end: int
+    text: str
+
+
+_NO_LAUNCH = "Karpenter cannot read the user data, and launches nothing with this class"
+
+
+def is_mime(text: str) -> bool:
+    """Whether Karpenter takes user data for a MIME archive."""
+    return text.strip().startswith(("MIME-Version:", "Content-Type:"))
+
+
+def archive(text: str) -> Archive:
+    """The parts of a MIME archive."""
+    blank = len(text) - len(text.lstrip())
+    if blank:
+        message = "blank lines before the MIME header end it: the header has to be the first line"
+        return Archive((), (Trouble(0, blank, message, _NO_LAUNCH, ""),))
+    lines = list(_lines(text))
+    headers, body, trouble = _headers(lines, 0)
+    if trouble is not None:
+        return Archive((), (trouble,))
+    found = _boundary(text, headers)
+    if isinstance(found, Trouble):
+        return Archive((), (found,))
+    return _parts(text, lines, body, found)
+
+
+def _parts(text: str, lines: list[_Line], body: int, boundary: str) -> Archive:
+    dash = f"--{boundary}"
+    at = body
+    while at < len(lines) and not _delimits(lines[at].text, dash):
+        at += 1
+    if at == len(lines):
+        start, end = lines[0].start, lines[0].end
+        message = f"no line `{dash[:40]}` begins a part: nothing of the user data reaches the node"
+        return Archive((), (Trouble(start, end, message),))
+    parts: list[Part] = []
+    while lines[at].text.rstrip(" \t") != dash + "--":
+        headers, begin, trouble = _headers(lines, at + 1)
+        if trouble is not None:
+            return Archive(tuple(parts), (trouble,))
+        at = begin
+        while at < len(lines) and not _delimits(lines[at].text, dash):
+            at += 1
+        if at == len(lines):
+            last = lines[-1] if lines[-1].text or len(lines) == 1 else lines[-2]
+            closing = f"{dash}--"
+            message = f"the archive has no end: the last line has to be `{closing[:40]}`"
+            return Archive(tuple(parts), (Trouble(last.end, last.end, message, _NO_LAUNCH, f"\n{closing}"),))
+        start = lines[begin].start if begin < len(lines) else len(text)
+        content_type = headers.get("content-type", (0, 0, ""))[2]
+        kind = _TYPES.get(content_type.partition(";")[0].strip().lower(), "other")
+        parts.append(Part(kind, start, max(start, lines[at].start - 1), content_type))
+    return Archive(tuple(parts), ())
+
+
+def _lines(text: str) -> Iterator[_Line]:
+    at = 0
+    for line in text.split("\n"):
+        yield _Line(at, at + len(line), line)
+        at += len(line) + 1
+
+
+def _delimits(line: str, dash: str) -> bool:
+    return line.startswith(dash) and line[len(dash) :].rstrip(" \t") in ("", "--")
+
+
+def _headers(lines: list[_Line], at: int) -> tuple[dict[str, tuple[int, int, str]], int, Trouble | None]:
+    """Headers from a line on by their names in lower case, and the index of the first line behind the blank one."""
+    found: dict[str, tuple[int, int, str]] = {}
+    last = ""
+    while at < len(lines) and lines[at].text:
+        line = lines[at]
+        match = re.fullmatch(_HEADER, line.text)
+        if match is not None:
+            last = match[1].lower()
+            found.setdefault(last, (line.start + match.start(2), line.end, match[2].strip()))
+        elif line.text[0] in " \t" and last:
+            start, end, value = found[last]
+            found[last] = (start, end, f"{value} {line.text.strip()}")
+        else:
+            message = "a MIME header ends with a blank line: one is missing before this line"
+            return found, at, Trouble(line.start, line.end, message, _NO_LAUNCH)
+        at += 1
+    return found, at + 1, None
+
+
+def _boundary(text: str, headers: dict[str, tuple[int, int, str]]) -> str | Trouble:
+    start, end, value = headers.get("content-type", (0, len(text.partition("\n")[0]), ""))
+    media = value.partition(";")[0].strip().lower()
+    if not media.startswith("multipart/"):
+        message = f"the MIME header says `{media[:30]}`: only `multipart/mixed` with a boundary is read"
+        return Trouble(start, end, message if media else "the MIME header has no `Content-Type`", _NO_LAUNCH)
+    found = re.search(r";\s*boundary\s*=\s*(?:\"([^\"]*)\"|([^;\s]+))", value, re.IGNORECASE)
+    if found is None:
+        return Trouble(start, end, "the MIME header names no boundary", _NO_LAUNCH)
+    bare = found[2]
+    if bare is not None and re.fullmatch(_TOKEN, bare) is None:
+        at = text.find(bare, start, end)
+        message = f"the boundary `{bare[:40]}` has to stand in quotes"
+        return (
+            Trouble(at, at + len(bare), message, _NO_LAUNCH, f'"{bare}"') if at >= 0 else Trouble(start, end, message)
+        )
+    return found[1] if bare is None else str(bare)

@@ -1,0 +1,191 @@
+"""The user data of a class, read for its image family: parts, what does not fit, what is broken, what it sets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+from nodelint.karpenter.userdata import settings as found_in
+from nodelint.karpenter.userdata.nodeconfig import compose, is_read_as_nodeconfig, troubles
+from nodelint.karpenter.userdata.parts import Archive, Part, PartKind, Trouble, archive, is_mime
+from nodelint.karpenter.userdata.places import Places
+from nodelint.karpenter.userdata.settings import Call, NodeLabel, Setting
+from nodelint.model.manifest import EC2NodeClass, text
+from nodelint.source import Node
+from nodelint.source.unreadable import Unreadable
+
+_NO_LAUNCH = "the controller cannot make user data of it, and no instance is launched"
+_TOML_HEAD = r"(?m)^[ \t]*\[\[?settings[.\]]"
+_NODECONFIG = r"(?m)^[ \t]*apiVersion:[ \t]*[\"']?node\.eks\.aws/"
+_OPEN = r"\$\{|\{\{|%\{|<[A-Za-z]"
+"""What a template still fills in."""
+
+
+class UserData:
+    """The user data of a class. `family` is what the controller takes: AL2, AL2023, Bottlerocket, Windows2022."""
+
+    def __init__(self, node: Node, written: str, family: str) -> None:
+        self.node = node
+        self.text = written
+        self.family = family
+        self.places = Places(node, written)
+        self._roots: dict[int, Node | None] = {}
+        self._broken: list[Trouble] = []
+
+    @property
+    def is_windows(self) -> bool:
+        return self.family.startswith("Windows")
+
+    @cached_property
+    def mime(self) -> bool:
+        return self.family in ("AL2", "AL2023") and is_mime(self.text)
+
+    @cached_property
+    def _archive(self) -> Archive:
+        if self.mime:
+            return archive(self.text)
+        kind: PartKind = "shell"
+        if self.family == "Bottlerocket":
+            kind = "toml"
+        elif self.is_windows:
+            kind = "powershell"
+        elif self.family == "AL2023" and is_read_as_nodeconfig(self.text):
+            kind = "nodeconfig"
+        return Archive((Part(kind, 0, len(self.text)),), ())
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """What the user data consists of, as Karpenter takes it."""
+        return self._archive.parts
+
+    @cached_property
+    def looks(self) -> PartKind | None:
+        """What a text without MIME header is by its looks, whatever the family."""
+        begin = self.text.lstrip()
+        if self.mime:
+            return None
+        if re.search(_TOML_HEAD, self.text):
+            return "toml"
+        if "<powershell>" in self.text.lower():
+            return "powershell"
+        if begin.startswith("#!"):
+            return "shell"
+        if begin.startswith("#cloud-config"):
+            return "cloud-config"
+        return "nodeconfig" if re.search(_NODECONFIG, self.text) else None
+
+    def root(self, part: Part) -> Node | None:
+        """A NodeConfig's YAML, in a source of its own; None where it is empty or cannot be read."""
+        if part.start not in self._roots:
+            try:
+                self._roots[part.start] = compose(self.text[part.start : part.end], self.node.source.path)
+            except Unreadable as error:
+                self._roots[part.start] = None
+                at = min(part.start + error.offset, part.end)
+                hint = "nodeadm cannot read it: the node never joins the cluster"
+                self._broken.append(Trouble(at, at, f"no YAML: {error.message}", hint))
+        return self._roots[part.start]
+
+    @cached_property
+    def toml(self) -> dict[str, Any] | None:
+        """The tables of Bottlerocket's settings; None for other families and where it is no TOML."""
+        if self.family != "Bottlerocket" or self._is_open:
+            return None
+        import tomllib
+
+        try:
+            return tomllib.loads(self.text)
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
+            self._broken.append(self._no_toml(str(error)))
+            return None
+
+    @cached_property
+    def _is_open(self) -> bool:
+        return re.search(_OPEN, self.text) is not None
+
+    def _no_toml(self, error: str) -> Trouble:
+        found = re.fullmatch(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", error, re.DOTALL)
+        words = (found[1] if found else error).partition("\n")[0]
+        at = len(self.text.rstrip("\n"))
+        if found and found[2]:
+            lines = self.text.split("\n")
+            at = sum(len(line) + 1 for line in lines[: int(found[2]) - 1]) + int(found[3]) - 1
+        message = f"no TOML: {words[:1].lower()}{words[1:70]}"
+        at = min(at, len(self.text))
+        end = self.text.find("\n", at)
+        return Trouble(at, len(self.text.rstrip()) if end < at else end, message, _NO_LAUNCH)
+
+    def broken(self) -> list[Trouble]:
+        """What cannot be read, or is dropped: archive, NodeConfig, TOML. Nothing where it is for another family."""
+        if is_mime(self.text) and not self.mime:
+            return []
+        if self.looks is not None and self.looks not in {part.kind for part in self.parts}:
+            return []
+        troubled = list(self._archive.troubles)
+        for part in self.parts:
+            if part.kind == "nodeconfig" and self.family == "AL2023":
+                root = self.root(part)
+                if not self._broken:
+                    troubled += troubles(root, part)
+        if self.toml is not None and "settings" not in self.toml and self.text.strip():
+            message = "Bottlerocket reads the table `settings`, and there is none"
+            troubled.append(Trouble(0, len(self.text.partition("\n")[0]), message, "what stands outside is dropped"))
+        return [*troubled, *self._broken]
+
+    def misfits(self) -> Iterator[Trouble]:
+        """What is written for another family, or cannot run."""
+        from nodelint.karpenter.userdata.fit import misfits
+
+        return misfits(self)
+
+    def calls(self) -> list[Call]:
+        """The calls by which a script lets its node join a cluster."""
+        kinds = ("powershell",) if self.is_windows else ("shell", "plain")
+        return [
+            call
+            for part in self.parts
+            if part.kind in kinds
+            for call in found_in.calls(self.text, part.start, part.end, self.is_windows)
+        ]
+
+    def settings(self) -> Iterator[Setting]:
+        """The kubelet's settings in NodeConfig and TOML."""
+        for part in self.parts:
+            root = self.root(part) if part.kind == "nodeconfig" and self.family == "AL2023" else None
+            if root is not None:
+                yield from found_in.of_nodeconfig(root, part)
+        table = self.toml["settings"] if self.toml is not None and "settings" in self.toml else None
+        if isinstance(table, dict):
+            yield from found_in.of_toml(table, self.text)
+
+    def labels(self) -> Iterator[NodeLabel]:
+        """The labels that the kubelet is told to give the node."""
+        table = self.toml["settings"] if self.toml is not None and "settings" in self.toml else None
+        if isinstance(table, dict):
+            yield from found_in.labels_of_toml(table, self.text)
+        for part in self.parts:
+            if part.kind not in ("toml", "other", "cloud-config"):
+                yield from found_in.labels_of_flags(self.text, part.start, part.end)
+
+    def taints(self) -> Iterator[tuple[int, int]]:
+        """Where kubelet flags name taints."""
+        for part in self.parts:
+            if part.kind not in ("toml", "other", "cloud-config"):
+                yield from found_in.taints_of_flags(self.text, part.start, part.end)
+
+
+def read(node_class: EC2NodeClass, family: str | None) -> UserData | None:
+    """The user data of a class for a family of the controller's.
+
+    None where there is none, it is a placeholder, or the family is `Custom` or not known: nothing of it is
+    Karpenter's to judge then.
+    """
+    node = node_class.node.at("spec", "userData")
+    written = text(node)
+    if node is None or not isinstance(written, str) or not written.strip():
+        return None
+    if family not in ("AL2", "AL2023", "Bottlerocket") and not (family or "").startswith("Windows"):
+        return None
+    return UserData(node, written, str(family))

@@ -1,0 +1,170 @@
+"""What user data sets for the kubelet, and where: fields of NodeConfig and TOML, flags, labels, bootstrap calls."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, Literal
+
+from nodelint.data import table
+from nodelint.karpenter.userdata.parts import Part
+from nodelint.source import Node
+from nodelint.tuples import NamedTuple
+
+_WORD = r"""(?:[^\s"'\\;|&]|\\.|"(?:[^"\\]|\\.)*"|'[^']*')+"""
+_CALL = (
+    r"(?m)^(?P<lead>[ \t]*(?:(?:set|then|do|else)\b[^\n;]*;[ \t]*)*"
+    r"(?:(?:sudo|exec|bash|sh|source|\.)[ \t]+(?:-\S+[ \t]+)*)*)"
+    r"(?P<call>(?:/etc/eks/bootstrap\.sh|(?:/usr/bin/)?nodeadm[ \t]+init)(?=[\s;]|$)(?:\\\r?\n|[^\n])*)"
+)
+_WINDOWS_CALL = r"(?im)^[ \t]*(?P<call>&[ \t]*(?:\$EKSBootstrapScriptFile|[^\n]*Start-EKSBootstrap\.ps1)[^\n]*)"
+_LABELS = r"--node-labels[= ][\"']?([^\s\"']+)"
+_TAINTS = r"--register-with-taints[= ][\"']?([^\s\"']+)"
+_HARMLESS = ("--apiserver-endpoint", "--b64-cluster-ca", "--container-runtime", "--dns-cluster-ip", "--ip-family")
+
+
+class Setting(NamedTuple):
+    """A setting of the kubelet: its name in `spec.kubelet`, how user data writes it, and where.
+
+    `node` is its value in a NodeConfig (of a source of its own). `table` is its value in TOML.
+    """
+
+    name: str
+    written: str
+    how: Literal["config", "flag", "toml"]
+    start: int
+    end: int
+    node: Node | None = None
+    table: Any = None
+
+
+class NodeLabel(NamedTuple):
+    """A label that the kubelet gives the node, and where user data names it."""
+
+    key: str
+    start: int
+    end: int
+
+
+class Call(NamedTuple):
+    """A call that makes a node join: characters `start` to `end`; `lines` are those it stands on, with the break.
+
+    `plain` says that it does nothing that Karpenter's own call does not do.
+    """
+
+    program: str
+    start: int
+    end: int
+    lines: tuple[int, int]
+    plain: bool
+
+
+def of_nodeconfig(root: Node, part: Part) -> Iterator[Setting]:
+    """The kubelet's settings of a NodeConfig, by field and by flag."""
+    facts = table("nodeconfig")
+    config = root.at("spec", "kubelet", "config")
+    base = part.start
+    for entry in config.entries if config is not None else ():
+        if entry.name is not None:
+            key = entry.key
+            yield Setting(entry.name, entry.name, "config", base + key.start, base + key.end, entry.value)
+    flags = root.at("spec", "kubelet", "flags")
+    names = {flag: name for name, (_, flag) in facts["planned"].items()}
+    for item in flags.items if flags is not None and flags.kind == "sequence" else ():
+        flag = item.value.partition("=")[0].strip() if isinstance(item.value, str) else ""
+        if flag in names:
+            yield Setting(names[flag], flag, "flag", base + item.start, base + item.end, item)
+
+
+def of_toml(settings: dict[str, Any], text: str) -> Iterator[Setting]:
+    """The kubelet's settings of Bottlerocket's TOML that Karpenter writes or plans with."""
+    kubernetes = settings.get("kubernetes")
+    for name, key in table("nodeconfig")["bottlerocket"].items():
+        if isinstance(kubernetes, dict) and key in kubernetes:
+            start, end = find_key(text, ("settings", "kubernetes", key))
+            yield Setting(name, key, "toml", start, end, table=kubernetes[key])
+
+
+def labels_of_toml(settings: dict[str, Any], text: str) -> Iterator[NodeLabel]:
+    kubernetes = settings.get("kubernetes")
+    labels = kubernetes.get("node-labels") if isinstance(kubernetes, dict) else None
+    for key in labels if isinstance(labels, dict) else ():
+        yield NodeLabel(key, *find_key(text, ("settings", "kubernetes", "node-labels", key)))
+
+
+def labels_of_flags(text: str, start: int, end: int) -> Iterator[NodeLabel]:
+    """The labels of `--node-labels` in a script or a NodeConfig; comments are passed over."""
+    for found in re.compile(_LABELS).finditer(text, start, end):
+        if _is_comment(text, found.start()):
+            continue
+        at = found.start(1)
+        for pair in found[1].split(","):
+            key = pair.partition("=")[0]
+            if re.fullmatch(r"[\w./-]+", key):
+                yield NodeLabel(key, at, at + len(key))
+            at += len(pair) + 1
+
+
+def taints_of_flags(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    for found in re.compile(_TAINTS).finditer(text, start, end):
+        if not _is_comment(text, found.start()):
+            yield found.start(), found.end(1)
+
+
+def calls(text: str, start: int, end: int, windows: bool = False) -> Iterator[Call]:
+    """The calls of a script by which a node joins a cluster."""
+    for found in re.compile(_WINDOWS_CALL if windows else _CALL).finditer(text, start, end):
+        first, last = found.span("call")
+        program = "Start-EKSBootstrap.ps1" if windows else "nodeadm" if "nodeadm" in found[0] else "bootstrap.sh"
+        begin = text.rfind("\n", 0, first) + 1
+        stop = text.find("\n", last)
+        yield Call(
+            program,
+            first,
+            last,
+            (max(begin, start), end if stop < 0 or stop >= end else stop + 1),
+            not windows and not text[begin:first].strip() and _is_plain(found["call"]),
+        )
+
+
+def _is_plain(call: str) -> bool:
+    words = re.findall(_WORD, call.replace("\\\n", " "))
+    rest = iter(words[1:])
+    named = False
+    for word in rest:
+        if word in _HARMLESS:
+            next(rest, None)
+        elif not word.startswith("-") and not named:
+            named = True
+        else:
+            return False
+    return ";" not in call and "&" not in call and "|" not in call
+
+
+def _is_comment(text: str, at: int) -> bool:
+    return text[text.rfind("\n", 0, at) + 1 : at].lstrip().startswith("#")
+
+
+def find_key(text: str, path: tuple[str, ...]) -> tuple[int, int]:
+    """Where TOML writes a key: the key, the table that holds it in braces, or the first character."""
+    table_path: tuple[str, ...] = ()
+    best, nearest = (0, min(len(text), 1)), 0
+    quote = ""
+    at = 0
+    for line in text.split("\n"):
+        here, at = at, at + len(line) + 1
+        if quote:
+            quote = "" if quote in line else quote
+            continue
+        header = re.match(r"\s*\[([^\[\]]+)\]\s*(?:#.*)?$", line)
+        pair = re.match(r"\s*((?:\"[^\"]*\"|'[^']*'|[\w-]+)(?:\s*\.\s*(?:\"[^\"]*\"|'[^']*'|[\w-]+))*)\s*=", line)
+        found = header or pair
+        if found is None:
+            continue
+        keys = tuple(key.strip("\"'") for key in re.findall(r"\"[^\"]*\"|'[^']*'|[\w-]+", found[1]))
+        table_path = keys if header else table_path
+        whole = keys if header else (*table_path, *keys)
+        if path[: len(whole)] == whole and len(whole) > nearest:
+            best, nearest = (here + found.start(1), here + found.end(1)), len(whole)
+        quote = next((q for q in ('"""', "'''") if pair and line.count(q) % 2), "")
+    return best

@@ -1,0 +1,161 @@
+r"""User data written for another image family, or that cloud-init cannot run.
+
+Each family takes user data of its own kind: AL2023 a NodeConfig, a script or a MIME archive of them, AL2 a script or
+an archive, Bottlerocket TOML settings, Windows PowerShell. Karpenter adds its own part and does not look further.
+What does not fit fails on the node, where nobody looks: AL2023 has no `bootstrap.sh`, AL2 no `nodeadm`, cloud-init
+starts no script without a `#!` in its very first line, and a `#cloud-config` without MIME header is taken for
+something else. What Bottlerocket cannot read keeps Karpenter from launching at all.
+
+User data of the family `Custom` is yours alone, and is not judged.
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  userData: |
+    #!/bin/bash
+    /etc/eks/bootstrap.sh main --kubelet-extra-args '--max-pods=58'
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  kubelet:
+    maxPods: 58
+```
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  userData: |
+    MIME-Version: 1.0
+    Content-Type: multipart/mixed; boundary="BOUNDARY"
+
+    --BOUNDARY
+    Content-Type: text/x-shellscript; charset="us-ascii"
+
+    echo 'vm.max_map_count = 262144' > /etc/sysctl.d/90-search.conf
+    sysctl --system
+    --BOUNDARY--
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  userData: |
+    MIME-Version: 1.0
+    Content-Type: multipart/mixed; boundary="BOUNDARY"
+
+    --BOUNDARY
+    Content-Type: text/x-shellscript; charset="us-ascii"
+
+    #!/bin/bash
+    echo 'vm.max_map_count = 262144' > /etc/sysctl.d/90-search.conf
+    sysctl --system
+    --BOUNDARY--
+```
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: bottlerocket@v1.46.0
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  userData: |
+    #!/bin/bash
+    sysctl -w vm.max_map_count=262144
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: bottlerocket@v1.46.0
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  userData: |
+    [settings.kernel.sysctl]
+    "vm.max_map_count" = "262144"
+```
+"""
+
+from nodelint.api import Context, EC2NodeClass, Finding, Findings, edits, rule
+
+
+@rule(on=EC2NodeClass, group="correctness", fix="unsafe", gives_way_to=["removed-api"])
+def check(node_class: EC2NodeClass, context: Context) -> Findings:
+    data = context.user_data(node_class)
+    for trouble in data.misfits() if data is not None else ():
+        assert data is not None
+        yield Finding(
+            at=data.places.at(trouble.start, trouble.end),
+            message=trouble.message,
+            edits=edits.if_editable(data.places.replace, trouble.start, trouble.end, trouble.new)
+            if trouble.new is not None
+            else (),
+            hint=trouble.hint,
+        )

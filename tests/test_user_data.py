@@ -1,0 +1,218 @@
+"""User data as Karpenter, nodeadm and cloud-init take it: what is said of it, and where."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from nodelint.edits import apply
+from nodelint.lint.engine import Report, Selection, Target, lint
+from nodelint.lint.rule import bundled, load
+from nodelint.model.releases import NEWEST
+from nodelint.source import Source
+
+RULES = load(bundled())
+NAMES = (
+    "user-data-family",
+    "user-data-syntax",
+    "repeated-bootstrap",
+)
+CLASS = """\
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: default}
+spec:
+  role: main
+  amiSelectorTerms: [{alias: ALIAS}]
+  subnetSelectorTerms: [{tags: {a: b}}]
+  securityGroupSelectorTerms: [{tags: {a: b}}]
+"""
+FAMILIES = {
+    "al2": "al2@v20240807",
+    "al2023": "al2023@v20250403",
+    "bottlerocket": "bottlerocket@v1.46.0",
+    "windows": "windows2022@latest",
+}
+ARCHIVE = """\
+MIME-Version: 1.0
+Content-Type: multipart/mixed; boundary="B"
+
+--B
+Content-Type: text/x-shellscript
+
+#!/bin/bash
+true
+--B--
+"""
+NODECONFIG = "apiVersion: node.eks.aws/v1alpha1\nkind: NodeConfig\nspec:\n"
+
+
+def written(family: str, data: str, style: str = "|") -> str:
+    text = CLASS.replace("ALIAS", FAMILIES[family])
+    return f"{text}  userData: {style}\n" + textwrap.indent(data, "    ")
+
+
+def said(text: str) -> list[tuple[str, str, str]]:
+    """Rule, the characters that it points at, and what it says."""
+    results = judge(text).results
+    return [(r.rule.name, text[r.finding.span.start : r.finding.span.end], r.finding.message) for r in results]
+
+
+def judge(text: str) -> Report:
+    report = lint([Source.from_text("a.yaml", text)], Target(NEWEST), RULES, Selection(select=frozenset(NAMES)))
+    assert not report.faults
+    return report
+
+
+@pytest.mark.parametrize(
+    "family, data",
+    [
+        ("al2", "#!/bin/bash\nsysctl -w a=1\n"),
+        ("al2", "#!/bin/bash\n# /etc/eks/bootstrap.sh is called by Karpenter\nsed -i s/a/b/ /etc/eks/bootstrap.sh\n"),
+        ("al2", ARCHIVE),
+        ("al2023", ARCHIVE),
+        ("al2023", ARCHIVE.replace("--B\n", "--B  \n")),
+        ("al2023", ARCHIVE.replace("\n\n--B\nC", "\n\nignored\n--B\nC")),
+        ("al2023", "#!/bin/bash\necho hi\n"),
+        ("al2023", NODECONFIG + "  kubelet:\n    config:\n      cpuManagerPolicy: static\n    flags: [--v=2]\n"),
+        ("al2023", NODECONFIG + "  featureGates: {InstanceIdNodeName: true}\n"),
+        ("bottlerocket", '[settings.kernel.sysctl]\n"vm.max_map_count" = "262144"\n'),
+        ("bottlerocket", "settings.motd = 'hi'\n"),
+        ("windows", "Write-Host hello\n"),
+    ],
+)
+def test_user_data_that_fits_is_let_alone(family: str, data: str) -> None:
+    assert said(written(family, data)) == []
+
+
+@pytest.mark.parametrize(
+    "family, data, rule, at, message",
+    [
+        ("al2", "echo hi\n", "user-data-family", "echo hi", "a script without `#!`"),
+        (
+            "al2",
+            "#cloud-config\nusers: []\n",
+            "user-data-family",
+            "#cloud-config",
+            "a cloud-config without MIME header",
+        ),
+        ("al2023", "#cloud-config\nusers: []\n", "user-data-family", "#cloud-config", "is taken for a NodeConfig"),
+        ("al2", NODECONFIG, "user-data-family", "apiVersion: node.eks.aws/v1alpha1", "a NodeConfig is for AL2023"),
+        (
+            "al2",
+            ARCHIVE.replace("text/x-shellscript", "application/node.eks.aws"),
+            "user-data-family",
+            "#!/bin/bash",
+            "AL2",
+        ),
+        ("al2", "#!/bin/bash\nnodeadm init\n", "user-data-family", "nodeadm init", "AL2 has no nodeadm"),
+        (
+            "al2023",
+            "[settings.kubernetes]\nmax-pods = 9\n",
+            "user-data-family",
+            "[settings.kubernetes]",
+            "Bottlerocket",
+        ),
+        (
+            "al2023",
+            "#!/bin/sh\nsudo /etc/eks/bootstrap.sh x\n",
+            "user-data-family",
+            "/etc/eks/bootstrap.sh x",
+            "AL2023",
+        ),
+        (
+            "bottlerocket",
+            ARCHIVE,
+            "user-data-family",
+            "MIME-Version: 1.0",
+            "a MIME archive is none of Bottlerocket's",
+        ),
+        ("bottlerocket", NODECONFIG, "user-data-family", "apiVersion: node.eks.aws/v1alpha1", "Bottlerocket's"),
+        ("windows", "#!/bin/bash\n", "user-data-family", "#!/bin/bash", "a shell script is none of Windows2022's"),
+        ("bottlerocket", "[settings.a]\nb = c\n", "user-data-syntax", "c", "no TOML: invalid value"),
+        ("bottlerocket", "motd = 'x'\n", "user-data-syntax", "motd = 'x'", "the table `settings`"),
+        ("al2023", ARCHIVE.replace('"B"', "=B="), "user-data-syntax", "=B=", "has to stand in quotes"),
+        ("al2023", ARCHIVE.replace('"B"', '"C"'), "user-data-syntax", "MIME-Version: 1.0", "no line `--C` begins"),
+        ("al2023", ARCHIVE.replace("; boundary", "; border"), "user-data-syntax", "multipart/mixed", "no boundary"),
+        ("al2", ARCHIVE.replace("script\n\n#!", "script\n#!"), "user-data-syntax", "#!/bin/bash", "one is missing"),
+        (
+            "al2",
+            ARCHIVE.replace("multipart/mixed", "text/plain"),
+            "user-data-syntax",
+            "text/plain",
+            "says `text/plain`",
+        ),
+        (
+            "al2023",
+            NODECONFIG + "  kubelet: {config: [a]}\n",
+            "user-data-syntax",
+            "[",
+            "spec.kubelet.config is a mapping",
+        ),
+        ("al2023", NODECONFIG + "  kubelet: {flags: --v=2}\n", "user-data-syntax", "--v=2", "is a list of texts"),
+        (
+            "al2023",
+            NODECONFIG.replace("alpha1", "beta1"),
+            "user-data-syntax",
+            "node.eks.aws/v1beta1",
+            "no apiVersion",
+        ),
+        ("al2023", "kind: NodeConfig\n", "user-data-syntax", "kind", "begins with `apiVersion"),
+        (
+            "al2023",
+            ARCHIVE.replace("text/x-shellscript", "application/node.eks.aws").replace("true", "a: [b"),
+            "user-data-syntax",
+            "",
+            "no YAML",
+        ),
+        (
+            "windows",
+            "& $EKSBootstrapScriptFile -EKSClusterName x\n",
+            "repeated-bootstrap",
+            "& $EKSBootstrapScriptFile -EKSClusterName x",
+            "joins twice",
+        ),
+        (
+            "al2023",
+            "#!/bin/bash\nnodeadm init -c x\n",
+            "repeated-bootstrap",
+            "nodeadm init -c x",
+            "the image starts nodeadm",
+        ),
+    ],
+)
+def test_what_is_wrong_is_said_at_its_place(family: str, data: str, rule: str, at: str, message: str) -> None:
+    found = said(written(family, data))
+    assert [f[0] for f in found] == [rule]
+    assert found[0][1].startswith(at) if at else found[0][1] == ""
+    assert message in found[0][2]
+
+
+def test_a_blank_line_above_the_header_keeps_karpenter_from_reading_it() -> None:
+    text = written("al2023", ARCHIVE).replace("    MIME-Version", "\n    MIME-Version")
+    assert [f[:1] for f in said(text)] == [("user-data-syntax",)]
+
+
+def test_a_folded_or_double_quoted_text_is_judged_too() -> None:
+    quoted = CLASS.replace("ALIAS", FAMILIES["al2"]) + '  userData: "#!/bin/bash\\n/etc/eks/bootstrap.sh x\\n"\n'
+    assert said(quoted)[0][:2] == ("repeated-bootstrap", "/etc/eks/bootstrap.sh x")
+    folded = CLASS.replace("ALIAS", FAMILIES["al2"]) + "  userData: >\n    echo\n    hi\n"
+    assert [f[0] for f in said(folded)] == ["user-data-family"]
+
+
+def test_placeholders_and_the_family_custom_are_not_judged() -> None:
+    text = written("al2", "echo hi\n")
+    assert said(text.replace("  role:", "  amiFamily: Custom\n  role:")) == []
+    assert said(text.replace("echo hi", "{{ .Values.userData }}")) == []
+    assert said(written("bottlerocket", "[settings.a]\nb = ${c}\n")) == []
+
+
+def test_a_call_goes_with_its_lines_and_nothing_else() -> None:
+    text = written("al2", "#!/bin/bash\n\n/etc/eks/bootstrap.sh \\\n  main\n\n# more\ntrue\n")
+    (result,) = judge(text).results
+    fixed = apply(text, result.finding.edits)
+    assert fixed == written("al2", "#!/bin/bash\n\n\n# more\ntrue\n")
+    with_flags = text.replace("  main", "  main --kubelet-extra-args --max-pods=9")
+    (result,) = judge(with_flags).results
+    assert not result.finding.edits
