@@ -76,6 +76,11 @@ def test_the_api_server_takes_any_map() -> None:
         "{reservedMemory: [{numaNode: 0, limits: {memory: 1Gi}}], shutdownGracePeriodByPodPriority: [{priority: 1}]}",
         "{evictionHard: {memory.available: 5%, nodefs.available: 1.5Gi}, evictionMinimumReclaim: {}}",
         "{evictionSoft: {memory.available: 500Mi}, evictionSoftGracePeriod: {memory.available: 1m30s}}",
+        "{}",
+        "{maxPods: 0, podsPerCore: 0, evictionMaxPodGracePeriod: 0, serializeImagePulls: false}",
+        "{logging: {format: json, flushFrequency: 5s, options: {json: {infoBufferSize: 100Mi}}}}",
+        "{systemReserved: {ephemeral-storage: 1Gi, pid: '1000', cpu: vcpus * 10m}, maxPods: vcpus * 10}",
+        "{imageGCHighThresholdPercent: 80, imageGCLowThresholdPercent: 60}",
         "{maxPods: null, memoryThrottlingFactor: 0.9, kubeReserved: {cpu: vcpus * 10, memory: 100Mi}}",
     ],
 )
@@ -91,7 +96,7 @@ def test_what_a_kubelet_takes_is_taken(check: Callable[..., Report], kubelet: st
         ("{maxPods: true}", "error: `maxPods` must be an integer or a string, but is the boolean `true`"),
         ("{maxPods: -1}", "error: `maxPods` is -1, the least is 0"),
         ("{syncFrequency: 10}", "error: `syncFrequency` must be a string, but is the number `10`"),
-        ("{syncFrequency: 10 seconds}", "error: `10 seconds` is not a duration such as 30s, 5m or 1h30m"),
+        ("{syncFrequency: soon}", "error: `soon` is not a duration such as 30s, 5m or 1h30m"),
         ("{registerWithTaints: []}", "error: `registerWithTaints` may not be set: Karpenter sets it from the taints"),
         ("{evictionHard: {pid.available: 101%}}", "error: `101%` is not a percentage up to 100% or a quantity"),
         ("{evictionHard: {memory: 5%}}", "error: `evictionHard` takes no key `memory`"),
@@ -107,6 +112,44 @@ def test_what_a_kubelet_takes_is_taken(check: Callable[..., Report], kubelet: st
 def test_what_the_controller_refuses_is_told(check: Callable[..., Report], kubelet: str, message: str) -> None:
     found = judged(check, text(kubelet))
     assert any(each.startswith(message) for each in found), found
+
+
+SOFT = "evictionSoft: {memory.available: 10%}"
+REFUSED = [
+    "{logging: {bogus: true}}",
+    "{logging: {options: {json: {nope: x}}}}",
+    "{podsPerCore: ten}",
+    "{podsPerCore: '10'}",
+    "{podsPerCore: -1}",
+    "{evictionMaxPodGracePeriod: -1}",
+    "{evictionMaxPodGracePeriod: '30'}",
+    "{logging: {format: 12345}}",
+    "{a: {b: [1, two, true]}}",
+    "{imageGCHighThresholdPercent: 101}",
+    "{imageGCLowThresholdPercent: -1}",
+    "{imageGCLowThresholdPercent: '70'}",
+    "{imageGCHighThresholdPercent: 60, imageGCLowThresholdPercent: 80}",
+    "{kubeReserved: {gpu: '1'}}",
+    "{kubeReserved: {cpu: '-1'}}",
+    "{systemReserved: {cpu: 1}}",
+    "{evictionMinimumReclaim: {notASignal: 500Mi}}",
+    "{evictionMinimumReclaim: {memory.available: lots}}",
+    "{evictionHard: {memory.available: 5}}",
+    "{evictionSoft: {memory.available: 10%}}",
+    f"{{{SOFT}, evictionSoftGracePeriod: {{memory.available: soon}}}}",
+    f"{{{SOFT}, evictionSoftGracePeriod: {{memory.available: -1m}}}}",
+    f"{{{SOFT}, evictionSoftGracePeriod: {{memory.available: 5x}}}}",
+    f"{{{SOFT}, evictionSoftGracePeriod: {{nodefs.available: 1m}}}}",
+    "{evictionSoftGracePeriod: {memory.available: 1m}}",
+    "{clusterDNS: 10.0.0.10}",
+    "{cpuCFSQuota: 'true'}",
+]
+"""Of each of these Karpenter's own tests say that its check of the kubelet refuses it."""
+
+
+@pytest.mark.parametrize("kubelet", REFUSED)
+def test_what_karpenters_own_tests_refuse_is_told(check: Callable[..., Report], kubelet: str) -> None:
+    assert judged(check, text(kubelet))
 
 
 @pytest.mark.parametrize("alias", ["al2@latest", "bottlerocket@latest", "windows2022@latest"])
@@ -168,6 +211,9 @@ def test_reservations_see_the_max_pods_that_comes_of_it() -> None:
         ("max(2.5, vcpus)", {"vcpus": 1}, 2),
         ("instance_type.startsWith('m5.') ? 10 : 20", {"instance_type": "m5.large"}, 10),
         ("-0.5", {}, 0),
+        ("max(vcpus, 60.5)", {"vcpus": 16}, 60),
+        ("min(110.5, max_pods)", {"max_pods": 20}, 20),
+        ("((default_enis - 1) * (ips_per_eni - 1)) + 2", {"default_enis": 3, "ips_per_eni": 10}, 20),
         ("double(memory_mib) * 0.01", {"memory_mib": 1024}, 10),
         ("'110' == '110' ? 110 : 0", {}, 110),
     ],
@@ -186,6 +232,8 @@ def test_expressions_yield_whole_numbers(expression: str, variables: dict[str, o
         ("instance_type", "it yields a string, not an int or a double"),
         ("vcpus >", "it is no CEL expression"),
         ("", "it is no CEL expression"),
+        ("   ", "it is no CEL expression"),
+        ("vcpus > 4", "it yields a bool, not an int or a double"),
         ("self.vcpus", "there is no `self.vcpus`"),
     ],
 )
@@ -202,6 +250,8 @@ def test_what_does_not_compile_is_explained(expression: str, why: str) -> None:
         ("vcpus - 8", "m5.large, m5.xlarge", ["error: `maxPods` is -6 for `m5.large` and 1 other type"]),
         ("100 / (vcpus - 4)", "m5.xlarge", ["error: `maxPods` ends in an error (divide by zero) for `m5.xlarge`"]),
         ("1.0 / (double(vcpus) - 4.0)", "m5.xlarge", ["error: `maxPods` is no finite number for `m5.xlarge`"]),
+        ("0.0 / 0.0", "m5.xlarge", ["error: `maxPods` is no finite number for `m5.xlarge`"]),
+        ("100 % (vcpus - 4)", "m5.xlarge", ["error: `maxPods` ends in an error (modulus by zero) for `m5.xlarge`"]),
         ("3000000000", "m5.xlarge", ["error: `maxPods` is 3000000000 for `m5.xlarge`"]),
         ("1e30", "m5.xlarge", ["error: `maxPods` is beyond 64 bits for `m5.xlarge`"]),
         ("vcpus * 10", "m5.large, m5.xlarge", []),
