@@ -191,6 +191,58 @@ def test_what_may_pass_is_tried_again_and_the_code_is_kept(
     assert run("End as nodelint did", folder, folder, more).done.returncode == int(end)
 
 
+GH = """\
+#!/bin/sh
+printf '%s\\n' "$*" >>{here}/gh
+case "$*" in *--jq*) cat {here}/known 2>/dev/null; exit 0;; esac
+[ ! -f {here}/refused ]
+"""
+BASE = {
+    "github.event.pull_request.base.sha": "HEAD",
+    "github.event.pull_request.number": "7",
+    "github.repository": "a/b",
+    "github.token": "t",
+}
+
+
+def plan(folder: Path, codes: str = "0", **inputs: str) -> Ran:
+    (folder / "bin").mkdir(exist_ok=True)
+    (folder / "bin" / "gh").write_text(GH.format(here=folder), encoding="utf-8")
+    (folder / "bin" / "gh").chmod(0o755)
+    tree = folder / "the tree"
+    subprocess.run(["git", "init", "-q"], cwd=tree, check=True)
+    commit = ("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "first")
+    subprocess.run(["git", *commit], cwd=tree, check=True)
+    more = {"steps.install.outputs.nodelint": str(folder / "nodelint"), "CODES": codes, **BASE}
+    more["PATH"] = f"{folder / 'bin'}:{os.environ['PATH']}"
+    return run("plan", folder, tree, more, **inputs)
+
+
+def test_a_plan_is_one_comment_that_is_kept_up_to_date(folder: Path) -> None:
+    ran = plan(folder, "1", plan_fail_on="drift", plan_args="--kustomize\n", paths="clusters\n--fix\n")
+    assert ran.done.returncode == 0, ran.done.stderr
+    ((command, *args),) = calls(folder)
+    assert command == "plan"
+    assert args[:2] == ["--against=HEAD", "--fail-on=drift"]
+    assert args[-4:] == ["--kustomize", "--", "clusters", "--fix"]
+    assert (ran.output("exit-code"), ran.summary) == ("1", "markdown was here\n")
+    _, posted = (folder / "gh").read_text(encoding="utf-8").splitlines()
+    assert posted.startswith("api --silent --method POST repos/a/b/issues/7/comments --field body=@")
+    (folder / "known").write_text("41\n42\n", encoding="utf-8")
+    plan(folder)
+    updated = (folder / "gh").read_text(encoding="utf-8").splitlines()[-1]
+    assert updated.startswith("api --silent --method PATCH repos/a/b/issues/comments/41 --field body=@")
+
+
+def test_a_comment_that_may_not_be_written_is_a_warning(folder: Path) -> None:
+    (folder / "refused").touch()
+    ran = plan(folder)
+    assert ran.done.returncode == 0
+    assert ran.done.stdout.splitlines()[-1].startswith("::warning::the plan is in the job's summary alone")
+    end = run("End as the plan did", folder, folder, {"steps.plan.outputs.exit-code": "1"})
+    assert end.done.returncode == 1
+
+
 def test_python_is_found_where_it_is_new_enough(folder: Path) -> None:
     bin_of = folder / "bin"
     bin_of.mkdir()

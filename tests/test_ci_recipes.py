@@ -8,8 +8,10 @@ import re
 import shutil
 import subprocess
 import sys
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -67,6 +69,68 @@ def test_the_gitlab_job_leaves_its_reports(tmp_path: Path) -> None:
     assert "<testsuite" in (tmp_path / reports["junit"]).read_text(encoding="utf-8")
     assert job["artifacts"]["when"] == "always"
     assert job["retry"] == {"max": 2, "exit_codes": [4]}
+
+
+def test_the_gitlab_plan_writes_one_note_and_updates_it(tmp_path: Path) -> None:
+    """Both scripts of the job as a runner would call them, over a repository, with GitLab's notes behind HTTP."""
+    job = parsed((CI / "gitlab-ci.yml").read_text(encoding="utf-8"))["nodelint-plan"]
+    asked: list[tuple[str, str, str]] = []
+    notes: list[dict[str, Any]] = [{"id": 3, "author": {"id": 9}, "body": "<!-- nodelint plan -->\nof somebody else"}]
+
+    class Notes(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            last = self.path.endswith("page=2")
+            self.answer({"id": 8} if self.path.endswith("/user") else [] if last else notes)
+
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["body"]
+            asked.append((self.command, self.path, self.headers["PRIVATE-TOKEN"]))
+            notes.append({"id": 4, "author": {"id": 8}, "body": body})
+            self.answer(notes[-1])
+
+        do_PUT = do_POST
+
+        def answer(self, value: object) -> None:
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(json.dumps(value).encode())
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Notes)
+    Thread(target=server.serve_forever, daemon=True).start()
+    tree = tmp_path / "tree"
+    shutil.copytree(ROOT / "examples" / "good", tree)
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b"]
+    for arguments in (["init", "-q"], ["add", "."], ["commit", "-qm", "first"]):
+        subprocess.run([*git, *arguments], cwd=tree, check=True)
+    program = tmp_path / "bin" / "nodelint"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m nodelint "$@"\n', encoding="utf-8")
+    program.chmod(0o755)
+    env = {
+        **os.environ,
+        **{key: str(value) for key, value in job["variables"].items()},
+        "PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}",
+        "CI_MERGE_REQUEST_DIFF_BASE_SHA": "HEAD",
+        "CI_API_V4_URL": f"http://127.0.0.1:{server.server_port}",
+        "CI_PROJECT_ID": "1",
+        "CI_MERGE_REQUEST_IID": "2",
+        "NODELINT_TOKEN": "secret",
+    }
+    after = "\n".join(job["after_script"]).replace("/opt/nodelint/bin/python", sys.executable)
+    for _ in range(2):
+        for script in ("\n".join(job["script"]), after):
+            done = subprocess.run(
+                ["bash", "-e", "-c", script], cwd=tree, env=env, capture_output=True, text=True, check=False
+            )
+            assert done.returncode == 0, done.stdout + done.stderr
+    server.shutdown()
+    place = "/projects/1/merge_requests/2/notes"
+    assert asked == [("POST", place, "secret"), ("PUT", f"{place}/4", "secret")]
+    assert notes[1]["body"].startswith("<!-- nodelint plan -->\n### nodelint plan: ")
+    assert (tree / job["artifacts"]["paths"][0]).read_text(encoding="utf-8").startswith("<!doctype html>")
 
 
 @SCHEMAS

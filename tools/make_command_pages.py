@@ -35,7 +35,7 @@ MORE = {
     "hash": "[How Karpenter decides](../how-karpenter-decides.md) says what the hash is compared with.",
     "init": "[Configuration](../configuration.md) says what the settings mean.",
     "lsp": "[Editors](../editors.md) says how to set it up.",
-    "plan": "[How Karpenter decides](../how-karpenter-decides.md) says what drift is.",
+    "plan": "[Before a change is merged](../plan.md) says what is compared, and how.",
     "refresh": "[Facts from AWS](../facts.md) says what is asked, and how long it is kept.",
     "rule": "All pages: [rules](../rules/index.md).",
     "snapshot": "[Facts from AWS](../facts.md) says more.",
