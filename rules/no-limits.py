@@ -104,7 +104,7 @@ spec:
 ```
 """
 
-from nodelint.api import UNKNOWN, Context, Finding, Findings, NodePool, catalog, fixes, resolve, rule
+from nodelint.api import UNKNOWN, Context, Finding, Findings, NodePool, fixes, resolve, rule
 
 
 @rule(
@@ -135,7 +135,7 @@ def check(pool: NodePool, context: Context) -> Findings:
 
 
 def _dearest(resolution: resolve.Resolution) -> str:
-    found = catalog.dearest(resolution.catalog, resolution.candidates)
+    found = resolve.dearest(resolution.catalog, resolution.candidates)
     return f": a node may be `{found[1]}`, ${found[0]:,.2f} an hour" if found else ""
 
 

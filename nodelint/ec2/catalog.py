@@ -290,12 +290,6 @@ def union(sets: Iterable[int]) -> int:
     return reduce(or_, sets, 0)
 
 
-def dearest(catalog: Catalog, bits: int) -> tuple[float, str] | None:
-    """The highest on-demand price (USD per hour, us-east-1) of a set's types, and whose; None where none is known."""
-    prices = ((price, name) for name in catalog.names_in(bits) if (price := catalog.price(name)) is not None)
-    return max(prices, default=None)
-
-
 _T = TypeVar("_T")
 
 

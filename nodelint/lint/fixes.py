@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
+from nodelint.data import table
 from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.questions import DEFAULT_OWNERS
 from nodelint.ec2.snapshot import MachineImage
@@ -49,6 +50,13 @@ def seen(node: Node) -> Node:
     while node.shared and node.parent is not None:
         node = node.parent
     return node
+
+
+def names_device(pool: NodePool) -> bool:
+    """Whether a taint of a pool names GPUs or accelerators: it is meant for nodes that have some."""
+    words = [word for each in table("resources")["words"].values() for word in each]
+    names = [taint.key.lower() for taint in pool.taints if isinstance(taint.key, str)]
+    return any(word in name for word in words for name in names)
 
 
 def key_of(node: Node) -> Node:

@@ -17,10 +17,10 @@ from nodelint.ec2.catalog import Catalog, union
 from nodelint.ec2.facts import NOTHING, Facts, Missing
 from nodelint.ec2.snapshot import Question
 from nodelint.karpenter.images import Image, ImageSet, Unknown, aliases_with, image_since, images_of
+from nodelint.karpenter.resolve.devices import accelerated, cheapest, dearest, devices, image_vendors, special
 from nodelint.karpenter.resolve.limits import (
     Limit,
     beyond,
-    devices,
     known_resource,
     largest,
     limits,
@@ -45,9 +45,13 @@ __all__ = [
     "MinValues",
     "Resolution",
     "Unlaunchable",
+    "accelerated",
     "beyond",
     "capacity_types",
+    "cheapest",
+    "dearest",
     "devices",
+    "image_vendors",
     "known_resource",
     "largest",
     "limits",
@@ -55,6 +59,7 @@ __all__ = [
     "most_for_cpu",
     "resolve",
     "smallest",
+    "special",
 ]
 
 _OFFERS = "offers"

@@ -100,18 +100,6 @@ def _sized(resource: str, bits: int, catalog: Catalog) -> list[tuple[int, str, s
     return found
 
 
-def devices(bits: int, catalog: Catalog) -> dict[str, int]:
-    """The GPUs and accelerators by resource, each with how many types have it; empty where some type has none."""
-    found: dict[str, int] = {}
-    for name in catalog.names_in(bits):
-        own = [each for each in table("resources")["devices"] if each in catalog.resources(name)]
-        if not own:
-            return {}
-        for each in own:
-            found[each] = found.get(each, 0) + 1
-    return found
-
-
 def most_for_cpu(amount: int, bits: int, catalog: Catalog) -> tuple[float, str] | None:
     """What a limit of CPUs (in billionths) costs at most, in USD per hour, and of which type."""
     found = []

@@ -1,0 +1,54 @@
+"""Which instance types have GPUs, accelerators or other devices, and what they cost.
+
+Everything is of a catalogue's types as sets of bits; prices are on demand, in USD per hour, of us-east-1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from nodelint.data import table
+from nodelint.ec2.catalog import Catalog, union
+from nodelint.model.keys import ACCELERATOR_COUNT, CATEGORY, GPU_COUNT
+
+
+def accelerated(catalog: Catalog) -> int:
+    """The types that Karpenter labels with a GPU or an accelerator."""
+    return catalog.having(GPU_COUNT) | catalog.having(ACCELERATOR_COUNT)
+
+
+def special(catalog: Catalog) -> int:
+    """The accelerated types, and those of categories with devices that Karpenter has no label for."""
+    categories = catalog.values(CATEGORY)
+    return accelerated(catalog) | union(categories.get(name, 0) for name in table("resources")["unlabelled"])
+
+
+def devices(bits: int, catalog: Catalog) -> dict[str, int]:
+    """The GPUs and accelerators by resource, each with how many types have it; empty where some type has none."""
+    found: dict[str, int] = {}
+    for name in catalog.names_in(bits):
+        own = [each for each in table("resources")["devices"] if each in catalog.resources(name)]
+        if not own:
+            return {}
+        for each in own:
+            found[each] = found.get(each, 0) + 1
+    return found
+
+
+def image_vendors() -> Mapping[str, tuple[str, str]]:
+    """For each special kind of image whose devices it has drivers for: the vendor, and the label that tells it."""
+    return {variant: (vendor, key) for variant, (vendor, key) in table("resources")["images"].items()}
+
+
+def cheapest(catalog: Catalog, bits: int) -> tuple[float, str] | None:
+    """The lowest price among a set's types, and whose; None where none is known."""
+    return min(_prices(catalog, bits), default=None)
+
+
+def dearest(catalog: Catalog, bits: int) -> tuple[float, str] | None:
+    """The highest price among a set's types, and whose; None where none is known."""
+    return max(_prices(catalog, bits), default=None)
+
+
+def _prices(catalog: Catalog, bits: int) -> list[tuple[float, str]]:
+    return [(price, name) for name in catalog.names_in(bits) if (price := catalog.price(name)) is not None]

@@ -1,0 +1,111 @@
+r"""A NodePool for general work whose requirements let GPU, accelerator, FPGA or video types in.
+
+Karpenter launches types with GPUs or Neuron devices only where nothing else fits or is to be had, and then at many
+times the price: on a day without spot capacity that is every pod that comes. Types for which it counts no device are
+taken like any other: `g6f` and `gr6f` with a fraction of a GPU, FPGAs (`f`) and video transcoders (`vt`).
+
+A NodePool that names such a type, or has a taint for one, is meant for them, and this rule is silent. The fix leaves
+the categories out. It is unsafe: nodes of these types that run are replaced.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: karpenter.k8s.aws/instance-generation
+          operator: Gt
+          values: ["3"]
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: karpenter.k8s.aws/instance-generation
+          operator: Gt
+          values: ["3"]
+        - key: karpenter.k8s.aws/instance-category
+          operator: NotIn
+          values: ["g", "gr", "p"]
+```
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-category, operator: NotIn, values: [t, g, p]}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-category, operator: NotIn, values: [t, g, p, dl, f, gr, inf, trn, vt]}
+```
+"""
+
+from nodelint.api import Context, Edit, Finding, Findings, NodePool, edits, fixes, keys, labels, resolve, rule
+
+
+@rule(on=NodePool, group="practice", fix="unsafe", gives_way_to=["no-instance-type", "removed-api"])
+def check(pool: NodePool, context: Context) -> Findings:
+    resolution = context.resolution(pool)
+    special = resolve.special(resolution.catalog)
+    stray = resolution.candidates & special
+    if pool.partial or not stray or stray == resolution.candidates or _meant(pool, resolution, special):
+        return
+    if fixes.doubts(resolution):
+        return
+    categories = sorted(resolution.catalog.distinct(keys.CATEGORY, stray))
+    found = resolve.dearest(resolution.catalog, stray)
+    cost = f", up to ${found[0]:,.0f} an hour" if found else ""
+    changes: list[Edit] = []
+    if resolution.varied_enough(resolution.candidates & ~stray):
+        changes = edits.if_editable(fixes.keep_out, pool, keys.CATEGORY, categories)
+    yield Finding(
+        at=fixes.place(pool),
+        message=f"{stray.bit_count():,} of {resolution.candidates.bit_count():,} types left have GPUs or other "
+        f"devices{cost}",
+        edits=changes,
+        hint=f"leave the categories {', '.join(categories)} out",
+    )
+
+
+def _meant(pool: NodePool, resolution: resolve.Resolution, special: int) -> bool:
+    """Whether a value or a key of the pool is about such types, or a taint or label names them."""
+    for item in labels.asked(pool):
+        if item.operator != "In" or item.key not in resolution.catalog.keys:
+            continue
+        known = resolution.catalog.values(item.key)
+        if any(bits and not bits & ~special for bits in (known.get(text, 0) for text in item.texts)):
+            return True
+    return fixes.names_device(pool)

@@ -1,0 +1,120 @@
+r"""Types with a fraction of a GPU, of which Karpenter counts none: `g6f` and `gr6f`.
+
+EC2 says of them that they have 0 GPUs. Karpenter therefore gives them no `nvidia.com/gpu`: a pod that asks for one
+never gets such a node, and a NodePool of nothing else leaves it Pending. `instance-gpu-count Exists`, like a
+requirement on the GPU's name or maker, lets them in all the same (their count is `0`), for pods that ask by label or
+merely tolerate the taint; limits on GPUs do not count them. So it is in every release, 1.14.1 included
+(aws/karpenter-provider-aws#8368).
+
+A NodeOverlay with `capacity: {nvidia.com/gpu: 1}` makes Karpenter count them; where one stands in the same file,
+nothing is said. The fix leaves the families out; it is unsafe, for nodes of theirs that run are replaced.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: gpu
+spec:
+  template:
+    spec:
+      taints:
+        - key: nvidia.com/gpu
+          effect: NoSchedule
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: karpenter.k8s.aws/instance-gpu-count
+          operator: Exists
+        - key: karpenter.k8s.aws/instance-gpu-manufacturer
+          operator: In
+          values: ["nvidia"]
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: gpu
+spec:
+  template:
+    spec:
+      taints:
+        - key: nvidia.com/gpu
+          effect: NoSchedule
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: karpenter.k8s.aws/instance-gpu-count
+          operator: Exists
+        - key: karpenter.k8s.aws/instance-gpu-manufacturer
+          operator: In
+          values: ["nvidia"]
+        - key: karpenter.k8s.aws/instance-family
+          operator: NotIn
+          values: ["g6f", "gr6f"]
+```
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: fraction
+spec:
+  template:
+    spec:
+      taints: [{key: nvidia.com/gpu, effect: NoSchedule}]
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [g6f]}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: fraction
+spec:
+  template:
+    spec:
+      taints: [{key: nvidia.com/gpu, effect: NoSchedule}]
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [g6]}
+```
+"""
+
+from nodelint.api import Context, Edit, Finding, Findings, NodePool, edits, fixes, keys, labels, rule
+
+
+@rule(on=NodePool, group="hazard", fix="unsafe", gives_way_to=["no-instance-type", "removed-api"])
+def check(pool: NodePool, context: Context) -> Findings:
+    resolution = context.resolution(pool)
+    none = resolution.candidates & resolution.catalog.values(keys.GPU_COUNT).get("0", 0)
+    if not none or "NodeOverlay" in pool.source.text or fixes.doubts(resolution):
+        return
+    families = resolution.families(none)
+    names = ", ".join(f"`{family}`" for family in families)
+    if none == resolution.candidates:
+        yield Finding(
+            at=fixes.place(pool),
+            message=f"{names}: Karpenter counts no GPU there, and pods that ask for `nvidia.com/gpu` stay Pending",
+            hint="a NodeOverlay can give them `nvidia.com/gpu`; or take whole GPUs",
+        )
+        return
+    asking = next((item for item in labels.asked(pool) if item.key in keys.GPUS and item.operator != "NotIn"), None)
+    if asking is None or resolution.candidates & ~resolution.catalog.having(keys.GPU_COUNT):
+        return
+    changes: list[Edit] = []
+    if resolution.varied_enough(resolution.candidates & ~none):
+        changes = edits.if_editable(fixes.keep_out, pool, keys.FAMILY, families)
+    shown = f"{labels.name_of(asking.key)} {asking.operator}"
+    yield Finding(
+        at=fixes.seen(asking.key_node),
+        message=f"`{shown}` admits {names}, of whose GPUs Karpenter counts 0",
+        edits=changes,
+        hint="leave them out, or ask for `instance-gpu-count Gt 0`",
+    )

@@ -1,0 +1,68 @@
+r"""A NodePool of GPU or accelerator nodes alone that has no taint, so that any pod may be put there.
+
+Pods that need no GPU fit such nodes too. They are scheduled there while there is room, keep the nodes from being
+removed as empty, and where the pool is the first that fits, Karpenter starts a GPU node for them. A taint, commonly
+`nvidia.com/gpu` or `aws.amazon.com/neuron`, keeps them off; pods that need the device tolerate it. There is no fix:
+taints are part of the template, so that nodes are replaced, and pods without a toleration stay out afterwards.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: gpu
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: karpenter.k8s.aws/instance-family
+          operator: In
+          values: ["g5", "g6"]
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: gpu
+spec:
+  template:
+    spec:
+      taints:
+        - key: nvidia.com/gpu
+          effect: NoSchedule
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: karpenter.k8s.aws/instance-family
+          operator: In
+          values: ["g5", "g6"]
+```
+"""
+
+from nodelint.api import UNKNOWN, Context, Finding, Findings, NodePool, fixes, keys, resolve, rule
+
+
+@rule(on=NodePool, group="hazard", gives_way_to=["no-instance-type", "removed-api"])
+def check(pool: NodePool, context: Context) -> Findings:
+    taints = pool.node.at("spec", "template", "spec", "taints")
+    if pool.partial or pool.taints or (taints is not None and (taints.value is UNKNOWN or taints.items)):
+        return
+    resolution = context.resolution(pool)
+    left = resolution.candidates
+    if not left or left & ~resolve.accelerated(resolution.catalog) or fixes.doubts(resolution):
+        return
+    gpus = left & resolution.catalog.having(keys.GPU_COUNT)
+    what, key = ("GPU", "nvidia.com/gpu") if gpus else ("accelerator", "aws.amazon.com/neuron")
+    found = resolve.cheapest(resolution.catalog, left)
+    cost = f", from ${found[0]:,.2f} an hour (`{found[1]}`)" if found else ""
+    yield Finding(
+        at=pool.name_node,
+        message=f"{what} nodes without a taint take pods that need no {what}{cost}",
+        hint=f"taints: [{{key: {key}, effect: NoSchedule}}], and the toleration in the pods that need one",
+    )

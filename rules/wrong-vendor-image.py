@@ -1,0 +1,188 @@
+r"""GPU or accelerator types of one vendor that get the image made for another one's.
+
+An alias has an image for types with GPUs and one for types with other accelerators, and Karpenter chooses by whether
+a type has any, not by whose they are. So `g4ad` (AMD) starts with the image that has NVIDIA's driver, and `dl2q`
+(Qualcomm) with the one for Neuron: the node joins, its devices stay unused, and it costs what they cost.
+`g4ad.xlarge` is among the cheapest types with a GPU.
+
+This is said of NodePools for such types: those that name one, or leave nothing else. The fix leaves the families
+out; it is unsafe, for nodes of theirs that run are replaced.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: gpu
+spec:
+  template:
+    spec:
+      taints: [{key: nvidia.com/gpu, effect: NoSchedule}]
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [g]}
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: gpu
+spec:
+  template:
+    spec:
+      taints: [{key: nvidia.com/gpu, effect: NoSchedule}]
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [g]}
+        - {key: karpenter.k8s.aws/instance-family, operator: NotIn, values: [g4ad]}
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: gpu
+spec:
+  template:
+    spec:
+      taints: [{key: nvidia.com/gpu, effect: NoSchedule}]
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [g4dn, g4ad]}
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: gpu
+spec:
+  template:
+    spec:
+      taints: [{key: nvidia.com/gpu, effect: NoSchedule}]
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [g4dn]}
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+"""
+
+from collections.abc import Sequence
+
+from nodelint.api import (
+    Also,
+    Context,
+    Edit,
+    Finding,
+    Findings,
+    Node,
+    NodePool,
+    RequirementLine,
+    catalog,
+    edits,
+    fixes,
+    keys,
+    labels,
+    resolve,
+    rule,
+)
+
+
+@rule(on=NodePool, group="hazard", fix="unsafe", gives_way_to=["no-instance-type", "gpu-image-gap", "removed-api"])
+def check(pool: NodePool, context: Context) -> Findings:
+    if pool.class_ref is None:
+        return
+    resolution = context.resolution(pool)
+    if resolution.images.alias is None:
+        return
+    for variant, (vendor, key) in resolve.image_vendors().items():
+        meant = resolution.catalog.values(key).get(vendor, 0)
+        served = catalog.union(
+            bits
+            for image, bits in zip(resolution.images.images, resolution.image_bits, strict=True)
+            if variant in image.variants and "standard" not in image.variants
+        )
+        wrong = served & resolution.catalog.having(key) & ~meant
+        if wrong:
+            yield from _finding(pool, resolution, wrong, vendor, key)
+
+
+def _finding(pool: NodePool, resolution: resolve.Resolution, wrong: int, vendor: str, key: str) -> Findings:
+    families = resolution.families(wrong)
+    line, at = _named(pool, families, resolution.catalog.names_in(wrong))
+    general = resolution.candidates & ~resolve.accelerated(resolution.catalog)
+    if (line is None and general) or fixes.doubts(resolution):
+        return
+    alias = f"`{resolution.images.alias.family}`" if resolution.images.alias is not None else "the class"
+    makers = sorted(resolution.catalog.distinct(key, wrong))
+    names = ", ".join(f"`{family}`" for family in families)
+    also = [Also(resolution.images.alias_node, "the alias")] if resolution.images.alias_node is not None else []
+    yield Finding(
+        at=at or fixes.place(pool),
+        message=f"{names} ({', '.join(makers)}) gets the image for {vendor} devices from {alias}",
+        edits=_without(pool, resolution, wrong, line),
+        also=also,
+        hint="leave it out, or give it a NodePool and a class with an image of its own",
+    )
+
+
+def _named(
+    pool: NodePool, families: Sequence[str], names: Sequence[str]
+) -> tuple[RequirementLine | None, Node | None]:
+    """The list that names one of these families or types, and where."""
+    for item in labels.asked(pool):
+        wanted = {keys.FAMILY: families, keys.INSTANCE_TYPE: names}.get(item.key, ())
+        if item.operator == "In" and isinstance(item.at, RequirementLine):
+            for value in item.values:
+                if value.text in wanted:
+                    return item.at, fixes.seen(value.node)
+    return None, None
+
+
+def _without(pool: NodePool, resolution: resolve.Resolution, wrong: int, line: RequirementLine | None) -> list[Edit]:
+    left = resolution.candidates & ~wrong
+    if not left or not resolution.varied_enough(left):
+        return []
+    families = resolution.families(wrong)
+    if line is not None:
+        return edits.if_editable(fixes.take_out, line, [*families, *resolution.catalog.names_in(wrong)])
+    return edits.if_editable(fixes.keep_out, pool, keys.FAMILY, families)
