@@ -227,8 +227,9 @@ class Follower:
         steps = self.history[-len(self.steps) :]
         old, new = steps[0][1], steps[-1][1]
         told: list[tuple[str, Mapping[str, Any], Mapping[str, Any]]]
-        told = [("hashes.json: fields", old.hash_fields(), new.hash_fields())]
-        told.append(("hashes.json: versions", old.hash_versions(), new.hash_versions()))
+        told = [("hashes.json: versions", old.hash_versions(), self._unknown_versions(old, new))]
+        if told[0][1] != told[0][2] or old.hash_versions() == new.hash_versions():
+            told.append(("hashes.json: fields", old.hash_fields(), new.hash_fields()))
         if self.target.released:
             self._settings(steps)
             self._support(steps, docs)
@@ -236,6 +237,18 @@ class Follower:
             told += [("settings", _settings(old), _settings(new)), ("feature gates", old.gates(), new.gates())]
         for what, first, second in told:
             self.by_hand += [f"{what}: {line}" for line in differences(first, second)]
+
+    def _unknown_versions(self, old: Release, new: Release) -> dict[str, str]:
+        """The versions of the hashes, where `hashes.json` has the newer one already the older one in its place."""
+        path = self.data / "hashes.json"
+        annotations = json.loads(path.read_text(encoding="utf-8"))["annotations"] if path.exists() else {}
+        before = old.hash_versions()
+        return {
+            kind: before[kind]
+            if any(row["version"] == now for row in annotations.get(kind, {}).get("versions", []))
+            else now
+            for kind, now in new.hash_versions().items()
+        }
 
     def _settings(self, steps: list[tuple[str, Release]]) -> None:
         text = self._text("settings")
