@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from nodelint.apiserver import Schemas
+from nodelint.ec2.fake_account import Account
+from nodelint.model.manifest import EC2NodeClass, objects
 from nodelint.model.releases import Version
 from nodelint.plan import Aim, PoolPlan, Side, make
 from nodelint.source import Source
@@ -336,3 +338,66 @@ def test_the_line_to_blame_is_named(edit: tuple[str, str], line: int, field: str
     (each,) = planned(BOTH, edited(BOTH, edit))
     (reason,) = each.verdict.reasons
     assert (reason.at.source.position(reason.at.start).line, reason.field) == (line, field)
+
+
+ACCOUNT = """\
+region: eu-west-1
+images:
+  - {id: ami-1, name: golden-1, arch: amd64, created: 2026-10-01, tags: {pipeline: golden, step: one}}
+  - {id: ami-2, name: golden-2, arch: amd64, created: 2026-11-01, tags: {pipeline: golden, step: two}}
+  - {id: ami-3, name: golden-3, arch: arm64, created: 2026-10-01, tags: {pipeline: golden, step: one}}
+subnets:
+  - {id: subnet-1a, zone: eu-west-1a, tags: {net: main, a: "1"}}
+  - {id: subnet-1b, zone: eu-west-1b, tags: {net: main}}
+securityGroups:
+  - {id: sg-1, name: nodes, tags: {net: main, a: "1"}}
+  - {id: sg-2, name: more, tags: {net: main}}
+zones: {eu-west-1a: euw1-az1, eu-west-1b: euw1-az2}
+"""
+FOUND = edited(
+    BOTH,
+    ("[{alias: al2023@v20250403}]", "[{tags: {step: one}}]\n  amiFamily: AL2023"),
+    ("[{id: subnet-1a}, {id: subnet-1b}]", "[{tags: {net: main}}]"),
+    ("[{id: sg-1}, {id: sg-2}]", "[{tags: {net: main}}]"),
+)
+
+
+@pytest.mark.parametrize(
+    ("edit", "expected", "without"),
+    [
+        (("{step: one}", "{pipeline: golden}"), ("some", "AMIDrift"), ("unknown", "AMIDrift")),
+        (("[{tags: {step: one}}]", "[{name: golden-1}, {name: golden-3}]"), NOT, ("unknown", "AMIDrift")),
+        (
+            ("subnetSelectorTerms: [{tags: {net: main}}]", 'subnetSelectorTerms: [{tags: {a: "1"}}]'),
+            ("some", "SubnetDrift"),
+            ("unknown", "SubnetDrift"),
+        ),
+        (
+            ("subnetSelectorTerms: [{tags: {net: main}}]", "subnetSelectorTerms: [{id: subnet-1b}, {id: subnet-1a}]"),
+            NOT,
+            ("unknown", "SubnetDrift"),
+        ),
+        (
+            ("securityGroupSelectorTerms: [{tags: {net: main}}]", 'securityGroupSelectorTerms: [{tags: {a: "1"}}]'),
+            ("all", "SecurityGroupDrift"),
+            ("unknown", "SecurityGroupDrift"),
+        ),
+        (
+            ("GroupSelectorTerms: [{tags: {net: main}}]", "GroupSelectorTerms: [{name: more}, {id: sg-1}]"),
+            NOT,
+            ("unknown", "SecurityGroupDrift"),
+        ),
+    ],
+)  # fmt: skip
+def test_facts_decide_what_the_files_leave_open(
+    edit: tuple[str, str], expected: tuple[str, ...], without: tuple[str, ...]
+) -> None:
+    new = edited(FOUND, edit)
+    assert told(planned(FOUND, new)[0]) == without
+    sources = [Source.from_text("a.yaml", text) for text in (FOUND, new)]
+    classes = [o for source in sources for o in objects(source) if isinstance(o, EC2NodeClass)]
+    release = Version(1, 14, 1)
+    facts = Account(ACCOUNT).facts(classes, release)
+    aim = Aim(release, None, Schemas.bundled(), facts, facts)
+    (each,) = make(Side(sources[:1]), Side(sources[1:]), aim).pools
+    assert told(each) == expected

@@ -170,12 +170,12 @@ class _Maker:
         new_pool = pair.old if refused or pair.change == "unchanged" else pair.new
         old_class = self.old.node_class(pair.old)
         new_class, class_refused = self._class_now(pair.old, pair.new, old_class, new_pool)
-        sides = Sides(pair.old, new_pool, old_class, new_class)
+        sides = Sides(pair.old, new_pool, old_class, new_class, self.aim.facts)
         before = after = self.old.resolution(pair.old)
         found = UNTOUCHED
         same_class = new_class is old_class or new_class is None
         if new_pool is not pair.old or not same_class or self.aim.facts is not self.aim.old_facts:
-            after = self._after(pair.new, new_pool, new_class)
+            after = self._after(pair.new, pair.old if refused else pair.new, new_class)
             found = verdict(sides, before, after if new_class is not old_class else None, self.aim.schemas)
         told = PoolPlan(
             pair,
@@ -244,7 +244,8 @@ class _Maker:
         if pool is written and node_class is self.new.node_class(written):
             return self.new.resolution(written)
         aim, facts = self.aim, self.new.facts
-        return resolve(pool, node_class, self.new.catalog, aim.release, aim.kubernetes, None, facts)
+        images = self.new.images(node_class) if node_class is not None else None
+        return resolve(pool, node_class, self.new.catalog, aim.release, aim.kubernetes, None, facts, images)
 
     def _come_or_gone(self, pair: Pair) -> PoolPlan:
         before = self.old.resolution(pair.old) if isinstance(pair.old, NodePool) else None

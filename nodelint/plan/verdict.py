@@ -18,12 +18,15 @@ from typing import Any
 from nodelint.apiserver import Schemas
 from nodelint.drift import Unhashable, stored
 from nodelint.drift.difference import Difference, differences
-from nodelint.drift.hashes import family, root
+from nodelint.drift.hashes import family, kubelet_text, root
 from nodelint.drift.structure import Path, hash_of, shown
+from nodelint.ec2.facts import NOTHING as NO_FACTS
+from nodelint.ec2.facts import Facts
 from nodelint.karpenter.resolve import Resolution
 from nodelint.model.finding import Span
 from nodelint.model.manifest import CLASS_KIND, EC2NodeClass, NodePool, Object
 from nodelint.model.releases import behaves
+from nodelint.plan.account import by_facts
 from nodelint.plan.coverage import Covered, joined
 from nodelint.plan.requirements import requirement_drift
 from nodelint.plan.selection import dynamic_drift
@@ -64,6 +67,7 @@ class Sides(NamedTuple):
     new_pool: NodePool
     node_class: EC2NodeClass | None
     new_class: EC2NodeClass | None
+    facts: Facts = NO_FACTS
 
 
 def verdict(sides: Sides, before: Resolution, after: Resolution | None, schemas: Schemas) -> Verdict:
@@ -136,7 +140,7 @@ def _changed_field(sides: Sides) -> Node | None:
     return sides.new_class.node.at("spec", "amiSelectorTerms")
 
 
-def _class(sides: Sides, before: Resolution, _: Resolution | None, schemas: Schemas, alive: int) -> _Step:
+def _class(sides: Sides, before: Resolution, after: Resolution | None, schemas: Schemas, alive: int) -> _Step:
     old_class, new_class = sides.node_class, sides.new_class
     if old_class is None or new_class is None or old_class is new_class:
         return [], 0
@@ -144,14 +148,18 @@ def _class(sides: Sides, before: Resolution, _: Resolution | None, schemas: Sche
     old, new = stored(old_class, release, schemas), stored(new_class, release, schemas)
     path, struct = root(CLASS_KIND)
     static = list(differences(struct, _at(old, path), _at(new, path), release, path))
+    if behaves("open-kubelet", release) and kubelet_text(old) != kubelet_text(new):
+        static.append(Difference(("spec", "kubelet"), ("spec", "kubelet")))
     if _images_of(old) != _images_of(new) and family(old) != family(new):
         static.append(_family_difference(old_class, new_class))
     if static:
         return [_reason("NodeClassDrift", each, old_class, new_class) for each in static], 0
-    reasons = [
-        _reason(each.reason, Difference(each.path, each.path), old_class, new_class, each.covered)
-        for each in dynamic_drift(old, new, _reservable(before))
-    ]
+    reasons = []
+    for each in dynamic_drift(old, new, _reservable(before)):
+        known = by_facts(each.reason, old_class, new_class, before, after, sides.facts)
+        covered = each.covered if known is None else known
+        if covered != "none":
+            reasons.append(_reason(each.reason, Difference(each.path, each.path), old_class, new_class, covered))
     reasons = _until_all(reasons)
     if not any(each.covered == "all" for each in reasons):
         reasons += [

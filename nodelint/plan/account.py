@@ -1,0 +1,77 @@
+"""Dynamic drift by facts of the account: what the selectors of a class find before and after a change.
+
+Source: provider pkg/cloudprovider/drift.go@v1.14.1:84-165.
+"""
+
+from __future__ import annotations
+
+from nodelint.ec2.catalog import union
+from nodelint.ec2.facts import Facts, Missing
+from nodelint.karpenter.resolve import Resolution
+from nodelint.karpenter.selectors import groups_of, reservations_of, subnets_of
+from nodelint.model.manifest import EC2NodeClass
+from nodelint.plan.coverage import Covered
+
+
+def by_facts(
+    reason: str, old: EC2NodeClass, new: EC2NodeClass, before: Resolution, after: Resolution | None, facts: Facts
+) -> Covered | None:
+    """How many nodes drift for a reason, as facts tell it; None where they do not.
+
+    Both sides are asked of the same facts: what has drifted by itself is not the change's.
+    """
+    if not facts:
+        return None
+    if reason == "AMIDrift":
+        return _images(before, after)
+    try:
+        was, now = _found(reason, old, before, facts), _found(reason, new, before, facts)
+    except Missing:
+        return None
+    if was is None or now is None or not was or not now:
+        return None  # a class that finds nothing is not ready, and nothing is compared
+    if reason == "SecurityGroupDrift":
+        return "none" if was == now else "all"
+    gone = was - now
+    return "none" if not gone else "all" if gone == was else "some"
+
+
+def _found(reason: str, node_class: EC2NodeClass, before: Resolution, facts: Facts) -> frozenset[str] | None:
+    """The ids that a selector finds; None where that is not known as a whole."""
+    if reason == "SubnetDrift":
+        subnets = subnets_of(node_class, facts).everything()
+        return None if subnets is None else frozenset(each.id for each in subnets)
+    if reason == "SecurityGroupDrift":
+        groups = groups_of(node_class, facts).everything()
+        return None if groups is None else frozenset(each.id for each in groups)
+    if reason == "CapacityReservationDrift":
+        found = reservations_of(node_class, facts, before.version).everything()
+        return None if found is None else frozenset(each.id for each in found)
+    return None
+
+
+def _images(before: Resolution, after: Resolution | None) -> Covered | None:
+    """The types whose image is another one, or that have none any more.
+
+    None where an image of either side is not known by its id.
+    """
+    if after is None:
+        return None
+    was, now = _image_ids(before), _image_ids(after)
+    if was is None or now is None:
+        return None
+    without = union(gap.bits for gap in after.unlaunchable)
+    changed = [
+        name
+        for name, image in was.items()
+        if (now[name] != image if name in now else bool(after.catalog.bit(name) & without))
+    ]
+    return "none" if not changed else "all" if len(changed) == len(was) else "some"
+
+
+def _image_ids(side: Resolution) -> dict[str, str] | None:
+    """Each type that can be launched with the id of its image."""
+    ids = [image.id or (image.found.id if image.found is not None else None) for image in side.images.images]
+    if not side.images.complete or not ids or None in ids:
+        return None
+    return {name: str(ids[index]) for name, index in side.image_of.items()}
