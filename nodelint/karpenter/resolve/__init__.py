@@ -17,7 +17,16 @@ from nodelint.ec2.catalog import Catalog, union
 from nodelint.ec2.facts import NOTHING, Facts, Missing
 from nodelint.ec2.snapshot import Question
 from nodelint.karpenter.images import Image, ImageSet, Unknown, aliases_with, image_since, images_of
-from nodelint.karpenter.resolve.devices import accelerated, cheapest, dearest, devices, image_vendors, special
+from nodelint.karpenter.resolve.devices import (
+    Twin,
+    accelerated,
+    cheaper_twin,
+    cheapest,
+    dearest,
+    devices,
+    image_vendors,
+    special,
+)
 from nodelint.karpenter.resolve.limits import (
     Limit,
     beyond,
@@ -44,10 +53,12 @@ __all__ = [
     "LineEffect",
     "MinValues",
     "Resolution",
+    "Twin",
     "Unlaunchable",
     "accelerated",
     "beyond",
     "capacity_types",
+    "cheaper_twin",
     "cheapest",
     "dearest",
     "devices",

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 
 from nodelint.data import table
 from nodelint.ec2.catalog import Catalog, union
-from nodelint.model.keys import ACCELERATOR_COUNT, CATEGORY, GPU_COUNT
+from nodelint.model.keys import ACCELERATOR_COUNT, CATEGORY, CPU, GPU_COUNT, MEMORY
+from nodelint.tuples import NamedTuple
 
 
 def accelerated(catalog: Catalog) -> int:
@@ -52,3 +53,31 @@ def dearest(catalog: Catalog, bits: int) -> tuple[float, str] | None:
 
 def _prices(catalog: Catalog, bits: int) -> list[tuple[float, str]]:
     return [(price, name) for name in catalog.names_in(bits) if (price := catalog.price(name)) is not None]
+
+
+class Twin(NamedTuple):
+    """Two types with as many CPUs and as much memory, and the part of the price of `own` that `other` saves."""
+
+    own: str
+    other: str
+    saved: float
+
+
+def cheaper_twin(own: int, others: int, catalog: Catalog) -> Twin | None:
+    """Of all shapes, the one with the median saving: its cheapest type in a set and in another; None for no pair."""
+    twins = []
+    beside = _by_shape(catalog, others)
+    for shape, (price, name) in _by_shape(catalog, own).items():
+        if shape in beside and price:
+            other, twin = beside[shape]
+            twins.append(Twin(name, twin, 1 - other / price))
+    twins.sort(key=lambda twin: (twin.saved, twin.own))
+    return twins[len(twins) // 2] if twins else None
+
+
+def _by_shape(catalog: Catalog, bits: int) -> dict[tuple[str | None, str | None], tuple[float, str]]:
+    """The cheapest type for each number of CPUs and size of memory."""
+    shapes: dict[tuple[str | None, str | None], tuple[float, str]] = {}
+    for each in sorted(_prices(catalog, bits)):
+        shapes.setdefault((catalog.label(each[1], CPU), catalog.label(each[1], MEMORY)), each)
+    return shapes

@@ -1,0 +1,112 @@
+r"""A NodePool for amd64 alone whose class has arm64 images too: Graviton types of the same shape cost less.
+
+An alias has images for both architectures. Where your container images are built for both, a NodePool that allows
+both lets Karpenter take what is cheaper, and doubles what spot can choose from. Prices are on demand, of us-east-1.
+Silent where the same folder holds a NodePool with the same taints that allows arm64.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: karpenter.k8s.aws/instance-category
+          operator: In
+          values: ["c", "m", "r"]
+        - key: karpenter.k8s.aws/instance-generation
+          operator: Gt
+          values: ["5"]
+        - key: kubernetes.io/arch
+          operator: In
+          values: ["amd64"]
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: karpenter.k8s.aws/instance-category
+          operator: In
+          values: ["c", "m", "r"]
+        - key: karpenter.k8s.aws/instance-generation
+          operator: Gt
+          values: ["5"]
+        - key: kubernetes.io/arch
+          operator: In
+          values: ["amd64", "arm64"]
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+"""
+
+from nodelint.api import Context, Finding, Findings, NodePool, fixes, keys, labels, requirement, resolve, rule
+
+LEAST = 0.1
+"""The part of a price that has to be saved to be worth a word."""
+
+
+@rule(
+    on=NodePool,
+    group="practice",
+    severity="info",
+    gives_way_to=["image-arch-mismatch", "no-instance-type", "dead-value", "removed-api"],
+)
+def check(pool: NodePool, context: Context) -> Findings:
+    item = labels.last_asking(pool, keys.ARCH)
+    if item is None or pool.partial:
+        return
+    resolution = context.resolution(pool)
+    line = next(
+        (line for line in resolution.lines if line.known and requirement.normalize(line.key) == keys.ARCH), None
+    )
+    arm = resolution.catalog.values(keys.ARCH).get("arm64", 0)
+    plain = ~resolve.special(resolution.catalog)
+    if line is None or not resolution.candidates or resolution.candidates & arm or fixes.doubts(resolution):
+        return
+    if any("arm64" in context.resolution(other).arches for other in context.siblings(pool)):
+        return
+    images = resolution.images
+    if images.alias is None or all(image.arch != "arm64" for image in images.images):
+        return
+    found = resolve.cheaper_twin(resolution.candidates & plain, line.without & arm & plain, resolution.catalog)
+    if found is None or found.saved < LEAST:
+        return
+    yield Finding(
+        at=labels.values_at(item),
+        message=f"arm64 is left out: `{found.other}` costs {found.saved:.0%} less than `{found.own}` of its size",
+        hint="add `arm64` where your container images are built for it",
+    )

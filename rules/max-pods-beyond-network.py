@@ -1,0 +1,81 @@
+r"""`maxPods` above what the network interfaces of some instance types carry, unless prefixes are delegated.
+
+Karpenter believes `maxPods` and plans with it; the VPC CNI gives each pod an address of the node's interfaces. Where
+they run out, pods hang in ContainerCreating. With prefix delegation (`ENABLE_PREFIX_DELEGATION` of the VPC CNI),
+with IPv6, or with a CNI of another kind there are enough, and this rule has nothing to tell; that is no part of the
+manifests.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: node.kubernetes.io/instance-type, operator: In, values: [t3.medium, t3.large]}
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  kubelet: {maxPods: 110}
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: node.kubernetes.io/instance-type, operator: In, values: [t3.medium, t3.large]}
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  kubelet: {maxPods: 17}
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+"""
+
+from nodelint.api import Context, EC2NodeClass, Finding, Findings, catalog, fixes, rule
+
+
+@rule(
+    on=EC2NodeClass, group="practice", severity="info", gives_way_to=["invalid-field", "unknown-field", "removed-api"]
+)
+def check(node_class: EC2NodeClass, context: Context) -> Findings:
+    node = node_class.node.at("spec", "kubelet", "maxPods")
+    most = node.value if node is not None and node.kind == "scalar" else None
+    if node is None or not isinstance(most, int) or isinstance(most, bool):
+        return
+    bits = catalog.union(context.resolution(pool).launchable for pool in context.pools(node_class))
+    carried = sorted(
+        (int(pods), name)
+        for name in context.catalog.names_in(bits)
+        if (pods := context.catalog.resources(name).get("pods")) is not None
+    )
+    fewer = [each for each in carried if each[0] < most]
+    if fewer:
+        yield Finding(
+            at=fixes.seen(node),
+            message=f"maxPods `{most}` is above what {len(fewer):,} of {len(carried):,} types carry: "
+            f"`{fewer[0][1]}` {fewer[0][0]}",
+            hint="needs prefix delegation in the VPC CNI, or leave maxPods out",
+        )

@@ -1,0 +1,63 @@
+r"""A NodePool that says nothing about capacity type: Karpenter takes spot first, and EC2 may take such nodes back.
+
+Without a requirement on `karpenter.sh/capacity-type` every type is allowed, and at the launch Karpenter tries
+reserved capacity, then spot, then on-demand. (The Provisioner of the old API stood for on-demand where it said
+nothing.) Say which is meant: `[spot, on-demand]` for the same in words, `[on-demand]` for nodes that stay.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: karpenter.k8s.aws/instance-category
+          operator: In
+          values: ["c", "m", "r"]
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: karpenter.k8s.aws/instance-category
+          operator: In
+          values: ["c", "m", "r"]
+        - key: karpenter.sh/capacity-type
+          operator: In
+          values: ["on-demand"]
+```
+"""
+
+from nodelint.api import Context, Finding, Findings, NodePool, fixes, keys, labels, resolve, rule
+
+
+@rule(on=NodePool, group="practice", gives_way_to=["no-instance-type", "removed-api", "unknown-label"])
+def check(pool: NodePool, context: Context) -> Findings:
+    if pool.partial or pool.class_ref is None or labels.last_asking(pool, keys.CAPACITY_TYPE) is not None:
+        return
+    if any(not isinstance(line.key, str) for line in pool.requirements) or fixes.doubts(context.resolution(pool)):
+        return
+    node_class = context.node_class(pool)
+    chosen = node_class is not None and "reserved" in resolve.capacity_types(node_class, context.karpenter)
+    reserved = "reserved, then " if chosen else ""
+    yield Finding(
+        at=fixes.place(pool),
+        message=f"no requirement on capacity-type: {reserved}spot is tried before on-demand",
+        hint="`karpenter.sh/capacity-type In [on-demand]`, or `[spot, on-demand]` where that is meant",
+    )

@@ -1,0 +1,67 @@
+r"""Categories without a generation: types on the Xen hypervisor, ten and more years old, are left.
+
+`instance-category In [c, m, r]` allows `m1`, `c3` and `r4` as well as what is newest. They are slower for their
+price, have disks and networks of another kind (no NVMe, older drivers), some lack ENA, and AWS retires them.
+Karpenter goes by price alone, and on spot the old ones are often cheapest.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: karpenter.k8s.aws/instance-category
+          operator: In
+          values: ["c", "m", "r"]
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: karpenter.k8s.aws/instance-category
+          operator: In
+          values: ["c", "m", "r"]
+        - key: karpenter.k8s.aws/instance-generation
+          operator: Gt
+          values: ["4"]
+```
+"""
+
+from nodelint.api import Context, Finding, Findings, NodePool, fixes, keys, labels, messages, rule
+
+
+@rule(on=NodePool, group="practice", gives_way_to=["no-instance-type", "removed-api"])
+def check(pool: NodePool, context: Context) -> Findings:
+    if pool.partial or pool.class_ref is None:
+        return
+    asked = [item for item in labels.asked(pool) if item.key in (keys.FAMILY, keys.INSTANCE_TYPE, keys.GENERATION)]
+    if any(item.operator != "NotIn" for item in asked):
+        return
+    resolution = context.resolution(pool)
+    old = resolution.candidates & resolution.catalog.values(keys.HYPERVISOR).get("xen", 0)
+    if not old or fixes.doubts(resolution):
+        return
+    category = labels.last_asking(pool, keys.CATEGORY)
+    families = messages.short(", ".join(resolution.families(old)), 30)
+    yield Finding(
+        at=fixes.seen(category.key_node) if category is not None else fixes.place(pool),
+        message=f"{old.bit_count():,} of {resolution.candidates.bit_count():,} types left run on Xen: {families}",
+        hint="`instance-generation Gt 4` leaves none of them, `Gt 2` few",
+    )

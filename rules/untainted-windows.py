@@ -1,0 +1,74 @@
+r"""A NodePool of Windows nodes without a taint: Linux pods that name no operating system are put there and fail.
+
+Few Linux workloads select `kubernetes.io/os: linux`; to the scheduler and to Karpenter they fit a Windows node. Their
+containers then never start. A taint keeps them off; Windows pods tolerate it and select `kubernetes.io/os: windows`.
+There is no fix: taints are part of the template, so that nodes are replaced, and pods without a toleration stay out.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: windows
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/os, operator: In, values: [windows]}
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: windows2022@latest}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: windows
+spec:
+  template:
+    spec:
+      taints: [{key: os, value: windows, effect: NoSchedule}]
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/os, operator: In, values: [windows]}
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: windows2022@latest}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+"""
+
+from nodelint.api import UNKNOWN, Also, Context, Finding, Findings, NodePool, rule
+
+
+@rule(on=NodePool, group="practice", gives_way_to=["no-instance-type", "unsupported-alias", "removed-api"])
+def check(pool: NodePool, context: Context) -> Findings:
+    taints = pool.node.at("spec", "template", "spec", "taints")
+    if pool.partial or pool.taints or (taints is not None and (taints.value is UNKNOWN or taints.items)):
+        return
+    node_class = context.node_class(pool)
+    if node_class is None:
+        return
+    images = context.images(node_class)
+    if images.os != "windows":
+        return
+    yield Finding(
+        at=pool.name_node,
+        message="nodes with Windows and no taint take Linux pods that select no operating system",
+        also=[Also(images.alias_node, "the class has Windows images")] if images.alias_node is not None else (),
+        hint="taints: [{key: os, value: windows, effect: NoSchedule}], and the toleration in Windows pods",
+    )
