@@ -318,6 +318,26 @@ class Context:
                 found.setdefault(id(self.node_class(o)), []).append(o)
         return found
 
+    def beside(self, pool: NodePool) -> list[NodePool]:
+        """The other NodePools that go to the same cluster, as far as their files tell (see `lint.beside`)."""
+        return [other for other in self._beside.get(id(pool), ()) if other is not pool]
+
+    def namesake(self, obj: Object) -> Object | None:
+        """Another object of the kind and name that is applied with this one, before it (see `lint.beside`)."""
+        return self._namesakes_of.get(id(obj))
+
+    @cached_property
+    def _namesakes_of(self) -> dict[int, Object]:
+        from nodelint.lint.beside import namesakes
+
+        return namesakes(self.objects)
+
+    @cached_property
+    def _beside(self) -> dict[int, list[NodePool]]:
+        from nodelint.lint.beside import groups
+
+        return groups(self.objects, self.node_class)
+
     def resolution(self, pool: NodePool) -> Resolution:
         """What the pool can launch, with which image, and what removed the rest."""
         found = self._resolutions.get(id(pool))

@@ -39,6 +39,7 @@ from nodelint.karpenter.resolve.limits import (
 )
 from nodelint.karpenter.resolve.offers import RESERVED, capacity_types, class_rules, note, reserved_only
 from nodelint.karpenter.resolve.places import INTERRUPTIBLE, Places, keeping, place_note, places_of
+from nodelint.karpenter.resolve.relation import comparable, covers, shared, taints
 from nodelint.karpenter.resolve.resolution import LineEffect, MinValues, Resolution, Unlaunchable
 from nodelint.model.keys import ACCELERATOR_COUNT, ARCH, GPU_COUNT, NITRO_SANDBOX, OS, WINDOWS_BUILD
 from nodelint.model.manifest import EC2NodeClass, Label, NodePool, RequirementLine
@@ -60,6 +61,8 @@ __all__ = [
     "capacity_types",
     "cheaper_twin",
     "cheapest",
+    "comparable",
+    "covers",
     "dearest",
     "devices",
     "image_vendors",
@@ -69,8 +72,10 @@ __all__ = [
     "meant_resource",
     "most_for_cpu",
     "resolve",
+    "shared",
     "smallest",
     "special",
+    "taints",
 ]
 
 _OFFERS = "offers"

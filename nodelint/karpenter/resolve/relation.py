@@ -1,0 +1,94 @@
+"""How two NodePools of one cluster stand to each other: what both can launch, and which pods fit both.
+
+Karpenter tries the pools in the order of their weights, the highest first; of those of one weight the one whose name
+sorts last. A pod goes to the first pool that it fits.
+Source: karpenter pkg/utils/nodepool/nodepool.go@v1.9.1:157-171, pkg/controllers/provisioning/scheduling/scheduler.go.
+"""
+
+from __future__ import annotations
+
+from nodelint.karpenter.resolve.resolution import Resolution
+from nodelint.model.keys import CAPACITY_TYPE
+from nodelint.model.manifest import NodePool
+from nodelint.model.requirement import Requirement, well_known
+from nodelint.source import UNKNOWN
+
+Taints = frozenset[tuple[str, str, str]]
+"""Key, value and effect of taints that keep pods away."""
+
+
+def taints(pool: NodePool) -> Taints | None:
+    """The taints without whose toleration no pod fits a pool; None where one is not known."""
+    found = set()
+    if pool.node.at("spec", "template", "spec", "taints") is not None and not pool.taints:
+        node = pool.node.at("spec", "template", "spec", "taints")
+        if node is not None and node.kind == "scalar" and node.value is UNKNOWN:
+            return None
+    for taint in pool.taints:
+        parts = (taint.key, taint.value if taint.value is not None else "", taint.effect)
+        if any(not isinstance(part, str) for part in parts):
+            return None
+        if taint.effect != "PreferNoSchedule":
+            found.add(tuple(str(part) for part in parts))
+    return frozenset(found)  # type: ignore[arg-type]
+
+
+def comparable(resolution: Resolution) -> bool:
+    """Whether enough is known of a pool to compare it: every requirement, the taints, the weight."""
+    node = resolution.pool.node.at("spec", "weight")
+    if node is not None and node.kind == "scalar" and node.value is UNKNOWN:
+        return False
+    if resolution.pool.partial or taints(resolution.pool) is None:
+        return False
+    where = resolution.pool.requirements_node
+    read = where is None or where.kind == "sequence"
+    return read and all(line.known for line in resolution.lines)
+
+
+def shared(a: Resolution, b: Resolution) -> int:
+    """The instance types that both can launch; none where a label, a zone or the system tells their nodes apart.
+
+    A pod that asks for no capacity type fits both spot and on-demand nodes, so capacity types part no pools.
+    """
+    if a.catalog.names != b.catalog.names or a.images.os != b.images.os:
+        return 0
+    for wanted in a.folded:
+        if wanted.key != CAPACITY_TYPE and not wanted.intersects(b.folded.get(wanted.key)):
+            return 0
+    return a.launchable & b.launchable
+
+
+def covers(a: Resolution, b: Resolution) -> bool:
+    """Whether every pod that fits the second pool fits the first one, too, and can get the same types there."""
+    outer, inner = taints(a.pool), taints(b.pool)
+    if outer is None or inner is None or not outer <= inner or not b.launchable:
+        return False
+    if b.launchable & ~shared(a, b) or _subnets(a) != _subnets(b):
+        return False
+    of_types = a.catalog.keys - {CAPACITY_TYPE}
+    own = b.folded.keys() - well_known(b.version)
+    if not own <= a.folded.keys():
+        return False  # pods that ask for the label fit the second pool alone
+    return all(within(b.folded.get(each.key), each) for each in a.folded if each.key not in of_types)
+
+
+def within(inner: Requirement, outer: Requirement) -> bool:
+    """Whether every value that one requirement allows is allowed by another."""
+    if not inner.complement:
+        return all(outer.has(value) for value in inner.values)
+    both = inner.intersect(outer)
+    return both.complement and (both.values, both.greater_equal, both.less_equal) == (
+        inner.values,
+        inner.greater_equal,
+        inner.less_equal,
+    )
+
+
+def _subnets(resolution: Resolution) -> object:
+    """Where the class launches, as far as can be told without AWS."""
+    node_class = resolution.node_class
+    if node_class is None:
+        ref = resolution.pool.class_ref
+        return ref.name if ref is not None else None
+    node = node_class.node.at("spec", "subnetSelectorTerms")
+    return node.plain() if node is not None else None

@@ -1,0 +1,104 @@
+"""Which NodePools of a run stand beside each other in one cluster, as far as their places tell."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+
+from nodelint.data import table
+from nodelint.model.manifest import EC2NodeClass, NodePool, Object
+
+_MOST = 50
+"""A folder with more pools is a collection, and no cluster."""
+
+ClassOf = Callable[[NodePool], EC2NodeClass | None]
+
+
+def groups(objects: Sequence[Object], class_of: ClassOf) -> dict[int, list[NodePool]]:
+    """For each NodePool (by `id`) those that go to one cluster with it, itself among them.
+
+    Pools of one file belong together, and those of one folder where no name is there twice, no file is named for an
+    environment, and their classes do not name different clusters. Parts, what a part of the same name changes, and
+    excerpts for readers belong to none.
+    """
+    changed = {o.name for o in objects if isinstance(o, NodePool) and o.partial}
+    pools = [
+        o
+        for o in objects
+        if type(o) is NodePool and not o.partial and isinstance(o.name, str) and o.name not in changed
+        if o.document.host != "markdown" and o.version == "v1"
+    ]
+    by_folder: dict[str, list[NodePool]] = {}
+    for pool in pools:
+        by_folder.setdefault(os.path.dirname(pool.source.path), []).append(pool)
+    ambiguous = _ambiguous(objects)
+    found: dict[int, list[NodePool]] = {}
+    for folder, members in by_folder.items():
+        whole = len(members) <= _MOST and folder not in ambiguous
+        for part in [members] if whole else _by_file(members):
+            for group in _by_cluster(part, class_of):
+                if len(group) > 1 and len({pool.name for pool in group}) == len(group):
+                    found.update((id(pool), group) for pool in group)
+    return found
+
+
+def namesakes(objects: Sequence[Object]) -> dict[int, Object]:
+    """For an object (by `id`) the one of its kind and name before it that the same command would apply.
+
+    Of one file; or of one folder, where the name is there twice and no more and no file is named for an environment.
+    """
+    first: dict[tuple[str, str, object], Object] = {}
+    folders: dict[tuple[str, str, object], list[Object]] = {}
+    found: dict[int, Object] = {}
+    for o in objects:
+        if o.partial or o.document.host is not None or not isinstance(o.name, str) or o.version != "v1":
+            continue
+        earlier = first.setdefault((o.source.path, o.kind, o.name), o)
+        if earlier is not o:
+            found[id(o)] = earlier
+        folders.setdefault((os.path.dirname(o.source.path), o.kind, o.name), []).append(o)
+    for same in folders.values():
+        if len(same) == 2 and id(same[1]) not in found and not any(_of_environment(o.source.path) for o in same):
+            found[id(same[1])] = same[0]
+    return found
+
+
+def _by_file(pools: Iterable[NodePool]) -> Iterable[list[NodePool]]:
+    found: dict[str, list[NodePool]] = {}
+    for pool in pools:
+        found.setdefault(pool.source.path, []).append(pool)
+    return [each for each in found.values() if len(each) <= _MOST]
+
+
+def _ambiguous(objects: Sequence[Object]) -> set[str]:
+    """Folders whose files are not for one cluster: a name is there twice, or files are named for environments."""
+    names = Counter((os.path.dirname(o.source.path), o.kind, o.name) for o in objects)
+    found = {folder for (folder, _, name), times in names.items() if times > 1 and isinstance(name, str)}
+    found.update(os.path.dirname(path) for path in {o.source.path for o in objects} if _of_environment(path))
+    return found
+
+
+def _of_environment(path: str) -> bool:
+    """Whether a file is named for an environment: `prod.yaml`, `nodepool-dev.yaml`."""
+    words = table("vocabulary")["environments"]
+    return any(word in words for word in re.split(r"[^a-z0-9]+", os.path.basename(path).lower()))
+
+
+def _by_cluster(pools: Sequence[NodePool], class_of: ClassOf) -> Iterable[list[NodePool]]:
+    """The pools by the cluster that the tags of their class's selectors name; all of them where none does."""
+    clusters: dict[str | None, list[NodePool]] = {}
+    for pool in pools:
+        clusters.setdefault(_cluster(class_of(pool)), []).append(pool)
+    return clusters.values()
+
+
+def _cluster(node_class: EC2NodeClass | None) -> str | None:
+    if node_class is None:
+        return None
+    for term in (*node_class.subnet_terms, *node_class.security_group_terms):
+        for tag in term.tags:
+            if tag.key == "karpenter.sh/discovery":
+                return tag.value if isinstance(tag.value, str) else tag.node.written
+    return None

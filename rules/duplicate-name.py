@@ -1,0 +1,77 @@
+"""Two objects of one kind and name in one file or folder: the one that is applied last replaces the other.
+
+NodePools and EC2NodeClasses belong to no namespace, so a name stands for one object in a cluster. `kubectl apply -f`
+on a file applies both and keeps the second; Kustomize refuses to build. Where both are meant, one needs another
+name, and pools that refer to it by its name too.
+
+Objects of one file are a warning. Two files of one folder can hold alternatives, so there it is only mentioned, and
+not at all where files are named for environments or more than two objects bear the name: that is a folder of
+examples.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [arm64]}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: arm
+spec:
+  weight: 10
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [arm64]}
+```
+"""
+
+from nodelint.api import Also, Context, Finding, Findings, Object, rule
+
+
+@rule(on=Object, group="hazard", gives_way_to=["removed-api"])
+def check(obj: Object, context: Context) -> Findings:
+    first = context.namesake(obj)
+    if first is None:
+        return
+    one_file = first.source is obj.source
+    where = "this file" if one_file else "another file of this folder"
+    yield Finding(
+        at=obj.name_node,
+        message=f"{where} has {obj.kind} `{obj.name}` too: the one that is applied last replaces the other",
+        severity=None if one_file else "info",
+        also=[Also(first.name_node, "the same name")],
+        hint="neither kind has a namespace to tell them apart: give one of them another name",
+    )

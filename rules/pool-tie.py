@@ -1,0 +1,104 @@
+"""NodePools of one weight that pods fit alike: their names decide which of them launches the node.
+
+Karpenter tries NodePools by weight, the highest first; no weight counts as 0. Of those of one weight it tries the
+one whose name sorts last in the alphabet, and a pod goes to the first pool that it fits. Where two pools of one
+weight have the same taints and instance types in common, nobody has chosen, and a new name turns the order round:
+`spot` comes before `on-demand`, `general` before `arm`.
+
+The rule looks at pools of one file or folder. It is silent where a label, a zone, an architecture or a taint tells
+the nodes apart, for then pods choose. Give the pool that is to be tried first a `weight`, or part the pools by a
+taint or a label that pods ask for.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: on-demand
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+        - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
+---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: spot
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+        - {key: karpenter.sh/capacity-type, operator: In, values: [spot]}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: on-demand
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+        - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
+---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: spot
+spec:
+  weight: 10
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+        - {key: karpenter.sh/capacity-type, operator: In, values: [spot]}
+```
+"""
+
+from nodelint.api import Also, Context, Finding, Findings, NodePool, messages, resolve, rule
+
+
+@rule(on=NodePool, group="hazard", gives_way_to=["no-instance-type", "duplicate-name"])
+def check(pool: NodePool, context: Context) -> Findings:
+    own = resolve.taints(pool)
+    others = [
+        other
+        for other in context.beside(pool)
+        if (other.weight or 0) == (pool.weight or 0)
+        and str(other.name) > str(pool.name)
+        and resolve.taints(other) == own
+        and pool.node.at("spec", "replicas") is None is other.node.at("spec", "replicas")
+    ]
+    if not others or not resolve.comparable(context.resolution(pool)):
+        return
+    common = [(other, _common(pool, other, context)) for other in others]
+    before = sorted(((other, number) for other, number in common if number), key=lambda each: str(each[0].name))
+    if not before:
+        return
+    first, number = before[-1]
+    # the one that is tried first of all is named, the others are shown
+    weight = f"both weigh {pool.weight}" if pool.weight else "no weight"
+    types = messages.counted(number, "type")
+    name, mine = messages.short(str(first.name), 20), messages.short(str(pool.name), 20)
+    yield Finding(
+        at=pool.name_node,
+        message=f"`{name}` is tried before `{mine}` for its name alone: {weight}, and {types} of both",
+        also=[Also(other.name_node, "tried before it") for other, _ in reversed(before)],
+        hint="set `spec.weight` on the pool to be tried first, or part them by a taint or a label that pods ask for",
+    )
+
+
+def _common(pool: NodePool, other: NodePool, context: Context) -> int:
+    """How many instance types both can launch, where nothing tells their nodes apart."""
+    there = context.resolution(other)
+    if not resolve.comparable(there):
+        return 0
+    return resolve.shared(context.resolution(pool), there).bit_count()

@@ -1,0 +1,173 @@
+"""A NodePool that a heavier one leaves nothing to do, or a fallback that is tried before what it is for.
+
+Karpenter tries NodePools by weight, the highest first, and a pod goes to the first one that it fits. Where a heavier
+pool has no taint that the lighter one lacks, no limits, and offers all that the lighter one offers, no pod is left
+for the lighter one.
+
+The numbers are easily read the wrong way round, as ranks. So the rule also finds a pool that is named a fallback and
+weighs more than the pool it is to stand in for, and a pool of on-demand nodes without limits that weighs more than
+one of spot nodes with the same types: spot nodes then start only for pods that ask for them.
+
+Swap the weights, narrow the heavier pool, or give it `limits`, beyond which the lighter one takes over. The rule
+looks at pools of one file or folder.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: general
+spec:
+  weight: 50
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
+---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: memory
+spec:
+  weight: 10
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [r]}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: general
+spec:
+  weight: 50
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m]}
+---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: memory
+spec:
+  weight: 10
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [r]}
+```
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: spot
+spec:
+  weight: 10
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+        - {key: karpenter.sh/capacity-type, operator: In, values: [spot]}
+---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: fallback
+spec:
+  weight: 20
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+        - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: spot
+spec:
+  weight: 20
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+        - {key: karpenter.sh/capacity-type, operator: In, values: [spot]}
+---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: fallback
+spec:
+  weight: 10
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+        - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
+```
+"""
+
+import re
+
+from nodelint.api import Also, Context, Finding, Findings, NodePool, messages, resolve, rule
+
+FALLBACK = frozenset({"fallback", "backup", "overflow", "reserve", "spare"})
+
+
+@rule(on=NodePool, group="hazard", gives_way_to=["no-instance-type", "duplicate-name"])
+def check(pool: NodePool, context: Context) -> Findings:
+    heavier = [other for other in context.beside(pool) if (other.weight or 0) > (pool.weight or 0)]
+    if not heavier or pool.node.at("spec", "replicas") is not None:
+        return
+    mine = context.resolution(pool)
+    if not resolve.comparable(mine):
+        return
+    for other in sorted(heavier, key=lambda each: (-(each.weight or 0), str(each.name))):
+        theirs = context.resolution(other)
+        if not resolve.comparable(theirs) or not (number := resolve.shared(mine, theirs).bit_count()):
+            continue
+        why = _why(mine, theirs, number)
+        if why is not None:
+            yield Finding(
+                at=pool.name_node,
+                message=why,
+                also=[Also(other.node.at("spec", "weight") or other.name_node, "the highest weight is tried first")],
+                hint=f"swap the weights, narrow `{other.name}`, or give it `limits`: beyond them this one takes over",
+            )
+            return
+
+
+def _why(mine: resolve.Resolution, theirs: resolve.Resolution, number: int) -> str | None:
+    """What is wrong with a pool that is tried after a heavier one; None where the order can be meant."""
+    pool, other = mine.pool, theirs.pool
+    name = messages.short(str(other.name), 24)
+    weight = f"`{name}` (weight {other.weight} against {pool.weight or 0})"
+    limited = bool(other.node.at("spec", "limits"))
+    types = messages.counted(number, "type")
+    if not limited and resolve.covers(theirs, mine):
+        return f"no pod is left for it: {weight} has all its {types} and no limits"
+    if resolve.taints(pool) != resolve.taints(other):
+        return None
+    words, others = (set(re.split(r"[^a-z0-9]+", str(each.name).lower())) for each in (pool, other))
+    if others & FALLBACK and not words & FALLBACK:
+        return f"{weight} is named a fallback and is tried before it, with {types} of both"
+    if not limited and (mine.capacity_types, theirs.capacity_types) == (("spot",), ("on-demand",)):
+        return f"spot nodes start only for pods that ask: {weight} has no limits and {types} of it"
+    return None

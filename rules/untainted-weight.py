@@ -1,0 +1,85 @@
+"""A NodePool has a weight and no taint, so that every pod that fits it goes there before lighter pools.
+
+A weight does not say which pods a pool is for; it says that the pool is tried first. A pool for special work (large
+nodes, fast disks, on-demand nodes for the few that need them) that bears a weight and no taint takes all other pods
+as well, as long as its limits allow. If that is meant, a preference for spot nodes for instance, nothing is wrong.
+If not, a taint that only the work in question tolerates keeps the others away.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: fast-disks
+spec:
+  weight: 50
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [i]}
+---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: fast-disks
+spec:
+  weight: 50
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      taints:
+        - {key: example.com/fast-disks, effect: NoSchedule}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [i]}
+---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
+```
+"""
+
+from nodelint.api import Also, Context, Finding, Findings, NodePool, messages, resolve, rule
+
+
+@rule(on=NodePool, group="practice", severity="info")
+def check(pool: NodePool, context: Context) -> Findings:
+    node = pool.node.at("spec", "weight")
+    if node is None or not pool.weight or resolve.taints(pool) != frozenset():
+        return
+    lighter = sorted(
+        (other for other in context.beside(pool) if (other.weight or 0) < pool.weight and not resolve.taints(other)),
+        key=lambda each: (-(each.weight or 0), str(each.name)),
+    )
+    if lighter:
+        names = ", ".join(f"`{messages.short(str(each.name), 20)}`" for each in lighter[:2])
+        more = f" and {len(lighter) - 2} more" if len(lighter) > 2 else ""
+        yield Finding(
+            at=node,
+            message=f"no taint: every pod that fits goes here before {names}{more}",
+            also=[Also(each.name_node, f"weight {each.weight or 0}") for each in lighter],
+            hint="if the pool is for special work, taint it; if it is the one to prefer, this is how it is done",
+        )

@@ -1,0 +1,156 @@
+"""What is said of NodePools that go to one cluster, and which pools are taken to do so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from nodelint.lint.engine import Report, Selection, Target, lint
+from nodelint.lint.rule import Rule
+from nodelint.model.releases import NEWEST
+from nodelint.source import Source
+
+Check = Callable[..., Report]
+RULES = ["pool-tie", "shadowed-pool", "untainted-weight", "duplicate-name"]
+TAINT = "{key: team, effect: NoSchedule}"
+
+
+def pool(name: str, **more: Any) -> str:
+    """A NodePool of amd64 types; `weight`, `taint`, `label`, `limits`, and `lines` of requirements may be added."""
+    lines = "".join(f"        - {line}\n" for line in more.get("lines", ()))
+    return (
+        f"apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata:\n  name: {name}\nspec:\n"
+        + (f"  weight: {more['weight']}\n" if "weight" in more else "")
+        + ("  limits: {cpu: 100}\n" if more.get("limits") else "")
+        + "  template:\n"
+        + (f"    metadata: {{labels: {{{more['label']}}}}}\n" if "label" in more else "")
+        + "    spec:\n"
+        + f"      nodeClassRef: {{group: karpenter.k8s.aws, kind: EC2NodeClass, name: {more.get('of', 'default')}}}\n"
+        + (f"      taints: [{more['taint']}]\n" if "taint" in more else "")
+        + "      requirements:\n        - {key: kubernetes.io/arch, operator: In, values: [amd64]}\n"
+        + lines
+        + "---\n"
+    )
+
+
+def asking(key: str, *values: str) -> str:
+    return f"{{key: {key}, operator: In, values: [{', '.join(values)}]}}"
+
+
+ZONE_A, ZONE_B = (asking("topology.kubernetes.io/zone", f"us-east-1{zone}") for zone in "ab")
+OF_C, OF_M = (asking("karpenter.k8s.aws/instance-category", category) for category in "cm")
+SPOT, ON_DEMAND = (asking("karpenter.sh/capacity-type", kind) for kind in ("spot", "on-demand"))
+
+
+def rules_said(report: Report) -> list[str]:
+    assert not report.faults
+    return [r.rule.name for r in report.results]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ({}, {}, ["pool-tie"]),
+        ({"weight": 5}, {"weight": 5}, ["pool-tie"]),
+        ({"lines": [SPOT]}, {"lines": [ON_DEMAND]}, ["pool-tie"]),
+        ({"label": "team: a"}, {}, ["pool-tie"]),
+        ({"taint": TAINT}, {"taint": TAINT}, ["pool-tie"]),
+        # pods tell these apart
+        ({"taint": TAINT}, {}, []),
+        ({"label": "team: a"}, {"label": "team: b"}, []),
+        ({"lines": [ZONE_A]}, {"lines": [ZONE_B]}, []),
+        ({"lines": [OF_C]}, {"lines": [OF_M]}, []),
+        # somebody has chosen
+        ({"lines": [SPOT], "weight": 10}, {"lines": [ON_DEMAND]}, ["untainted-weight"]),
+        # the heavier pool takes all
+        ({"weight": 10}, {}, ["untainted-weight", "shadowed-pool"]),
+        ({"weight": 10}, {"taint": TAINT}, ["shadowed-pool"]),
+        ({"weight": 10}, {"lines": [SPOT]}, ["untainted-weight", "shadowed-pool"]),
+        ({"weight": 10, "limits": True}, {}, ["untainted-weight"]),
+        ({"weight": 10, "lines": [SPOT]}, {}, ["untainted-weight"]),
+        ({"weight": 10}, {"label": "team: b"}, ["untainted-weight"]),
+        ({"weight": 10, "taint": TAINT}, {}, []),
+        # spot behind on-demand
+        ({"weight": 10, "lines": [ON_DEMAND]}, {"lines": [SPOT]}, ["untainted-weight", "shadowed-pool"]),
+        ({"weight": 10, "lines": [ON_DEMAND], "limits": True}, {"lines": [SPOT]}, ["untainted-weight"]),
+        # what is not known is not judged
+        ({"weight": "${WEIGHT}"}, {}, []),
+        ({"lines": [asking("karpenter.sh/capacity-type", "${KIND}")]}, {"lines": [SPOT]}, []),
+        ({"taint": "{key: $KEY, effect: NoSchedule}"}, {"taint": TAINT}, []),
+    ],
+)  # fmt: skip
+def test_two_pools_of_a_file(
+    check: Check, first: Mapping[str, Any], second: Mapping[str, Any], expected: list[str]
+) -> None:
+    assert rules_said(check(pool("a", **first) + pool("b", **second), select=RULES)) == expected
+
+
+def test_the_name_that_sorts_last_is_tried_first(check: Check) -> None:
+    (result,) = check(pool("spot") + pool("on-demand"), select=["pool-tie"]).results
+    assert result.finding.message.startswith("`spot` is tried before `on-demand` for its name alone: no weight, and ")
+    assert result.object is not None
+    assert result.object.name == "on-demand"
+
+
+def test_a_fallback_is_told_by_its_name(check: Check) -> None:
+    report = check(pool("fallback", weight=20, limits=True) + pool("general", weight=10), select=["shadowed-pool"])
+    assert [r.finding.message for r in report.results] == [
+        "`fallback` (weight 20 against 10) is named a fallback and is tried before it, with 967 types of both"
+    ]
+
+
+def judged(files: Mapping[str, str], rules: Mapping[str, Rule], *select: str) -> list[str]:
+    sources = [Source.from_text(path, text) for path, text in files.items()]
+    return rules_said(lint(sources, Target(NEWEST), rules, Selection(frozenset(select or RULES))))
+
+
+CLASS = """\
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: %s}
+spec:
+  role: Node
+  amiSelectorTerms: [{alias: al2023@latest}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: %s}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: %s}}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"p/a.yaml": pool("a"), "p/b.yaml": pool("b")}, ["pool-tie"]),
+        ({"p/a.yaml": pool("a"), "q/b.yaml": pool("b")}, []),
+        ({"p/dev.yaml": pool("a"), "p/prod.yaml": pool("b")}, []),
+        # one name twice: alternatives, so that nothing is said of the third
+        ({"p/a.yaml": pool("a"), "p/b.yaml": pool("a"), "p/c.yaml": pool("c")}, ["duplicate-name"]),
+        ({f"p/{n}.yaml": pool("a") for n in range(3)}, []),
+        ({"p/dev.yaml": pool("a"), "p/prod.yaml": pool("a")}, []),
+        ({"p/a.yaml": pool("a") + pool("a")}, ["duplicate-name"]),
+        ({"docs/a.md": f"```yaml\n{pool('a')}```\n\n```yaml\n{pool('b')}```\n"}, []),
+        (
+            {
+                "p/a.yaml": pool("a", of="x") + CLASS % ("x", "one", "one"),
+                "p/b.yaml": pool("b", of="z") + CLASS % ("z", "two", "two"),
+            },
+            [],
+        ),
+        (
+            {
+                "p/a.yaml": pool("a", of="x") + CLASS % ("x", "one", "one"),
+                "p/b.yaml": pool("b", of="z") + CLASS % ("z", "one", "one"),
+            },
+            ["pool-tie"],
+        ),
+    ],
+)
+def test_which_pools_go_to_one_cluster(rules: dict[str, Rule], files: Mapping[str, str], expected: list[str]) -> None:
+    assert judged(files, rules) == expected
+
+
+def test_two_of_a_name_in_a_folder_are_only_mentioned(rules: dict[str, Rule]) -> None:
+    sources = [Source.from_text(f"p/{name}.yaml", pool("a")) for name in ("a", "b")]
+    report = lint(sources, Target(NEWEST), rules, Selection(frozenset({"duplicate-name"})))
+    assert [(r.severity, r.finding.also[0].span.source.path) for r in report.results] == [("info", "p/a.yaml")]
