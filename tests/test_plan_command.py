@@ -227,6 +227,17 @@ def test_live_counts_all_nodes_of_a_pool_that_goes(nodelint: Run, tmp_path: Path
     assert "pace" not in done.stdout
 
 
+def test_a_class_that_the_new_folder_lacks_is_gone(nodelint: Run, repository: Path) -> None:
+    put(repository / "old" / "a.yaml", BOTH)
+    put(repository / "new" / "a.yaml", POOL)
+    done = nodelint("plan", "--old", "old", "new", "--format", "json", cwd=repository)
+    (told,) = json.loads(done.stdout)["nodePools"]
+    assert (told["change"], told["replaced"], told["instanceTypes"]["after"]) == ("unchanged", "none", 0)
+    text = nodelint("plan", "--old", "old", "new", "--fail-on", "launch", cwd=repository)
+    assert text.returncode == 1
+    assert "none can be launched: its EC2NodeClass is gone" in text.stdout
+
+
 def hostile(text: str) -> str:
     return text.replace("name: web\n", "name: 'a<script>|`b'\n").replace("key: fast", "key: '</code><img src=x>|`'")
 

@@ -38,15 +38,20 @@ class Read(NamedTuple):
     above: str | None = None
 
 
-def read_side(paths: Sequence[str], settings: Settings, kustomize: bool, helm: bool, root: str = "") -> Read:
-    """Read a side from folders and files, rendered where that is asked for."""
+def read_side(
+    paths: Sequence[str], settings: Settings, kustomize: bool, helm: bool, root: str, whole: bool = False
+) -> Read:
+    """Read a side from folders and files, rendered where that is asked for.
+
+    Classes that are not at hand are looked for in the repository around, unless the side is `whole`.
+    """
     from nodelint.commands._judging import rendered
     from nodelint.model.manifest import objects
 
     found = discovered(paths, settings) if paths else _nothing()
     built = rendered(paths, kustomize, helm, found, settings)
     held = [obj for source in found.sources for obj in objects(source)]
-    beside = context_of(held, found.sources, settings)
+    beside = [] if whole else context_of(held, found.sources, settings)
     for source in beside:
         source.path = os.path.relpath(source.path).replace(os.sep, "/")
     if built is None or not built.builds:

@@ -49,6 +49,7 @@ Exit codes:
 """
 
 FORMATS = ("text", "markdown", "html", "json")
+_KEPT = ("changed", "unchanged", "renamed")
 GATES = ("drift", "launch", "error", "never")
 
 
@@ -104,7 +105,7 @@ def command(
     asked = paths or (".",)
     with ExitStack() as stack:
         was = _old_side(stack, asked, settings, kustomize, helm, against, old)
-        new = read_side(asked, settings, kustomize, helm, was.above or _root(asked))
+        new = read_side(asked, settings, kustomize, helm, was.above or _root(asked), whole=old is not None)
         plan, findings = _planned(was, new, settings, asked, cluster)
         renamed(was, findings)
     bad = _told(wanted, plan, findings)
@@ -165,7 +166,7 @@ def _old_side(
     old: str | None,
 ) -> Read:
     if old is not None:
-        return read_side([old], settings, kustomize, helm, _root([old]))
+        return read_side([old], settings, kustomize, helm, _root([old]), whole=True)
     into, inside, above = stack.enter_context(revision(against, paths))
     return read_side(inside, settings, kustomize, helm, into)._replace(above=above)
 
@@ -218,6 +219,6 @@ def _fails(plan: Plan, findings: Findings, gate: str) -> bool:
     if gate == "never":
         return False
     wrong = any(result.severity == "error" for result in findings.new) or any(each.refused for each in plan.pools)
-    empty = any(each.launch.before and each.change == "changed" and not each.launch.after for each in plan.pools)
+    empty = any(each.launch.before and each.change in _KEPT and not each.launch.after for each in plan.pools)
     replaced = any(each.verdict.replaced != "none" for each in plan.pools)
     return wrong or (gate != "error" and empty) or (gate == "drift" and replaced)

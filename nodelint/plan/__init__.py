@@ -171,12 +171,15 @@ class _Maker:
         old_class = self.old.node_class(pair.old)
         new_class, class_refused = self._class_now(pair.old, pair.new, old_class, new_pool)
         sides = Sides(pair.old, new_pool, old_class, new_class, self.aim.facts)
-        before = after = self.old.resolution(pair.old)
+        before = self.old.resolution(pair.old)
+        after: Resolution | None = before
         found = UNTOUCHED
         same_class = new_class is old_class or new_class is None
         if new_pool is not pair.old or not same_class or self.aim.facts is not self.aim.old_facts:
             after = self._after(pair.new, pair.old if refused else pair.new, new_class)
             found = verdict(sides, before, after if new_class is not old_class else None, self.aim.schemas)
+        if old_class is not None and new_class is None and _class_name(new_pool) == _class_name(pair.old):
+            after = None  # a pool whose class is gone launches nothing
         told = PoolPlan(
             pair,
             _name(pair),

@@ -69,6 +69,23 @@ class Sides(NamedTuple):
     new_class: EC2NodeClass | None
     facts: Facts = NO_FACTS
 
+    @property
+    def class_is_same(self) -> bool:
+        """Whether there is nothing to compare: the same class, or one that is not at hand."""
+        return self.node_class is None or self.new_class is None or self.node_class is self.new_class
+
+    @property
+    def old_class(self) -> EC2NodeClass:
+        """The class before, where there is one to compare."""
+        assert self.node_class is not None
+        return self.node_class
+
+    @property
+    def now_class(self) -> EC2NodeClass:
+        """The class after, where there is one to compare."""
+        assert self.new_class is not None
+        return self.new_class
+
 
 def verdict(sides: Sides, before: Resolution, after: Resolution | None, schemas: Schemas) -> Verdict:
     """What becomes of the nodes that the old side can have.
@@ -87,7 +104,7 @@ def verdict(sides: Sides, before: Resolution, after: Resolution | None, schemas:
 
 def _judged(sides: Sides, before: Resolution, after: Resolution | None, schemas: Schemas, alive: int) -> Verdict:
     found: list[Reason] = []
-    for step in (_template, _requirements, _types, _class):
+    for step in (_template, _requirements, _static, _types, _dynamic):
         reasons, gone = step(sides, before, after, schemas, alive)
         found += reasons
         alive &= ~gone
@@ -119,41 +136,40 @@ def _requirements(sides: Sides, before: Resolution, _: Resolution | None, __: Sc
 
 
 def _types(sides: Sides, before: Resolution, after: Resolution | None, _: Schemas, alive: int) -> _Step:
-    """Types that the new class leaves out."""
-    if after is None or not behaves("type-drift", before.version) or sides.new_class is None:
+    """Types that are no longer offered where the class has subnets. What else leaves types out is in its hash."""
+    if after is None or sides.class_is_same or not behaves("type-drift", before.version):
         return [], 0
     gone = alive & ~after.alive
     if not gone:
         return [], 0
-    node = sides.new_class.node.get("spec") or sides.new_class.node
-    at = _changed_field(sides) or node
+    at = sides.now_class.node.at("spec", "subnetSelectorTerms") or sides.now_class.name_node
     return [Reason("InstanceTypeNotFound", at, at.path, "all" if gone == alive else "some")], gone
 
 
-def _changed_field(sides: Sides) -> Node | None:
-    """The first of the fields that decide on types which the new class has otherwise."""
-    assert sides.node_class is not None and sides.new_class is not None
-    for name in ("cpuOptions", "networkInterfaces", "connectionTracking", "placementGroupSelector", "amiFamily"):
-        was, now = sides.node_class.node.at("spec", name), sides.new_class.node.at("spec", name)
-        if now is not None and (was is None or was.plain() != now.plain()):
-            return now
-    return sides.new_class.node.at("spec", "amiSelectorTerms")
+def _static(sides: Sides, before: Resolution, _: Resolution | None, schemas: Schemas, alive: int) -> _Step:
+    """What the hash of the class covers.
 
-
-def _class(sides: Sides, before: Resolution, after: Resolution | None, schemas: Schemas, alive: int) -> _Step:
-    old_class, new_class = sides.node_class, sides.new_class
-    if old_class is None or new_class is None or old_class is new_class:
+    It is told before types that the class leaves out: since 1.6 those are looked for every half hour only.
+    """
+    if sides.class_is_same:
         return [], 0
     release = before.version
-    old, new = stored(old_class, release, schemas), stored(new_class, release, schemas)
+    old, new = (stored(each, release, schemas) for each in (sides.old_class, sides.now_class))
     path, struct = root(CLASS_KIND)
-    static = list(differences(struct, _at(old, path), _at(new, path), release, path))
+    found = list(differences(struct, _at(old, path), _at(new, path), release, path))
     if behaves("open-kubelet", release) and kubelet_text(old) != kubelet_text(new):
-        static.append(Difference(("spec", "kubelet"), ("spec", "kubelet")))
+        found.append(Difference(("spec", "kubelet"), ("spec", "kubelet")))
     if _images_of(old) != _images_of(new) and family(old) != family(new):
-        static.append(_family_difference(old_class, new_class))
-    if static:
-        return [_reason("NodeClassDrift", each, old_class, new_class) for each in static], 0
+        found.append(_family_difference(sides.old_class, sides.now_class))
+    return [_reason("NodeClassDrift", each, sides.old_class, sides.now_class) for each in found], 0
+
+
+def _dynamic(sides: Sides, before: Resolution, after: Resolution | None, schemas: Schemas, alive: int) -> _Step:
+    """What the selectors of the class find, and in 1.0 the hash of its kubelet, which is compared last."""
+    if sides.class_is_same:
+        return [], 0
+    old_class, new_class = sides.old_class, sides.now_class
+    old, new = stored(old_class, before.version, schemas), stored(new_class, before.version, schemas)
     reasons = []
     for each in dynamic_drift(old, new, _reservable(before)):
         known = by_facts(each.reason, old_class, new_class, before, after, sides.facts)
@@ -162,9 +178,8 @@ def _class(sides: Sides, before: Resolution, after: Resolution | None, schemas: 
             reasons.append(_reason(each.reason, Difference(each.path, each.path), old_class, new_class, covered))
     reasons = _until_all(reasons)
     if not any(each.covered == "all" for each in reasons):
-        reasons += [
-            _reason("NodeClassDrift", each, old_class, new_class) for each in _kubelet(sides, before, old, new)
-        ]
+        kubelet = _kubelet(sides, before, old, new)
+        reasons += [_reason("NodeClassDrift", difference, old_class, new_class) for difference in kubelet]
     return reasons, 0
 
 

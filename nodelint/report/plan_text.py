@@ -87,6 +87,8 @@ def headline(each: PoolPlan) -> str:
         return "deleted: all its nodes go at once, and budgets do not apply"
     if each.change == "added":
         return "refused: nothing is created" if each.refused else "new: it has no nodes yet"
+    if each.after is None and each.verdict.replaced == "none":
+        return "no node is replaced, and none can be launched: its EC2NodeClass is gone"
     if each.verdict.replaced == "all":
         return f"all nodes are replaced: {words}"
     if each.verdict.replaced == "some":
