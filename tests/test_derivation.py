@@ -442,7 +442,7 @@ def test_the_tables_hold_what_the_catalogue_lacks_and_no_macs() -> None:
     jsonschema.validate(json.loads(text), SCHEMA, cls=jsonschema.Draft202012Validator)
     tables = parse_snapshot(text)
     assert (tables.labels, tables.priced) == ((BANDWIDTH,), PRICED)
-    assert tables.text().encode() == text
+    assert snapshot_text(tables).encode() == text
     for name, values, _, limits, prices in tables.rows:
         assert name not in CATALOG
         assert not name.startswith("mac")

@@ -166,9 +166,9 @@ def _overlay(folder: Path) -> dict[str, str]:
     program.parent.mkdir()
     program.write_text(
         f"#!{sys.executable}\n"
-        "import sys\n"
-        "text = open('base/pool.yaml').read()\n"
-        "print(text.replace('200', '10') if sys.argv[-1].strip('/').endswith('prod') else text)\n",
+        "import os\n"
+        "text = open('../base/pool.yaml').read()\n"
+        "print(text.replace('200', '10') if os.getcwd().endswith('prod') else text)\n",
         encoding="utf-8",
     )
     program.chmod(0o755)

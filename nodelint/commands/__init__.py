@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from nodelint.lint.config import Settings
-    from nodelint.lint.engine import Target
-    from nodelint.source import Source
+    from nodelint.session import Session
     from nodelint.source.discover import Discovery
 
 CLEAN, FOUND, UNUSABLE, FAULT, TRY_AGAIN, LACKING = 0, 1, 2, 3, 4, 5
@@ -72,6 +71,7 @@ def settings_of(flags: dict[str, Any]) -> Settings:
     from nodelint.lint import config
 
     path = flags.pop("config", None)
+    trusted = path is not None
     try:
         if path is None:
             path = config.find(os.getcwd())
@@ -81,18 +81,18 @@ def settings_of(flags: dict[str, Any]) -> Settings:
     except config.ConfigError as error:
         stop(str(error))
     try:
-        return config.load(path, {key.replace("_", "-"): value for key, value in flags.items()})
+        return config.load(path, {key.replace("_", "-"): value for key, value in flags.items()}, trusted)
     except config.ConfigError as error:
         stop(str(error))
 
 
 def discovered(paths: Sequence[str], settings: Settings) -> Discovery:
     """The sources of some paths, told of on a terminal while there are many."""
+    from nodelint.session import Session
     from nodelint.source.discover import discover
-    from nodelint.source.globs import Globs
 
-    exclude = Globs(settings.exclude, settings.exclude_root)
-    include = Globs(settings.include, settings.include_root)
+    session = Session(settings)
+    exclude, include = session.exclude, session.include
     if not on_terminal():
         return discover(paths, exclude, include=include)
 
@@ -106,43 +106,24 @@ def discovered(paths: Sequence[str], settings: Settings) -> Discovery:
     return found
 
 
-def context_of(held: Sequence[Any], sources: Sequence[Source], settings: Settings) -> list[Source]:
-    """Other manifests of the repository, read only when a pool points to a class that is not at hand."""
-    from nodelint.model.manifest import EC2NodeClass, NodePool
-
-    classes = {o.name for o in held if isinstance(o, EC2NodeClass)}
-    wanted = {o.class_ref.name for o in held if isinstance(o, NodePool) and o.class_ref}
-    if wanted <= classes:
-        return []
-    from nodelint.source.discover import context
-    from nodelint.source.globs import Globs
-
-    include = Globs(settings.include, settings.include_root)
-    return context(sources, Globs(settings.exclude, settings.exclude_root), include)
-
-
-def target_of(settings: Settings) -> Target:
-    """What the manifests are judged for, without facts from AWS; ends the run where the CRDs cannot be read."""
-    from nodelint.lint.engine import Target
+def session_of(settings: Settings) -> Session:
+    """What the settings make of the run; ends it where they cannot be used."""
+    from nodelint.lint.config import ConfigError
     from nodelint.model.releases import judged_as
+    from nodelint.session import Session
 
+    session = Session(settings)
     instead = judged_as(settings.karpenter)
     if instead is not None:
-        said = f"Karpenter {settings.karpenter} is no release known here; it is judged as {instead}"
+        said = f"Karpenter {settings.karpenter} is not a release known here; it is judged as {instead}"
         say(f"{said}, and unknown fields are warnings")
-    if settings.crds is None:
-        return Target(settings.karpenter, settings.kubernetes)
-    from nodelint.apiserver import Schemas
-
     try:
-        schemas = Schemas.from_crds(settings.crds, settings.crds_within)
-    except OSError as error:
-        stop(f"--crds {settings.crds}: {why(error)}")
-    except ValueError as error:
-        stop(f"--crds {settings.crds}: {error}")
-    for rule in schemas.skipped:
-        say(f"--crds {settings.crds}: a validation rule is left out: {rule}")
-    return Target(settings.karpenter, settings.kubernetes, schemas)
+        _ = session.schemas, session.selection
+    except ConfigError as error:
+        stop(str(error))
+    for rule in session.schemas.skipped if session.schemas is not None else ():
+        say(f"{settings.crds}: a validation rule is left out: {rule}")
+    return session
 
 
 @cache

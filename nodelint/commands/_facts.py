@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
     from nodelint.ec2.facts import Facts
-    from nodelint.lint.config import Settings
     from nodelint.model.manifest import EC2NodeClass
     from nodelint.report.text import Basis
+    from nodelint.session import Session
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
@@ -78,32 +78,18 @@ class Asked(NamedTuple):
 
 
 def facts_for(
-    asked: Asked, settings: Settings, paths: Sequence[str], classes: Sequence[EC2NodeClass]
+    asked: Asked, session: Session, paths: Sequence[str], classes: Sequence[EC2NodeClass]
 ) -> tuple[Facts, str | None]:
     """The facts of a run, and the file they are from; ends the run where a snapshot cannot be read."""
     from nodelint.ec2 import cache
-    from nodelint.ec2.facts import NOTHING
-    from nodelint.lint.config import BUNDLED
-    from nodelint.model.fact_kinds import FACT_KINDS
 
-    if not asked.live and settings.snapshot == BUNDLED:
-        return NOTHING, None
-    named = settings.snapshot if not asked.live else None
-    path = named or (cache.place(home(paths)) if asked.live else cache.kept(home(paths)))
-    if path is None:
-        return NOTHING, None
-    limits = {} if named else cache.time_to_live()
-    if asked.max_age is not None:
-        limits = dict.fromkeys(FACT_KINDS, asked.max_age)
-    region = settings.region
-    file: str | None = path
     try:
-        if asked.live:
-            from nodelint.commands._asking import live
+        if not asked.live:
+            return session.facts(home(paths), now(), asked.max_age)
+        from nodelint.commands._asking import live
 
-            snapshot, file, region = live(asked, settings, path, classes, limits)
-        else:
-            snapshot = cache.read(path) if named else cache.read_kept(path)
+        path, limits = cache.place(home(paths)), session.limits(asked.max_age, live=True)
+        snapshot, file, region = live(asked, session.settings, path, classes, limits)
     except cache.Unusable as error:
         stop(str(error))
     return cache.facts_of(snapshot, file or "what AWS said", region, now(), limits), file

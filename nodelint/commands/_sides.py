@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from nodelint.commands import context_of, discovered, stop, why
+from nodelint.commands import discovered, stop, why
 from nodelint.tuples import NamedTuple
 
 if TYPE_CHECKING:
@@ -47,11 +47,12 @@ def read_side(
     """
     from nodelint.commands._judging import rendered
     from nodelint.model.manifest import objects
+    from nodelint.session import Session
 
     found = discovered(paths, settings) if paths else _nothing()
     built = rendered(paths, kustomize, helm, found, settings)
     held = [obj for source in found.sources for obj in objects(source)]
-    beside = [] if whole else context_of(held, found.sources, settings)
+    beside = [] if whole else Session(settings).beside(held, found.sources)
     for source in beside:
         source.path = os.path.relpath(source.path).replace(os.sep, "/")
     if built is None or not built.builds:

@@ -23,7 +23,7 @@ from nodelint.commands import (
 )
 from nodelint.commands._completing import files
 from nodelint.commands._facts import Asked, facts_options
-from nodelint.commands._judging import entries, judge_of, judging, judging_options, rendered
+from nodelint.commands._judging import judge_of, judging, judging_options, rendered
 from nodelint.model.messages import counted
 from nodelint.printable import printable
 
@@ -70,6 +70,7 @@ def command(paths: Sequence[str], kustomize: bool, helm: bool, **flags: Any) -> 
         unreadable(found)
         stop(f"{path} is left as it is: not everything could be read")
     from nodelint.lint import baseline
+    from nodelint.lint.config import ConfigError
     from nodelint.source.files import replace
 
     ready = judging(found, asked, settings, paths)
@@ -80,11 +81,9 @@ def command(paths: Sequence[str], kustomize: bool, helm: bool, **flags: Any) -> 
         sys.exit(FAULT)
     root = os.path.dirname(os.path.abspath(path))
     try:
-        old = entries(path)
-    except FileNotFoundError:
-        old = ()
-    except OSError as error:
-        stop(f"{path}: {why(error)}")
+        old = ready.session.baseline(path) if os.path.lexists(path) else ()
+    except ConfigError as error:
+        stop(str(error))
     parts = baseline.split(report, old, root, paths, ready.reported)
     try:
         replace(path, baseline.write(report, root, parts.unjudged).encode())

@@ -119,7 +119,7 @@ def command(
             _write(found, None)
         _nothing(run)
     ready = judging(found, asked, settings, paths)
-    entries = known(settings)
+    entries = known(ready.session)
     applied: Sequence[Result] = ()
     refused: Sequence[tuple[Result, str]] = ()
     if diff:
@@ -138,7 +138,7 @@ def command(
         report = judge_of(built)(found.sources, *ready.how)
     if entries is not None:
         report, run = _less_known(report, run, entries, paths, ready)
-    _tell(run, report, ready.facts, ready.file, applied, refused)
+    _tell(run, report, ready.target.facts, ready.file, applied, refused)
     _end(run, report)
 
 

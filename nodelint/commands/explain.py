@@ -11,7 +11,6 @@ import click
 from nodelint.commands import (
     CLEAN,
     UNUSABLE,
-    context_of,
     discovered,
     echo,
     echo_json,
@@ -19,6 +18,7 @@ from nodelint.commands import (
     include,
     output_format,
     say,
+    session_of,
     settings_of,
     stop,
     unreadable,
@@ -53,7 +53,8 @@ def command(paths: Sequence[str], nodepool: str | None, form: str, **flags: Any)
     from nodelint.model.manifest import EC2NodeClass, NodePool, left_out, objects, served
 
     held = [obj for source in found.sources for obj in objects(source)]
-    beside = [obj for source in context_of(held, found.sources, settings) for obj in objects(source)]
+    session = session_of(settings)
+    beside = [obj for source in session.beside(held, found.sources) for obj in objects(source)]
     for source in found.sources:
         for obj, reason in left_out(source):
             say(f"{source.path}: {obj.label} is left out: {reason}")
@@ -66,7 +67,7 @@ def command(paths: Sequence[str], nodepool: str | None, form: str, **flags: Any)
     from nodelint.report import explain as report
 
     classes = [o for o in (*held, *beside) if isinstance(o, EC2NodeClass)]
-    facts, _ = facts_for(asked, settings, paths, classes)
+    facts, _ = facts_for(asked, session, paths, classes)
     context = Context([*held, *beside], settings.karpenter, settings.kubernetes, facts=facts)
     resolutions = [context.resolution(pool) for pool in pools]
     if form == "json":

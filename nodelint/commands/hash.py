@@ -19,8 +19,8 @@ from nodelint.commands import (
     include,
     output_format,
     say,
+    session_of,
     settings_of,
-    target_of,
     unreadable,
     versions,
 )
@@ -72,7 +72,7 @@ def command(paths: Sequence[str], live: str | None, form: str, **flags: Any) -> 
     """
     settings = settings_of(flags)
     found = discovered(paths or (".",), settings)
-    target = target_of(settings)
+    target = session_of(settings).target()
     cluster = cluster_of(live)
     from nodelint.report.hashes import hashes_json, hashes_text
 

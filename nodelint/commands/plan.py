@@ -186,11 +186,21 @@ def _planned(
     from nodelint.plan import Aim, make
 
     ready = judging(new.found, Asked(False, None, None), settings, paths)
-    region = ready.facts.region.name if ready.facts.region is not None else "us-east-1"
+    facts = ready.target.facts
+    region = facts.region.name if facts.region is not None else "us-east-1"
     schemas = ready.target.schemas or Schemas.bundled()
-    aim = Aim(settings.karpenter, settings.kubernetes, schemas, ready.facts, ready.facts, region, now(), cluster)
+    aim = Aim(
+        settings.karpenter,
+        settings.kubernetes,
+        schemas,
+        ready.target.facts,
+        ready.target.facts,
+        region,
+        now(),
+        cluster,
+    )
     plan = make(_side(was), _side(new), aim)
-    before = judge_of(was.built)(was.found.sources, ready.target, ready.rules, ready.selection, was.beside)
+    before = judge_of(was.built)(was.found.sources, *ready.how[:3], was.beside)
     after = judge_of(new.built)(new.found.sources, *ready.how)
     return plan, _compared(before, after, was.root, new.root, ready)
 

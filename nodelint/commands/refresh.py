@@ -15,7 +15,6 @@ from nodelint.commands import (
     LACKING,
     TRY_AGAIN,
     UNUSABLE,
-    context_of,
     discovered,
     echo,
     echo_json,
@@ -144,6 +143,7 @@ def command(
 def _manifests(paths: Sequence[str], settings: Settings) -> tuple[Discovery, list[EC2NodeClass]]:
     """What is asked for: the classes of the paths, and those beside that their pools name. Ends the run for none."""
     from nodelint.model.manifest import EC2NodeClass, objects
+    from nodelint.session import Session
 
     found = discovered(paths or (".",), settings)
     found.unreadable += unread(found, "not asked for")
@@ -152,7 +152,7 @@ def _manifests(paths: Sequence[str], settings: Settings) -> tuple[Discovery, lis
         unreadable(found)
         echo(f"Nothing to ask: no NodePool or EC2NodeClass in {counted(found.files, 'file')}.")
         sys.exit(UNUSABLE if found.unreadable else CLEAN)
-    beside = [obj for source in context_of(held, found.sources, settings) for obj in objects(source)]
+    beside = [obj for source in Session(settings).beside(held, found.sources) for obj in objects(source)]
     return found, [obj for obj in (*held, *beside) if isinstance(obj, EC2NodeClass)]
 
 

@@ -94,7 +94,7 @@ def command(
     ready = judging(found, asked, settings._replace(karpenter=after), paths)
     from nodelint.upgrade import upgrade
 
-    told = upgrade(found.sources, before, ready.target, ready.rules, ready.selection, ready.beside)
+    told = upgrade(found.sources, before, *ready.how)
     found.unreadable += unread(found, "not looked at")
     unreadable(found)
     if not told.objects:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 from nodelint.model.messages import did_you_mean
 from nodelint.model.ranges import Releases, is_range, only, releases_in, runs
@@ -19,6 +20,7 @@ from nodelint.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from nodelint.lint.engine import Selection
+    from nodelint.lint.policies import Policy
     from nodelint.lint.rule import Rule
 
 FailOn = Literal["error", "warning", "never"]
@@ -40,6 +42,8 @@ _KEYS = (
     "ignore",
     "per-path-ignores",
     "per-path-versions",
+    "rules",
+    "policies",
     "exclude",
     "include",
     "fail-on",
@@ -70,6 +74,8 @@ class Settings(NamedTuple):
     `snapshot` is a path, BUNDLED, or None for the one that is cached, if any. `crds_within` is the folder that
     links among the CRDs must not leave, None where a flag names the CRDs.
 
+    `rules` are folders of rules, each policy comes with what tells the place of one of its keys.
+
     Globs of a file are about paths from its folder, `root`; those of a flag about paths as they are printed.
     """
 
@@ -89,6 +95,8 @@ class Settings(NamedTuple):
     crds: str | None = None
     crds_within: str | None = None
     snapshot: str | None = None
+    rules: tuple[str, ...] = ()
+    policies: tuple[tuple[Policy, Callable[..., str]], ...] = ()
     region: str | None = None
     root: str = ""
     exclude_root: str = ""
@@ -126,8 +134,10 @@ def _top(folder: str) -> str:
     return repository(os.path.abspath(folder)) or os.path.abspath(folder)
 
 
-def load(path: str | None, flags: Mapping[str, object]) -> Settings:
+def load(path: str | None, flags: Mapping[str, object], trusted: bool = False) -> Settings:
     """Settings of a file (None for no file) with flags over them; a flag that is None was not given.
+
+    `trusted` says that the user named the file, so that what it names may run as code.
 
     Raises ConfigError for a file or a value that cannot be used. A path that the file names has to lie in its
     repository, one of a flag may lie anywhere.
@@ -176,6 +186,8 @@ def load(path: str | None, flags: Mapping[str, object]) -> Settings:
         crds=path_of("crds"),
         crds_within=_top(folder) if flags.get("crds") is None and "crds" in given.values else None,
         snapshot=snapshot,
+        rules=_rules(given, flags, folder, trusted),
+        policies=_policies(given),
         region=None if region is None else _region(_text(region, there), there),
         root=folder,
         exclude_root=folder if not flags.get("exclude") else "",
@@ -220,8 +232,24 @@ class _Given(NamedTuple):
         node = self.root and (self.root.key(key) or self.root)
         if not node:
             return f"{self.path} [tool.nodelint]"
+        return self._at(node)
+
+    def place_in(self, key: str, number: int, inner: str, line: int = 1, column: int = 1) -> str:
+        """The place of a character (line and column, from 1) of the text at a key, in an item of a list."""
+        listed = self.root and self.root.get(key)
+        if not listed or number >= len(listed.items):
+            return self.place(key)
+        item = listed.items[number]
+        node = item.get("true" if inner == "on" and item.get("true") else inner) or item
+        if node.style in ("literal", "folded"):
+            start = node.source.position(node.start).line + line
+            text = node.source.text.splitlines()[start - 1]
+            return f"{self.path}:{start}:{len(text) - len(text.lstrip()) + column}"
+        return self._at(node, column if node.style in ("single", "double") else column - 1)
+
+    def _at(self, node: Node, further: int = 0) -> str:
         position = node.source.position(node.start)
-        return f"{self.path}:{position.line}:{position.column}"
+        return f"{self.path}:{position.line}:{position.column + further}"
 
 
 def _read(path: str) -> _Given:
@@ -281,6 +309,45 @@ def _path(key: str, text: str, folder: str, where: str) -> str:
     if is_inside(path, _top(folder)):
         return path
     raise ConfigError(f"{where}: `{key}: {text}` leads out of the repository; to use it, name it by --{key}")
+
+
+def _rules(given: _Given, flags: Mapping[str, object], folder: str, trusted: bool) -> tuple[str, ...]:
+    """Folders of rules. Rules are code: those of a file that was only found are refused."""
+    named = tuple(str(each) for each in cast("Iterable[object]", flags.get("rules") or ()))
+    value, where = given.values.get("rules"), given.place("rules")
+    if value is None:
+        return named
+    listed = [value] if isinstance(value, str) else value
+    if not isinstance(listed, list) or not all(isinstance(each, str) for each in listed):
+        raise ConfigError(f"{where}: a list of folders is wanted, not `{value}`")
+    paths = [_path("rules", each, folder, where) for each in listed]
+    allowed = {os.path.realpath(each) for each in named}
+    refused = [path for path in paths if os.path.realpath(path) not in allowed]
+    if refused and not trusted:
+        hint = f"run with --rules {os.path.relpath(refused[0])} to allow it"
+        raise ConfigError(f"{where}: rules are code, and this file was found, not named: {hint}")
+    return tuple(dict.fromkeys([*named, *refused]))
+
+
+def _policies(given: _Given) -> tuple[tuple[Policy, Callable[..., str]], ...]:
+    value = given.values.get("policies")
+    if value is None:
+        return ()
+    from nodelint.lint.policies import PolicyError, policy_of
+
+    if not isinstance(value, list):
+        raise ConfigError(f"{given.place('policies')}: a list of policies is wanted")
+    found: list[tuple[Policy, Callable[..., str]]] = []
+    for number, each in enumerate(value):
+        place = partial(given.place_in, "policies", number)
+        try:
+            policy = policy_of(each)
+        except PolicyError as error:
+            raise ConfigError(f"{place(error.key)}: {error}") from error
+        if any(policy.name == other.name for other, _ in found):
+            raise ConfigError(f"{place('name')}: there is a policy `{policy.name}` already")
+        found.append((policy, place))
+    return tuple(found)
 
 
 def _version(text: str, where: str) -> Version:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from nodelint.data import shipped
@@ -109,6 +109,12 @@ def load(folder: str) -> dict[str, Rule]:
     """
     names = sorted(name.removesuffix(".py") for name in os.listdir(folder) if name.endswith(".py"))
     return {name: _load(os.path.join(folder, f"{name}.py"), name) for name in names}
+
+
+@cache
+def load_once(folder: str) -> dict[str, Rule]:
+    """The rules of a folder that does not change while the process runs."""
+    return load(folder)
 
 
 def _load(path: str, name: str) -> Rule:

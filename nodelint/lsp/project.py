@@ -15,19 +15,18 @@ from typing import Any
 
 from pygls.uris import to_fs_path
 
-from nodelint.apiserver import Schemas
 from nodelint.ec2 import cache
 from nodelint.ec2.facts import NOTHING, Facts
 from nodelint.lint import baseline, config, engine
-from nodelint.lint.rule import Context, Rule, bundled, load
+from nodelint.lint.rule import Context, Rule
+from nodelint.lint.targets import Choose
 from nodelint.lsp.positions import Lines
 from nodelint.model.manifest import Object, objects
-from nodelint.model.releases import NEWEST
+from nodelint.session import Session
 from nodelint.source import Source
 from nodelint.source.discover import discover
-from nodelint.source.globs import Globs
 from nodelint.source.kustomize import forget, is_patch
-from nodelint.source.reading import read, repository, why
+from nodelint.source.reading import repository
 from nodelint.tuples import NamedTuple
 
 
@@ -102,7 +101,8 @@ class Trouble(NamedTuple):
 class Setup(NamedTuple):
     """What a configuration makes of a run; `known` are findings that are not told, None without a baseline."""
 
-    settings: config.Settings
+    session: Session
+    rules: Mapping[str, Rule]
     selection: engine.Selection
     target: engine.Target
     known: tuple[baseline.Entry, ...] | None = None
@@ -114,9 +114,8 @@ class View:
     `home` is the folder from which the files are named.
     """
 
-    def __init__(self, setup: Setup, rules: Mapping[str, Rule], buffers: Sequence[Buffer], home: str) -> None:
+    def __init__(self, setup: Setup, buffers: Sequence[Buffer], home: str) -> None:
         self.setup = setup
-        self.rules = rules
         self.buffers = buffers
         self.home = home
         self.beside: list[Source] = []
@@ -130,16 +129,16 @@ class View:
     def report(self) -> engine.Report:
         """What is wrong, in all of its texts, less what the baseline knows."""
         sources = [buffer.source for buffer in self.buffers]
-        report = engine.lint(sources, self.target, self.rules, self.setup.selection, self.beside)
-        file = self.setup.settings.baseline
+        report = engine.lint(sources, self.target, self.setup.rules, self.setup.selection, self.beside)
+        file = self.setup.session.settings.baseline
         if self.setup.known is None or file is None:
             return report
         return baseline.split(report, self.setup.known, os.path.dirname(os.path.abspath(file))).new
 
     def same_as(self, other: View) -> bool:
         """Whether both say the same, because they are made of the very same things."""
-        mine = (self.setup, self.buffers, self.home, self.beside)
-        return mine == (other.setup, other.buffers, other.home, other.beside)
+        mine = (*self.setup[1:], self.buffers, self.home, self.beside)
+        return mine == (*other.setup[1:], other.buffers, other.home, other.beside)
 
     def results(self, buffer: Buffer) -> list[engine.Result]:
         """What is wrong in one text."""
@@ -150,7 +149,7 @@ class View:
         if buffer.uri not in self._fixed:
             others = [other.source for other in self.buffers if other is not buffer]
             self._fixed[buffer.uri] = engine.fix(
-                [buffer.source], self.target, self.rules, self.setup.selection, [*others, *self.beside]
+                [buffer.source], self.target, self.setup.rules, self.setup.selection, [*others, *self.beside]
             )
         return self._fixed[buffer.uri]
 
@@ -183,19 +182,16 @@ class Project:
         self._now = now
         self._state: State | None = None
         self._views: list[View] = []
-        self._disk: dict[tuple[object, ...], list[Source]] = {}
+        self._disk: dict[tuple[str, str], tuple[list[Source], Choose | None]] = {}
         self._last_good: dict[str | None, Setup] = {}
         self._kept: dict[str, tuple[object, Any]] = {}
-
-    @cached_property
-    def rules(self) -> dict[str, Rule]:
-        return load(bundled())
 
     def warm(self) -> None:
         """Load what the first text would wait for."""
         pool = "apiVersion: karpenter.sh/v1\nkind: NodePool\nspec: {template: {spec: {requirements: []}}}\n"
-        setup = Setup(config.Settings(), engine.DEFAULTS, engine.Target(NEWEST))
-        view = View(setup, self.rules, [Buffer("untitled:warm", 0, pool, "utf-16")], "")
+        session = Session(config.Settings())
+        setup = Setup(session, session.rules, session.selection, session.target())
+        view = View(setup, [Buffer("untitled:warm", 0, pool, "utf-16")], "")
         _ = view.report
 
     def views(self, state: State) -> list[View]:
@@ -237,66 +233,45 @@ class Project:
         return None
 
     def _view(self, setup: Setup, buffers: list[Buffer], root: str | None, folder: str, state: State) -> View:
-        settings = setup.settings
-        exclude = Globs(settings.exclude, settings.exclude_root)
+        exclude = setup.session.exclude
         asked = [buffer for buffer in buffers if not (buffer.on_disk and exclude and exclude.match(buffer.path))]
-        view = View(setup, self.rules, asked, folder)
-        if root is not None:
-            include = Globs(settings.include, settings.include_root)
-            key = (root, settings.exclude, settings.exclude_root, settings.include, settings.include_root)
-            if key not in self._disk:
-                self._disk[key] = discover([root], exclude, include=include).sources
-            opened = {os.path.realpath(buffer.path) for buffer in state.buffers.values() if buffer.on_disk}
-            view.beside = [each for each in self._disk[key] if os.path.realpath(each.path) not in opened]
-            others = [b for b in state.buffers.values() if b not in asked and _below(b.path, root)]
-            view.beside += [b.source for b in others if not exclude.match(b.path)]
+        if root is None:
+            return View(setup, asked, folder)
+        on_disk, choose = self._repository(setup.session, root)
+        view = View(setup._replace(target=setup.target._replace(choose=choose)), asked, folder)
+        opened = {os.path.realpath(buffer.path) for buffer in state.buffers.values() if buffer.on_disk}
+        view.beside = [each for each in on_disk if os.path.realpath(each.path) not in opened]
+        others = [b for b in state.buffers.values() if b not in asked and _below(b.path, root)]
+        view.beside += [b.source for b in others if not exclude.match(b.path)]
         return view
+
+    def _repository(self, session: Session, root: str) -> tuple[list[Source], Choose | None]:
+        """The manifests of a repository as they are on disk, and the releases that its files state."""
+        # What tells the place of a policy's key is another function whenever the configuration is read.
+        key = (root, repr(session.settings._replace(policies=())))
+        if key not in self._disk:
+            found = discover([root], session.exclude, include=session.include)
+            self._disk[key] = (found.sources, session.choose(found))
+        return self._disk[key]
 
     def _setup(self, path: str | None, folder: str) -> Setup | None:
         """What a configuration says; while it cannot be used, what it said last."""
         try:
-            settings = config.load(path, {})
-            selection = config.selection(settings, self.rules)
-            setup = Setup(settings, selection, self._target(settings, folder), self._baseline(settings))
+            session = Session(config.load(path, {}), self._read)
+            target = session.target(self._facts(session, folder))
+            setup = Setup(session, session.rules, session.selection, target, session.known)
         except config.ConfigError as error:
             self._tell(str(error), path)
             return self._last_good.get(path)
         self._last_good[path] = setup
         return setup
 
-    def _baseline(self, settings: config.Settings) -> tuple[baseline.Entry, ...] | None:
-        file = settings.baseline
-        if file is None:
-            return None
+    def _facts(self, session: Session, folder: str) -> Facts:
         try:
-            known: tuple[baseline.Entry, ...] = self._read(file, _entries)
-        except OSError as error:
-            raise config.ConfigError(f"{file}: {why(error)}") from error
-        except baseline.BaselineError as error:
-            raise config.ConfigError(str(error)) from error
-        return known
-
-    def _target(self, settings: config.Settings, folder: str) -> engine.Target:
-        schemas = None
-        if settings.crds is not None:
-            try:
-                schemas = self._read(settings.crds, lambda path: Schemas.from_crds(path, settings.crds_within))
-            except (OSError, ValueError) as error:
-                raise config.ConfigError(f"{settings.crds}: {why(error)}") from error
-        return engine.Target(settings.karpenter, settings.kubernetes, schemas, self._facts(settings, folder))
-
-    def _facts(self, settings: config.Settings, folder: str) -> Facts:
-        """The facts of the snapshot that is configured, else of the cached one, as `check` takes them."""
-        named = settings.snapshot
-        path = None if named == config.BUNDLED else named or cache.kept(folder)
-        if path is None:
-            return NOTHING
-        try:
-            snapshot = self._read(path, cache.read if named else cache.read_kept)
+            return session.facts(folder, self._now())[0]
         except cache.Unusable as error:
-            self._tell(str(error), path)
+            self._tell(str(error), session.settings.snapshot)
             return NOTHING
-        return cache.facts_of(snapshot, path, settings.region, self._now(), {} if named else cache.time_to_live())
 
     def _read(self, path: str, read: Callable[[str], Any]) -> Any:
         """What a file or folder holds, read again only when it has changed."""
@@ -310,10 +285,6 @@ class Project:
         trouble = _trouble(message, path)
         if trouble not in self.troubles:
             self.troubles.append(trouble)
-
-
-def _entries(path: str) -> tuple[baseline.Entry, ...]:
-    return baseline.read(read(path), path)
 
 
 def _folder(buffer: Buffer, state: State) -> str:

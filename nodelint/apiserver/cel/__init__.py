@@ -45,6 +45,13 @@ class Program:
             raise Failed(message)
         return result.plain_value()
 
+    def evaluate(self, variables: dict[str, Value]) -> Value:
+        """The value with these variables. An evaluation error is a `Failed`."""
+        result = self._compiled.eval(data=variables)
+        if result.type() == self._error:
+            raise Failed(str(result.plain_value()))
+        return result.plain_value()
+
     def holds(self, value: Value) -> bool:
         """Whether a rule is met. An evaluation error counts as not met, as in an API server."""
         try:
@@ -63,20 +70,20 @@ _TEXT = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)\"""")
 _METHOD = re.compile(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|\.(\w+)\(""")
 _INT = re.compile(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|(?<![\w.])int\(""")
 
-_programs: dict[str, Program | Unsupported] = {}
+_programs: dict[tuple[str, tuple[str, ...]], Program | Unsupported] = {}
 _matches: dict[tuple[str, str], bool] = {}
 _CACHED = 50_000
 
 
-def compile(expression: str) -> Program:
-    """Compile an expression over `self`; the same text is compiled once. Raises `Unsupported`."""
-    found = _programs.get(expression)
+def compile(expression: str, variables: tuple[str, ...] = ("self",)) -> Program:
+    """Compile an expression over some variables; the same text is compiled once. Raises `Unsupported`."""
+    found = _programs.get((expression, variables))
     if found is None:
         try:
-            found = _compile(expression)
+            found = _compile(expression, variables)
         except Unsupported as error:
             found = error
-        _programs[expression] = found
+        _programs[expression, variables] = found
     if isinstance(found, Unsupported):
         raise found
     return found
@@ -97,12 +104,12 @@ def matches(text: str, pattern: str) -> bool:
     return known
 
 
-def _compile(expression: str) -> Program:
+def _compile(expression: str, variables: tuple[str, ...]) -> Program:
     # The runtime's own int() takes texts such as " 1"; Go's, and so an API server's, does not.
     text = _INT.sub(lambda m: m[1] or "strict_int(", expression)
     reason = ""
-    for environment in (_narrow, _wide):
-        env, error, renamed = environment()
+    for environment in (_narrow, _wide) if variables == ("self",) else (_wide,):
+        env, error, renamed = environment(variables)
         if renamed:
             text = _METHOD.sub(partial(_renamed, renamed), text)
         try:
@@ -117,7 +124,7 @@ def _renamed(names: dict[str, str], match: re.Match[str]) -> str:
 
 
 @cache
-def _narrow() -> tuple[Any, Any, dict[str, str]]:
+def _narrow(variables: tuple[str, ...]) -> tuple[Any, Any, dict[str, str]]:
     """What the rules of Karpenter's CRDs use; costs a millisecond to set up."""
     from cel_expr_python import cel
 
@@ -132,12 +139,12 @@ def _narrow() -> tuple[Any, Any, dict[str, str]]:
         cel.FunctionDecl("find", [cel.Overload("find", kind.STRING, [kind.STRING] * 2, True, find)]),
         cel.FunctionDecl("split", [cel.Overload("split", kind.List(kind.STRING), [kind.STRING] * 2, True, split)]),
     ]
-    return cel.NewEnv(variables={"self": kind.DYN}, functions=functions), kind.ERROR, {}
+    return cel.NewEnv(variables=dict.fromkeys(variables, kind.DYN), functions=functions), kind.ERROR, {}
 
 
 @cache
-def _wide() -> tuple[Any, Any, dict[str, str]]:
+def _wide(variables: tuple[str, ...]) -> tuple[Any, Any, dict[str, str]]:
     """Everything that a rule of a foreign CRD may call."""
     from nodelint.apiserver.cel.functions import RENAMED, environment
 
-    return (*environment(), RENAMED)
+    return (*environment(variables), RENAMED)

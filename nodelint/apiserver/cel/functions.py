@@ -30,8 +30,8 @@ RENAMED = {"indexOf": "first_index", "lastIndexOf": "last_index"}
 """Methods that the runtime has for texts alone, and that it lets nobody extend to lists."""
 
 
-def environment() -> tuple[Any, Any]:
-    """A CEL environment with all functions, and the type of its errors."""
+def environment(variables: tuple[str, ...] = ("self",)) -> tuple[Any, Any]:
+    """A CEL environment with all functions and some variables, and the type of its errors."""
     from cel_expr_python import cel
     from cel_expr_python.ext import ext_bindings, ext_math, ext_optional, ext_strings
 
@@ -131,7 +131,9 @@ def environment() -> tuple[Any, Any]:
         ext_bindings.ExtBindings(),
         ext_math.ExtMath(),
     ]
-    return cel.NewEnv(variables={"self": kind.DYN}, extensions=extensions, functions=functions), kind.ERROR
+    return cel.NewEnv(
+        variables=dict.fromkeys(variables, kind.DYN), extensions=extensions, functions=functions
+    ), kind.ERROR
 
 
 def find_all(text: str, pattern: str, limit: int = -1) -> list[str]:

@@ -1,0 +1,187 @@
+"""Policies: rules of a team's own as CEL expressions in the configuration.
+
+A policy holds for an object where its expression is true, as in a CRD's validations. It sees `self`, the object as
+it is written; of a NodePool also `pool`, what Karpenter resolves it to, and `class`, its EC2NodeClass. Expressions
+may call the CEL functions of Kubernetes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from nodelint.lint.rule import GROUPS, Context, Group, Rule
+from nodelint.model.finding import SEVERITIES, Finding, Findings, Severity, Skip
+from nodelint.model.keys import ARCH, FAMILY, SIZE
+from nodelint.model.manifest import EC2NodeClass, NodePool, Object
+from nodelint.source import UNKNOWN, Node
+from nodelint.tuples import NamedTuple
+
+if TYPE_CHECKING:
+    from nodelint.apiserver.cel import Program
+    from nodelint.ec2.catalog import Catalog
+    from nodelint.karpenter.resolve import Resolution
+
+VARIABLES = ("self", "pool", "class")
+
+_KINDS: Mapping[str, type[NodePool] | type[EC2NodeClass]] = {"NodePool": NodePool, "EC2NodeClass": EC2NodeClass}
+_KEYS = ("name", "on", "expr", "message", "at", "severity", "group")
+_CATEGORY = "karpenter.k8s.aws/instance-category"
+_CPU = "karpenter.k8s.aws/instance-cpu"
+_GENERATION = "karpenter.k8s.aws/instance-generation"
+_GPUS = "karpenter.k8s.aws/instance-gpu-count"
+_MEMORY = "karpenter.k8s.aws/instance-memory"
+
+
+class PolicyError(ValueError):
+    """A policy that cannot be used: which key of it, why, and where in its text (line and column, from 1)."""
+
+    def __init__(self, key: str, message: str, line: int = 1, column: int = 1) -> None:
+        super().__init__(message)
+        self.key = key
+        self.line = line
+        self.column = column
+
+
+class Policy(NamedTuple):
+    """A policy as the configuration holds it. `at` is the path of the field that a finding points at."""
+
+    name: str
+    on: type[NodePool] | type[EC2NodeClass]
+    expr: str
+    message: str
+    at: tuple[str, ...] = ()
+    severity: Severity = "error"
+    group: Group = "correctness"
+
+
+def policy_of(given: object) -> Policy:
+    """A policy from what a configuration holds. Raises PolicyError."""
+    if not isinstance(given, Mapping):
+        raise PolicyError("", "a policy is a mapping with name, on, expr and message")
+    # YAML 1.1, which the configuration is read as, takes an unquoted `on` for a boolean.
+    given = {"on" if key == "true" else key: value for key, value in given.items()}
+    for key, value in given.items():
+        if key not in _KEYS:
+            raise PolicyError(str(key), f"unknown key `{key}`; a policy has {', '.join(_KEYS)}")
+        if not isinstance(value, str) or not value.strip():
+            raise PolicyError(str(key), f"`{key}` has to be a text")
+    for key in ("name", "on", "expr", "message"):
+        if key not in given:
+            raise PolicyError("", f"a policy needs `{key}`")
+    if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", given["name"]):
+        raise PolicyError("name", f"`{given['name']}` is not a rule's name: lower-case words joined by hyphens")
+    severity, group = given.get("severity", "error"), given.get("group", "correctness")
+    for key, value, known in (
+        ("on", given["on"], _KINDS),
+        ("severity", severity, SEVERITIES),
+        ("group", group, GROUPS),
+    ):
+        if value not in known:
+            raise PolicyError(key, f"`{value}` is not one of {', '.join(known)}")
+    path = tuple(given.get("at", "").removeprefix("self.").split(".")) if "at" in given else ()
+    return Policy(given["name"], _KINDS[given["on"]], given["expr"], given["message"], path, severity, group)
+
+
+def rule_of(policy: Policy) -> Rule:
+    """The rule that a policy is. Raises PolicyError for an expression that does not compile."""
+    from nodelint.apiserver import cel
+
+    try:
+        program = cel.compile(policy.expr, VARIABLES)
+    except cel.Unsupported as error:
+        said = re.search(r"<input>:([0-9]+):([0-9]+): (.*?)(?: \| |$)", str(error))
+        if said is None:
+            raise PolicyError("expr", f"the expression does not compile: {error}") from error
+        raise PolicyError("expr", said[3], int(said[1]), int(said[2])) from error
+    check = _check_of(policy, program)
+    page = f"{policy.message}\n\nA policy of this repository:\n\n```cel\n{policy.expr.strip()}\n```\n"
+    return Rule(policy.name, page, policy.on, policy.severity, None, ">=1.0.0", (), policy.group, check)
+
+
+def _check_of(policy: Policy, program: Program) -> Callable[[Any, Context], Findings]:
+    words = frozenset(re.findall(r"\w+", policy.expr))
+
+    def check(obj: Object, context: Context) -> Findings:
+        unknown = next(_unknown(obj.node, words), None)
+        if unknown is not None:
+            yield Skip(unknown, "the policy reads a value that is a placeholder")
+            return
+        pool, node_class = None, None
+        if isinstance(obj, NodePool) and words & {"pool", "class"}:
+            found = context.node_class(obj)
+            node_class = found.node.plain() if found is not None else None
+            resolution = context.resolution(obj)
+            if "pool" in words and not resolution.complete:
+                yield Skip(
+                    obj.name_node, f"the policy needs what the pool can launch: {resolution.unknown[0].reason}"
+                )
+                return
+            pool = view(resolution) if "pool" in words else None
+        try:
+            result = program.evaluate({"self": obj.node.plain(), "pool": pool, "class": node_class})
+        except Exception as error:
+            yield Finding(at=obj.name_node, message=f"the policy cannot be evaluated: {error}")
+            return
+        if result is not True:
+            yield Finding(at=_place(obj, policy.at), message=policy.message)
+
+    return check
+
+
+def _unknown(node: Node, words: frozenset[str], key: str = "") -> Iterator[Node]:
+    """The placeholders at keys that the expression names."""
+    for entry in node.entries:
+        yield from _unknown(entry.value, words, entry.name or "")
+    for item in node.items:
+        yield from _unknown(item, words, key)
+    if node.kind == "scalar" and node.value is UNKNOWN and key in words:
+        yield node
+
+
+def _place(obj: Object, path: Sequence[str]) -> Node:
+    """The field of a path, or the nearest above it that is there."""
+    node, found = obj.node, obj.name_node
+    for name in path:
+        inner = node.get(name)
+        if inner is None:
+            break
+        node = found = inner
+    return found
+
+
+def view(resolution: Resolution) -> dict[str, Any]:
+    """What a policy sees of a NodePool as `pool`: what it can launch, cheapest first, and with which images."""
+    catalog = resolution.catalog
+    types = [_record(catalog, name) for name in catalog.names_in(resolution.launchable)]
+    types.sort(key=lambda each: (each["price"] is None, each["price"] or 0.0, each["name"]))
+    images = [
+        {"alias": image.alias, "id": image.id, "name": image.name, "arch": image.arch}
+        for image in resolution.images.images
+    ]
+    cheapest = types[0] if types and types[0]["price"] is not None else None
+    return {
+        "instanceTypes": types,
+        "images": images,
+        "cheapest": cheapest,
+        "capacityTypes": list(resolution.capacity_types),
+        "zones": sorted(resolution.zones or ()),
+    }
+
+
+def _record(catalog: Catalog, name: str) -> dict[str, Any]:
+    labels = catalog.labels(name)
+    return {
+        "name": name,
+        "family": labels.get(FAMILY, ""),
+        "category": labels.get(_CATEGORY, ""),
+        "generation": int(labels.get(_GENERATION) or 0),
+        "size": labels.get(SIZE, ""),
+        "arch": labels.get(ARCH, ""),
+        "cpu": int(labels.get(_CPU) or 0),
+        "memoryMiB": int(labels.get(_MEMORY) or 0),
+        "gpus": int(labels.get(_GPUS) or 0),
+        "price": catalog.price(name),
+        "labels": labels,
+    }

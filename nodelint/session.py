@@ -1,0 +1,189 @@
+"""What a configuration makes of a run: rules, schemas, facts from AWS, baseline, and the releases to judge for.
+
+Commands and the language server ask the same session, so that both judge alike. Nothing here prints or ends a run:
+what cannot be used raises ConfigError.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from nodelint.lint.config import BUNDLED, ConfigError, Settings, selection
+from nodelint.source.globs import Globs
+from nodelint.source.reading import why
+
+if TYPE_CHECKING:
+    from datetime import datetime, timedelta
+
+    from nodelint.apiserver import Schemas
+    from nodelint.ec2.facts import Facts
+    from nodelint.lint.baseline import Entry
+    from nodelint.lint.engine import Selection, Target
+    from nodelint.lint.rule import Rule
+    from nodelint.lint.targets import Choose
+    from nodelint.model.fact_kinds import FactKind
+    from nodelint.source import Source
+    from nodelint.source.discover import Discovery
+
+Reader = Callable[[str, Callable[[str], Any]], Any]
+"""Reads a path by a function; the language server's remembers what has not changed."""
+
+
+class Session:
+    """One configuration, and what follows from it; each part is worked out when it is first asked for."""
+
+    def __init__(self, settings: Settings, read: Reader = lambda path, by: by(path)) -> None:
+        self.settings = settings
+        self._read = read
+
+    @cached_property
+    def rules(self) -> dict[str, Rule]:
+        """The rules that come with nodelint, those of the configured folders, and the policies."""
+        from nodelint.lint import rule
+
+        return {**_bundled(), **self._own_rules(rule.load), **self._policies()}
+
+    def _own_rules(self, load: Callable[[str], dict[str, Rule]]) -> dict[str, Rule]:
+        found: dict[str, Rule] = {}
+        for folder in self.settings.rules:
+            try:
+                loaded = load(folder)
+            except OSError as error:
+                raise ConfigError(f"rules: {folder}: {why(error)}") from error
+            except Exception as error:  # a rule is code: whatever it raises while it loads is its author's to mend
+                raise ConfigError(f"rules: {folder}: {type(error).__name__}: {error}") from error
+            taken = sorted(loaded.keys() & (_bundled().keys() | found.keys()))
+            if taken:
+                raise ConfigError(f"rules: {folder}: there is a rule `{taken[0]}` already; rename the file")
+            found.update(loaded)
+        return found
+
+    def _policies(self) -> dict[str, Rule]:
+        if not self.settings.policies:
+            return {}
+        from nodelint.lint.policies import PolicyError, rule_of
+
+        found: dict[str, Rule] = {}
+        for policy, place in self.settings.policies:
+            try:
+                found[policy.name] = rule_of(policy)
+            except PolicyError as error:
+                raise ConfigError(
+                    f"{place(error.key, error.line, error.column)}: policy `{policy.name}`: {error}"
+                ) from error
+        return found
+
+    @cached_property
+    def selection(self) -> Selection:
+        """Which rules report."""
+        return selection(self.settings, self.rules)
+
+    @cached_property
+    def schemas(self) -> Schemas | None:
+        """The CRDs of the user's own cluster; None for the schemas that come with nodelint."""
+        path = self.settings.crds
+        if path is None:
+            return None
+        from nodelint.apiserver import Schemas
+
+        try:
+            schemas: Schemas = self._read(path, lambda path: Schemas.from_crds(path, self.settings.crds_within))
+        except (OSError, ValueError) as error:
+            raise ConfigError(f"{path}: {why(error)}") from error
+        return schemas
+
+    @cached_property
+    def known(self) -> tuple[Entry, ...] | None:
+        """The findings of the baseline, which are not reported; None without a baseline."""
+        return None if self.settings.baseline is None else self.baseline(self.settings.baseline)
+
+    def baseline(self, path: str) -> tuple[Entry, ...]:
+        """What a baseline file holds."""
+        from nodelint.lint import baseline
+        from nodelint.source import reading
+
+        try:
+            entries: tuple[Entry, ...] = self._read(path, lambda path: baseline.read(reading.read(path), path))
+        except FileNotFoundError as error:
+            raise ConfigError(f"{path}: {why(error)}; `nodelint baseline` writes it") from error
+        except OSError as error:
+            raise ConfigError(f"{path}: {why(error)}") from error
+        except baseline.BaselineError as error:
+            raise ConfigError(str(error)) from error
+        return entries
+
+    def facts(self, folder: str, now: datetime, max_age: timedelta | None = None) -> tuple[Facts, str | None]:
+        """What is known of AWS, and the file that says so: the configured snapshot, else the one that is cached.
+
+        `folder` is one of the repository whose facts are cached. Raises Unusable for a file that is no snapshot.
+        """
+        from nodelint.ec2 import cache
+        from nodelint.ec2.facts import NOTHING
+
+        named = self.settings.snapshot
+        path = None if named == BUNDLED else named or cache.kept(folder)
+        if path is None:
+            return NOTHING, None
+        snapshot = self._read(path, cache.read if named else cache.read_kept)
+        return cache.facts_of(snapshot, path, self.settings.region, now, self.limits(max_age)), path
+
+    def limits(self, max_age: timedelta | None = None, *, live: bool = False) -> Mapping[FactKind, timedelta]:
+        """How old a fact of each kind may be. In a snapshot that is named, and without `max_age`: any age."""
+        from nodelint.ec2 import cache
+        from nodelint.model.fact_kinds import FACT_KINDS
+
+        if max_age is not None:
+            return dict.fromkeys(FACT_KINDS, max_age)
+        return {} if self.settings.snapshot and not live else cache.time_to_live()
+
+    @property
+    def exclude(self) -> Globs:
+        """The paths that are not read."""
+        return Globs(self.settings.exclude, self.settings.exclude_root)
+
+    @property
+    def include(self) -> Globs:
+        """The scripts and Markdown files that are read too."""
+        return Globs(self.settings.include, self.settings.include_root)
+
+    def beside(self, held: Sequence[Any], sources: Sequence[Source]) -> list[Source]:
+        """Other manifests of the repository, read only when a pool points to a class that is not at hand."""
+        from nodelint.model.manifest import EC2NodeClass, NodePool
+
+        classes = {o.name for o in held if isinstance(o, EC2NodeClass)}
+        wanted = {o.class_ref.name for o in held if isinstance(o, NodePool) and o.class_ref}
+        if wanted <= classes:
+            return []
+        from nodelint.source.discover import context
+
+        return context(sources, self.exclude, self.include)
+
+    def choose(self, found: Discovery) -> Choose | None:
+        """What gives each object the releases that it is judged for; None where they are those of the settings."""
+        settings = self.settings
+        stating: Sequence[Source] = ()
+        if found.sources and not (settings.karpenter_named and settings.kubernetes is not None):
+            from nodelint.source.discover import stating as files_stating
+
+            stating = files_stating(found, self.exclude)
+        if not stating and not settings.per_path_versions and not settings.karpenter_range:
+            return None
+        from nodelint.lint.targets import chooser
+
+        return chooser(settings, stating)
+
+    def target(self, facts: Facts | None = None, choose: Choose | None = None) -> Target:
+        """What objects are judged for."""
+        from nodelint.ec2.facts import NOTHING
+        from nodelint.lint.engine import Target
+
+        settings = self.settings
+        return Target(settings.karpenter, settings.kubernetes, self.schemas, NOTHING if facts is None else facts, choose)
+
+
+def _bundled() -> dict[str, Rule]:
+    from nodelint.lint import rule
+
+    return rule.load_once(rule.bundled())

@@ -1,0 +1,198 @@
+"""Rules of a team's own: policies in the configuration, and folders of rules."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pytest
+
+Run = Callable[..., CompletedProcess[str]]
+
+POOL = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: general}
+spec:
+  template:
+    metadata:
+      labels: {team: %s}
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: main}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [m7i, c7i]}
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: main}
+spec:
+  role: nodes
+  amiSelectorTerms: [{alias: %s}]
+  subnetSelectorTerms: [{id: subnet-0a1b2c3d4e5f6a7b8}]
+  securityGroupSelectorTerms: [{id: sg-0a1b2c3d4e5f6a7b8}]
+"""
+
+RULE = '''\
+"""A NodePool without a limit on memory.
+
+```yaml bad
+```
+"""
+
+from nodelint.api import Context, Finding, Findings, NodePool, rule
+
+
+@rule(on=NodePool, group="correctness")
+def check(pool: NodePool, context: Context) -> Findings:
+    if pool.node.at("spec", "limits", "memory") is None:
+        yield Finding(at=pool.name_node, message="no limit on memory")
+'''
+
+
+def put(folder: Path, config: str, team: str = "blue", alias: str = "al2023@v20250807") -> None:
+    (folder / "pool.yaml").write_text(POOL % (team, alias), encoding="utf-8")
+    (folder / "nodelint.yaml").write_text(config, encoding="utf-8")
+
+
+def policy(expr: str, **more: str) -> str:
+    keys = {"name": "ours", "on": "NodePool", "expr": expr, "message": "not as we do it", **more}
+    return json.dumps({"policies": [keys], "select": ["ours"]})
+
+
+def found(nodelint: Run, *flags: str) -> list[tuple[str, int, str]]:
+    done = nodelint("check", "--format", "json", *flags)
+    assert done.stderr == ""
+    findings = json.loads(done.stdout)["findings"]
+    return [(each["rule"], each["start"]["line"], each["message"]) for each in findings]
+
+
+@pytest.mark.parametrize(
+    ("expr", "holds"),
+    [
+        ('pool.instanceTypes.all(t, t.family in ["m7i", "c7i"])', True),
+        ('pool.instanceTypes.all(t, t.family == "m7i")', False),
+        ("has(self.spec.template.metadata.labels.team)", True),
+        ("has(self.spec.limits)", False),
+        ("pool.instanceTypes.all(t, t.price / double(t.cpu) < 0.06)", True),
+        ("pool.cheapest.price < 0.01", False),
+        ('pool.instanceTypes.exists(t, t.name == "c7i.large" && t.memoryMiB == 4096 && t.generation == 7)', True),
+        ('class.spec.role == "nodes"', True),
+        ('pool.images.exists(i, i.arch == "amd64")', True),
+        ('self.metadata.name.matches("^[a-z]+$") && quantity("1Gi").isGreaterThan(quantity("1Mi"))', True),
+        ("self.nothing.there == 1", False),
+    ],
+)
+def test_a_policy_holds_where_its_expression_is_true(nodelint: Run, tmp_path: Path, expr: str, holds: bool) -> None:
+    put(tmp_path, policy(expr))
+    assert bool(found(nodelint)) is not holds
+
+
+def test_a_finding_points_at_the_field_and_says_the_message(nodelint: Run, tmp_path: Path) -> None:
+    put(tmp_path, policy("false", at="spec.template.spec.requirements", severity="warning"))
+    assert found(nodelint) == [("ours", 11, "not as we do it")]
+    put(tmp_path, policy("false", at="spec.limits.cpu"))
+    assert found(nodelint) == [("ours", 5, "not as we do it")]
+
+
+def test_a_group_decides_whether_a_policy_runs(nodelint: Run, tmp_path: Path) -> None:
+    config = json.loads(policy("false", group="practice"))
+    del config["select"]
+    put(tmp_path, json.dumps(config))
+    assert ("ours", 3, "not as we do it") not in found(nodelint)
+    assert ("ours", 3, "not as we do it") in found(nodelint, "--profile", "strict")
+
+
+def test_what_a_placeholder_hides_is_not_judged(nodelint: Run, tmp_path: Path) -> None:
+    put(tmp_path, policy('self.spec.template.metadata.labels.team == "blue"'), team="${TEAM}")
+    done = nodelint("check", "--format", "json")
+    assert json.loads(done.stdout)["findings"] == []
+    assert "placeholder" in json.loads(done.stdout)["skipped"][0]["reason"]
+    put(tmp_path, policy("self.metadata.name == 'other'"), team="${TEAM}")
+    assert len(found(nodelint)) == 1
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ("policies: {}", "nodelint.yaml:1:1: a list of policies is wanted"),
+        ("policies: [5]", "nodelint.yaml:1:12: a policy is a mapping with name, on, expr and message"),
+        ("policies:\n  - name: a\n    on: NodePool\n    expr: 'true'", "nodelint.yaml:2:5: a policy needs `message`"),
+        (
+            "policies:\n  - {name: a, on: Pod, expr: 'true', message: m}",
+            "nodelint.yaml:2:19: `Pod` is not one of NodePool, EC2NodeClass",
+        ),
+        (
+            "policies:\n  - {name: a, on: NodePool, expr: 'true', message: m, when: never}",
+            "nodelint.yaml:2:61: unknown key `when`",
+        ),
+        (
+            "policies:\n  - name: a\n    on: NodePool\n    message: m\n    expr: self.a = 1",
+            "nodelint.yaml:5:18: policy `a`: Syntax error",
+        ),
+        (
+            "policies:\n  - name: a\n    on: NodePool\n    message: m\n    expr: |\n      true &&\n      self.a = 1",
+            "nodelint.yaml:7:14: policy `a`: Syntax error",
+        ),
+        (
+            "policies:\n  - {name: A_B, on: NodePool, expr: 'true', message: m}",
+            "nodelint.yaml:2:12: `A_B` is not a rule's name",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_policy_has_its_place(
+    nodelint: Run, tmp_path: Path, config: str, message: str
+) -> None:
+    put(tmp_path, config)
+    done = nodelint("check")
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+class TestFoldersOfRules:
+    def test_run_beside_those_that_come_with_nodelint(self, nodelint: Run, tmp_path: Path) -> None:
+        put(tmp_path, "rules: [team]\n")
+        (tmp_path / "team").mkdir()
+        (tmp_path / "team" / "memory-limit.py").write_text(RULE, encoding="utf-8")
+        ours = ("memory-limit", 3, "no limit on memory")
+        assert ours in found(nodelint, "--rules", "team")
+        assert ours in found(nodelint, "--config", "nodelint.yaml")
+        assert found(nodelint, "--rules", "team", "--select", "memory-limit") == [ours]
+
+    def test_of_a_configuration_that_was_only_found_do_not_run(self, nodelint: Run, tmp_path: Path) -> None:
+        put(tmp_path, "rules: [team]\n")
+        (tmp_path / "team").mkdir()
+        (tmp_path / "team" / "evil.py").write_text("open('ran', 'w')\n", encoding="utf-8")
+        for command in ("check", "baseline"):
+            done = nodelint(command)
+            assert (done.returncode, done.stdout) == (2, "")
+            assert "rules are code" in done.stderr
+            assert "--rules team" in done.stderr
+        assert not (tmp_path / "ran").exists()
+
+    @pytest.mark.parametrize(
+        ("name", "text", "message"),
+        [
+            ("no-instance-type", RULE, "there is a rule `no-instance-type` already"),
+            ("broken", "def (", "SyntaxError"),
+            ("empty", '"""A page."""\n', "a rule file holds one function marked with @rule"),
+            ("wrong", RULE.replace("import Context,", "import Nonsense, Context,"), "nodelint.api"),
+        ],
+    )
+    def test_that_cannot_be_used_are_one_line(
+        self, nodelint: Run, tmp_path: Path, name: str, text: str, message: str
+    ) -> None:
+        put(tmp_path, "")
+        (tmp_path / "team").mkdir()
+        (tmp_path / "team" / f"{name}.py").write_text(text, encoding="utf-8")
+        done = nodelint("check", "--rules", "team")
+        assert done.returncode == 2
+        assert message in done.stderr
+        assert len(done.stderr.splitlines()) == 1
+
+    def test_that_are_not_there(self, nodelint: Run, tmp_path: Path) -> None:
+        put(tmp_path, "")
+        assert "nowhere: no such file or directory" in nodelint("check", "--rules", "nowhere").stderr
