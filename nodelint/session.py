@@ -180,7 +180,9 @@ class Session:
         from nodelint.lint.engine import Target
 
         settings = self.settings
-        return Target(settings.karpenter, settings.kubernetes, self.schemas, NOTHING if facts is None else facts, choose)
+        return Target(
+            settings.karpenter, settings.kubernetes, self.schemas, NOTHING if facts is None else facts, choose
+        )
 
 
 def _bundled() -> dict[str, Rule]:

@@ -142,9 +142,7 @@ def test_what_a_placeholder_hides_is_not_judged(nodelint: Run, tmp_path: Path) -
         ),
     ],
 )
-def test_what_is_wrong_with_a_policy_has_its_place(
-    nodelint: Run, tmp_path: Path, config: str, message: str
-) -> None:
+def test_what_is_wrong_with_a_policy_has_its_place(nodelint: Run, tmp_path: Path, config: str, message: str) -> None:
     put(tmp_path, config)
     done = nodelint("check")
     assert done.returncode == 2
