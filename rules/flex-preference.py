@@ -280,7 +280,7 @@ def _two_pools(pool: NodePool, index: int, count: int, context: Context) -> list
         or not isinstance(pool.name, str)
         or (weighed is not None and pool.weight is None)
         or line.min_values is not None
-        or pool.node.at("spec", "replicas") is not None
+        or pool.static
         or any(labels.is_pattern(text) and text not in labels.EVERYTHING for text in rest)
         or not any(
             text in labels.EVERYTHING or labels.can_have(requirement.normalize(str(line.key)), text, context.catalog)

@@ -87,7 +87,7 @@ from nodelint.api import Also, Context, Finding, Findings, NodePool, catalog, fi
 )
 def check(pool: NodePool, context: Context) -> Findings:
     limits = [limit for limit in resolve.limits(pool) if limit.amount is not None]
-    if not limits or any(limit.amount == 0 for limit in limits) or pool.node.at("spec", "replicas") is not None:
+    if not limits or any(limit.amount == 0 for limit in limits) or pool.static:
         return
     resolution = context.resolution(pool)
     if not resolution.candidates:

@@ -152,6 +152,8 @@ def check(pool: NodePool, context: Context) -> Findings:
     if pool.partial:
         yield Skip(pool.name_node, "the NodePool is a part: which requirements go together is known after rendering")
         return
+    if _class_has_none(resolution):
+        return
     lines = [line for line in resolution.lines if line.requirement is not None]
     dead = [line for line in lines if not line.kept & resolution.alive]
     for line in dead:
@@ -160,6 +162,15 @@ def check(pool: NodePool, context: Context) -> Findings:
         core = _core(lines, resolution)
         if core:
             yield _together(core, resolution)
+
+
+def _class_has_none(resolution: resolve.Resolution) -> bool:
+    """Whether the class leaves nothing for pods on any type, which no-room-for-pods says."""
+    if resolution.alive or resolution.node_class is None:
+        return False
+    family, every = resolution.images.ami_family, resolution.catalog.all
+    lacks = resolve.lacking(resolution.node_class, family, resolution.catalog, resolution.pool.static)
+    return any(lack.types == every for lack in lacks)
 
 
 def _alone(line: resolve.LineEffect, resolution: resolve.Resolution) -> Finding:

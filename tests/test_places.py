@@ -231,6 +231,33 @@ def test_the_feature_gate_of_reserved_capacity_is_said_where_it_is_off_by_defaul
     assert not notes("1.6.0")
 
 
+def test_reservations_without_capacity_are_named_and_blocks_that_end_soon_are_no_offers() -> None:
+    reserved = """
+now: 2026-07-11T12:00:00Z
+capacityReservations:
+  - {id: cr-1, type: m5.large, zone: us-east-1a, free: 0, tags: {karpenter.sh/discovery: main}}
+  - {id: cr-4, type: p5.48xlarge, zone: us-east-1b, kind: capacity-block, ends: 2026-07-11T12:39:00Z,
+     tags: {karpenter.sh/discovery: main}}
+  - {id: cr-5, type: p5.48xlarge, zone: us-east-1b, kind: capacity-block, ends: 2026-07-11T12:41:00Z,
+     tags: {karpenter.sh/discovery: main}}
+"""
+
+    def found(reservation: str, version: str = "1.7.0") -> Resolution:
+        lines = (line(CAPACITY, "In", "reserved"), line(RESERVATION_ID, "In", reservation))
+        return run(*lines, spec=RESERVING, facts=ACCOUNT + reserved, version=version)
+
+    assert found("cr-4", "1.6.0").candidates
+    assert found("cr-5").candidates
+    ending = found("cr-4")
+    assert not ending.candidates
+    assert [note for _, note in ending.notes] == [
+        "the reservation `cr-1` (m5.large, us-east-1a) has no free capacity: judged as if it had some",
+        "the reservation `cr-4` (p5.48xlarge, us-east-1b) ends at 2026-07-11T12:39:00Z:"
+        " nothing is launched in it any more",
+    ]
+    assert found("cr-1").candidates
+
+
 def test_types_that_are_sold_in_capacity_blocks_alone_need_a_reservation() -> None:
     facts = known(
         {"p5.48xlarge": (("us-east-1a",), ()), "m5.large": (("us-east-1a",), ("on-demand",))}, ["us-east-1a"]

@@ -44,20 +44,22 @@ def run(
     with_class: bool = True,
     partial: bool = False,
     facts: str | Facts = NOTHING,
+    pool: dict[str, Any] | None = None,
 ) -> Resolution:
     """Resolve a pool of these requirement lines with a class of this alias (or of this spec).
 
-    `facts` are known of AWS, or the text of an imagined account.
+    `pool` is what else stands in the pool's spec. `facts` are known of AWS, or the text of an imagined account.
     """
-    pool = {
+    written = {
         "apiVersion": "karpenter.sh/v1",
         "kind": "NodePool",
         "metadata": {"name": "web"},
         "spec": {
+            **(pool or {}),
             "template": {
                 "metadata": {"labels": labels or {}},
                 "spec": {"requirements": list(lines), "nodeClassRef": {"name": "web"}},
-            }
+            },
         },
     }
     node_class = {
@@ -66,7 +68,7 @@ def run(
         "metadata": {"name": "web"},
         "spec": spec if spec is not None else {"amiSelectorTerms": [{"alias": alias}]},
     }
-    text = f"{json.dumps(pool, indent=1)}\n---\n{json.dumps(node_class, indent=1)}\n"
+    text = f"{json.dumps(written, indent=1)}\n---\n{json.dumps(node_class, indent=1)}\n"
     source = Source.from_text("pool.yaml", text)
     assert not source.problems
     found, its_class = objects(source)
@@ -186,9 +188,10 @@ def test_os_is_what_the_class_makes_it() -> None:
     assert run(linux, alias="al2@latest").candidates == CATALOG.all
     assert not run(windows, alias="al2@latest").candidates
     assert not run(linux, alias="windows2022@latest").candidates
-    assert run(windows, alias="windows2022@latest").candidates == CATALOG.values(ARCH)["amd64"]
+    found = run(windows, alias="windows2022@latest")
+    assert found.candidates == CATALOG.values(ARCH)["amd64"] & found.alive
     build = line("node.kubernetes.io/windows-build", "In", "10.0.20348")
-    assert run(build, alias="windows2022@latest").candidates == CATALOG.all
+    assert run(build, alias="windows2022@latest").candidates == found.alive
     assert not run(build, alias="windows2019@latest").candidates
 
 

@@ -32,6 +32,9 @@ from nodelint.model.requirement import Requirement, well_known_since
 
 """The label keys that others ask about by name."""
 
+TypeSet = int
+"""A set of instance types: bit i stands for the i-th name of a catalogue."""
+
 _ALWAYS_THERE = frozenset({REGION, ZONE})
 
 

@@ -17,6 +17,7 @@ from functools import cache
 from typing import Any
 
 from nodelint.data import DATA
+from nodelint.ec2 import overhead
 from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.snapshot import Change, Network, Row
 from nodelint.model.keys import ACCELERATOR_COUNT, ARCH, FAMILY, FLEX, GPU_COUNT, HYPERVISOR, INSTANCE_TYPE, OS, SIZE
@@ -97,9 +98,6 @@ _NAME = re.compile(r"([a-z0-9-]+)\.([a-z0-9-]+)")
 _SCHEME = re.compile(r"([a-z]+)(?:-[0-9]+tb)?([0-9]+)")
 """Category and generation in a family's name; `mac-m4` has neither, `u-6tb1` is of category u, generation 1."""
 
-_CPU_RESERVED = ((0, 1000, 0.06), (1000, 2000, 0.01), (2000, 4000, 0.005), (4000, 1 << 31, 0.0025))
-"""What the kubelet keeps of each slice of the millicores."""
-
 _EPHEMERAL_STORAGE = "17Gi"
 """A root volume of 20 GiB less 1 GiB for the kubelet and a tenth below which pods are evicted."""
 
@@ -170,6 +168,7 @@ def _row(name: str, info: Mapping[str, Any], known: Catalog) -> Row | None:
     }
     cpus = _needed(info, "VCpuInfo", "DefaultVCpus")
     pods = _pods(info)
+    memory = overhead.memory(_needed(info, "MemoryInfo", "SizeInMiB"), architectures[0] == "arm64")
     counts = {
         "pods": pods,
         _EFA: _whole(info, "NetworkInfo", "EfaInfo", "MaximumEfaInterfaces") or 0,
@@ -177,8 +176,8 @@ def _row(name: str, info: Mapping[str, Any], known: Catalog) -> Row | None:
         **_devices(info),
     }
     quantities = {
-        "cpu": _decimal(1000 * cpus - _cpu_reserved(1000 * cpus)),
-        "memory": _binary(_memory(info, architectures[0]) - (11 * pods + 255 + 100) * _MIB),
+        "cpu": _decimal(1000 * cpus - overhead.cpu_reserved(1000 * cpus)),
+        "memory": _binary(memory - overhead.memory_reserved(pods) - overhead.EVICTION_MEMORY),
         "ephemeral-storage": _EPHEMERAL_STORAGE,
         **{resource: _decimal(1000 * count) for resource, count in counts.items()},
     }
@@ -288,24 +287,6 @@ def _pods(info: Mapping[str, Any]) -> int:
         raise ValueError(f"no network card `{index}`")
     interfaces = _needed(cards[index], "MaximumNetworkInterfaces")
     return interfaces * (_needed(info, "NetworkInfo", "Ipv4AddressesPerInterface") - 1) + 2 if interfaces else 0
-
-
-_MIB = 1 << 20
-
-
-def _memory(info: Mapping[str, Any], architecture: str) -> int:
-    """Bytes that are left of the memory when the hypervisor has its part."""
-    mib = _needed(info, "MemoryInfo", "SizeInMiB")
-    if architecture == "arm64":
-        mib -= 64
-    # In the controller's order of operations, for the ceiling depends on how floats round.
-    return (mib - math.ceil(float(mib * _MIB) * 0.075 / 1024 / 1024)) * _MIB
-
-
-def _cpu_reserved(millicores: int) -> int:
-    return sum(
-        int(float(min(millicores, end) - start) * part) for start, end, part in _CPU_RESERVED if millicores >= start
-    )
 
 
 def _megahertz(info: Mapping[str, Any]) -> int:

@@ -192,6 +192,11 @@ class NodePool(Object):
         return ClassRef(node, text(node.get("group")), text(node.get("kind")), text(node.get("name")))
 
     @cached_property
+    def static(self) -> bool:
+        """Whether it keeps a number of nodes whatever pods there are: `spec.replicas` (since 1.8.0)."""
+        return self.node.at("spec", "replicas") is not None
+
+    @cached_property
     def weight(self) -> int | None:
         node = self.node.at("spec", "weight")
         value = node.value if node is not None and node.kind == "scalar" else None

@@ -175,6 +175,17 @@ class Requirement(NamedTuple):
         """Whether both share a value; a range that exclusions use up counts as shared."""
         return self.intersect(other).length > 0
 
+    def on_claim(self) -> Requirement:
+        """What a NodeClaim carries of it: bounds alone where there are any, and before 1.9.0 Gt without Lt.
+
+        From `NodeSelectorRequirement` of core. It matters where no list of instance types goes with it: for a
+        NodePool with `replicas`.
+        """
+        if self.greater_equal is None and self.less_equal is None:
+            return self
+        upper = None if self.exclusive and self.greater_equal is not None else self.less_equal
+        return self._replace(values=frozenset(), less_equal=upper)
+
     def _bounds(self, other: Requirement) -> tuple[int | None, int | None, bool]:
         lower = _largest(self.greater_equal, other.greater_equal)
         upper = _smallest(self.less_equal, other.less_equal)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from nodelint.karpenter.resolve import Resolution
-from nodelint.karpenter.resolve.offers import RESERVATION_KEYS, capacity_types, may_reserve, select
+from nodelint.karpenter.resolve.offers import RESERVATION_KEYS, capacity_types, may_reserve
 from nodelint.model.keys import CAPACITY_TYPE, OS, REGION, TENANCY, WINDOWS_BUILD, ZONE, ZONE_ID
 from nodelint.model.manifest import NodePool, RequirementLine
 from nodelint.model.releases import Version, behaves
@@ -58,7 +58,7 @@ def requirement_drift(old: Resolution, new: NodePool, alive: int) -> Requirement
         if key in before and before[key]._replace(min_values=None) == requirement._replace(min_values=None):
             continue
         if _is_of_types(key, old):
-            failing = alive & ~select(requirement, old.catalog, old.node_class, old.images)
+            failing = alive & ~old.supply.select(requirement)
             types |= failing
             covered: Covered = "some" if failing else "none"
         else:

@@ -8,15 +8,14 @@ first image whose requirements it meets.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from itertools import accumulate
-from typing import TypeVar
 
-from nodelint.ec2.catalog import Catalog, union
+from nodelint.ec2.catalog import Catalog, TypeSet, union
 from nodelint.ec2.facts import NOTHING, Facts, Missing
 from nodelint.ec2.snapshot import Question
 from nodelint.karpenter.images import Image, ImageSet, Unknown, aliases_with, image_since, images_of
+from nodelint.karpenter.resolve.allocatable import Lack, lacking
 from nodelint.karpenter.resolve.devices import (
     Twin,
     accelerated,
@@ -27,6 +26,7 @@ from nodelint.karpenter.resolve.devices import (
     image_vendors,
     special,
 )
+from nodelint.karpenter.resolve.funnel import funnel, lost_on_claim
 from nodelint.karpenter.resolve.limits import (
     Limit,
     beyond,
@@ -37,19 +37,19 @@ from nodelint.karpenter.resolve.limits import (
     most_for_cpu,
     smallest,
 )
-from nodelint.karpenter.resolve.offers import RESERVED, capacity_types, class_rules, note, reserved_only
-from nodelint.karpenter.resolve.places import INTERRUPTIBLE, Places, keeping, place_note, places_of
+from nodelint.karpenter.resolve.offers import RESERVED, capacity_types, class_rules, reserved_only
+from nodelint.karpenter.resolve.places import INTERRUPTIBLE, places_of
 from nodelint.karpenter.resolve.relation import comparable, covers, shared, taints
 from nodelint.karpenter.resolve.resolution import LineEffect, MinValues, Resolution, Unlaunchable
+from nodelint.karpenter.resolve.supply import Supply
 from nodelint.model.keys import ACCELERATOR_COUNT, ARCH, GPU_COUNT, NITRO_SANDBOX, OS, WINDOWS_BUILD
-from nodelint.model.manifest import EC2NodeClass, Label, NodePool, RequirementLine
+from nodelint.model.manifest import EC2NodeClass, NodePool, RequirementLine
 from nodelint.model.releases import KubernetesVersion, Version
-from nodelint.model.requirement import Requirement, Requirements, normalize, well_known
+from nodelint.model.requirement import Requirements, normalize, well_known
 from nodelint.source import UNKNOWN, Node
 
-_T = TypeVar("_T")
-
 __all__ = [
+    "Lack",
     "Limit",
     "LineEffect",
     "MinValues",
@@ -67,8 +67,10 @@ __all__ = [
     "devices",
     "image_vendors",
     "known_resource",
+    "lacking",
     "largest",
     "limits",
+    "lost_on_claim",
     "meant_resource",
     "most_for_cpu",
     "resolve",
@@ -77,9 +79,6 @@ __all__ = [
     "special",
     "taints",
 ]
-
-_OFFERS = "offers"
-"""In place of a key: all that is asked of the offers of a type."""
 
 _MALFORMED = "a requirement is not of the form that Karpenter reads"
 
@@ -105,56 +104,68 @@ def resolve(
     elif images is None:
         images = images_of(node_class, version, kubernetes)
     view = _view(catalog, version, images.build)
-    unknown = [*_unknown_lines(pool), *images.unknown]
     places = places_of(node_class, view, facts)
-    left_out = list(places.removed) if places is not None else []
-    unknown += places.unknown if places is not None else ()
-    if node_class is not None:
-        unfit, open_questions = class_rules(node_class, images, view, version)
-        left_out += unfit
-        unknown += open_questions
-    class_removed = []
-    alive = view.all
-    for bits, reason in left_out:
-        if bits & alive:
-            class_removed.append((bits & alive, reason))
-            alive &= ~bits
-    folded, lines = _funnel(pool, node_class, images, view, places, alive)
+    supply = Supply(view, node_class, images, places, pool.static)
+    class_removed, open_questions = _left_out(supply)
+    alive = view.all & ~union(bits for bits, _ in class_removed)
+    folded, lines = funnel(pool, supply, alive)
     candidates = lines[-1].final if lines else alive
-    if images.os is None:
-        on_os = (line for line in lines if line.known and normalize(line.key) in (OS, WINDOWS_BUILD))
-        unknown += [Unknown(line.node, "the class's operating system is not known") for line in on_os]
-    if places is None or not places.reservations_known:
-        reserved = (line for line in lines if line.known and reserved_only(folded, line.key, node_class, view))
-        unknown += [Unknown(line.node, RESERVED) for line in reserved]
-    elif places.reserved:
-        asking = (line for line in lines if line.known and normalize(line.key) == INTERRUPTIBLE in places.keys)
-        unknown += [Unknown(line.node, "which reservations can be interrupted is not known") for line in asking]
-    unknown += _on_enclaves(lines, version)
-    unknown += [
-        Unknown(line.node, _MALFORMED)
-        for line in lines
-        if line.requirement is None and isinstance(line.at, RequirementLine) and line.at.known
-    ]
     image_bits = _match(images, view, candidates)
     left = candidates & ~union(image_bits)
     return Resolution(
         pool=pool,
-        node_class=node_class,
-        catalog=view,
-        version=version,
         kubernetes=kubernetes,
-        images=images,
+        supply=supply,
         folded=folded,
         lines=lines,
-        class_removed=tuple(class_removed),
+        class_removed=class_removed,
         candidates=candidates,
         image_bits=image_bits,
         unlaunchable=tuple(_gaps(images, view, left, version, kubernetes)) if left else (),
-        unknown=tuple(unknown),
+        unknown=(
+            *_unknown_lines(pool),
+            *images.unknown,
+            *(places.unknown if places is not None else ()),
+            *open_questions,
+            *_unknown_effects(lines, folded, supply),
+        ),
         notes=(*images.notes, *(places.notes if places is not None else _unused(pool, facts))),
-        places=places,
     )
+
+
+def _left_out(supply: Supply) -> tuple[tuple[tuple[TypeSet, str], ...], list[Unknown]]:
+    """The types that no pool of the class can have, each with the first reason; and what is unknown of them."""
+    reasons = list(supply.places.removed) if supply.places is not None else []
+    unknown: list[Unknown] = []
+    if supply.node_class is not None:
+        unfit, unknown = class_rules(supply.node_class, supply.images, supply.view, supply.static)
+        reasons += unfit
+    removed = []
+    alive = supply.view.all
+    for bits, reason in reasons:
+        if bits & alive:
+            removed.append((bits & alive, reason))
+            alive &= ~bits
+    return tuple(removed), unknown
+
+
+def _unknown_effects(lines: Sequence[LineEffect], folded: Requirements, supply: Supply) -> Iterable[Unknown]:
+    """The lines whose effect cannot be told from what is known."""
+    known = [line for line in lines if line.known]
+    places = supply.places
+    if supply.images.os is None:
+        on_os = (line for line in known if normalize(line.key) in (OS, WINDOWS_BUILD))
+        yield from (Unknown(line.node, "the class's operating system is not known") for line in on_os)
+    if places is None or not places.reservations_known:
+        reserved = (line for line in known if reserved_only(folded, line.key, supply.node_class, supply.view))
+        yield from (Unknown(line.node, RESERVED) for line in reserved)
+    elif places.reserved:
+        asking = (line for line in known if normalize(line.key) == INTERRUPTIBLE in places.keys)
+        yield from (Unknown(line.node, "which reservations can be interrupted is not known") for line in asking)
+    yield from _on_enclaves(lines, supply.view.version)
+    for line in lines:
+        if line.requirement is None and isinstance(line.at, RequirementLine) and line.at.known:
+            yield Unknown(line.node, _MALFORMED)
 
 
 def _unused(pool: NodePool, facts: Facts) -> Iterable[tuple[Node, str]]:
@@ -218,142 +229,7 @@ def _why_unknown(line: RequirementLine) -> str:
     return _MALFORMED
 
 
-def _funnel(
-    pool: NodePool,
-    node_class: EC2NodeClass | None,
-    images: ImageSet,
-    view: Catalog,
-    places: Places | None,
-    alive: int,
-) -> tuple[Requirements, tuple[LineEffect, ...]]:
-    """Every line's effect. Lines of one key are folded before instance types are asked, as Karpenter does.
-
-    What is asked of offers is asked together, whatever its keys, where offers are known.
-    """
-    written: list[tuple[RequirementLine | Label, Requirement | None]] = []
-    written += [(line, _read(line, view.version)) for line in pool.requirements]
-    written += [(label, _read(label, view.version)) for label in pool.template_labels]
-    together = places.keys if places is not None else frozenset()
-    kept_by: dict[tuple[Requirement, ...], int] = {}
-
-    def kept(*requirements: Requirement) -> int:
-        if requirements not in kept_by:
-            kept_by[requirements] = keeping(requirements, view, node_class, images, places)
-        return kept_by[requirements]
-
-    folded = Requirements()
-    by_group: dict[str, int] = {}
-    steps = [alive]
-    for _, requirement in written:
-        left = alive
-        if requirement is not None:
-            folded.add(requirement)
-            key = requirement.key
-            if key in together:
-                by_group[_OFFERS] = kept(*(folded[each] for each in together if each in folded))
-            else:
-                by_group[key] = kept(folded[key])
-        for bits in by_group.values():
-            left &= bits
-        steps.append(left)
-    final = steps[-1]
-    groups: dict[str, list[int]] = {}
-    for index, (_, requirement) in enumerate(written):
-        if requirement is not None:
-            groups.setdefault(_OFFERS if requirement.key in together else requirement.key, []).append(index)
-    without = _without([requirement for _, requirement in written], groups, by_group, alive, kept)
-
-    lines = []
-    for index, (at, requirement) in enumerate(written):
-        key, operator, values, min_values = _written(at)
-        lines.append(
-            LineEffect(
-                at=at,
-                key=key,
-                operator=operator,
-                values=values,
-                min_values=min_values,
-                requirement=requirement,
-                kept=view.all if requirement is None else kept(requirement),
-                before=steps[index],
-                after=steps[index + 1],
-                without=without.get(index, final),
-                final=final,
-                note=place_note(requirement, places) or note(requirement, view, node_class, view.version),
-            )
-        )
-    return folded, tuple(lines)
-
-
-def _without(
-    written: Sequence[Requirement | None],
-    groups: Mapping[str, Sequence[int]],
-    by_group: Mapping[str, int],
-    alive: int,
-    kept: Callable[..., int],
-) -> dict[int, int]:
-    """For each line that counts, the types that are left where it is taken out.
-
-    What comes before and after a line is folded once and shared, so that long lists take linear time.
-    """
-    others = _all_but_one([by_group[group] for group in groups], int.__and__)
-    without = {}
-    for indices, bits in zip(groups.values(), others, strict=True):
-        elsewhere = alive if bits is None else alive & bits
-        lines = [Requirements([requirement]) for i in indices if (requirement := written[i]) is not None]
-        rests = _all_but_one(lines, _folded)
-        for index, rest in zip(indices, rests, strict=True):
-            without[index] = elsewhere if rest is None else elsewhere & kept(*rest)
-    return without
-
-
-def _folded(first: Requirements, then: Requirements) -> Requirements:
-    both = first.copy()
-    both.add(*then)
-    return both
-
-
-def _all_but_one(items: Sequence[_T], join: Callable[[_T, _T], _T]) -> list[_T | None]:
-    """For each item all others joined in their order; None where there is no other."""
-
-    def joined(first: _T | None, then: _T | None) -> _T | None:
-        if first is None or then is None:
-            return then if first is None else first
-        return join(first, then)
-
-    before: list[_T | None] = [*accumulate([None, *items], joined)]
-    after: list[_T | None] = [*accumulate([None, *reversed(items)], lambda then, first: joined(first, then))]
-    return [joined(before[i], after[len(items) - 1 - i]) for i in range(len(items))]
-
-
-def _read(at: RequirementLine | Label, version: Version) -> Requirement | None:
-    """The requirement that a line or label is; None where it cannot be judged."""
-    if isinstance(at, Label):
-        if isinstance(at.key, str) and isinstance(at.value, str):
-            return Requirement.of(at.key, "In", (at.value,))
-        return None
-    if not isinstance(at.key, str) or not isinstance(at.operator, str):
-        return None
-    # What NotIn excludes besides a placeholder stays excluded, whatever the placeholder is.
-    if not at.known and at.operator != "NotIn":
-        return None
-    try:
-        return Requirement.of(at.key, at.operator, at.texts, at.min_values, version)
-    except ValueError:
-        return None
-
-
-def _written(at: RequirementLine | Label) -> tuple[str, str, tuple[str, ...], int | None]:
-    if isinstance(at, Label):
-        key = at.key if isinstance(at.key, str) else "?"
-        return key, "In", (at.value if isinstance(at.value, str) else "?",), None
-    key = at.key if isinstance(at.key, str) else "?"
-    operator = at.operator if isinstance(at.operator, str) else "?"
-    values = tuple(value.text if isinstance(value.text, str) else value.node.written for value in at.values)
-    return key, operator, values, at.min_values
-
-
-def _match(images: ImageSet, view: Catalog, candidates: int) -> tuple[int, ...]:
+def _match(images: ImageSet, view: Catalog, candidates: TypeSet) -> tuple[TypeSet, ...]:
     """Per image the candidates that take it: the first that fits; what fits none may take an unknown one."""
     left = candidates
     found = []
@@ -375,7 +251,7 @@ def _match(images: ImageSet, view: Catalog, candidates: int) -> tuple[int, ...]:
 
 
 def _gaps(
-    images: ImageSet, view: Catalog, left: int, version: Version, kubernetes: KubernetesVersion | None
+    images: ImageSet, view: Catalog, left: TypeSet, version: Version, kubernetes: KubernetesVersion | None
 ) -> Iterable[Unlaunchable]:
     """The types left without image, by architecture and by what they would need."""
     what = f"`{images.alias.family}`" if images.alias is not None else "the class"

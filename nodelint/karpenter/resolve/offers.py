@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nodelint.ec2.catalog import Catalog
+from nodelint.ec2.catalog import Catalog, TypeSet
 from nodelint.karpenter.images import ImageSet, Unknown, excluded_prefix
-from nodelint.model.keys import CAPACITY_TYPE, HYPERVISOR, OS, REGION, WINDOWS_BUILD, ZONE, ZONE_ID
+from nodelint.karpenter.resolve.allocatable import lacking
+from nodelint.model.keys import CAPACITY_TYPE, HYPERVISOR, REGION, ZONE, ZONE_ID
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.releases import Version, behaves
 from nodelint.model.requirement import Requirement, Requirements, normalize, well_known, well_known_since
@@ -61,22 +62,6 @@ def reserved_only(requirements: Requirements, key: str, node_class: EC2NodeClass
     return key in RESERVATION_KEYS and key in well_known(view.version) and not wanted.absent_allowed
 
 
-def select(requirement: Requirement, view: Catalog, node_class: EC2NodeClass | None, images: ImageSet) -> int:
-    """The types that one (folded) requirement keeps, what the class decides about their offers included."""
-    key, version = requirement.key, view.version
-    if key in (OS, WINDOWS_BUILD) and images.os is None:
-        return view.all
-    if key in PLACE_KEYS:
-        # Every type is offered somewhere, and no place is a number.
-        numbers = requirement.greater_equal is not None or requirement.less_equal is not None
-        return 0 if numbers or requirement.length == 0 else view.all
-    if key == CAPACITY_TYPE:
-        return view.all if any(map(requirement.has, capacity_types(node_class, version))) else 0
-    if key in RESERVATION_KEYS and key in well_known(version) and not may_reserve(node_class, version):
-        return view.all if requirement.absent_allowed else 0
-    return view.select(requirement)
-
-
 def note(
     requirement: Requirement | None, view: Catalog, node_class: EC2NodeClass | None, version: Version
 ) -> str | None:
@@ -103,15 +88,18 @@ def note(
 
 
 def class_rules(
-    node_class: EC2NodeClass, images: ImageSet, view: Catalog, version: Version
-) -> tuple[list[tuple[int, str]], list[Unknown]]:
-    """The types that a class leaves out whatever a pool asks, with the reason; and what is unknown."""
-    removed: list[tuple[int, str]] = []
+    node_class: EC2NodeClass, images: ImageSet, view: Catalog, static: bool
+) -> tuple[list[tuple[TypeSet, str]], list[Unknown]]:
+    """The types that a class leaves out whatever a (static) pool asks, with the reason; and what is unknown."""
+    version = view.version
+    removed: list[tuple[TypeSet, str]] = []
     unknown: list[Unknown] = []
     prefix = excluded_prefix(images.ami_family, version)
     if prefix is not None:
         bits = view.bits_of(name for name in view.names if name.startswith(prefix))
         removed.append((bits, f"{prefix.rstrip('.')} does not boot {images.ami_family}"))
+    lacks = lacking(node_class, images.ami_family, view, static)
+    removed += [(lack.types, lack.reason) for lack in lacks]
     spec = node_class.node.get("spec")
     if spec is None:
         return removed, unknown
@@ -134,7 +122,7 @@ def class_rules(
     return removed, unknown
 
 
-def _lacking_interfaces(items: Sequence[Node], view: Catalog) -> int:
+def _lacking_interfaces(items: Sequence[Node], view: Catalog) -> TypeSet:
     """The types that lack a network card, an interface on it, or EFA interfaces. Types without limits
     pass.
     """

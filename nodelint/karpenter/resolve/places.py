@@ -11,15 +11,15 @@ from, spot prices.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, Literal
 
-from nodelint.ec2.catalog import Catalog, union
-from nodelint.ec2.facts import Facts, Missing
-from nodelint.ec2.snapshot import Subnet
-from nodelint.karpenter.images import ImageSet, Unknown
-from nodelint.karpenter.resolve.offers import RESERVATION_KEYS, may_reserve, select
+from nodelint.ec2.catalog import Catalog, TypeSet, union
+from nodelint.ec2.facts import Facts, Missing, moment
+from nodelint.ec2.snapshot import CapacityReservation, Region, Subnet
+from nodelint.karpenter.images import Unknown
+from nodelint.karpenter.resolve.offers import RESERVATION_KEYS, may_reserve
 from nodelint.karpenter.selectors import reservations_of, subnets_of
 from nodelint.model.keys import CAPACITY_TYPE, REGION, ZONE, ZONE_ID
 from nodelint.model.manifest import EC2NodeClass
@@ -46,7 +46,7 @@ class Offer(NamedTuple):
     """
 
     labels: Mapping[str, Label]
-    types: int
+    types: TypeSet
 
 
 class Places(NamedTuple):
@@ -62,11 +62,11 @@ class Places(NamedTuple):
     region: str
     zones: Mapping[str, str] | None
     subnets: tuple[Subnet, ...]
-    offered: Mapping[str, int] | None
+    offered: Mapping[str, TypeSet] | None
     keys: frozenset[str]
     offers: tuple[Offer, ...]
     reserved: tuple[Offer, ...] = ()
-    removed: tuple[tuple[int, str], ...] = ()
+    removed: tuple[tuple[TypeSet, str], ...] = ()
     unknown: tuple[Unknown, ...] = ()
     notes: tuple[tuple[Node, str], ...] = ()
 
@@ -75,7 +75,7 @@ class Places(NamedTuple):
         """Whether it is known which capacity reservations the class has."""
         return not any(offer.labels.get(RESERVATION_ID) is OPEN for offer in self.offers)
 
-    def kept(self, requirements: Iterable[Requirement]) -> int:
+    def kept(self, requirements: Iterable[Requirement]) -> TypeSet:
         """The types with an offer that meets all of these requirements on `keys` together.
 
         A type with reservations has to have one that meets what is asked of reservations, even where it is
@@ -89,7 +89,7 @@ class Places(NamedTuple):
                 bits &= fitting | ~union(one.types for one in self.reserved)
         return bits
 
-    def values(self, key: str, types: int) -> frozenset[str] | None:
+    def values(self, key: str, types: TypeSet) -> frozenset[str] | None:
         """The values of a label that some types have, whatever a pool asks; None where they are open."""
         offers = (*self.offers, *self.reserved) if key == CAPACITY_TYPE or key in RESERVATION_KEYS else self.offers
         found = {offer.labels[key] for offer in offers if offer.types & types}
@@ -104,28 +104,6 @@ def _meets(requirement: Requirement, labels: Mapping[str, Label]) -> bool:
         return requirement.has(value)
     # No zone id and no reservation is a number.
     return requirement.length > 0 and requirement.greater_equal is None and requirement.less_equal is None
-
-
-def keeping(
-    requirements: Iterable[Requirement],
-    view: Catalog,
-    node_class: EC2NodeClass | None,
-    images: ImageSet,
-    places: Places | None,
-) -> int:
-    """The types that (folded) requirements keep together, one for each key; offers are asked for all at once."""
-    bits = view.all
-    asked = []
-    for each in requirements:
-        if places is None:
-            bits &= select(each, view, node_class, images)
-        elif each.key in places.keys:
-            asked.append(each)
-        elif each.key == REGION:
-            bits &= view.all if each.has(places.region) else 0
-        else:
-            bits &= select(each, view, node_class, images)
-    return bits & places.kept(asked) if asked and places is not None else bits
 
 
 def place_note(requirement: Requirement | None, places: Places | None) -> str | None:
@@ -149,66 +127,107 @@ def places_of(node_class: EC2NodeClass | None, view: Catalog, facts: Facts) -> P
     """Where a class can launch, as far as is known; None where nothing of it is."""
     if facts.region is None:
         return None
-    region = facts.region
     subnets, unknown = _subnets(node_class, facts)
     zones = None if subnets is None else {each.zone: each.zoneId for each in subnets}
-    at = _subnet_terms(node_class)
     try:
         sold: _Sold | None = _sold(facts, view)
     except Missing as missing:
         sold = None
         if not zones:
             return None
+        at = _subnet_terms(node_class)
         if at is not None:
             unknown.append(Unknown(at, f"which types the zones offer is not known: {missing.reason}", missing))
-    ids = {each.zone: each.zoneId for each in region.subnets.values()}
-    keys = frozenset({ZONE, ZONE_ID, CAPACITY_TYPE} | (RESERVATION_KEYS & well_known(view.version)))
-    counting = zones or dict.fromkeys(sold.offered if sold is not None else ())
-    common: dict[str, Mapping[str, Label]] = {
-        zone: {ZONE: zone, ZONE_ID: ids.get(zone, OPEN)} for zone in sorted(counting)
-    }
+    common = _zone_labels(zones or (sold.offered if sold is not None else ()), facts.region)
     offered = {zone: view.all if sold is None else sold.offered.get(zone, 0) for zone in common}
-    offers = []
-    for zone, types in offered.items():
-        for kind in ("on-demand", "spot"):
-            bits = types if sold is None else sold.types.get((zone, kind), 0)
-            if bits:
-                offers.append(Offer({**dict.fromkeys(keys), **common[zone], CAPACITY_TYPE: kind}, bits))
-    notes: list[tuple[Node, str]] = []
+    keys = frozenset({ZONE, ZONE_ID, CAPACITY_TYPE} | (RESERVATION_KEYS & well_known(view.version)))
     reserved = _reserved(node_class, view, facts)
-    if reserved is None:
-        unseen: dict[str, Label] = {CAPACITY_TYPE: "reserved", **dict.fromkeys(keys & RESERVATION_KEYS, OPEN)}
-        offers += [Offer({**common[zone], **unseen}, types) for zone, types in offered.items() if types]
-    for zone, one in reserved or ():
-        if one.types & offered.get(zone, 0):
-            offers.append(Offer({**common[zone], **one.labels}, one.types))
-    terms = node_class.node.at("spec", "capacityReservationSelectorTerms") if node_class is not None else None
-    if terms is not None and reserved and not behaves("reserves-by-default", view.version):
-        gate = (
-            f"the feature gate ReservedCapacity is taken to be on; in Karpenter {view.version} it is off by default"
-        )
-        notes.append((terms, gate))
-    if zones is not None and not zones and at is not None:
-        notes.append((at, f"the class finds no subnet; judged as if it had one in every zone of {region.name}"))
+    offers = [
+        *_on_the_market(common, offered, sold, keys),
+        *_by_reservation(common, offered, reserved, keys),
+    ]
     return Places(
-        region=region.name,
+        region=facts.region.name,
         zones=zones,
         subnets=subnets or (),
         offered=None if sold is None else offered,
         keys=keys,
         offers=tuple(offers),
-        reserved=tuple(one for _, one in reserved or ()),
-        removed=() if sold is None else tuple(_removed(region.name, view, sold, offered, offers)),
+        reserved=tuple(each.offer for each in reserved or ()),
+        removed=() if sold is None else tuple(_removed(facts.region.name, view, sold, offered, offers)),
         unknown=tuple(unknown),
-        notes=tuple(notes),
+        notes=tuple(_notes(node_class, view, facts.region, zones, reserved)),
     )
+
+
+_ZoneLabels = Mapping[str, Mapping[str, "Label"]]
+
+
+def _zone_labels(zones: Iterable[str], region: Region) -> _ZoneLabels:
+    ids = {each.zone: each.zoneId for each in region.subnets.values()}
+    return {zone: {ZONE: zone, ZONE_ID: ids.get(zone, OPEN)} for zone in sorted(zones)}
+
+
+def _on_the_market(
+    common: _ZoneLabels, offered: Mapping[str, TypeSet], sold: _Sold | None, keys: frozenset[str]
+) -> Iterator[Offer]:
+    """What is sold on demand and as spot; everything where that is not known."""
+    for zone, types in offered.items():
+        for kind in ("on-demand", "spot"):
+            bits = types if sold is None else sold.types.get((zone, kind), 0)
+            if bits:
+                yield Offer({**dict.fromkeys(keys), **common[zone], CAPACITY_TYPE: kind}, bits)
+
+
+def _by_reservation(
+    common: _ZoneLabels,
+    offered: Mapping[str, TypeSet],
+    reserved: Sequence[_Reserved] | None,
+    keys: frozenset[str],
+) -> Iterator[Offer]:
+    """What the class's reservations give: anything, where they are not known."""
+    if reserved is None:
+        unseen: dict[str, Label] = {CAPACITY_TYPE: "reserved", **dict.fromkeys(keys & RESERVATION_KEYS, OPEN)}
+        yield from (Offer({**common[zone], **unseen}, types) for zone, types in offered.items() if types)
+    for each in reserved or ():
+        zone = each.reservation.zone
+        if each.offer.types & offered.get(zone, 0) and not each.ending:
+            yield Offer({**common[zone], **each.offer.labels}, each.offer.types)
+
+
+def _notes(
+    node_class: EC2NodeClass | None,
+    view: Catalog,
+    region: Region,
+    zones: Mapping[str, str] | None,
+    reserved: Sequence[_Reserved] | None,
+) -> Iterator[tuple[Node, str]]:
+    """What the numbers do not show."""
+    terms = node_class.node.at("spec", "capacityReservationSelectorTerms") if node_class is not None else None
+    if terms is not None and reserved:
+        yield from _about_reservations(terms, reserved, view)
+    at = _subnet_terms(node_class)
+    if zones is not None and not zones and at is not None:
+        yield at, f"the class finds no subnet; judged as if it had one in every zone of {region.name}"
+
+
+def _about_reservations(terms: Node, reserved: Sequence[_Reserved], view: Catalog) -> Iterator[tuple[Node, str]]:
+    if not behaves("reserves-by-default", view.version):
+        off = f"in Karpenter {view.version} it is off by default"
+        yield terms, f"the feature gate ReservedCapacity is taken to be on; {off}"
+    for each in reserved:
+        what = f"`{each.reservation.id}` ({each.reservation.type}, {each.reservation.zone})"
+        if each.ending:
+            yield terms, f"the reservation {what} ends at {each.reservation.ends}: nothing is launched in it any more"
+        elif not each.reservation.free:
+            yield terms, f"the reservation {what} has no free capacity: judged as if it had some"
 
 
 class _Sold(NamedTuple):
     """The types that a region offers by zone, and by zone and capacity type."""
 
-    offered: Mapping[str, int]
-    types: Mapping[tuple[str, str], int]
+    offered: Mapping[str, TypeSet]
+    types: Mapping[tuple[str, str], TypeSet]
 
 
 @lru_cache(maxsize=16)
@@ -219,8 +238,8 @@ def _sold(facts: Facts, view: Catalog) -> _Sold:
     alike: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
     for each in facts.offerings.values():
         alike.setdefault((each.zones, each.capacity), []).append(each.type)
-    offered: dict[str, int] = {}
-    types: dict[tuple[str, str], int] = {}
+    offered: dict[str, TypeSet] = {}
+    types: dict[tuple[str, str], TypeSet] = {}
     for (zones, capacity), names in alike.items():
         bits = view.bits_of(names)
         for zone in zones:
@@ -231,8 +250,8 @@ def _sold(facts: Facts, view: Catalog) -> _Sold:
 
 
 def _removed(
-    region: str, view: Catalog, sold: _Sold, offered: Mapping[str, int], offers: Iterable[Offer]
-) -> Iterable[tuple[int, str]]:
+    region: str, view: Catalog, sold: _Sold, offered: Mapping[str, TypeSet], offers: Iterable[Offer]
+) -> Iterable[tuple[TypeSet, str]]:
     """The types that no pool of the class can have, each with the first reason."""
     alive = view.all
     for kept, reason in (
@@ -272,8 +291,20 @@ def _subnets(node_class: EC2NodeClass | None, facts: Facts) -> tuple[tuple[Subne
     return (None if unknown else finds.known), unknown
 
 
-def _reserved(node_class: EC2NodeClass | None, view: Catalog, facts: Facts) -> list[tuple[str, Offer]] | None:
-    """The reservations of a class that the controller takes, each with its zone; None where they are not known."""
+class _Reserved(NamedTuple):
+    """A capacity reservation with its offer. `ending` says that its end is too near for a launch."""
+
+    reservation: CapacityReservation
+    offer: Offer
+    ending: bool
+
+
+_LAST_LAUNCH = 40
+"""How many minutes before its end the controller launches nothing in a capacity block."""
+
+
+def _reserved(node_class: EC2NodeClass | None, view: Catalog, facts: Facts) -> list[_Reserved] | None:
+    """The reservations of a class that the controller takes; None where they are not known."""
     if not may_reserve(node_class, view.version):
         return []
     terms = node_class.node.at("spec", "capacityReservationSelectorTerms") if node_class is not None else None
@@ -288,10 +319,18 @@ def _reserved(node_class: EC2NodeClass | None, view: Catalog, facts: Facts) -> l
     if found is None:
         return None
     ours = RESERVATION_KEYS & well_known(view.version)
-    offers = []
+    reserved = []
     for each in found:
         labels: dict[str, Label] = {RESERVATION_ID: each.id, RESERVATION_TYPE: each.kind, INTERRUPTIBLE: OPEN}
         labels = {CAPACITY_TYPE: "reserved", **{key: labels[key] for key in sorted(ours)}}
         if each.match in (None, "open", "targeted"):
-            offers.append((each.zone, Offer(labels, view.bit(each.type))))
-    return offers
+            reserved.append(_Reserved(each, Offer(labels, view.bit(each.type)), _ending(each, view, facts)))
+    return reserved
+
+
+def _ending(reservation: CapacityReservation, view: Catalog, facts: Facts) -> bool:
+    if not behaves("no-launch-in-ending-blocks", view.version) or reservation.kind != "capacity-block":
+        return False
+    if reservation.ends is None or facts.now is None:
+        return False
+    return (moment(reservation.ends) - facts.now).total_seconds() <= 60 * _LAST_LAUNCH

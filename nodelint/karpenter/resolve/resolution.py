@@ -5,16 +5,16 @@ A set of instance types is an integer of bits over the catalogue's names, as eve
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from itertools import combinations
 
-from nodelint.ec2.catalog import Catalog, union
-from nodelint.karpenter.images import ImageSet, Unknown
+from nodelint.ec2.catalog import TypeSet, union
+from nodelint.karpenter.images import Unknown
 from nodelint.karpenter.resolve.offers import PLACE_KEYS, RESERVATION_KEYS, capacity_types, may_reserve
-from nodelint.karpenter.resolve.places import Places, keeping
+from nodelint.karpenter.resolve.supply import Supply
 from nodelint.model.keys import ACCELERATOR_COUNT, ARCH, CAPACITY_TYPE, FAMILY, GPU_COUNT, REGION, TENANCY, ZONE
-from nodelint.model.manifest import EC2NodeClass, Label, NodePool, RequirementLine
+from nodelint.model.manifest import Label, NodePool, RequirementLine
 from nodelint.model.releases import KubernetesVersion, Version, has_defect
 from nodelint.model.requirement import Requirement, Requirements, normalize, well_known
 from nodelint.source import Node
@@ -38,11 +38,11 @@ class LineEffect(NamedTuple):
     values: tuple[str, ...]
     min_values: int | None
     requirement: Requirement | None
-    kept: int
-    before: int
-    after: int
-    without: int
-    final: int
+    kept: TypeSet
+    before: TypeSet
+    after: TypeSet
+    without: TypeSet
+    final: TypeSet
     note: str | None = None
 
     @property
@@ -81,7 +81,7 @@ class Unlaunchable(NamedTuple):
     families that have it in the release asked about.
     """
 
-    bits: int
+    bits: TypeSet
     kind: str
     reason: str
     arch: str | None = None
@@ -117,27 +117,25 @@ class Resolution:
     def __init__(
         self,
         pool: NodePool,
-        node_class: EC2NodeClass | None,
-        catalog: Catalog,
-        version: Version,
         kubernetes: KubernetesVersion | None,
-        images: ImageSet,
+        supply: Supply,
         folded: Requirements,
         lines: tuple[LineEffect, ...],
-        class_removed: tuple[tuple[int, str], ...],
-        candidates: int,
-        image_bits: tuple[int, ...],
+        class_removed: tuple[tuple[TypeSet, str], ...],
+        candidates: TypeSet,
+        image_bits: tuple[TypeSet, ...],
         unlaunchable: tuple[Unlaunchable, ...],
         unknown: tuple[Unknown, ...],
         notes: tuple[tuple[Node, str], ...] = (),
-        places: Places | None = None,
     ) -> None:
         self.pool = pool
-        self.node_class = node_class
-        self.catalog = catalog
-        self.version = version
+        self.supply = supply
+        self.node_class = supply.node_class
+        self.catalog = supply.view
+        self.version = supply.view.version
         self.kubernetes = kubernetes
-        self.images = images
+        self.images = supply.images
+        self.places = supply.places
         self.folded = folded
         self.lines = lines
         self.class_removed = class_removed
@@ -146,7 +144,6 @@ class Resolution:
         self.unlaunchable = unlaunchable
         self.unknown = unknown
         self.notes = notes
-        self.places = places
 
     @property
     def region(self) -> str | None:
@@ -168,7 +165,7 @@ class Resolution:
         bit = self.catalog.bit(name)
         return tuple(zone for zone, types in self.places.offered.items() if types & bit)
 
-    def launchable_in(self, zone: str) -> int:
+    def launchable_in(self, zone: str) -> TypeSet:
         """The launchable types that have an offer in a zone as the pool's requirements want it."""
         if self.places is None:
             return 0
@@ -182,7 +179,7 @@ class Resolution:
         return not self.unknown
 
     @cached_property
-    def launchable(self) -> int:
+    def launchable(self) -> TypeSet:
         """The types that meet everything and have an image (or may have one, where an image is unknown)."""
         return union(self.image_bits)
 
@@ -200,7 +197,7 @@ class Resolution:
         return found
 
     @cached_property
-    def arches(self) -> dict[str, int]:
+    def arches(self) -> dict[str, TypeSet]:
         """The architectures among the candidates, each with its types."""
         found = {arch: bits & self.candidates for arch, bits in self.catalog.values(ARCH).items()}
         return {arch: bits for arch, bits in found.items() if bits}
@@ -211,7 +208,7 @@ class Resolution:
         wanted = self.folded.get(CAPACITY_TYPE)
         return tuple(kind for kind in capacity_types(self.node_class, self.version) if wanted.has(kind))
 
-    def families(self, bits: int) -> tuple[str, ...]:
+    def families(self, bits: TypeSet) -> tuple[str, ...]:
         """The instance families of a set of types, sorted."""
         return tuple(sorted(self.catalog.distinct(FAMILY, bits)))
 
@@ -227,7 +224,7 @@ class Resolution:
             found.append(MinValues(line, key, wanted, self._distinct(key, self.candidates)))
         return tuple(found)
 
-    def varied_enough(self, bits: int) -> bool:
+    def varied_enough(self, bits: TypeSet) -> bool:
         """Whether fewer candidates would still meet every minValues that is met today."""
         for least in self.min_values:
             have = self._distinct(least.key, bits)
@@ -235,7 +232,7 @@ class Resolution:
                 return False
         return True
 
-    def _distinct(self, key: str, bits: int) -> int | None:
+    def _distinct(self, key: str, bits: TypeSet) -> int | None:
         if key == REGION:
             return min(1, bits)
         if self.places is not None and key in self.places.keys and (self.zones or key not in PLACE_KEYS):
@@ -251,20 +248,17 @@ class Resolution:
             return 2
         return len(self.catalog.distinct(key, bits))
 
-    def left_without(self, *lines: LineEffect) -> int:
+    def left_without(self, *lines: LineEffect) -> TypeSet:
         """The types that meet everything but these lines."""
         rest = Requirements(line.requirement for line in self.lines if line.requirement and line not in lines)
-        return self.alive & self._keeping(rest)
-
-    def _keeping(self, requirements: Iterable[Requirement]) -> int:
-        return keeping(requirements, self.catalog, self.node_class, self.images, self.places)
+        return self.alive & self.supply.keeping(rest)
 
     @property
-    def alive(self) -> int:
+    def alive(self) -> TypeSet:
         """The types that the class does not leave out: where the requirements begin."""
         return self.catalog.all & ~union(removed for removed, _ in self.class_removed)
 
-    def _meeting(self, wanted: tuple[str, str, tuple[str, ...]]) -> int:
+    def _meeting(self, wanted: tuple[str, str, tuple[str, ...]]) -> TypeSet:
         return self.catalog.select(Requirement.of(*wanted))
 
     @cached_property
@@ -279,7 +273,7 @@ class Resolution:
                     return first, second
         return None
 
-    def _both(self, first: LineEffect, second: LineEffect) -> int:
+    def _both(self, first: LineEffect, second: LineEffect) -> TypeSet:
         bits = first.kept & second.kept
         if self.places is None or first.requirement is None or second.requirement is None:
             return bits
@@ -313,7 +307,7 @@ class Resolution:
         )
 
     @cached_property
-    def ambiguous(self) -> int:
+    def ambiguous(self) -> TypeSet:
         """The launchable types whose nodes can be taken for another image than their own, as in `loose`."""
         return union(
             bits for index, bits in enumerate(self.image_bits) if any(other != index for other in self.loose)

@@ -1,0 +1,43 @@
+"""What a node of an instance type has, and what the kubelet keeps of it unless it is told otherwise.
+
+From `pkg/providers/instancetype/types.go` of the AWS provider, 1.0.0 to 1.14.1, with the setting
+VM_MEMORY_OVERHEAD_PERCENT at its default of 0.075.
+"""
+
+from __future__ import annotations
+
+import math
+
+MIB = 1 << 20
+
+EVICTION_MEMORY = 100 * MIB
+"""Bytes of free memory below which pods are evicted."""
+
+STORAGE_RESERVED = 1 << 30
+"""Bytes of the root volume that the kubelet keeps."""
+
+EVICTION_STORAGE_PERCENT = 10
+"""The part of the root volume below which pods are evicted."""
+
+_CPU_RESERVED = ((0, 1000, 0.06), (1000, 2000, 0.01), (2000, 4000, 0.005), (4000, 1 << 31, 0.0025))
+"""What the kubelet keeps of each slice of the millicores."""
+
+
+def memory(mib: int, arm: bool) -> int:
+    """Bytes that are left of a type's memory (in MiB) when the hypervisor has its part."""
+    if arm:
+        mib -= 64
+    # In the controller's order of operations, for the ceiling depends on how floats round.
+    return (mib - math.ceil(float(mib * MIB) * 0.075 / 1024 / 1024)) * MIB
+
+
+def memory_reserved(pods: int) -> int:
+    """Bytes that the kubelet keeps for itself where it runs so many pods."""
+    return (11 * pods + 255) * MIB
+
+
+def cpu_reserved(millicores: int) -> int:
+    """Millicores that the kubelet keeps."""
+    return sum(
+        int(float(min(millicores, end) - start) * part) for start, end, part in _CPU_RESERVED if millicores >= start
+    )

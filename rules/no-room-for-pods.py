@@ -1,0 +1,102 @@
+r"""Kubelet settings or volumes of a class that leave nothing for pods on any instance type: no node is ever launched.
+
+Karpenter works out what a node can give to pods before it launches one: the capacity of its instance type, less
+what `kubeReserved` and `systemReserved` keep, less the eviction thresholds. Where CPUs, memory or storage come out
+below zero, or `maxPods` is 0, it passes over the type, and says only that no instance type had enough resources.
+
+Of the volume that holds pods the kubelet keeps 1Gi and a tenth unless the settings say otherwise. `nodelint explain`
+shows types that are lost for such a reason while others are left.
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  blockDeviceMappings:
+    - deviceName: /dev/xvda
+      ebs:
+        volumeSize: 1Gi
+        volumeType: gp3
+        encrypted: true
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  blockDeviceMappings:
+    - deviceName: /dev/xvda
+      ebs:
+        volumeSize: 100Gi
+        volumeType: gp3
+        encrypted: true
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+```
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: dense
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: bottlerocket@v1.44.0}]
+  kubelet:
+    maxPods: 0
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: dense
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: bottlerocket@v1.44.0}]
+  kubelet:
+    maxPods: 110
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+"""
+
+from nodelint.api import Context, EC2NodeClass, Finding, Findings, fixes, resolve, rule
+
+
+@rule(on=EC2NodeClass, group="correctness", gives_way_to=["invalid-field", "refused-combination", "controller-check"])
+def check(node_class: EC2NodeClass, context: Context) -> Findings:
+    spec = node_class.node.get("spec")
+    if spec is None or not any(spec.get(field) for field in ("kubelet", "blockDeviceMappings")):
+        return
+    pools = context.pools(node_class)
+    static = bool(pools) and all(pool.static for pool in pools)
+    family = context.images(node_class).ami_family
+    for lack in resolve.lacking(node_class, family, context.catalog, static):
+        if lack.types == context.catalog.all and lack.at is not None:
+            yield Finding(
+                at=fixes.seen(lack.at),
+                message=f"no instance type can run a pod: {lack.reason}",
+                hint="Karpenter never launches a node with this class",
+            )

@@ -1,0 +1,136 @@
+"""Types on which family, kubelet settings and volumes leave nothing for pods: Karpenter never launches them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from nodelint.ec2.catalog import Catalog
+from nodelint.model.quantities import billionths
+from tests.test_resolve import Resolution, run
+
+CATALOG = Catalog.bundled()
+K = "karpenter.k8s.aws/"
+ROOT = {"deviceName": "/dev/xvda"}
+
+
+def lost(alias: str = "al2023@latest", pool: dict[str, Any] | None = None, **spec: Any) -> set[str]:
+    """The types that a class loses besides those that its family does not boot."""
+    found = run(spec={"amiSelectorTerms": [{"alias": alias}], **spec}, pool=pool)
+    plain = run(spec={"amiSelectorTerms": [{"alias": "al2023@latest"}]})
+    return set(CATALOG.names_in(plain.alive & ~found.alive))
+
+
+def published(name: str, resource: str) -> int:
+    return billionths(CATALOG.resources(name).get(resource, "0"))
+
+
+MICRO = {"t1.micro", "t2.micro", "t2.nano", "t3.micro", "t3.nano", "t3a.micro", "t3a.nano", "t4g.micro", "t4g.nano"}
+
+
+def test_defaults_leave_something_on_every_type_but_windows_needs_more_than_the_smallest_have() -> None:
+    assert not lost()
+    assert not lost("bottlerocket@latest")
+    assert lost("windows2022@latest") == MICRO
+
+
+@pytest.mark.parametrize("memory", ["300Mi", "2Gi", "64Gi"])
+def test_kube_reserved_takes_the_place_of_what_the_kubelet_keeps_by_itself(memory: str) -> None:
+    # The published page takes off 255 MiB and 11 MiB for each pod address; the setting counts instead.
+    expected = {
+        name
+        for name in CATALOG
+        if published(name, "memory") + (255 + 11 * int(CATALOG.resources(name)["pods"])) * billionths("1Mi")
+        < billionths(memory)
+    }
+    assert lost(kubelet={"kubeReserved": {"memory": memory}}) == expected - set(CATALOG.names_in(of_family("a1")))
+
+
+def of_family(family: str) -> int:
+    return CATALOG.values(K + "instance-family")[family]
+
+
+def test_system_reserved_and_eviction_are_taken_off_besides() -> None:
+    assert lost(kubelet={"systemReserved": {"memory": "1Gi"}}) == {
+        name for name in CATALOG if published(name, "memory") < billionths("1Gi") and not name.startswith("a1.")
+    }
+    # Without its own memory an eviction threshold of 60 % leaves nothing of the smallest.
+    assert lost(kubelet={"evictionHard": {"memory.available": "60%"}}) == {
+        *("t1.micro", "t2.nano", "t3.nano", "t3a.nano", "t4g.nano")
+    }
+    assert not lost(kubelet={"evictionHard": {"memory.available": "100%"}})
+
+
+def test_max_pods_counts_for_memory_where_the_family_reckons_by_pods() -> None:
+    assert not lost(kubelet={"maxPods": 110})
+    assert lost("bottlerocket@latest", kubelet={"maxPods": 110}) == MICRO
+    assert not lost("windows2022@latest", kubelet={"maxPods": 8, "kubeReserved": {"memory": "100Mi"}}) & {"t3.micro"}
+    # podsPerCore lowers it on Windows, and not on Bottlerocket.
+    assert lost("windows2022@latest", kubelet={"podsPerCore": 10}) < MICRO
+    assert lost("bottlerocket@latest", kubelet={"maxPods": 110, "podsPerCore": 1}) == MICRO
+
+
+def test_reserved_cpus() -> None:
+    one = set(CATALOG.names_in(CATALOG.values(K + "instance-cpu")["1"] & ~of_family("a1")))
+    assert lost(kubelet={"systemReserved": {"cpu": "950m"}}) == one
+    assert not lost(kubelet={"systemReserved": {"cpu": "940m"}})
+    assert lost(kubelet={"kubeReserved": {"cpu": "500m"}, "systemReserved": {"cpu": "501m"}}) == one
+
+
+def test_no_pod_no_node_unless_the_pool_is_static() -> None:
+    assert len(lost(kubelet={"maxPods": 0})) == len(CATALOG) - 6
+    assert not lost(kubelet={"maxPods": 0}, pool={"replicas": 1})
+
+
+@pytest.mark.parametrize(
+    ("spec", "count"),
+    [
+        ({"blockDeviceMappings": [{**ROOT, "ebs": {"volumeSize": "1Gi"}}]}, "all"),
+        ({"blockDeviceMappings": [{**ROOT, "ebs": {"volumeSize": "2Gi"}}]}, "none"),
+        ({"blockDeviceMappings": [{**ROOT, "ebs": {"volumeSize": "{{ .size }}"}}]}, "none"),
+        ({"blockDeviceMappings": [{"deviceName": "/dev/xvdz", "ebs": {"volumeSize": "1Gi"}}]}, "none"),
+        (
+            {"blockDeviceMappings": [{"deviceName": "/dev/z", "rootVolume": True, "ebs": {"volumeSize": "1Gi"}}]},
+            "all",
+        ),
+        ({"kubelet": {"kubeReserved": {"ephemeral-storage": "19Gi"}}}, "all"),
+        ({"kubelet": {"kubeReserved": {"ephemeral-storage": "${RESERVED}"}}}, "none"),
+        (
+            {
+                "kubelet": {"kubeReserved": {"ephemeral-storage": "19Gi"}},
+                "blockDeviceMappings": [{**ROOT, "ebs": {"volumeSize": "100Gi"}}],
+            },
+            "none",
+        ),
+        ({"kubelet": {"evictionHard": {"nodefs.available": "96%"}}}, "all"),
+        (
+            {"instanceStorePolicy": "RAID0", "blockDeviceMappings": [{**ROOT, "ebs": {"volumeSize": "1Gi"}}]},
+            "diskless",
+        ),
+    ],
+)
+def test_storage(spec: dict[str, Any], count: str) -> None:
+    with_disks = CATALOG.having(K + "instance-local-nvme")
+    expected = {"all": CATALOG.all, "none": 0, "diskless": CATALOG.all & ~with_disks}[count] & ~of_family("a1")
+    assert lost(**spec) == set(CATALOG.names_in(expected))
+
+
+def test_bottlerocket_keeps_pods_on_its_second_volume_and_custom_on_the_last() -> None:
+    def sizes(*pairs: tuple[str, str]) -> dict[str, Any]:
+        return {"blockDeviceMappings": [{"deviceName": name, "ebs": {"volumeSize": size}} for name, size in pairs]}
+
+    assert not lost("bottlerocket@latest", **sizes(("/dev/xvda", "1Gi")))
+    assert lost("bottlerocket@latest", **sizes(("/dev/xvda", "4Gi"), ("/dev/xvdb", "1Gi")))
+    custom = {"amiFamily": "Custom", "amiSelectorTerms": [{"id": "ami-0123456789abcdef0"}]}
+
+    def left(*pairs: tuple[str, str]) -> Resolution:
+        return run(spec={**custom, **sizes(*pairs)})
+
+    assert left(("/dev/xvda", "1Gi"), ("/dev/xvdb", "20Gi")).alive
+    assert not left(("/dev/xvda", "20Gi"), ("/dev/xvdb", "1Gi")).alive
+
+
+def test_the_reason_is_told_in_the_funnel() -> None:
+    found = run(spec={"amiSelectorTerms": [{"alias": "windows2022@latest"}]})
+    assert [reason for _, reason in found.class_removed] == ["kubelet, system and eviction take all memory"]
