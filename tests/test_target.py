@@ -15,6 +15,7 @@ import jsonschema
 import pytest
 
 from nodelint.lint.engine import Target, lint
+from nodelint.lint.older import BY_RELEASE
 from nodelint.lint.rule import Rule, examples
 from nodelint.model.ranges import releases_in, runs, turning_points
 from nodelint.model.releases import RELEASES, Version
@@ -623,3 +624,52 @@ def test_nothing_changes_within_a_run_of_releases(rules: dict[str, Rule]) -> Non
     assert len({tuple(each) for each in known.values()}) > 5, "releases do differ"
     for each in runs(RELEASES):
         assert known[each.first] == known[each.last], str(each)
+
+
+# -- what an older release would find
+
+
+def last_line(done: CompletedProcess[str]) -> str:
+    return done.stdout.splitlines()[-1]
+
+
+def test_where_no_file_states_a_release_one_line_says_what_an_older_one_would_find(
+    tmp_path: Path, nodelint: Run
+) -> None:
+    write(tmp_path, {"pool.yaml": POOL})
+    told = "On Karpenter 1.3 and older: 1 more finding; `--karpenter-version 1.3` tells."
+    assert last_line(nodelint("check")) == told
+    assert judged(nodelint)["summary"]["older"] == {"release": "1.3.8", "findings": 1, "least": False}
+    assert len(judged(nodelint, "--karpenter-version", "1.3")["findings"]) == 1, "it does"
+    write(tmp_path, {"k.yaml": helm_release("1.9.1")})
+    assert judged(nodelint)["summary"]["older"] is None, "the release is known"
+
+
+def test_the_release_up_to_which_all_of_it_holds_is_named(tmp_path: Path, nodelint: Run) -> None:
+    only_since_1_8 = POOL.replace("amd64", "amd64, arm64").replace(
+        "spec:\n  template", "spec:\n  replicas: 2\n  template", 1
+    )
+    write(tmp_path, {"pool.yaml": only_since_1_8})
+    older = judged(nodelint, "--ignore", "loose-image-match")["summary"]["older"]
+    assert older is not None and older["release"] == "1.7.6"
+    versions = ("1.7.6", "1.8.0")
+    errors = [judged(nodelint, "--karpenter-version", each)["summary"]["errors"] for each in versions]
+    assert errors == [older["findings"], 0]
+
+
+def test_of_many_objects_a_few_are_tried(tmp_path: Path, nodelint: Run) -> None:
+    write(tmp_path, {f"{n}/pool.yaml": POOL for n in range(5)})
+    assert last_line(nodelint("check")) == (
+        "On Karpenter 1.3 and older: at least 2 more findings; `--karpenter-version 1.3` tells."
+    )
+
+
+def test_nothing_is_said_of_older_releases_where_they_would_find_nothing(tmp_path: Path, nodelint: Run) -> None:
+    write(tmp_path, {"pool.yaml": POOL.replace("alias: al2023@v20250403", "id: ami-0123456789abcdef0")})
+    assert "older" not in nodelint("check", "--ignore", "unused-suppression").stdout
+    write(tmp_path, {"pool.yaml": POOL})
+    assert "older" not in nodelint("check", "--ignore", "loose-image-match").stdout
+
+
+def test_the_rules_that_are_tried_on_an_older_release_are_there(rules: dict[str, Rule]) -> None:
+    assert set(BY_RELEASE) <= set(rules)

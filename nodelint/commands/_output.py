@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from nodelint.lint.baseline import Split
     from nodelint.lint.engine import Report
+    from nodelint.lint.older import Older
     from nodelint.report.run import Run
 
 FORMATS = ("text", "json", "sarif", "github", "gitlab", "junit", "markdown")
@@ -112,6 +113,7 @@ class Words(NamedTuple):
     writing: bool = False
     to_stderr: bool = False
     split: Split | None = None
+    older: Older | None = None
 
 
 def printed(outputs: Sequence[Output], report: Report, run: Run, words: Words) -> list[tuple[str, str]]:
@@ -163,7 +165,7 @@ def _rendered(form: str, report: Report, run: Run, words: Words) -> str:
 def _json(report: Report, run: Run) -> object:
     from nodelint.report.json import check_json
 
-    return check_json(report, run.files, run.facts, run.unreadable, run.applied, run.refused)
+    return check_json(report, run.files, run.facts, run.unreadable, run.applied, run.refused, run.older)
 
 
 def _text(report: Report, run: Run, words: Words, colour: bool) -> str:
@@ -180,7 +182,20 @@ def _text(report: Report, run: Run, words: Words, colour: bool) -> str:
     )
     if words.split is not None:
         parts.append(_about_baseline(words.split))
+    if run.older is not None:
+        parts.append(_about_older(run.older))
     return "\n".join(parts)
+
+
+def _about_older(older: Older) -> str:
+    from nodelint.model.messages import counted
+    from nodelint.model.releases import target
+
+    minor = f"{older.release.major}.{older.release.minor}"
+    release = minor if target(minor) == older.release else str(older.release)
+    more = counted(older.findings, "more finding")
+    least = "at least " if older.least else ""
+    return f"On Karpenter {release} and older: {least}{more}; `--karpenter-version {release}` tells."
 
 
 def _about_baseline(split: Split) -> str:

@@ -136,6 +136,11 @@ def command(
             report = judge_of(rendered(paths, kustomize, helm, found, settings))(sources, *ready.how)
     else:
         report = judge_of(built)(found.sources, *ready.how)
+        if built is None and not settings.karpenter_named:
+            from nodelint.lint.older import older
+
+            words = words._replace(older=older(report, *ready.how[1:3], found.sources, ready.beside))
+            run = run._replace(words=words)
     if entries is not None:
         report, run = _less_known(report, run, entries, paths, ready)
     _tell(run, report, ready.target.facts, ready.file, applied, refused)
@@ -187,7 +192,7 @@ def _tell(
     from nodelint.report.run import Run
 
     rests_on = basis(facts, file) if report.objects else None
-    about = Run(run.found.files, rests_on, run.found.unreadable, applied, refused)
+    about = Run(run.found.files, rests_on, run.found.unreadable, applied, refused, older=run.words.older)
     run.found.unreadable += printed(run.outputs, report, about, run.words)
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nodelint.lint.engine import Report, Result
 from nodelint.model.finding import Edit, Span
 from nodelint.model.manifest import Object
 from nodelint.report.text import Basis
+
+if TYPE_CHECKING:
+    from nodelint.lint.older import Older
 
 
 def check_json(
@@ -18,6 +21,7 @@ def check_json(
     unreadable: Sequence[tuple[str, str]] = (),
     applied: Sequence[Result] = (),
     refused: Sequence[tuple[Result, str]] = (),
+    older: Older | None = None,
 ) -> dict[str, Any]:
     """The whole report as plain values."""
     return {
@@ -49,6 +53,7 @@ def check_json(
             ],
             "unreadable": [{"path": path, "reason": reason} for path, reason in unreadable],
             **_versions(report),
+            "older": older and {**older._asdict(), "release": str(older.release)},
             "facts": _facts(facts) if facts else None,
         },
     }

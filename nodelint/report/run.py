@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from nodelint.lint.engine import Report, Result, Skipped
 from nodelint.lint.rule import Rule
@@ -12,6 +13,9 @@ from nodelint.model.messages import counted
 from nodelint.printable import printable
 from nodelint.report.text import Basis
 from nodelint.tuples import NamedTuple
+
+if TYPE_CHECKING:
+    from nodelint.lint.older import Older
 
 HOME = "https://github.com/nodelint/nodelint"
 
@@ -22,6 +26,7 @@ class Run(NamedTuple):
     `files` were looked at, `facts` stand behind what was said, `unreadable` are paths with the reason,
     `applied` and `refused` what became of fixes. `root` is the folder that paths are seen from (default: the
     working folder); where a tool shows findings beside the lines of a repository, it has to be the repository's.
+    `older` is what an older release would find.
     """
 
     files: int
@@ -30,6 +35,7 @@ class Run(NamedTuple):
     applied: Sequence[Result] = ()
     refused: Sequence[tuple[Result, str]] = ()
     root: str = ""
+    older: Older | None = None
 
 
 class Skips(NamedTuple):

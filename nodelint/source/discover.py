@@ -24,6 +24,7 @@ _STATING = (
 )
 _NOT_STATING = (".tftest.hcl", ".terraform.lock.hcl")
 _WORKFLOWS = ".github"
+_READ, _GLANCE = 1, 2
 _HCL = (".tf", ".tofu", ".tfvars", ".hcl")
 
 CHART = "Chart.yaml"
@@ -35,13 +36,11 @@ _PASSED_OVER = frozenset({"node_modules", "__pycache__", "venv", "site-packages"
 # Every document that concerns Karpenter on AWS holds this in its apiVersion.
 _MARK = b"karpenter"
 
-# One of these is in a file that states a release: of Karpenter (beside the mark, or alone), of the cluster.
+# One of these is in a file that states a release of Karpenter, beside the mark.
 _STATES = (
     *(b"version", b"targetRevision", b"tag:", b"semver", b"helm.sh/chart", b"karpenter/controller"),
     *(b"rterVersion", b"artVersion", b"defaultVersion"),
 )
-_STATES_ALONE = (b"KARPENTER_VERSION", b"eksctl.io/")
-_STATES_IN_HCL = (b"_version", b"aws_eks_cluster")
 
 # A snapshot holds it too, in the names of labels; one that is committed beside the manifests is none of them.
 _SNAPSHOT = b'"nodelint-snapshot"'
@@ -101,9 +100,8 @@ def discover(
         if os.path.isdir(path):
             found.folders.append(os.path.abspath(path))
         for file in _files(path, exclude, include, found):
-            if file != os.path.normpath(path) and _holds_no_manifest(file, include):
-                if file not in seen:
-                    _read_for_release(file, found)
+            if file in found.glanced and file != os.path.normpath(path):
+                _read_for_release(file, found)
                 continue
             if file in seen:
                 continue
@@ -112,15 +110,17 @@ def discover(
             if on_file is not None:
                 on_file(found.files)
             data = _read(file, found)
-            ours = data is not None and _concerns_karpenter(data)
-            if data is not None and ours:
+            if data is None:
+                continue
+            ours = _concerns_karpenter(data)
+            if ours:
                 # A file whose name is a dash is not standard input.
                 source = Source.from_bytes(_shown(file), data)
                 source.part = is_patch(file)
                 found.sources.append(source)
                 if _may_state(file, data, ours):
                     found.stating.append(source)
-            elif data is not None and _may_state(file, data, ours):
+            elif _may_state(file, data, ours):
                 found.stating.append(Source.from_bytes(_shown(file), data))
     return found
 
@@ -142,26 +142,21 @@ def stating(found: Discovery, exclude: Globs = NOTHING) -> list[Source]:
     return [*found.stating, *more.stating]
 
 
-def _holds_no_manifest(file: str, include: Globs) -> bool:
-    """Whether a file of a folder is only read for the release that it may state."""
-    if file.endswith(_TAKEN) and f"{_WORKFLOWS}{os.sep}" not in file:
-        return False
-    return not (include and include.match(file))
-
-
 def _read_for_release(file: str, found: Discovery) -> None:
-    if file in found.glanced:
+    if any(source.path == _shown(file) for source in found.stating):
         return
-    found.glanced.add(file)
     data = _read(file, Discovery())
     if data is not None and _may_state(file, data, _concerns_karpenter(data)):
         found.stating.append(Source.from_bytes(_shown(file), data))
 
 
 def _may_state(file: str, data: bytes, ours: bool) -> bool:
-    if any(mark in data for mark in _STATES_ALONE) or (ours and any(mark in data for mark in _STATES)):
+    # Asked of each file: no generator stands in the way.
+    if b"KARPENTER_VERSION" in data or b"eksctl.io/" in data:
         return True
-    return file.endswith(_HCL) and any(mark in data for mark in _STATES_IN_HCL)
+    if file.endswith(_HCL) and (b"_version" in data or b"aws_eks_cluster" in data):
+        return True
+    return ours and any(mark in data for mark in _STATES)
 
 
 def _shown(file: str) -> str:
@@ -204,9 +199,9 @@ def _files(path: str, exclude: Globs, include: Globs, found: Discovery) -> Itera
 
 
 def _below(folder: str, prefix: str, exclude: Globs, include: Globs, found: Discovery) -> Iterator[str]:
-    open_folders = [(prefix, _listed(folder, found))]
+    open_folders = [(prefix, _listed(folder, found), False)]
     while open_folders:
-        prefix, entries = open_folders[-1]
+        prefix, entries, hidden = open_folders[-1]
         for entry in entries:
             name = entry.name
             path = prefix + name
@@ -215,11 +210,15 @@ def _below(folder: str, prefix: str, exclude: Globs, include: Globs, found: Disc
             try:
                 if entry.is_dir(follow_symlinks=False):
                     if (not name.startswith(".") or name == _WORKFLOWS) and name not in _PASSED_OVER:
-                        open_folders.append((path + os.sep, _listed(path, found)))
+                        open_folders.append((path + os.sep, _listed(path, found), hidden or name == _WORKFLOWS))
                         break
-                elif (_taken(name) or (include and include.match(path))) and entry.is_file():
+                elif (read := _READ if name.endswith(_TAKEN) and not hidden else _wanted(path, hidden, include)) and (
+                    entry.is_file()
+                ):
+                    if read == _GLANCE:
+                        found.glanced.add(path)
                     if entry.is_symlink() and (what := _leads_out(path, folder)):
-                        if not _holds_no_manifest(path, include):
+                        if read != _GLANCE:
                             found.unreadable.append((path, f"a link out of the {what}, which is not followed"))
                     else:
                         yield path
@@ -229,8 +228,11 @@ def _below(folder: str, prefix: str, exclude: Globs, include: Globs, found: Disc
             open_folders.pop()
 
 
-def _taken(name: str) -> bool:
-    return name.endswith(_TAKEN) or (name.endswith(_STATING) and not name.endswith(_NOT_STATING))
+def _wanted(path: str, hidden: bool, include: Globs) -> int:
+    """Whether a file is read for manifests, or only for the release that it may state; 0 for neither."""
+    if include and not hidden and include.match(path):
+        return _READ
+    return _GLANCE if path.endswith(_TAKEN + _STATING) and not path.endswith(_NOT_STATING) else 0
 
 
 def _listed(folder: str, found: Discovery) -> Iterator[os.DirEntry[str]]:
