@@ -152,3 +152,43 @@ def test_what_is_no_duration_is_not_guessed(check: Check, written: str) -> None:
 def test_the_gap_after_a_start_is_said_once_in_a_run(check: Check) -> None:
     report = check(pool(), pool().replace("default", "other"), karpenter="1.6.8", select=["startup-race"])
     assert len(report.results) == 1
+
+
+@pytest.mark.parametrize(
+    ("field", "taint", "expected"),
+    [
+        ("startupTaints", "karpenter.sh/unregistered:NoExecute", ["info"]),
+        ("startupTaints", "karpenter.sh/unregistered:NoSchedule", ["error"]),
+        ("taints", "karpenter.sh/unregistered:NoExecute", ["warning"]),
+        ("startupTaints", "node.kubernetes.io/not-ready:NoSchedule", ["info"]),
+        ("taints", "node.kubernetes.io/not-ready:NoExecute", ["info"]),
+        ("startupTaints", "node.cilium.io/agent-not-ready:NoExecute", []),
+        ("taints", "karpenter.sh/unregistered:PreferNoSchedule", []),
+    ],
+)
+def test_taints_that_others_set_and_remove(check: Check, field: str, taint: str, expected: list[str]) -> None:
+    key, effect = taint.rsplit(":", 1)
+    text = pool().replace(
+        "      requirements:", f"      {field}: [{{key: {key}, effect: {effect}}}]\n      requirements:"
+    )
+    assert [r.severity for r in check(text, select=["odd-taint"]).results] == expected
+
+
+@pytest.mark.parametrize(
+    ("expire", "grace", "expected"),
+    [
+        ("720h", None, "`720h` with a grace period of 24h makes 744h, and EKS Auto Mode allows 504h"),
+        ("Never", None, "`Never` sets no end, and EKS Auto Mode allows 504h"),
+        ("480h", None, None),
+        ("480h", "48h", "`480h` with a grace period of 48h makes 528h, and EKS Auto Mode allows 504h"),
+        ("336h", "24h0m0s", None),
+        ("${EXPIRE}", None, None),
+    ],
+)
+def test_auto_mode_replaces_nodes_after_21_days(
+    check: Check, expire: str, grace: str | None, expected: str | None
+) -> None:
+    drain = f"\n      terminationGracePeriod: {grace}" if grace else ""
+    text = pool(expire=expire + drain).replace("karpenter.k8s.aws, kind: EC2", "eks.amazonaws.com, kind: ")
+    found = [r.finding.message for r in check(text).results]
+    assert found == ([expected] if expected else [])

@@ -245,6 +245,19 @@ def nearest_key(item: Asked, catalog: Catalog) -> NearKey | None:
     return NearKey(next(key for key in served if name_of(key) == loose[0]), False) if loose else None
 
 
+class TaintOwner(NamedTuple):
+    """Who sets and removes a taint, and the effects that it has then."""
+
+    name: str
+    effects: tuple[str, ...]
+
+
+def owner_of_taint(key: str) -> TaintOwner | None:
+    """Who sets and removes the taint of a key on nodes itself; None for taints of one's own."""
+    fact = _facts()["owned_taints"].get(key)
+    return None if fact is None else TaintOwner(fact["owner"], tuple(fact["effects"]))
+
+
 def says_ready(tag: str) -> bool:
     """Whether a word of a tag's key is one that people give images that are done: `ImageStatus`, `image-verified`."""
     return any(word.lower() in _facts()["ready"] for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", tag))

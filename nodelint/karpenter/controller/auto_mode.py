@@ -1,0 +1,50 @@
+"""What EKS Auto Mode asks of a NodePool beyond Karpenter: a node lives for 21 days at most, its drain included."""
+
+from __future__ import annotations
+
+from nodelint.data import table
+from nodelint.karpenter.controller.syntax import seconds
+from nodelint.model.manifest import NodePool, text
+from nodelint.source import Node
+from nodelint.tuples import NamedTuple
+
+_HOUR = 3600
+
+
+class Lifetime(NamedTuple):
+    """How long a node may live by its NodePool, in hours; None for `expire` means for ever.
+
+    `node` is where expireAfter stands. `longest` is what Auto Mode allows for both together, `offer` an
+    expireAfter that keeps within it beside the pool's grace period, None where none would.
+    """
+
+    node: Node
+    expire: float | None
+    grace: float
+    longest: int
+    offer: int | None
+
+    @property
+    def too_long(self) -> bool:
+        """Whether Auto Mode refuses the pool for it."""
+        return self.expire is None or self.expire + self.grace > self.longest
+
+
+def lifetime(pool: NodePool) -> Lifetime | None:
+    """How long a NodePool of Auto Mode lets a node live; None where it does not say so in a form that is read."""
+    facts = table("auto_mode")
+    spec = pool.node.at("spec", "template", "spec")
+    node = spec.get("expireAfter") if spec is not None else None
+    written = text(node)
+    if spec is None or node is None or not isinstance(written, str):
+        return None
+    expire = seconds(written)
+    given = spec.get("terminationGracePeriod")
+    drain = text(given)
+    grace = seconds(drain) if isinstance(drain, str) else None
+    if (expire is None and written != "Never") or (given is not None and grace is None):
+        return None
+    hours = grace / _HOUR if grace is not None else float(facts["default_grace_hours"])
+    longest = int(facts["longest_hours"])
+    offer = min(int(facts["default_expire_hours"]), int(longest - hours))
+    return Lifetime(node, None if expire is None else expire / _HOUR, hours, longest, offer if offer > 0 else None)
