@@ -7,7 +7,7 @@ of such a value excludes nothing. A text that is no label value, such as `c7i fl
 stands: the controller never marks the NodePool ready.
 
 Families, sizes and types are those of the bundled catalogue, whose day the message names. Zones and regions
-are not known offline; only a slip in their form is told.
+are not known offline; they are judged by their form alone.
 
 ```yaml bad
 apiVersion: karpenter.sh/v1
@@ -77,6 +77,32 @@ spec:
       requirements:
         - {key: karpenter.k8s.aws/instance-family, operator: In, values: [c7i-flex, 'm7i-flex']}
         - {key: node.kubernetes.io/instance-type, operator: NotIn, values: [m7i-flex.large]}
+```
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: zones
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: topology.kubernetes.io/zone, operator: In, values: [us-east1-a, us-east-1b, US-EAST-1C]}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: zones
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: topology.kubernetes.io/zone, operator: In, values: [us-east-1a, us-east-1b, us-east-1c]}
 ```
 
 ```yaml bad
@@ -174,6 +200,8 @@ def _finding(item: labels.Asked, value: manifest.Value, wholly: bool, context: C
         hint = "it is no label value, so that the NodePool never becomes ready"
     elif first is not None:
         hint = f"it came with Karpenter {first}"
+    elif near is None and (form := labels.form_of(item.key)) is not None:
+        hint = form
     elif unit is not None:
         hint = f"{labels.name_of(item.key)} counts in {unit}"
     elif near is None and not wholly and not item.is_label:

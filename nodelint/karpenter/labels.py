@@ -140,12 +140,12 @@ def known_values(key: str, catalog: Catalog) -> Collection[str] | None:
 def can_have(key: str, value: str, catalog: Catalog) -> bool | None:
     """Whether a key can have a value; None where that is not known offline.
 
-    A region's or zone's name is judged by its form alone, and only refused where it has another one's.
+    A region's or zone's name is judged by its form alone.
     """
     values = known_values(key, catalog)
     if values is not None:
         return value in values
-    return False if key in _facts()["forms"] and _form_of(value) not in (None, key) else None
+    return False if key in _facts()["forms"] and _form_of(value) != key else None
 
 
 def home_of(value: str, key: str, catalog: Catalog) -> str | None:
@@ -156,6 +156,8 @@ def home_of(value: str, key: str, catalog: Catalog) -> str | None:
     form = _form_of(value)
     if form is not None:
         return form if form != key else None
+    if key in table["forms"] and len(value) < _LEAST_FOR_A_GUESS:
+        return None  # `a`: the letter of a zone
     served = well_known(catalog.version)
     found = [
         other
@@ -176,8 +178,7 @@ def nearest_value(key: str, value: str, catalog: Catalog) -> str | None:
         return str(synonym)
     if choices is None:
         form = _facts()["forms"].get(key)
-        lower = value.lower()
-        return lower if form is not None and lower != value and re.fullmatch(form, lower) else None
+        return None if form is None else next((near for near in _respelt(value) if re.fullmatch(form, near)), None)
     if value in choices:
         return None
     if _NO_LETTER.fullmatch(value):
@@ -191,6 +192,12 @@ def nearest_value(key: str, value: str, catalog: Catalog) -> str | None:
     if key == FAMILY:
         return _nearest_family(value, choices)
     return _nearest_word(value, choices, abbreviated=key == SIZE)
+
+
+def form_of(key: str) -> str | None:
+    """How the values of a region's or zone's key are formed, in words; None for other keys."""
+    found = table("vocabulary")["examples"].get(key)
+    return None if found is None else str(found)
 
 
 def unit_of(key: str) -> str | None:
@@ -319,6 +326,18 @@ def _near_bare_key(item: Asked, same: list[str], served: list[str], catalog: Cat
         bounded = item.operator in ("Gt", "Lt", "Gte", "Lte") and item.written.startswith("instance-")
         return NearKey(key, True) if bounded else None
     return NearKey(key, True)
+
+
+def _respelt(value: str) -> Iterator[str]:
+    """How the name of a region or zone is spelt: in small letters, and with its hyphens in place (`us-east1-a`)."""
+    if value.lower() != value:
+        yield value.lower()
+    parts = re.fullmatch(_facts()["squashed"], _squash(value))
+    if parts is not None:
+        geography, partition, direction, number, zone = parts.groups()
+        spelt = "-".join(part for part in (geography, partition, direction, number) if part) + zone
+        if spelt != value:
+            yield spelt
 
 
 def _kin(domain: str, served: Iterable[str]) -> bool | None:
