@@ -313,6 +313,12 @@ def test_a_placeholder_is_not_judged() -> None:
     assert "spec.template.spec.taints[1].key" in str(each.verdict.unknown)
 
 
+def test_a_spec_that_is_a_placeholder_is_not_judged() -> None:
+    hidden = POOL[: POOL.index("spec:\n")] + "spec: ${SPEC}\n---\n" + CLASS
+    (each,) = planned(BOTH, hidden)
+    assert each.verdict.replaced == "unknown"
+
+
 def test_a_placeholder_that_stays_is_no_difference() -> None:
     before = edited(
         BOTH, ("key: fast", "key: ${KEY}"), ("cost: web", "cost: '{{ cost }}'"), ("[c, m]", "[c, '${X}']")

@@ -100,8 +100,7 @@ class Stretch(NamedTuple):
 
 def budgets(stored: dict[str, Any], reason: str = DRIFTED) -> tuple[Budget, ...]:
     """The budgets of a stored NodePool that concern a disruption reason, and those that break all of them."""
-    written = stored.get("spec", {}).get("disruption", {})
-    entries = written.get("budgets") if isinstance(written, dict) else None
+    entries = inside(stored, "spec", "disruption").get("budgets")
     found = []
     for entry in entries if isinstance(entries, list) else ():
         if not isinstance(entry, dict):
@@ -111,6 +110,14 @@ def budgets(stored: dict[str, Any], reason: str = DRIFTED) -> tuple[Budget, ...]
         if budget.broken or reasons is None or (isinstance(reasons, list) and reason in reasons):
             found.append(budget)
     return tuple(found)
+
+
+def inside(stored: dict[str, Any], *steps: str) -> dict[str, Any]:
+    """The mapping at the end of a path; an empty one where there is none."""
+    value: Any = stored
+    for step in steps:
+        value = value.get(step) if isinstance(value, dict) else None
+    return value if isinstance(value, dict) else {}
 
 
 def allowed(active: Sequence[Budget], nodes: int) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from nodelint.drift.budgets import Budget, Stretch, budgets, week, when
+from nodelint.drift.budgets import Budget, Stretch, budgets, inside, week, when
 from nodelint.model.messages import counted
 from nodelint.tuples import NamedTuple
 
@@ -25,7 +25,7 @@ class Pace(NamedTuple):
 
 def pace(stored: dict[str, Any], start: datetime) -> Pace:
     """The pace at which a stored NodePool lets drifted nodes be replaced."""
-    template = stored.get("spec", {}).get("template", {}).get("spec", {})
+    template = inside(stored, "spec", "template", "spec")
     grace, expire = template.get("terminationGracePeriod"), template.get("expireAfter")
     return Pace(
         tuple(week(budgets(stored), start.replace(second=0, microsecond=0))),

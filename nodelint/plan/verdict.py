@@ -30,7 +30,7 @@ from nodelint.plan.account import by_facts
 from nodelint.plan.coverage import Covered, joined
 from nodelint.plan.requirements import requirement_drift
 from nodelint.plan.selection import dynamic_drift
-from nodelint.source import Node
+from nodelint.source import Node, Unknown
 from nodelint.tuples import NamedTuple
 
 _KUBELET = "compatibility.karpenter.sh/v1beta1-kubelet-conversion"
@@ -260,6 +260,9 @@ def _announced(obj: Object, path: Path, node: Node) -> Node:
 
 
 def _at(value: Any, path: Path) -> Any:
-    for step in path:
+    """The value at the end of a path, empty where there is none. Raises Unhashable for a placeholder on the way."""
+    for number, step in enumerate(path):
+        if isinstance(value, Unknown):
+            raise Unhashable(path[:number], "a placeholder, whose value is not known here")
         value = value.get(step, {}) if isinstance(value, dict) else {}
     return value
