@@ -3,7 +3,7 @@ r"""User data that lets the node join the cluster, which Karpenter's own part do
 For AL2, Ubuntu and Windows Karpenter appends a call of the bootstrap script with the labels, taints and kubelet
 settings of the NodePool. The first call wins: the kubelet runs by then, and the second one does not start it again.
 The node joins without its labels and the taint `karpenter.sh/unregistered`, pods land on it too early, and
-`spec.kubelet` does nothing. On AL2023 nodeadm runs by itself before any script.
+`spec.kubelet` does nothing.
 
 The fix takes out a call that says nothing of its own. What others set belongs to `spec.kubelet` and to the NodePool's
 template. User data of the family `Custom` has to make the node join, and is not judged.
@@ -61,14 +61,13 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     if data is None:
         return
     for call in data.calls():
-        if (call.program, data.family) in (("bootstrap.sh", "AL2023"), ("nodeadm", "AL2")):
-            continue  # the image has no such program
-        what = "starts nodeadm by itself" if call.program == "nodeadm" else "calls it as well"
-        who = "the image" if call.program == "nodeadm" else "Karpenter"
+        # AL2023 has no bootstrap.sh, AL2 no nodeadm; AL2023's nodeadm may be run again on purpose.
+        if call.program == "nodeadm" or (call.program == "bootstrap.sh" and data.family != "AL2"):
+            continue
         first = data.text.find("\n", call.start)
         yield Finding(
             at=data.places.at(call.start, call.end if first < 0 else min(first, call.end)),
-            message=f"the node joins twice: {who} {what}, with the pool's labels and taints",
+            message=f"the node joins twice: Karpenter calls {call.program} as well",
             edits=edits.if_editable(data.places.replace, *call.lines, "") if call.plain else (),
             hint="the first call wins: what it sets belongs to spec.kubelet and to the NodePool's template",
         )

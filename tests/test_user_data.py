@@ -17,6 +17,9 @@ NAMES = (
     "user-data-family",
     "user-data-syntax",
     "repeated-bootstrap",
+    "overridden-user-data",
+    "hidden-kubelet-setting",
+    "node-labels-in-user-data",
 )
 CLASS = """\
 apiVersion: karpenter.k8s.aws/v1
@@ -72,6 +75,7 @@ def judge(text: str) -> Report:
         ("al2", "#!/bin/bash\n# /etc/eks/bootstrap.sh is called by Karpenter\nsed -i s/a/b/ /etc/eks/bootstrap.sh\n"),
         ("al2", ARCHIVE),
         ("al2023", ARCHIVE),
+        ("al2023", "#!/bin/bash\nif true; then\n  /usr/bin/nodeadm init\nfi\n"),
         ("al2023", ARCHIVE.replace("--B\n", "--B  \n")),
         ("al2023", ARCHIVE.replace("\n\n--B\nC", "\n\nignored\n--B\nC")),
         ("al2023", "#!/bin/bash\necho hi\n"),
@@ -173,13 +177,6 @@ def test_user_data_that_fits_is_let_alone(family: str, data: str) -> None:
             "& $EKSBootstrapScriptFile -EKSClusterName x",
             "joins twice",
         ),
-        (
-            "al2023",
-            "#!/bin/bash\nnodeadm init -c x\n",
-            "repeated-bootstrap",
-            "nodeadm init -c x",
-            "the image starts nodeadm",
-        ),
     ],
 )
 def test_what_is_wrong_is_said_at_its_place(family: str, data: str, rule: str, at: str, message: str) -> None:
@@ -187,6 +184,81 @@ def test_what_is_wrong_is_said_at_its_place(family: str, data: str, rule: str, a
     assert [f[0] for f in found] == [rule]
     assert found[0][1].startswith(at) if at else found[0][1] == ""
     assert message in found[0][2]
+
+
+FLAGS = NODECONFIG + "  kubelet:\n    flags:\n      - --v=2\n      - FLAG\n"
+
+
+@pytest.mark.parametrize(
+    "family, data, rule, at",
+    [
+        ("al2023", NODECONFIG + "  kubelet: {config: {maxPods: 9}}\n", "overridden-user-data", "maxPods"),
+        (
+            "al2023",
+            NODECONFIG + "  kubelet: {config: {clusterDNS: [1.1.1.1]}}\n",
+            "overridden-user-data",
+            "clusterDNS",
+        ),
+        ("bottlerocket", "[settings.kubernetes]\nmax-pods = 9\n", "overridden-user-data", "max-pods"),
+        (
+            "bottlerocket",
+            "settings.kubernetes.max-pods = 9\n",
+            "overridden-user-data",
+            "settings.kubernetes.max-pods",
+        ),
+        ("al2023", FLAGS.replace("FLAG", "--max-pods=9"), "hidden-kubelet-setting", "--max-pods=9"),
+        ("bottlerocket", '[settings.kubernetes.eviction-hard]\n"a" = "5%"\n', "hidden-kubelet-setting", "settings.k"),
+        (
+            "al2023",
+            FLAGS.replace("FLAG", "--node-labels=a=b,karpenter.sh/x=y"),
+            "node-labels-in-user-data",
+            "karpenter.sh/x",
+        ),
+        (
+            "al2023",
+            FLAGS.replace("FLAG", '"--node-labels=node-role.kubernetes.io/w="'),
+            "node-labels-in-user-data",
+            "node-role.kubernetes.io/w",
+        ),
+        (
+            "al2023",
+            FLAGS.replace("FLAG", "--register-with-taints=a=b:NoSchedule"),
+            "node-labels-in-user-data",
+            "--reg",
+        ),
+        (
+            "windows",
+            "$a = '--node-labels=karpenter.k8s.aws/x=y'\n",
+            "node-labels-in-user-data",
+            "karpenter.k8s.aws/x",
+        ),
+    ],
+)
+def test_what_the_kubelet_is_told_is_compared_with_what_karpenter_knows(
+    family: str, data: str, rule: str, at: str
+) -> None:
+    ((found, place, _),) = said(written(family, data))
+    assert found == rule
+    assert place.startswith(at)
+
+
+@pytest.mark.parametrize(
+    "key", ["team", "example.com/a", "node.kubernetes.io/a", "topology.kubernetes.io/zone", "a.k8s.b/c"]
+)
+def test_labels_that_the_kubelet_may_set_are_let_alone(key: str) -> None:
+    assert said(written("al2023", FLAGS.replace("FLAG", f"--node-labels={key}=x"))) == []
+
+
+def test_of_a_setting_that_stands_twice_the_one_that_acts_is_named() -> None:
+    text = written(
+        "al2023", NODECONFIG + "  kubelet: {config: {kubeReserved: {cpu: 9m}, imageGCHighThresholdPercent: 9}}\n"
+    )
+    beside = text.replace("  role:", "  kubelet: {kubeReserved: {cpu: 8m}}\n  role:")
+    (result,) = judge(beside).results
+    assert result.rule.name == "overridden-user-data"
+    assert not result.finding.edits
+    assert [beside[also.span.start : also.span.end] for also in result.finding.also] == ["kubeReserved"]
+    assert [found[0] for found in said(text)] == ["hidden-kubelet-setting"]
 
 
 def test_a_blank_line_above_the_header_keeps_karpenter_from_reading_it() -> None:

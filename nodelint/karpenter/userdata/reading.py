@@ -7,11 +7,14 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
+from nodelint.edits import NotEditable, add_key, add_keys, remove
+from nodelint.edits.members import root_of
 from nodelint.karpenter.userdata import settings as found_in
 from nodelint.karpenter.userdata.nodeconfig import compose, is_read_as_nodeconfig, troubles
 from nodelint.karpenter.userdata.parts import Archive, Part, PartKind, Trouble, archive, is_mime
 from nodelint.karpenter.userdata.places import Places
 from nodelint.karpenter.userdata.settings import Call, NodeLabel, Setting
+from nodelint.model.finding import Edit
 from nodelint.model.manifest import EC2NodeClass, text
 from nodelint.source import Node
 from nodelint.source.unreadable import Unreadable
@@ -159,6 +162,28 @@ class UserData:
         table = self.toml["settings"] if self.toml is not None and "settings" in self.toml else None
         if isinstance(table, dict):
             yield from found_in.of_toml(table, self.text)
+
+    def moved(self, setting: Setting, node_class: EC2NodeClass) -> list[Edit]:
+        """The edits that say a setting of NodeConfig in `spec.kubelet` instead. Raises `NotEditable`."""
+        spec, node = node_class.node.get("spec"), setting.node
+        if setting.how != "config" or node is None or spec is None or node.parent is None:
+            raise NotEditable("it is no field of a NodeConfig")
+        if len(node.parent.entries) == 1:
+            raise NotEditable("nothing would be left of the NodeConfig's settings")
+        part = next(part for part in self.parts if self.root(part) is root_of(node))
+        kubelet = spec.get("kubelet")
+        added = {setting.name: setting.value}
+        if kubelet is not None:
+            changes = add_keys(kubelet, added)
+        else:
+            # above the user data: what goes there may be its last line
+            names = [entry.name for entry in spec.entries if entry.value.start < self.node.start]
+            if not names:
+                raise NotEditable("there is no field above the user data")
+            changes = add_key(spec, "kubelet", added, after=names[-1])
+        for edit in remove(node):
+            changes += self.places.replace(part.start + edit.start, part.start + edit.end, edit.text)
+        return changes
 
     def labels(self) -> Iterator[NodeLabel]:
         """The labels that the kubelet is told to give the node."""

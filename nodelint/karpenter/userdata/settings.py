@@ -26,7 +26,7 @@ _HARMLESS = ("--apiserver-endpoint", "--b64-cluster-ca", "--container-runtime", 
 class Setting(NamedTuple):
     """A setting of the kubelet: its name in `spec.kubelet`, how user data writes it, and where.
 
-    `node` is its value in a NodeConfig (of a source of its own). `table` is its value in TOML.
+    `node` is its value in a NodeConfig (of a source of its own), `value` what it says.
     """
 
     name: str
@@ -35,7 +35,7 @@ class Setting(NamedTuple):
     start: int
     end: int
     node: Node | None = None
-    table: Any = None
+    value: Any = None
 
 
 class NodeLabel(NamedTuple):
@@ -44,6 +44,21 @@ class NodeLabel(NamedTuple):
     key: str
     start: int
     end: int
+
+    @property
+    def domain(self) -> str:
+        """What stands before the key's slash; empty where there is none."""
+        return self.key.rpartition("/")[0]
+
+    @property
+    def refused(self) -> bool:
+        """Whether the kubelet does not start with it: most of `kubernetes.io` and `k8s.io` is not its own to set."""
+        domain = self.domain
+        if not domain.endswith((".kubernetes.io", ".k8s.io")) and domain not in ("kubernetes.io", "k8s.io"):
+            return False
+        free = ("kubelet.kubernetes.io", "node.kubernetes.io")
+        own = domain in free or domain.endswith(tuple(f".{each}" for each in free))
+        return not own and self.key not in table("nodeconfig")["kubeletLabels"]
 
 
 class Call(NamedTuple):
@@ -67,7 +82,9 @@ def of_nodeconfig(root: Node, part: Part) -> Iterator[Setting]:
     for entry in config.entries if config is not None else ():
         if entry.name is not None:
             key = entry.key
-            yield Setting(entry.name, entry.name, "config", base + key.start, base + key.end, entry.value)
+            yield Setting(
+                entry.name, entry.name, "config", base + key.start, base + key.end, entry.value, entry.value.plain()
+            )
     flags = root.at("spec", "kubelet", "flags")
     names = {flag: name for name, (_, flag) in facts["planned"].items()}
     for item in flags.items if flags is not None and flags.kind == "sequence" else ():
@@ -82,7 +99,7 @@ def of_toml(settings: dict[str, Any], text: str) -> Iterator[Setting]:
     for name, key in table("nodeconfig")["bottlerocket"].items():
         if isinstance(kubernetes, dict) and key in kubernetes:
             start, end = find_key(text, ("settings", "kubernetes", key))
-            yield Setting(name, key, "toml", start, end, table=kubernetes[key])
+            yield Setting(name, key, "toml", start, end, value=kubernetes[key])
 
 
 def labels_of_toml(settings: dict[str, Any], text: str) -> Iterator[NodeLabel]:

@@ -1,0 +1,130 @@
+r"""A kubelet setting in user data that changes what fits on a node, where Karpenter does not see it.
+
+Karpenter works out what a node can hold before it launches it, from the instance type and `spec.kubelet`. What user
+data reserves (`kubeReserved`, `systemReserved`, eviction thresholds) or allows (`maxPods` as a flag) it does not
+read. It launches nodes that turn out to be too small for the pods that they were launched for, and launches again;
+or it thinks nodes full that are not.
+
+The fix moves a field of NodeConfig to `spec.kubelet`. It replaces the nodes of the class.
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  userData: |
+    apiVersion: node.eks.aws/v1alpha1
+    kind: NodeConfig
+    spec:
+      kubelet:
+        config:
+          shutdownGracePeriod: 30s
+          systemReserved:
+            cpu: 200m
+            memory: 500Mi
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  kubelet:
+    systemReserved:
+      cpu: 200m
+      memory: 500Mi
+  userData: |
+    apiVersion: node.eks.aws/v1alpha1
+    kind: NodeConfig
+    spec:
+      kubelet:
+        config:
+          shutdownGracePeriod: 30s
+```
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: bottlerocket@v1.46.0
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  userData: |
+    [settings.kubernetes.kube-reserved]
+    cpu = "100m"
+    memory = "1Gi"
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: bottlerocket@v1.46.0
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  kubelet:
+    kubeReserved:
+      cpu: 100m
+      memory: 1Gi
+```
+"""
+
+from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, edits, rule
+
+PLANNED = ("kubeReserved", "systemReserved", "evictionHard", "evictionSoft", "podsPerCore")
+
+
+@rule(on=EC2NodeClass, group="hazard", fix="unsafe", gives_way_to=["overridden-user-data", "removed-api"])
+def check(node_class: EC2NodeClass, context: Context) -> Findings:
+    data = context.user_data(node_class)
+    kubelet = node_class.node.at("spec", "kubelet")
+    for setting in data.settings() if data is not None else ():
+        assert data is not None
+        if setting.how != "flag" and setting.name not in PLANNED:
+            continue
+        beside = kubelet.key(setting.name) if kubelet is not None else None
+        yield Finding(
+            at=data.places.at(setting.start, setting.end),
+            message=f"`{setting.written}` in user data is not seen by Karpenter, which plans nodes without it",
+            edits=edits.if_editable(data.moved, setting, node_class) if beside is None else (),
+            also=[Also(beside, "this is what it plans with, and the flag wins on the node")]
+            if beside is not None
+            else [],
+            hint=f"say it in spec.kubelet.{setting.name}: it reaches the kubelet from there",
+        )

@@ -1,0 +1,130 @@
+r"""Labels in user data that are Karpenter's own or that the kubelet refuses, and taints beside the NodePool's.
+
+Labels of `karpenter.sh` and `karpenter.k8s.aws` are Karpenter's own: it writes them on each node by what it
+launched, and finds its nodes by them. The kubelet refuses to start with most labels of `kubernetes.io` and
+`k8s.io`, such as `node-role.kubernetes.io/worker`: the node never joins. Taints as a kubelet flag take the place of
+those that Karpenter asks the kubelet for, `karpenter.sh/unregistered` among them, and pods are planned for nodes
+that they do not tolerate.
+
+Labels and taints belong to `spec.template` of the NodePool: pods can ask for them then.
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  userData: |
+    apiVersion: node.eks.aws/v1alpha1
+    kind: NodeConfig
+    spec:
+      kubelet:
+        flags:
+          - --node-labels=karpenter.sh/capacity-type=spot,team=search
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  userData: |
+    apiVersion: node.eks.aws/v1alpha1
+    kind: NodeConfig
+    spec:
+      kubelet:
+        flags:
+          - --node-labels=team=search
+```
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: bottlerocket@v1.46.0
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  userData: |
+    [settings.kubernetes.node-labels]
+    "node-role.kubernetes.io/worker" = ""
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: bottlerocket@v1.46.0
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  userData: |
+    [settings.kubernetes.node-labels]
+    "example.com/role" = "worker"
+```
+"""
+
+from nodelint.api import Context, EC2NodeClass, Finding, Findings, messages, rule
+
+OWN = ("karpenter.sh", "karpenter.k8s.aws")
+
+
+@rule(on=EC2NodeClass, group="hazard", gives_way_to=["removed-api", "user-data-family"])
+def check(node_class: EC2NodeClass, context: Context) -> Findings:
+    data = context.user_data(node_class)
+    if data is None:
+        return
+    for label in data.labels():
+        at, key = data.places.at(label.start, label.end), messages.short(label.key, 45)
+        if label.domain in OWN or label.domain.endswith(tuple(f".{own}" for own in OWN)):
+            yield Finding(
+                at=at,
+                message=f"`{key}` is a label of Karpenter's own: it writes it itself",
+                hint="leave it out; what nodes are to be is said by the NodePool's requirements",
+            )
+        elif label.refused:
+            yield Finding(
+                at=at,
+                message=f"the kubelet does not start with the label `{key}`",
+                severity="error",
+                hint="of `kubernetes.io` it may give itself few labels: use a domain of your own",
+            )
+    for start, end in data.taints():
+        yield Finding(
+            at=data.places.at(start, end),
+            message="taints as a kubelet flag take the place of those that Karpenter asks for",
+            hint="say them in the NodePool's template: pods are planned by these alone",
+        )

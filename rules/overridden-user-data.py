@@ -1,0 +1,132 @@
+r"""A kubelet setting in user data that Karpenter writes itself, so that this one never acts.
+
+Karpenter puts its own NodeConfig behind yours, and writes its own values over those of Bottlerocket's TOML. It always
+writes the number of pods that it plans with (`maxPods`), the address of the cluster's DNS, and the taints of the
+NodePool; and everything that the class has in `spec.kubelet`. What user data says of these is lost.
+
+The fix of `maxPods` and `clusterDNS` says it in `spec.kubelet`, where Karpenter plans with it. It replaces the nodes
+of the class.
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  userData: |
+    apiVersion: node.eks.aws/v1alpha1
+    kind: NodeConfig
+    spec:
+      kubelet:
+        config:
+          maxPods: 58
+          shutdownGracePeriod: 30s
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  kubelet:
+    maxPods: 58
+  userData: |
+    apiVersion: node.eks.aws/v1alpha1
+    kind: NodeConfig
+    spec:
+      kubelet:
+        config:
+          shutdownGracePeriod: 30s
+```
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: bottlerocket@v1.46.0
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  userData: |
+    [settings.kubernetes.node-taints]
+    "example.com/batch" = ["true:NoSchedule"]
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: bottlerocket@v1.46.0
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  userData: |
+    [settings.kubernetes]
+    event-qps = 10
+```
+"""
+
+from nodelint.api import Also, Context, EC2NodeClass, Edit, Finding, Findings, edits, rule
+
+ALWAYS = {
+    "maxPods": "Karpenter writes the number that it plans with",
+    "clusterDNS": "Karpenter writes the cluster's DNS",
+    "registerWithTaints": "Karpenter writes the NodePool's taints",
+}
+
+
+@rule(on=EC2NodeClass, group="correctness", severity="warning", fix="unsafe", gives_way_to=["removed-api"])
+def check(node_class: EC2NodeClass, context: Context) -> Findings:
+    data = context.user_data(node_class)
+    kubelet = node_class.node.at("spec", "kubelet")
+    for setting in data.settings() if data is not None else ():
+        assert data is not None
+        beside = kubelet.key(setting.name) if kubelet is not None else None
+        if setting.how == "flag" or (setting.name not in ALWAYS and beside is None):
+            continue
+        changes: list[Edit] = []
+        if beside is None and setting.name != "registerWithTaints":
+            changes = edits.if_editable(data.moved, setting, node_class)
+        why = ALWAYS.get(setting.name) if beside is None else "spec.kubelet says it too, and wins"
+        yield Finding(
+            at=data.places.at(setting.start, setting.end),
+            message=f"`{setting.written}` in user data is overwritten: {why}",
+            edits=changes,
+            also=[Also(beside, "this one acts")] if beside is not None else [],
+            hint="taints belong to the NodePool's template"
+            if setting.name == "registerWithTaints"
+            else f"what Karpenter plans with stands in spec.kubelet.{setting.name}",
+        )
