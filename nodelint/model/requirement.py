@@ -186,6 +186,17 @@ class Requirement(NamedTuple):
         upper = None if self.exclusive and self.greater_equal is not None else self.less_equal
         return self._replace(values=frozenset(), less_equal=upper)
 
+    @property
+    def numbers_to_draw_from(self) -> int:
+        """How many numbers Karpenter draws a label's value from since 1.9.0: 0 where that ends the controller.
+
+        `Any` of core, in 64 bits that wrap round. A requirement with values to choose from draws none: 1.
+        """
+        if self.operator not in ("NotIn", "Exists"):
+            return 1
+        upper = MAX_INT if self.less_equal is None else _wrapped(self.less_equal + 1)
+        return max(_wrapped(upper - (self.greater_equal or 0)), 0)
+
     def _bounds(self, other: Requirement) -> tuple[int | None, int | None, bool]:
         lower = _largest(self.greater_equal, other.greater_equal)
         upper = _smallest(self.less_equal, other.less_equal)
@@ -315,6 +326,11 @@ def _within(value: str, lower: int | None, upper: int | None) -> bool:
     if number is None:
         return False
     return (lower is None or number >= lower) and (upper is None or number <= upper)
+
+
+def _wrapped(number: int) -> int:
+    """A number as 64 bits keep it."""
+    return (number - MIN_INT) % 2**64 + MIN_INT
 
 
 def _largest(a: int | None, b: int | None) -> int | None:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from itertools import combinations
 
+from nodelint.data import table
 from nodelint.ec2.catalog import TypeSet, union
 from nodelint.karpenter.images import Unknown
 from nodelint.karpenter.resolve.offers import PLACE_KEYS, RESERVATION_KEYS, capacity_types, may_reserve
@@ -174,6 +175,11 @@ class Resolution:
         return self.places.kept(wanted) & self.launchable
 
     @property
+    def wanted(self) -> TypeSet:
+        """The candidates that meet all that is written, what NodeClaims of a static pool lose included."""
+        return self.candidates & self.supply._replace(static=False).keeping(self.folded)
+
+    @property
     def complete(self) -> bool:
         """Whether nothing that decides is unknown."""
         return not self.unknown
@@ -231,6 +237,34 @@ class Resolution:
             if least.met and have is not None and have < least.wanted:
                 return False
         return True
+
+    @property
+    def most_launched(self) -> int:
+        """How many instance types a launch considers."""
+        most: int = table("allocatable")["typesOfALaunch"]
+        return most
+
+    def cheapest(self, most: int) -> TypeSet:
+        """The candidates that cost least on demand, at least `most` of them where several cost as much as the last.
+
+        All candidates where there are no more than that; without those whose price is not known where there are.
+        """
+        if self.candidates.bit_count() <= most:
+            return self.candidates
+        prices = sorted(
+            (price, name) for name in self.catalog.names_in(self.candidates) if (price := self._price(name))
+        )
+        limit = prices[min(most, len(prices)) - 1][0] if prices else 0.0
+        return self.catalog.bits_of(name for price, name in prices if price <= limit)
+
+    def _price(self, name: str) -> float | None:
+        return self.catalog.price(name) if self.region is None else self.catalog.price(name, self.region)
+
+    def distinct(self, key: str, bits: TypeSet) -> frozenset[str] | None:
+        """The values of a type's label among some types; None for a label of offers, and one that types lack."""
+        of_offers = {CAPACITY_TYPE, REGION, TENANCY, *PLACE_KEYS, *RESERVATION_KEYS}
+        key = normalize(key)
+        return None if key in of_offers or key not in self.catalog.keys else self.catalog.distinct(key, bits)
 
     def _distinct(self, key: str, bits: TypeSet) -> int | None:
         if key == REGION:

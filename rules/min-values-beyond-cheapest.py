@@ -1,0 +1,97 @@
+r"""A `minValues` that the instance types left meet, and the 60 cheapest of them do not, so that launches fail.
+
+Karpenter asks EC2 for a node of the 60 cheapest instance types that fit the pods, and counts the values again among
+these. Where there are fewer than `minValues`, nothing is launched, unless the controller runs with the policy
+`BestEffort` for them (since 1.6.0): the NodeClaim is deleted, and the next one meets the same end. Before 1.7.0 the
+scheduler itself looks at 60 types, and the pods stay Pending.
+
+The order is that of on-demand prices, for small pods. For larger ones other types are the cheapest; where only spot
+is allowed, twice as many types are looked at, as spot prices are not known.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: karpenter.k8s.aws/instance-category
+          operator: In
+          values: ["c", "m", "r"]
+        - key: karpenter.k8s.aws/instance-cpu
+          operator: Exists
+          minValues: 3
+        - key: karpenter.sh/capacity-type
+          operator: In
+          values: ["on-demand"]
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: karpenter.k8s.aws/instance-category
+          operator: In
+          values: ["c", "m", "r"]
+        - key: karpenter.k8s.aws/instance-family
+          operator: Exists
+          minValues: 3
+        - key: karpenter.sh/capacity-type
+          operator: In
+          values: ["on-demand"]
+```
+"""
+
+from nodelint.api import Context, Finding, Findings, NodePool, RequirementLine, Skip, labels, messages, resolve, rule
+
+
+@rule(
+    on=NodePool,
+    group="hazard",
+    gives_way_to=["too-few-values", "no-instance-type", "invalid-field", "refused-combination", "removed-api"],
+)
+def check(pool: NodePool, context: Context) -> Findings:
+    if not any(line.min_values for line in pool.requirements):
+        return
+    if pool.partial:
+        yield Skip(pool.name_node, "the NodePool is a part: which types are the cheapest is known after rendering")
+        return
+    resolution = context.resolution(pool)
+    if "reserved" in resolution.capacity_types:
+        # What is reserved costs next to nothing, and comes first.
+        return
+    most = resolution.most_launched
+    looked_at = most if "on-demand" in resolution.capacity_types else 2 * most
+    if resolution.candidates.bit_count() > looked_at:
+        yield from _counted(resolution, resolution.cheapest(looked_at), looked_at)
+
+
+def _counted(resolution: resolve.Resolution, cheapest: int, looked_at: int) -> Findings:
+    most = resolution.most_launched
+    for asked in resolution.min_values:
+        line = asked.line.at
+        values = resolution.distinct(asked.key, cheapest)
+        if not asked.met or values is None or len(values) >= asked.wanted or not isinstance(line, RequirementLine):
+            continue
+        shown = messages.short(", ".join(sorted(values, key=lambda each: (len(each), each))), 24)
+        least = f"minValues `{asked.wanted}` of {labels.name_of(asked.key)}"
+        yield Finding(
+            at=line.node.get("minValues") or line.node,
+            message=f"{least}: the {looked_at} cheapest types have {len(values)} ({shown})",
+            hint=f"Karpenter launches one of the {most} cheapest types that fit: ask for fewer values",
+        )
