@@ -19,6 +19,7 @@ from nodelint.model.manifest import Label, NodePool, RequirementLine, Value
 from nodelint.model.releases import NEWEST, Version
 from nodelint.model.requirement import normalize, well_known, well_known_since
 from nodelint.source import Node
+from nodelint.source.placeholders import left_by_hand
 from nodelint.tuples import NamedTuple
 
 EVERYTHING = ("*", "**", ".*")
@@ -250,6 +251,11 @@ def nearest_key(item: Asked, catalog: Catalog) -> NearKey | None:
 
     loose = get_close_matches(name, [name_of(key) for key in served], 1, cutoff=0.8)
     return NearKey(next(key for key in served if name_of(key) == loose[0]), False) if loose else None
+
+
+def stand_in(value: str) -> str | None:
+    """What a person was to replace in a value: `<cluster>`, `your-role`, `ami-xxxxxxxx`; None where nothing is."""
+    return left_by_hand(value, _facts()["stand_ins"])
 
 
 class TaintOwner(NamedTuple):

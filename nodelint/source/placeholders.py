@@ -7,6 +7,7 @@ Known forms: `${X}`, `${X:-y}`, `$(X)`, `$X` in capitals (envsubst, Flux), `{{ x
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 # The patterns are texts: `re` compiles each when it is first needed, and most files need none.
 MASK = "\ue000"
@@ -17,6 +18,11 @@ _INLINE = rf"{_VARIABLE_FORMS}|\$\{{|\{{\{{|<%|\{{%|%\{{|{MASK}"
 _ANGLE = r"<{1,2}[A-Za-z0-9][A-Za-z0-9_.:/-]*>{1,2}"
 _ANGLE_WHOLE = r"<{1,2}[A-Za-z0-9][^<>\n]*>{1,2}"
 _WHOLE = rf"(?:{_VARIABLE_FORMS}|\{{\{{[^\n]*\}}\}}|<%[^\n]*%>|{_ANGLE_WHOLE}|{MASK}+)"
+
+_BY_HAND = (
+    r"(?i:(?<![a-z0-9])your[-_][a-z0-9][\w-]*|(?<![a-z0-9])(?:replace|insert)[-_](?:me|with|your|this)[\w-]*)"
+    r"|(?<![A-Za-z0-9])(?:x{4,}|X{3,})(?![A-Za-z0-9])"
+)
 
 _BLOCK = r"(?:\{\{|\{%|%\{|<%)[-~+=]?\s*(if|unless|with|range|for|define|block|end\w*)\b"
 CODE = ("{{", "{%", "%{", "<%")
@@ -37,6 +43,21 @@ def holds_placeholder(text: str) -> bool:
 def is_placeholder(text: str) -> bool:
     """Whether a text is a placeholder and nothing else."""
     return re.fullmatch(_WHOLE, text) is not None
+
+
+def left_by_hand(text: str, stand_ins: Iterable[str] = ()) -> str | None:
+    """What a person was to replace in a value, as documentation writes it; None where there is nothing of the kind.
+
+    `<x>` and `<<X>>`, `your-...`, three X and more (`ami-xxxxxxxx`), `replace-with-...`, and words of `stand_ins`.
+    """
+    text = re.sub(_VARIABLE_FORMS, "", text) if "$" in text else text
+    found = re.search(_ANGLE_WHOLE, text) if "<" in text else None
+    if found is None and re.search(r"(?i)your|xxx|replace|insert", text):
+        found = re.search(_BY_HAND, text)
+    if found is not None:
+        return found[0].strip("-_./:")
+    words = re.findall(r"[A-Z][A-Z0-9_]*[A-Z0-9]", text) if re.search(r"[A-Z]{4}", text) else []
+    return next((word for word in words if word in stand_ins), None)
 
 
 def holds_code(text: str) -> bool:

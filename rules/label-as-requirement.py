@@ -1,0 +1,107 @@
+"""A label of the template under a well-known key: it is a requirement too, and shuts out all other values.
+
+Karpenter adds the template's labels to the pool's requirements. `karpenter.sh/capacity-type: spot` among the labels
+means `karpenter.sh/capacity-type In [spot]`, whatever the requirements allow beside it, and `kubernetes.io/arch:
+amd64` leaves no arm64 type. Karpenter sets these labels on each node anyway, with the values that the node has.
+Readers look for them under `requirements`; and unlike a requirement, a label is part of the hash, so that a change
+replaces nodes that would still fit.
+
+Where the label takes away values that a requirement of the same key names, it is a warning, else it is mentioned.
+The fix moves it to the requirements.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    metadata:
+      labels:
+        example.com/team: payments
+        karpenter.sh/capacity-type: spot
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    metadata:
+      labels:
+        example.com/team: payments
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+        - {key: karpenter.sh/capacity-type, operator: In, values: [spot]}
+```
+"""
+
+from nodelint.api import (
+    Also,
+    Context,
+    Edit,
+    Finding,
+    Findings,
+    NodePool,
+    Severity,
+    edits,
+    fixes,
+    manifest,
+    messages,
+    requirement,
+    rule,
+)
+
+OWN = "karpenter.sh/nodepool"
+"""Refused, as another rule says."""
+
+
+@rule(
+    on=NodePool,
+    group="hazard",
+    fix="unsafe",
+    gives_way_to=["no-instance-type", "refused-combination", "controller-check", "unknown-value", "unknown-label"],
+)
+def check(pool: NodePool, context: Context) -> Findings:
+    known = requirement.well_known(context.karpenter)
+    for label in pool.template_labels:
+        if not isinstance(label.key, str) or not isinstance(label.value, str):
+            continue
+        key = requirement.normalize(label.key)
+        if key not in known or key == OWN:
+            continue
+        lines = [
+            line
+            for line in pool.requirements
+            if isinstance(line.key, str) and requirement.normalize(line.key) == key and line.operator == "In"
+        ]
+        lost = sorted({value for line in lines for value in line.texts} - {label.value})
+        shown = f"`{messages.short(label.key)}: {messages.short(label.value, 20)}`"
+        message = f"the label {shown} is a requirement too: nothing else is launched"
+        if lost:
+            names = messages.short(", ".join(lost), 24)
+            message = f"the label {shown} shuts out {names}, which a requirement names"
+        severity: Severity | None = None if lost else "info"
+        yield Finding(
+            at=label.key_node,
+            message=messages.first_fitting(message, f"the label {shown} is a requirement too"),
+            severity=severity,
+            edits=[] if lost else edits.if_editable(_moved, pool, label, key, bool(lines)),
+            also=[Also(line.node, "the requirement of the same key") for line in lines],
+            hint="drop the label: Karpenter sets it itself" if lines else "write it as a requirement",
+        )
+
+
+def _moved(pool: NodePool, label: manifest.Label, key: str, there: bool) -> list[Edit]:
+    """The label taken out, and a requirement in its place where there is none that says so."""
+    assert isinstance(label.value, str)
+    gone = edits.remove(label.key_node)
+    return gone if there else [*gone, *fixes.require(pool, [(key, "In", (label.value,))])]

@@ -1,0 +1,81 @@
+"""A value that a person was to replace, such as `<cluster-name>` or `your-node-role`, in a manifest that looks final.
+
+Such a text is a value like any other to Kubernetes. A role, a subnet tag or an image of that name is not there, so
+that the class never becomes ready; as a name or a label it is refused. Other rules judge nothing that hangs on it.
+
+The rule is silent in templates (Helm, Jinja, Terraform, files named `.tpl`, `.tftpl`, `.j2`, `.tmpl` or
+`.template`), in scripts, in texts for readers and in files named as an example or template. `${X}` and `$X` are
+filled in by tools, such as envsubst or Flux, and are no finding. Where a script replaces the text with `sed`, say so
+with a comment: `# nodelint: ignore[placeholder-left]`.
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: your-karpenter-node-role
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: <cluster-name>
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: <cluster-name>
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+```
+"""
+
+from nodelint.api import Also, Context, Finding, Findings, Node, Object, labels, messages, rule
+
+CODE = ("{{", "{%", "%{")
+TEMPLATES = ("template", ".example", ".sample", "-example", "-sample", ".tpl", ".tftpl", ".tmpl", ".j2")
+
+
+@rule(on=Object, group="hazard", gives_way_to=["invalid-field", "removed-api"])
+def check(obj: Object, context: Context) -> Findings:
+    source = obj.source
+    name = source.path.rpartition("/")[2].lower()
+    if obj.document.host is not None or obj.document.templated or any(part in name for part in TEMPLATES):
+        return
+    places = list(_places(obj.node))
+    if not places or any(mark in source.text for mark in CODE):
+        return
+    node, left = places[0]
+    others = list(dict.fromkeys(text for _, text in places if text != left))
+    more = f" and {messages.counted(len(others), 'other placeholder')}" if others else ""
+    yield Finding(
+        at=node,
+        message=f"still to be replaced: `{messages.short(node.written)}`{more}",
+        also=[Also(place, "another one") for place, _ in places[1:6]],
+        hint="to Kubernetes it is a value like any other; nothing fills it in here",
+    )
+
+
+def _places(node: Node) -> list[tuple[Node, str]]:
+    """Values of one line that hold such a text, each with it."""
+    found = []
+    for each in node.walk():
+        if each.kind != "scalar" or "\n" in each.text:
+            continue
+        left = labels.stand_in(each.written)
+        if left is not None:
+            found.append((each, left))
+    return found

@@ -1,0 +1,114 @@
+"""Values that were meant for a person, and labels that mean more than their author thinks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from nodelint.lint.engine import Report, Selection, Target, lint
+from nodelint.lint.rule import Rule
+from nodelint.model.releases import NEWEST
+from nodelint.source import Source
+
+CLASS = """\
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: %s
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+"""
+
+
+def left(text: str, rules: dict[str, Rule], path: str = "class.yaml") -> list[str]:
+    chosen = Selection(frozenset({"placeholder-left"}))
+    return [r.finding.message for r in lint([Source.from_text(path, text)], Target(NEWEST), rules, chosen).results]
+
+
+@pytest.mark.parametrize(
+    "role",
+    [
+        "<role>",
+        "KarpenterNodeRole-<<CLUSTER>>",
+        "your-node-role",
+        "YOUR_ROLE",
+        "XXX",
+        "role-xxxxxxxx",
+        "replace-me",
+        "CLUSTER_NAME",
+    ],
+)
+def test_what_a_person_was_to_replace(rules: dict[str, Rule], role: str) -> None:
+    assert left(CLASS % role, rules) == [f"still to be replaced: `{role}`"]
+
+
+@pytest.mark.parametrize(
+    "role",
+    [
+        "KarpenterNodeRole-main",
+        "${CLUSTER_NAME}",
+        "$CLUSTER_NAME",
+        "role-$(CLUSTER_NAME)",
+        "yourdomain",
+        "exxxtra",
+        "PROD",
+    ],
+)
+def test_names_and_what_tools_fill_in_are_none(rules: dict[str, Rule], role: str) -> None:
+    assert left(CLASS % role, rules) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("class.yaml.tpl", CLASS % "<role>"),
+        ("class-template.yaml", CLASS % "<role>"),
+        ("class.example.yaml", CLASS % "<role>"),
+        ("README.md", f"```yaml\n{CLASS % '<role>'}```\n"),
+        ("class.yaml", CLASS % "<role>" + "  tags: {team: '{{ .Values.team }}'}\n"),
+    ],
+)
+def test_what_is_rendered_or_read_by_people_is_left_alone(rules: dict[str, Rule], path: str, text: str) -> None:
+    assert left(text, rules, path) == []
+
+
+def test_several_are_one_finding(rules: dict[str, Rule]) -> None:
+    text = (CLASS % "<role>").replace("main", "<cluster>")
+    assert left(text, rules) == ["still to be replaced: `<role>` and 1 other placeholder"]
+
+
+POOL = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    metadata:
+      labels:
+        %s
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64, arm64]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("label", "expected"),
+    [
+        ("karpenter.sh/capacity-type: spot", ["info"]),
+        ("kubernetes.io/arch: amd64", ["warning"]),
+        ("beta.kubernetes.io/arch: amd64", ["warning"]),
+        ("example.com/arch: amd64", []),
+        ("kubernetes.io/arch: ${ARCH}", []),
+    ],
+)
+def test_a_label_under_a_well_known_key_is_a_requirement(
+    check: Callable[..., Report], label: str, expected: list[str]
+) -> None:
+    assert [r.severity for r in check(POOL % label, select=["label-as-requirement"]).results] == expected
