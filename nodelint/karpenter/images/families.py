@@ -118,3 +118,9 @@ def variant_requirements(variant: str, version: Version) -> tuple[Requirement, .
 def of_arch(arch: str) -> Requirements:
     """What an image for an architecture asks of an instance type."""
     return Requirements([Requirement.of(ARCH, "In", (arch,))])
+
+
+def devices_of(ami_family: str | None) -> tuple[str, str | None] | None:
+    """The device of a family's root volume, and that of a volume for images and pods; None for other families."""
+    found = table("volumes")["devices"].get(ami_family)
+    return None if found is None else (found["root"], found.get("data"))

@@ -1,0 +1,68 @@
+r"""Security groups selected by the tag `kubernetes.io/cluster/<name>`, which several groups of a cluster bear.
+
+EKS puts the tag on the group that it makes for the cluster, and most Terraform modules on the one for the nodes: a
+term on it finds both. A load balancer controller looks for the one group of a node that bears the tag; with two it
+says "expected exactly one securityGroup tagged", and targets get no traffic.
+
+With facts from AWS this is known, and `broad-selector` says it where it is so. Without, select by id, by
+`aws:eks:cluster-name`, or by a tag that one group bears, such as `karpenter.sh/discovery`.
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        kubernetes.io/cluster/main: owned
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+```
+"""
+
+from nodelint.api import Context, EC2NodeClass, Finding, Findings, Missing, messages, rule, selectors
+
+PREFIX = "kubernetes.io/cluster/"
+
+
+@rule(on=EC2NodeClass, group="hazard", gives_way_to=["broad-selector", "removed-api"])
+def check(node_class: EC2NodeClass, context: Context) -> Findings:
+    for term in node_class.security_group_terms:
+        tag = term.tags[0] if len(term.tags) == 1 else None
+        if tag is None or not isinstance(tag.key, str) or not tag.key.startswith(PREFIX) or term.name or term.id:
+            continue
+        if context.facts:
+            try:
+                selectors.check_region(context.pools(node_class), context.facts, "security-groups")
+                found = selectors.groups_of(node_class, context.facts).terms
+            except Missing:
+                found = ()
+            if any(each.found is not None and len(each.found) < 2 for each in found):
+                continue
+        yield Finding(
+            at=tag.key_node,
+            message=f"`{messages.short(tag.key, 45)}` is on several groups of most clusters",
+            hint="load balancers want one group with it on a node: select by id, or by a tag that one group bears",
+        )

@@ -1,0 +1,73 @@
+r"""An image term with the tag that the class's subnets or security groups are found by.
+
+`karpenter.sh/discovery` is put on subnets and security groups when a cluster is set up; nobody puts it on images. A
+term with it in `amiSelectorTerms` finds none, and the class never becomes ready. It is usually copied from the term
+below.
+
+Where you do tag your images with it, the term is fine: with facts from AWS this rule is silent, and `no-image` says
+whether there is one.
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiFamily: AL2023
+  amiSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiFamily: AL2023
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+```
+"""
+
+from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, images, rule
+
+
+@rule(on=EC2NodeClass, group="hazard", gives_way_to=["no-image", "removed-api"])
+def check(node_class: EC2NodeClass, context: Context) -> Findings:
+    if context.facts:
+        return
+    elsewhere = {
+        (tag.key, tag.value): tag
+        for term in (*node_class.security_group_terms, *node_class.subnet_terms)
+        for tag in term.tags
+        if isinstance(tag.key, str) and isinstance(tag.value, str)
+    }
+    for term in node_class.ami_terms:
+        tag = term.tags[0] if len(term.tags) == 1 else None
+        same = elsewhere.get((tag.key, tag.value)) if tag is not None else None  # type: ignore[arg-type]
+        if tag is None or same is None or term.name:
+            continue
+        family = node_class.ami_family
+        alias = next((name for name in images.families() if images.ami_family_of(name) == family), None)
+        yield Finding(
+            at=tag.key_node,
+            message=f"`{tag.key}` finds subnets here: images hardly bear the tag, and none is found",
+            also=[Also(same.key_node, "the same tag")],
+            hint=f"`alias: {images.family_example(alias)}` finds the published images" if alias else None,
+        )

@@ -1,0 +1,92 @@
+r"""`instanceStorePolicy` in a class whose pools can launch no type with local disks.
+
+`RAID0` joins the local NVMe disks of an instance, and has the kubelet and containerd live on them. A type without
+them keeps everything on its EBS volume: the policy does nothing, silently. Types with disks have a `d` in their
+family (`m6id`, `c7gd`), or are of the families `i` and `im`.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: scratch}
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [m6i, c6i]}
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  instanceStorePolicy: RAID0
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: scratch}
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [m6id, c6id]}
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  instanceStorePolicy: RAID0
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+```
+"""
+
+from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, fixes, keys, messages, rule
+
+
+@rule(on=EC2NodeClass, group="hazard", gives_way_to=["removed-api"])
+def check(node_class: EC2NodeClass, context: Context) -> Findings:
+    policy = node_class.node.at("spec", "instanceStorePolicy")
+    if policy is None or policy.value != "RAID0":
+        return
+    pools = context.pools(node_class)
+    counts = []
+    for pool in pools:
+        resolution = context.resolution(pool)
+        if pool.partial or fixes.doubts(resolution) or not resolution.candidates:
+            return
+        if resolution.candidates & context.catalog.having(keys.LOCAL_NVME):
+            return
+        counts.append(resolution.candidates.bit_count())
+    if pools:
+        yield Finding(
+            at=policy,
+            message=f"no type in reach has local disks ({sum(counts):,} looked at): `RAID0` does nothing",
+            also=[
+                Also(fixes.place(pool), f"admits {messages.counted(n, 'type')}")
+                for pool, n in zip(pools, counts, strict=True)
+            ],
+            hint="types with disks: `karpenter.k8s.aws/instance-local-nvme Gt 0`, families such as `m6id` or `i4i`",
+        )

@@ -1,0 +1,114 @@
+r"""An image of another family than `amiFamily` says.
+
+`amiFamily` decides what user data a node gets: a NodeConfig for AL2023, settings for Bottlerocket, a bootstrap
+script for AL2. The image has to read it. Where the terms find another family's image by a published name or
+parameter, or the image found is for Windows and the family is not, no node joins the cluster.
+
+Ubuntu's images take AL2's user data, and are not judged; nor is `Custom`, where the user data is yours.
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiFamily: AL2
+  amiSelectorTerms:
+    - name: amazon-eks-node-al2023-x86_64-standard-1.33-v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiFamily: AL2023
+  amiSelectorTerms:
+    - name: amazon-eks-node-al2023-x86_64-standard-1.33-v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+```
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiFamily: AL2023
+  amiSelectorTerms:
+    - ssmParameter: /aws/service/bottlerocket/aws-k8s-1.33/x86_64/1.46.0/image_id
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiFamily: Bottlerocket
+  amiSelectorTerms:
+    - ssmParameter: /aws/service/bottlerocket/aws-k8s-1.33/x86_64/1.46.0/image_id
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+```
+"""
+
+from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, edits, images, messages, rule
+
+
+@rule(on=EC2NodeClass, group="correctness", fix="unsafe", gives_way_to=["removed-api", "no-image"])
+def check(node_class: EC2NodeClass, context: Context) -> Findings:
+    family, field = node_class.ami_family, node_class.node.at("spec", "amiFamily")
+    if not isinstance(family, str) or family == "Custom" or field is None:
+        return
+    found = context.images(node_class)
+    if found.alias is not None or not found.images or not found.complete:
+        return
+    own_data = node_class.node.at("spec", "userData") is not None
+    # Ubuntu's images are of no family with an alias.
+    known = {each.family for each in found.images}
+    others = {images.ami_family_of(name) for name in known if name in images.families()}
+    other = others.pop() if len(known) == len(others) == 1 else None
+    first = found.images[0]
+    if other is not None and other != family:
+        yield Finding(
+            at=field,
+            message=f"the image is {other}'s: it cannot read the user data that `{family}` gets, and joins nothing",
+            edits=edits.if_editable(edits.set_value, field, other) if not own_data else (),
+            also=[Also(first.at, f"finds `{messages.short(first.found.name if first.found else first.label, 60)}`")],
+            hint="userData and volumes are the family's, too" if own_data else None,
+        )
+        return
+    platforms = {each.found.platform for each in found.images if each.found is not None}
+    if platforms == {"windows"} and not family.startswith("Windows"):
+        yield Finding(
+            at=field,
+            message=f"the image is for Windows, and `{family}` is not",
+            also=[Also(first.at, f"finds `{messages.short(first.found.name if first.found else first.label, 60)}`")],
+        )

@@ -1,0 +1,158 @@
+r"""A volume that is mapped to another device than the one that the family's nodes live on.
+
+A mapping sizes a volume of the image where it names that volume's device; any other name adds an empty disk that
+nothing mounts. The root of AL2 and AL2023 is `/dev/xvda`, of Windows `/dev/sda1`. Bottlerocket has its system on
+`/dev/xvda` and images, logs and pods on `/dev/xvdb`: sized alone, `/dev/xvda` gives pods no room. What is not
+mapped keeps the size that the image has, 20 GiB, and Karpenter plans pods with that.
+
+It is judged where the images are the family's own. A class with `userData` of its own, or a mapping with
+`rootVolume: true`, is taken to mount a disk by itself. The fix replaces the nodes of the class.
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  blockDeviceMappings:
+    - deviceName: /dev/sda1
+      ebs:
+        volumeSize: 100Gi
+        encrypted: true
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  blockDeviceMappings:
+    - deviceName: /dev/xvda
+      ebs:
+        volumeSize: 100Gi
+        encrypted: true
+```
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: bottlerocket@v1.46.0
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  blockDeviceMappings:
+    - deviceName: /dev/xvda
+      ebs:
+        volumeSize: 100Gi
+        encrypted: true
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: bottlerocket@v1.46.0
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  blockDeviceMappings:
+    - deviceName: /dev/xvda
+      ebs:
+        volumeSize: 100Gi
+        encrypted: true
+    - deviceName: /dev/xvdb
+      ebs:
+        volumeSize: 100Gi
+        encrypted: true
+```
+"""
+
+from nodelint.api import Context, EC2NodeClass, Edit, Finding, Findings, Node, edits, images, messages, rule
+
+
+@rule(on=EC2NodeClass, group="hazard", fix="unsafe")
+def check(node_class: EC2NodeClass, context: Context) -> Findings:
+    mappings = node_class.node.at("spec", "blockDeviceMappings")
+    if mappings is None or mappings.kind != "sequence" or not mappings.items or node_class.partial:
+        return
+    names = [mapping.get("deviceName") for mapping in mappings.items]
+    given = [node.value for node in names if node is not None and isinstance(node.value, str)]
+    if len(given) != len(mappings.items) or any(item.get("rootVolume") is not None for item in mappings.items):
+        return
+    found = context.images(node_class)
+    devices = images.devices_of(found.ami_family)
+    if devices is None or not _is_own(found):
+        return
+    root, data = devices
+    last = names[-1]
+    assert last is not None
+    if (data or root) in given:
+        return
+    if data is not None and root in given:
+        yield Finding(
+            at=last,
+            message=f"only `{root}` is mapped: pods and images are on `{data}`, which stays at 20 GiB",
+            edits=_added(mappings, given.index(root), data),
+            hint=f"{found.ami_family} has its system on {root}; it needs little",
+        )
+    elif data is not None or not (node_class.node.at("spec", "userData") is not None and "sda1" not in given[-1]):
+        wanted = data or root
+        yield Finding(
+            at=last,
+            message=f"`{messages.short(given[-1], 20)}` is a further disk: {found.ami_family} lives on `{wanted}`",
+            edits=edits.if_editable(edits.set_value, last, wanted) if len(given) == 1 else (),
+            hint=f"what is not mapped keeps the image's own 20 GiB: map `{wanted}`",
+        )
+
+
+def _is_own(found: images.ImageSet) -> bool:
+    """Whether the images are the family's own: by alias, or a published name. Bottlerocket has no others."""
+    if found.alias is not None or found.ami_family == "Bottlerocket":
+        return True
+    return found.complete and all(
+        image.family in images.families() and images.ami_family_of(str(image.family)) == found.ami_family
+        for image in found.images
+    )
+
+
+def _added(mappings: Node, index: int, device: str) -> list[Edit]:
+    """The same volume for another device, behind the one that is there."""
+    ebs = mappings.items[index].get("ebs")
+    plain = ebs.plain() if ebs is not None else None
+    if not isinstance(plain, dict) or any(not isinstance(value, str | int | bool) for value in plain.values()):
+        return []
+    return edits.if_editable(edits.insert_items, mappings, index + 1, [{"deviceName": device, "ebs": plain}])

@@ -1,0 +1,124 @@
+"""Rules about EC2NodeClass where they stay silent, and what they say beyond the examples of their pages."""
+
+from __future__ import annotations
+
+import pytest
+
+from nodelint.lint.engine import Selection, Target, lint
+from nodelint.lint.rule import bundled, load
+from nodelint.model.releases import NEWEST, KubernetesVersion
+from nodelint.source import Source
+
+RULES = load(bundled())
+CLASS = """\
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: default}
+spec:
+  role: main
+  amiSelectorTerms: [AMI]
+  subnetSelectorTerms: [{tags: {net: main}}]
+  securityGroupSelectorTerms: [{tags: {net: main}}]
+"""
+AL2023, BOTTLEROCKET = "{alias: al2023@v20250403}", "{alias: bottlerocket@v1.46.0}"
+POOL = """\
+---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: default}
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [FAMILIES]}
+"""
+
+
+def said(rule: str, ami: str, spec: str = "", more: str = "", kubernetes: str | None = None) -> list[tuple[str, str]]:
+    text = CLASS.replace("AMI", ami) + spec + more
+    version = KubernetesVersion.parse(kubernetes) if kubernetes else None
+    report = lint(
+        [Source.from_text("a.yaml", text)], Target(NEWEST, version), RULES, Selection(select=frozenset([rule]))
+    )
+    assert not report.faults
+    return [(r.severity, text[r.finding.span.start : r.finding.span.end]) for r in report.results]
+
+
+def volumes(*names: str, more: str = "") -> str:
+    items = ", ".join(f"{{deviceName: {name}, ebs: {{volumeSize: 9Gi}}{more}}}" for name in names)
+    return f"  blockDeviceMappings: [{items}]\n"
+
+
+@pytest.mark.parametrize(
+    "ami, spec, at",
+    [
+        (AL2023, volumes("/dev/xvda"), None),
+        (AL2023, volumes("/dev/xvdb", "/dev/xvda"), None),
+        (AL2023, volumes("/dev/xvdb"), "/dev/xvdb"),
+        (AL2023, volumes("/dev/xvdb", more=", rootVolume: true"), None),
+        (AL2023, volumes("/dev/xvdb") + "  userData: '#!/bin/sh'\n", None),
+        (AL2023, volumes("/dev/sda1") + "  userData: '#!/bin/sh'\n", "/dev/sda1"),
+        (BOTTLEROCKET, volumes("/dev/sda1"), "/dev/sda1"),
+        (BOTTLEROCKET, volumes("/dev/xvdb"), None),
+        (BOTTLEROCKET, volumes("/dev/xvda", "/dev/xvdb"), None),
+        ("{alias: windows2022@latest}", volumes("/dev/sda1"), None),
+        ("{alias: windows2022@latest}", volumes("/dev/xvda"), "/dev/xvda"),
+        # of images of one's own the root may be named otherwise
+        ("{name: mine-*}", "  amiFamily: AL2\n" + volumes("/dev/sda1"), None),
+        ("{name: ubuntu-eks/k8s_1.30/images/*}", "  amiFamily: AL2\n" + volumes("/dev/sda1"), None),
+        ("{id: ami-0123456789abcdef0}", "  amiFamily: Bottlerocket\n" + volumes("/dev/sda1"), "/dev/sda1"),
+    ],
+)
+def test_root_volume_device(ami: str, spec: str, at: str | None) -> None:
+    assert [place for _, place in said("root-volume-device", ami, spec)] == ([at] if at else [])
+
+
+@pytest.mark.parametrize(
+    "kubernetes, severity", [("1.33", "warning"), ("1.30", None), ("1.34", "error"), ("1.29", "error"), (None, None)]
+)
+def test_an_image_may_be_older_than_the_cluster_by_three_versions(
+    kubernetes: str | None, severity: str | None
+) -> None:
+    name = "{name: amazon-eks-node-al2023-x86_64-standard-1.30-v20250403}"
+    found = said("image-of-another-kubernetes", name, "  amiFamily: AL2023\n", kubernetes=kubernetes)
+    assert [each for each, _ in found] == ([severity] if severity else [])
+
+
+@pytest.mark.parametrize(
+    "ami, family, told",
+    [
+        ("{name: ubuntu-eks/k8s_1.30/images/*}", "AL2", False),
+        ("{name: amazon-eks-node-al2023-x86_64-standard-1.30-*}", "AL2023", False),
+        ("{name: amazon-eks-node-al2023-x86_64-standard-1.30-*}", "Custom", False),
+        ("{name: amazon-eks-*}", "AL2", False),
+        ("{name: mine-*}", "AL2", False),
+        ("{name: bottlerocket-aws-k8s-1.33-x86_64-v1.46.0-*}", "AL2023", True),
+    ],
+)
+def test_other_family_image(ami: str, family: str, told: bool) -> None:
+    assert bool(said("other-family-image", ami, f"  amiFamily: {family}\n")) == told
+
+
+@pytest.mark.parametrize(
+    "families, told", [("m6i", True), ("m6i, m6id", False), ("i4i", False), ("m6i, '${X}'", False), ("nope", False)]
+)
+def test_instance_store_without_disks(families: str, told: bool) -> None:
+    policy = "  instanceStorePolicy: RAID0\n"
+    pool = POOL.replace("FAMILIES", families)
+    assert bool(said("instance-store-without-disks", AL2023, policy, pool)) == told
+    assert said("instance-store-without-disks", AL2023, policy) == []
+
+
+def test_what_a_snapshot_or_a_patch_leaves_open_is_not_called_unencrypted() -> None:
+    snapshot = "  blockDeviceMappings: [{deviceName: /dev/xvda, ebs: {snapshotID: snap-1}}]\n"
+    assert said("unencrypted-volume", AL2023, snapshot) == []
+    unknown = "  blockDeviceMappings: [{deviceName: /dev/xvda, ebs: {volumeSize: 9Gi, encrypted: '${X}'}}]\n"
+    assert said("unencrypted-volume", AL2023, unknown) == []
+
+
+def test_a_tag_of_its_own_beside_the_discovery_tag_finds_images() -> None:
+    family = "  amiFamily: AL2023\n"
+    assert said("image-discovery-tag", "{tags: {net: main}}", family) == [("warning", "net")]
+    assert said("image-discovery-tag", "{tags: {net: main, image: golden}}", family) == []
+    assert said("image-discovery-tag", "{tags: {net: other}}", family) == []
