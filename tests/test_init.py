@@ -10,7 +10,6 @@ from subprocess import CompletedProcess
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from nodelint.commands._survey import survey
 from nodelint.lint.config import load
 
 Run = Callable[..., CompletedProcess[str]]
@@ -27,106 +26,21 @@ repos:
 exclude: ^vendored/
 """
 
-NAMED = {
-    "flux/release.yaml": (
-        """\
-        apiVersion: helm.toolkit.fluxcd.io/v2
-        kind: HelmRelease
-        metadata: {name: karpenter}
-        spec:
-          chart:
-            spec: {chart: karpenter, version: "1.4.0"}
-        """,
-        "1.4.0 flux/release.yaml:6 the HelmRelease",
-    ),
-    "flux/source.yaml": (
-        """\
-        kind: OCIRepository
-        spec:
-          url: oci://public.ecr.aws/karpenter/karpenter
-          ref: {tag: 1.5.1}
-        """,
-        "1.5.1 flux/source.yaml:4 the OCIRepository",
-    ),
-    "argo/app.yaml": (
-        """\
-        kind: Application
-        spec:
-          sources:
-            - repoURL: public.ecr.aws/karpenter
-              chart: karpenter
-              targetRevision: v1.6.0
-        """,
-        "1.6.0 argo/app.yaml:6 the Application",
-    ),
-    "chart/Chart.yaml": (
-        """\
-        name: wrapper
-        dependencies:
-          - name: karpenter
-            version: 1.3.3
-        """,
-        "1.3.3 chart/Chart.yaml:4 Chart.yaml",
-    ),
-    "tf/main.tf": (
-        """\
-        resource "helm_release" "other" {
-          chart   = "metrics-server"
-          version = "3.12.0"
-        }
+APPLICATION = """\
+kind: Application
+spec:
+  sources:
+    - repoURL: public.ecr.aws/karpenter
+      chart: karpenter
+      targetRevision: v1.6.0
+"""
 
-        resource "helm_release" "karpenter" {
-          repository = "oci://public.ecr.aws/karpenter"
-          chart      = "karpenter"
-          version    = "1.2.1"
-          set {
-            name = "replicas"
-          }
-        }
-        """,
-        "1.2.1 tf/main.tf:9 a helm_release",
-    ),
-    "tf/addons.tf": (
-        """\
-        module "addons" {
-          metrics_server = { chart_version = "3.12.0" }
-          karpenter = {
-            repository    = "oci://public.ecr.aws/karpenter"
-            chart_version = "1.2.3"
-          }
-        }
-        """,
-        "1.2.3 tf/addons.tf:5 an addons module",
-    ),
-    "rendered.yaml": (
-        """\
-        kind: Deployment
-        metadata:
-          name: karpenter
-          labels:
-            helm.sh/chart: karpenter-1.0.7
-        """,
-        "1.0.7 rendered.yaml:5 the rendered chart",
-    ),
-    "install.sh": (
-        """\
-        helm upgrade --install karpenter oci://public.ecr.aws/karpenter/karpenter \\
-          --namespace kube-system \\
-          --version "1.7.0" --wait
-        """,
-        "1.7.0 install.sh:1 a helm command",
-    ),
-    "Makefile": ("export KARPENTER_VERSION ?= x\nKARPENTER_VERSION = 1.8.1\n", "1.8.1 Makefile:2 KARPENTER_VERSION"),
-}
-
-NOT_PLAIN = {
-    "range.yaml": "kind: Application\nspec: {source: {chart: karpenter, targetRevision: 1.*}}\n",
-    "variable.tf": 'resource "helm_release" "k" {\n  chart = "karpenter"\n  version = var.karpenter\n}\n',
-    "other.sh": "helm upgrade prometheus repo/prometheus --version 25.0.0  # beside karpenter\n",
-    "beside.yaml": "kind: Deployment\nmetadata: {labels: {helm.sh/chart: karpenter-exporter-1.0.7}}\n",
-    "old.sh": "helm upgrade karpenter repo/karpenter --version 0.37.0\n",
-    "template.yaml": "kind: HelmRelease\nspec: {chart: {spec: {chart: karpenter, version: '${VERSION}'}}}\n",
-}
+RELEASED = """\
+kind: HelmRelease
+spec:
+  chart:
+    spec: {chart: karpenter, version: "1.4.0"}
+"""
 
 
 def write(folder: Path, files: dict[str, str]) -> None:
@@ -170,7 +84,7 @@ STYLES = {
     "chart/templates/pool.yaml": POOL.replace("NAME", "{{ .Values.name }}"),
     "main.tf": TERRAFORM,
     "flux/release.yaml": RELEASE,
-    "argo/app.yaml": textwrap.dedent(NAMED["argo/app.yaml"][0]),
+    "argo/app.yaml": APPLICATION,
     ".github/workflows/ci.yml": "on: push\n",
     ".gitlab-ci.yml": "build: {script: make}\n",
     ".pre-commit-config.yaml": HOOKS,
@@ -254,42 +168,20 @@ def test_the_other_bytes_of_a_hook_file_stay(tmp_path: Path, nodelint: Run, text
     ] == "https://github.com/nodelint/nodelint"
 
 
-@pytest.mark.parametrize("name", NAMED)
-def test_a_release_is_read_where_it_stands(tmp_path: Path, name: str) -> None:
-    text, told = NAMED[name]
-    write(tmp_path, {name: text})
-    assert [" ".join(said) for said in survey(str(tmp_path)).karpenter] == [told]
-
-
-def test_what_is_no_plain_release_is_left_alone(tmp_path: Path, nodelint: Run) -> None:
-    write(tmp_path, NOT_PLAIN)
-    assert survey(str(tmp_path)).karpenter == ()
+def test_a_release_that_files_state_is_left_to_them(tmp_path: Path, nodelint: Run) -> None:
+    write(tmp_path, {"argo/app.yaml": APPLICATION, "argo/pool.yaml": POOL})
     nodelint("init")
-    assert '\n# karpenter-version: "' in (tmp_path / "nodelint.yaml").read_text(encoding="utf-8")
+    assert not load(str(tmp_path / "nodelint.yaml"), {}).karpenter_named
+    assert "for Karpenter 1.6.0" in nodelint("check", "--fail-on", "never").stdout
+    write(tmp_path, {"argo/app.yaml": APPLICATION.replace("1.6.0", "1.7.0")})
+    assert "for Karpenter 1.7.0" in nodelint("check", "--fail-on", "never").stdout
 
 
 def test_releases_that_differ_are_the_users_to_choose(
     tmp_path: Path, nodelint: Run, snapshot: SnapshotAssertion
 ) -> None:
-    write(tmp_path, {name: NAMED[name][0] for name in ("flux/release.yaml", "argo/app.yaml")})
+    write(tmp_path, {"flux/release.yaml": RELEASED, "argo/app.yaml": APPLICATION})
     nodelint("init")
     text = (tmp_path / "nodelint.yaml").read_text(encoding="utf-8")
     assert text == snapshot
     assert not load(str(tmp_path / "nodelint.yaml"), {}).karpenter_named
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "told"),
-    [
-        ("a.tf", 'module "eks" {\n  cluster_version = "1.32"\n}\n', "1.32 a.tf:2 Terraform"),
-        ("b.tf", 'resource "aws_eks_cluster" "m" {\n  version = "1.30"\n}\n', "1.30 b.tf:2 the aws_eks_cluster"),
-        (
-            "c.yaml",
-            "apiVersion: eksctl.io/v1\nkind: ClusterConfig\nmetadata: {version: 1.33}\n",
-            "1.33 c.yaml:3 eksctl",
-        ),
-    ],
-)
-def test_the_clusters_version_is_read_where_it_stands(tmp_path: Path, name: str, text: str, told: str) -> None:
-    write(tmp_path, {name: text})
-    assert [" ".join(said) for said in survey(str(tmp_path)).kubernetes] == [told]

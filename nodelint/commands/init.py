@@ -15,9 +15,10 @@ from nodelint.model.messages import counted
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from nodelint.commands._survey import Said, Survey
+    from nodelint.commands._survey import Survey
     from nodelint.edits.writing import Plain
     from nodelint.source import Source
+    from nodelint.target import Evidence
 
 _CONFIG = "nodelint.yaml"
 _HOOKS = ".pre-commit-config.yaml"
@@ -131,18 +132,17 @@ def _found(seen: Survey) -> str:
     return f"Found {' and '.join(what) or 'objects of old APIs'} in {counted(seen.files, 'file')}."
 
 
-def _setting(key: str, name: str, said: Sequence[Said], otherwise: str) -> list[str]:
-    """One setting: as all that name a version agree; left to the user where they do not, or where there is none."""
-    versions = list(dict.fromkeys(each.version for each in said))
-    if not versions:
+def _setting(key: str, name: str, stated: Sequence[Evidence], otherwise: str) -> list[str]:
+    """One setting, left to the files that state it: they change with the release, and the check follows them."""
+    if not stated:
         example = "1.4" if key.startswith("karpenter") else "1.33"
-        return [f"# No file names the release of {name} plainly: {otherwise}.", f'# {key}: "{example}"', ""]
-    if len(versions) == 1:
-        first = said[0]
-        return [f"# The release of {name} that {first.by} names, {first.place}.", f'{key}: "{first.version}"', ""]
-    lines = [f"# The files name several releases of {name}; choose the one to judge for:"]
-    for version in versions:
-        first = next(each for each in said if each.version == version)
+        return [f"# No file states the release of {name}: {otherwise}.", f'# {key}: "{example}"', ""]
+    if len({each.version for each in stated}) == 1:
+        lines = [f"# The release of {name} is the one that {stated[0].by} states. To override it:"]
+    else:
+        lines = [f"# Files state several releases of {name}; for each object the nearest counts. To override:"]
+    for version in dict.fromkeys(each.version for each in stated):
+        first = next(each for each in stated if each.version == version)
         lines.append(f'# {key}: "{version}"  # {first.by}, {first.place}')
     return [*lines, ""]
 
