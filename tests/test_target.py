@@ -673,3 +673,9 @@ def test_nothing_is_said_of_older_releases_where_they_would_find_nothing(tmp_pat
 
 def test_the_rules_that_are_tried_on_an_older_release_are_there(rules: dict[str, Rule]) -> None:
     assert set(BY_RELEASE) <= set(rules)
+
+
+def test_explain_is_for_the_release_of_each_pool(tmp_path: Path, nodelint: Run) -> None:
+    write(tmp_path, CLUSTERS)
+    said = [line for line in nodelint("explain").stdout.splitlines() if line.startswith("Karpenter ")]
+    assert said == ["Karpenter 1.8.1, Kubernetes 1.32", "Karpenter 1.2.1, Kubernetes 1.32"]

@@ -58,7 +58,10 @@ def command(paths: Sequence[str], nodepool: str | None, form: str, **flags: Any)
     for source in found.sources:
         for obj, reason in left_out(source):
             say(f"{source.path}: {obj.label} is left out: {reason}")
-    pools = [o for o in held if isinstance(o, NodePool) and served(o, settings.karpenter)]
+    target = session.target(choose=session.choose(found))
+    # Of several releases the newest: an explanation is of one.
+    newest = {o: each[-1] for o in held if isinstance(o, NodePool) and (each := target.each(o))}
+    pools = [pool for pool, one in newest.items() if served(pool, one.karpenter)]
     if nodepool is not None:
         names = sorted({p.name for p in pools if isinstance(p.name, str)})
         pools = [p for p in pools if p.name == nodepool]
@@ -68,8 +71,10 @@ def command(paths: Sequence[str], nodepool: str | None, form: str, **flags: Any)
 
     classes = [o for o in (*held, *beside) if isinstance(o, EC2NodeClass)]
     facts, _ = facts_for(asked, session, paths, classes)
-    context = Context([*held, *beside], settings.karpenter, settings.kubernetes, facts=facts)
-    resolutions = [context.resolution(pool) for pool in pools]
+    contexts = {
+        one[:2]: Context([*held, *beside], one.karpenter, one.kubernetes, facts=facts) for one in newest.values()
+    }
+    resolutions = [contexts[newest[pool][:2]].resolution(pool) for pool in pools]
     if form == "json":
         echo_json(report.explain_json(resolutions, facts))
     elif not pools:
