@@ -529,14 +529,15 @@ def test_objects_of_a_release_before_1_are_named_as_not_judged(tmp_path: Path, n
     write(tmp_path, {"class.yaml": OLD_CLASS, "k.yaml": helm_release("v0.37.0")})
     done = nodelint("check")
     assert done.returncode == 0, "that release serves v1beta1"
+    assert done.stdout.startswith("Nothing judged: 0 of 1 object in 2 files.\n")
     assert (
         "Skipped: EC2NodeClass/default: Karpenter 0.37.0, which k.yaml:2 states, is older than 1.0.0, the oldest"
         " known; `--karpenter-version` names another release.\n" in done.stdout
     )
+    write(tmp_path, {"other/k.yaml": helm_release("1.9.1"), "k.yaml": "", "older/k.yaml": helm_release("0.37.0")})
+    assert "removed-api" not in nodelint("check").stdout, "one of the two that are equally near serves it"
     write(tmp_path, {"class.yaml": POOL})
-    assert "for Karpenter 1.14.1" in nodelint("check").stdout, (
-        "no such release serves v1: the file speaks of the past"
-    )
+    assert "for Karpenter 1.9.1" in nodelint("check").stdout, "no release before 1.0.0 serves v1"
 
 
 def test_a_release_that_serves_an_old_api_is_no_error(tmp_path: Path, nodelint: Run) -> None:

@@ -75,12 +75,12 @@ class _Targets:
         if releases is not None:
             return [(each, None) for each in releases]
         evidence = self._evidence(path).for_path("karpenter", path, from_1)
-        known = [each for each in evidence if each.karpenter >= OLDEST]
-        if evidence and not known:
-            old = evidence[0]
+        # An object that some of them serve is taken to be theirs.
+        old = next((each for each in evidence if each.karpenter < OLDEST), None)
+        if old is not None:
             said = f"Karpenter {old.version}, which {old.place} states, is older than {OLDEST}, the oldest known"
             return f"{said}; `--karpenter-version` names another release"
-        return [(only(each.karpenter), each) for each in known] or [(only(self.settings.karpenter), None)]
+        return [(only(each.karpenter), each) for each in evidence] or [(only(self.settings.karpenter), None)]
 
     def _kubernetes(
         self, path: str, named: Sequence[Versions]

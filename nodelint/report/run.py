@@ -11,6 +11,7 @@ from nodelint.lint.rule import Rule
 from nodelint.model.finding import Span
 from nodelint.model.messages import counted
 from nodelint.printable import printable
+from nodelint.report.targets import judged, objects_text, versions_text
 from nodelint.report.text import Basis
 from nodelint.tuples import NamedTuple
 
@@ -77,10 +78,7 @@ def found(report: Report) -> str:
 
 def scope(report: Report, files: int) -> str:
     """What was judged, and for which versions: `3 objects in 2 files, for Karpenter 1.14.1`."""
-    where = f"{counted(len(report.objects), 'object')} in {counted(files, 'file')}"
-    from nodelint.report.targets import versions_text
-
-    return f"{where}, for {versions_text(report)}"
+    return f"{objects_text(report)} in {counted(files, 'file')}, for {versions_text(report)}"
 
 
 def headline(report: Report, files: int) -> str:
@@ -90,6 +88,8 @@ def headline(report: Report, files: int) -> str:
         return f"found {said} in {scope(report, files)}"
     if not report.objects:
         return f"nothing to check: no NodePool or EC2NodeClass in {counted(files, 'file')}"
+    if not judged(report):
+        return f"nothing judged: {objects_text(report)} in {counted(files, 'file')}"
     return f"all good: {scope(report, files)}"
 
 

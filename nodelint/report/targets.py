@@ -48,7 +48,19 @@ def versions_text(report: Report) -> str:
 
 def assumed(report: Report) -> bool:
     """Whether nothing names or states the release of any object, so that it is the newest known."""
-    return all(each.assumed for group in groups(report) for each in group.chosen)
+    found = groups(report)
+    return bool(found) and all(each.assumed for group in found for each in group.chosen)
+
+
+def judged(report: Report) -> int:
+    """How many objects were judged; the release of the others is too old."""
+    return len(report.objects) if report.target.choose is None else sum(len(g.objects) for g in groups(report))
+
+
+def objects_text(report: Report) -> str:
+    """`8 objects`, or `3 of 8 objects` where the others were not judged."""
+    some, all_ = judged(report), counted(len(report.objects), "object")
+    return all_ if some == len(report.objects) else f"{some:,} of {all_}"
 
 
 def karpenter_text(chosen: Sequence[Chosen]) -> str:

@@ -9,6 +9,7 @@ from nodelint.lint.engine import Report, Result, Skipped
 from nodelint.model.finding import Edit, Span, by_source
 from nodelint.model.messages import counted
 from nodelint.printable import flat, printable
+from nodelint.report.targets import assumed, judged, objects_text, target_lines, versions_text
 from nodelint.source import Source
 from nodelint.tuples import NamedTuple
 
@@ -97,8 +98,13 @@ def summary_text(
     if report.number_of("info"):
         found.append(f"{report.number_of('info')} info")
     target, stated = _targets(report, karpenter_named)
-    where = f"{counted(len(report.objects), 'object')} in {counted(files, 'file')}, for {target}"
-    lines.append(f"Found {', '.join(found)} in {where}." if found else f"All good: {where}.")
+    where = f"{objects_text(report)} in {counted(files, 'file')}"
+    if not judged(report) and not found:
+        lines.append(f"Nothing judged: {where}.")
+    else:
+        lines.append(
+            f"Found {', '.join(found)} in {where}, for {target}." if found else f"All good: {where}, for {target}."
+        )
     if not fixing:
         lines += _fixable(report.results)
     lines += stated
@@ -115,7 +121,6 @@ def _targets(report: Report, karpenter_named: bool) -> tuple[str, list[str]]:
     if report.target.choose is None:
         said = f"Karpenter {report.target.karpenter}" + ("" if karpenter_named else " (newest known)")
         return said + (f", Kubernetes {report.target.kubernetes}" if report.target.kubernetes else ""), []
-    from nodelint.report.targets import assumed, target_lines, versions_text
 
     said = versions_text(report)
     if assumed(report):
