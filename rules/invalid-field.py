@@ -55,9 +55,58 @@ spec:
       nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
       requirements: []
 ```
+
+Karpenter v1 takes no class without image terms, which v1beta1 did; the fix writes the alias of the class's family.
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  amiFamily: AL2023
+  role: KarpenterNodeRole-main
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  amiFamily: AL2023
+  amiSelectorTerms:
+    - alias: al2023@latest
+  role: KarpenterNodeRole-main
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+```
 """
 
-from nodelint.api import Context, Edit, Finding, Findings, Object, apiserver, edits, manifest, rule, scalars
+from nodelint.api import (
+    Context,
+    EC2NodeClass,
+    Edit,
+    Finding,
+    Findings,
+    Object,
+    apiserver,
+    edits,
+    images,
+    manifest,
+    rule,
+    scalars,
+)
 
 
 @rule(
@@ -70,7 +119,24 @@ def check(obj: Object, context: Context) -> Findings:
     if manifest.served(obj, context.karpenter):
         for problem in context.problems(obj):
             if problem.layer == "structure":
-                yield Finding(at=problem.node, message=problem.message, edits=_meant(problem))
+                terms = _terms(obj, problem)
+                hint = (
+                    "v1 has no images by default: an alias finds those of the family; pin its version"
+                    if terms
+                    else None
+                )
+                yield Finding(at=problem.node, message=problem.message, edits=terms or _meant(problem), hint=hint)
+
+
+def _terms(obj: Object, problem: apiserver.Problem) -> list[Edit]:
+    """The alias of the class's family, where v1 asks for the terms that v1beta1 did without."""
+    holder = problem.holder
+    if problem.missing != "amiSelectorTerms" or holder is None or not isinstance(obj, EC2NodeClass):
+        return []
+    alias = next((name for name in images.families() if images.ami_family_of(name) == obj.ami_family), None)
+    if alias is None:
+        return []
+    return edits.if_editable(edits.add_key, holder, "amiSelectorTerms", [{"alias": f"{alias}@latest"}], "amiFamily")
 
 
 def _meant(problem: apiserver.Problem) -> list[Edit]:
