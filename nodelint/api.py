@@ -24,7 +24,7 @@ docstrings say, stay as they are within a major version; everything else in the 
 | `budgets` | how many nodes may be disrupted when, over a week |
 | `apiserver`, `controller`, `convert` | what the API server and the controller say of an object; old APIs made v1 |
 
-Modules are loaded when a rule first asks for them.
+Modules are loaded when a rule first uses something of them.
 """
 
 from __future__ import annotations
@@ -109,12 +109,27 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """What is loaded only when it is asked for; AttributeError for a name that the API has not."""
-    from importlib import import_module
+class _Module:
+    """A module that is loaded when a rule first uses something of it: most rules find nothing to look at."""
 
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __getattr__(self, name: str) -> Any:
+        from importlib import import_module
+
+        found = getattr(import_module(self._path), name)
+        setattr(self, name, found)
+        return found
+
+
+def __getattr__(name: str) -> Any:
+    """What is loaded only when it is used; AttributeError for a name that the API has not."""
     if name in _MODULES:
-        return import_module(_MODULES[name])
+        found = globals()[name] = _Module(_MODULES[name])
+        return found
     if name in _LATER:
+        from importlib import import_module
+
         return getattr(import_module(_LATER[name]), name)
     raise AttributeError(f"nodelint.api has no `{name}`; it has {', '.join(sorted(__all__))}")
