@@ -100,8 +100,8 @@ def check(pool: NodePool, context: Context) -> Findings:
     node = pool.node.at("spec", "disruption", "budgets")
     if node is None or node.kind != "sequence":
         return
-    base = edits.if_editable(edits.add_item, node, BASE)
     if not node.items:
+        base = edits.if_editable(edits.add_item, node, BASE)
         message = "an empty list of budgets sets no limit: all nodes may be replaced at once"
         yield Finding(at=node, message=message, edits=base, hint="without the field the limit is 10 %")
         return
@@ -116,7 +116,7 @@ def check(pool: NodePool, context: Context) -> Findings:
             yield Finding(
                 at=node,
                 message=f"{often} limits {what}: all nodes may be replaced at once",
-                edits=base,
+                edits=edits.if_editable(edits.add_item, node, BASE),
                 hint=f"now it is: {budgets.in_words(week)}" if free < HOURS else "add a budget without `reasons`",
             )
             return

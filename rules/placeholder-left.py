@@ -55,7 +55,9 @@ def check(obj: Object, context: Context) -> Findings:
     name = source.path.rpartition("/")[2].lower()
     if obj.document.host is not None or obj.document.templated or any(part in name for part in TEMPLATES):
         return
-    places = list(_places(obj.node))
+    if labels.stand_in(source.text[obj.node.start : obj.node.end]) is None:
+        return  # not even in a comment
+    places = _places(obj.node)
     if not places or any(mark in source.text for mark in CODE):
         return
     node, left = places[0]
