@@ -170,7 +170,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     if not any(line.operator == "In" and len(line.values) > 1 for line in pool.requirements):
         return
     resolution = context.resolution(pool)
-    if not resolution.candidates:
+    if not resolution.candidates or _misspelt(pool, context):
         return
     for line in resolution.lines:
         if line.operator != "In" or not line.known or not isinstance(line.at, RequirementLine):
@@ -183,6 +183,20 @@ def check(pool: NodePool, context: Context) -> Findings:
             dead = [value for value in line.at.values if not known.get(str(value.text), line.without) & line.without]
             if dead and len(dead) < len(line.values):
                 yield _finding(line, line.at, dead, resolution)
+
+
+def _misspelt(pool: NodePool, context: Context) -> bool:
+    """Whether a list holds what was meant for something else: then it rules out more than it was to."""
+    for item in labels.asked(pool):
+        for text in item.texts if item.operator == "In" else ():
+            if labels.is_pattern(text):
+                return True
+            if labels.can_have(item.key, text, context.catalog) is False and (
+                labels.nearest_value(item.key, text, context.catalog)
+                or labels.home_of(text, item.key, context.catalog)
+            ):
+                return True
+    return False
 
 
 def _reserved(line: RequirementLine, resolution: resolve.Resolution) -> Findings:

@@ -69,8 +69,9 @@ def test_a_standard_image_for_gpus_starts_without_a_driver_and_that_is_said(
     rules: dict[str, Rule], snapshot: SnapshotAssertion
 ) -> None:
     report = lint([source_of("2-standard-image-for-gpus.yaml")], target_of(Example(False, "")), rules)
-    assert [(r.rule.name, r.severity) for r in report.results] == [("gpu-image-gap", "warning")]
-    assert "\n\n".join(map(finding_text, report.results)) == snapshot
+    told = [r for r in report.results if r.rule.name != "untainted-accelerators"]
+    assert [(r.rule.name, r.severity) for r in told] == [("gpu-image-gap", "warning")]
+    assert "\n\n".join(map(finding_text, told)) == snapshot
 
 
 def test_an_id_that_no_fact_knows_is_skipped_aloud(rules: dict[str, Rule], snapshot: SnapshotAssertion) -> None:

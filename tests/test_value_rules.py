@@ -644,3 +644,17 @@ spec:
         - {key: karpenter.k8s.aws/instance-tenancy, operator: In, values: [host]}
 """
     assert [r.rule.name for r in check(pool, karpenter="1.0.8").results] == ["refused-combination"]
+
+
+# -- dead-value
+
+
+@pytest.mark.parametrize("family", ["c7i-flex, '*'", "c7i.flex", "c7i, c7i.large"])
+def test_a_list_that_is_wrong_itself_rules_nothing_out(check: Check, family: str) -> None:
+    text = pool(f"{CATEGORY} In [c, m]", f"{FAMILY} In [{family}]")
+    assert not check(text, select={"dead-value"}).results
+
+
+def test_what_a_requirement_rules_out_is_told_once(check: Check) -> None:
+    text = pool(f"{CATEGORY} In [c, m, t]", f"{FAMILY} In [c7i]")
+    assert "`m`, `t` of instance-category match nothing" in only(check(text)).finding.message
