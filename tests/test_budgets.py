@@ -131,3 +131,22 @@ def test_what_budgets_do_not_decide_is_said_too() -> None:
         "a node whose pods may not be evicted waits for them: the pool has no terminationGracePeriod",
         "nodes expire after 720h whatever the budgets say",
     ]
+
+
+@pytest.mark.parametrize(
+    ("schedule", "duration", "open_minutes"),
+    [
+        ("* * * * *", "30s", 5040),
+        ("*/5 * * * *", "1m", 2016),
+        ("0 0 1 1 *", "876000h", 10080),
+        ("0 0 30 2 *", "876000h", 0),
+    ],
+)
+def test_a_week_of_many_or_long_windows_is_worked_out_at_once(
+    schedule: str, duration: str, open_minutes: int
+) -> None:
+    entries = [{"nodes": "0", "schedule": schedule, "duration": duration}]
+    (budget,) = budgets({"spec": {"disruption": {"budgets": entries}}})
+    stretches = week([budget], datetime(2026, 8, 3, tzinfo=UTC))
+    closed = sum((each.end - each.start for each in stretches if each.closed), timedelta())
+    assert closed == timedelta(minutes=open_minutes)

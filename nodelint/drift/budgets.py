@@ -9,9 +9,10 @@ Source: karpenter pkg/apis/v1/nodepool.go@v1.14.1:352-447.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from itertools import pairwise
+from itertools import chain, pairwise, product
 from typing import Any
 
 from nodelint.drift import golang
@@ -69,7 +70,9 @@ class Budget(NamedTuple):
             yield start, end
             return
         opened = closes = None
-        for hit in _hits(self.schedule, start - self.duration, end):
+        # Of what began before `start` only the last matters: it ends last.
+        before = _last_hit(self.schedule, start, start - self.duration)
+        for hit in chain([before] if before is not None else (), _hits(self.schedule, start, end)):
             until = hit + self.duration
             if closes is not None and hit <= closes:
                 closes = max(closes, until)
@@ -129,10 +132,16 @@ def week(found: Sequence[Budget], start: datetime) -> list[Stretch]:
     """The seven days from a moment on, split where another set of budgets is active."""
     end = start + WEEK
     spans = [(budget, list(budget.windows(start, end))) for budget in found]
+    begins = [[begin for begin, _ in windows] for _, windows in spans]
     borders = sorted({start, end} | {moment for _, windows in spans for window in windows for moment in window})
+
+    def open_at(number: int, moment: datetime) -> bool:
+        last = bisect_right(begins[number], moment) - 1
+        return last >= 0 and moment < spans[number][1][last][1]
+
     stretches: list[Stretch] = []
     for begin, finish in pairwise(borders):
-        active = tuple(b for b, windows in spans if any(s <= begin < e for s, e in windows))
+        active = tuple(budget for number, (budget, _) in enumerate(spans) if open_at(number, begin))
         if stretches and stretches[-1].budgets == active:
             stretches[-1] = stretches[-1]._replace(end=finish)
         else:
@@ -264,6 +273,20 @@ def _hits(schedule: Schedule, after: datetime, until: datetime) -> Iterator[date
                     if after < hit <= until:
                         yield hit
         day += timedelta(days=1)
+
+
+def _last_hit(schedule: Schedule, at: datetime, after: datetime) -> datetime | None:
+    """The last minute that a schedule hits, no later than one moment and later than another; None without one."""
+    day = at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    hours, minutes = sorted(schedule.hours, reverse=True), sorted(schedule.minutes, reverse=True)
+    while day + timedelta(days=1) > after:
+        if _on(schedule, day):
+            for hour, minute in product(hours, minutes):
+                hit = day.replace(hour=hour, minute=minute)
+                if hit <= at:
+                    return hit if hit > after else None
+        day -= timedelta(days=1)
+    return None
 
 
 def _on(schedule: Schedule, day: datetime) -> bool:
