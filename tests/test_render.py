@@ -176,6 +176,59 @@ def test_the_same_finding_of_two_overlays_is_told_once(
     assert calls.read_text(encoding="utf-8") == "prod: build .\ntest: build .\n"
 
 
+def test_what_a_base_lacks_is_told_of_the_base_and_once(
+    here: Path, tmp_path: Path, stand_in: Callable[[str, str], Path], judged: Lint
+) -> None:
+    patch = """\
+        apiVersion: karpenter.sh/v1
+        kind: NodePool
+        metadata: {name: default}
+        spec:
+          template:
+            spec:
+              expireAfter: 24h
+        """
+    reference = "      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}\n"
+    base = POOL.format(weight=10, capacity="spot")
+    assert reference in base
+    base = base.replace(reference, "")
+    overlay = "resources: [../base]\npatches: [{path: lifetime.yaml}]\n"
+    files = {f"{name}/kustomization.yaml": overlay for name in ("dev", "prod", "test")}
+    files |= {f"{name}/lifetime.yaml": patch for name in ("dev", "prod", "test")}
+    write(here, {"base/kustomization.yaml": "resources: [pool.yaml]\n", "base/pool.yaml": base, **files})
+    result = tmp_path / "result.yaml"
+    result.write_text(base.replace("    spec:\n", "    spec:\n      expireAfter: 24h\n"), encoding="utf-8")
+    stand_in("kustomize", printing(result))
+    assert said(judged()) == [("invalid-field", "base/pool.yaml", 8)]
+
+
+def test_a_mistake_of_a_template_is_told_once_whatever_it_counts(
+    here: Path, tmp_path: Path, stand_in: Callable[[str, str], Path], judged: Lint
+) -> None:
+    pool = (
+        POOL.format(weight=10, capacity="spot")
+        + """\
+        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c]}
+        - {key: karpenter.k8s.aws/instance-family, operator: Exists, minValues: 50}
+"""
+    )
+    template = "{{- range .Values.categories }}\n---\n" + pool.replace("[c]", "[{{ . }}]") + "{{- end }}\n"
+    write(
+        here,
+        {
+            "chart/Chart.yaml": "name: pools\nversion: 0.1.0\n",
+            "chart/values.yaml": "categories: [c, m]\n",
+            "chart/templates/pools.yaml": template,
+        },
+    )
+    result = tmp_path / "result.yaml"
+    documents = [pool.replace("[c]", f"[{category}]") for category in "cm"]
+    result.write_text("".join(f"---\n# Source: pools/templates/pools.yaml\n{d}" for d in documents), encoding="utf-8")
+    stand_in("helm", printing(result))
+    found = [each for each in said(judged()) if each[0] == "too-few-values"]
+    assert len(found) == 1
+
+
 def test_a_comment_in_the_file_silences_a_finding_of_the_result(
     here: Path, tmp_path: Path, stand_in: Callable[[str, str], Path], judged: Lint
 ) -> None:

@@ -78,12 +78,12 @@ def _bundled() -> Schemas:
     return Schemas({}, foreign=False)
 
 
-def check(obj: Object, version: Version, schemas: Schemas) -> list[Problem]:
+def check(obj: Object, version: Version, schemas: Schemas, partial: bool = False) -> list[Problem]:
     """What the API server of a cluster with this release of Karpenter has against an object.
 
     An empty list means that it takes the object. Unknown fields count as problems, as they do under
     `kubectl apply`. Objects of the retired kinds are not judged. What is partial is never told of
-    fields that it lacks.
+    fields that it lacks; `partial` says that of an object that an overlay completes.
     """
     if isinstance(obj, Retired):
         return []
@@ -95,7 +95,7 @@ def check(obj: Object, version: Version, schemas: Schemas) -> list[Problem]:
         return []
     from nodelint.apiserver.walk import Walk
 
-    return list(_told(Walk(obj, shape, version).run()))
+    return list(_told(Walk(obj, shape, version, partial=partial).run()))
 
 
 def check_part(obj: Object, node: Node, path: str, shape: Shape, version: Version) -> list[Problem]:

@@ -37,9 +37,11 @@ class Job:
 class Walk:
     """`run` tells what is wrong with one object."""
 
-    def __init__(self, obj: Object, shape: Shape, release: Version, *, loose: bool = False) -> None:
+    def __init__(
+        self, obj: Object, shape: Shape, release: Version, *, loose: bool = False, partial: bool = False
+    ) -> None:
         self.root = obj.node
-        self.partial = obj.partial
+        self.partial = obj.partial or partial
         self.obj = obj
         self.shape = shape
         self.release = release

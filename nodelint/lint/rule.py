@@ -365,8 +365,26 @@ class Context:
             from nodelint.apiserver import check
 
             found = check(obj, self.karpenter, self.schemas)
+            lacking = any(each.missing or each.layer == "validation" for each in found)
+            if lacking and not obj.partial and self._completed(obj):
+                found = check(obj, self.karpenter, self.schemas, partial=True)
             self._problems[id(obj)] = found
         return found
+
+    def _completed(self, obj: Object) -> bool:
+        """Whether an overlay of the run patches a field into an object that it lacks."""
+        from nodelint.model.parts import adds
+        from nodelint.source.kustomize import builds_on
+
+        return any(
+            other.partial
+            and other.kind == obj.kind
+            and other.name in (obj.name, None)
+            and other.source is not obj.source
+            and adds(other.node, obj.node)
+            and builds_on(other.source.path, obj.source.path)
+            for other in self.objects
+        )
 
     def controller_problems(self, obj: Object) -> list[ControllerProblem]:
         """What the controller says of an object that the API server has taken."""

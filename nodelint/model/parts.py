@@ -27,6 +27,15 @@ _NEEDED = {
 """What a text for readers shows of an object where it shows all of it."""
 
 
+def adds(patch: Node, whole: Node) -> bool:
+    """Whether a patch has a field of `spec`, or of a NodePool's template, that an object lacks."""
+    for path in (("spec",), ("spec", "template", "spec")):
+        given, there = patch.at(*path), whole.at(*path)
+        if given is not None and any(there is None or there.key(entry.name or "") is None for entry in given.entries):
+            return True
+    return False
+
+
 def is_part(node: Node, kind: str, document: Document) -> bool:
     """Whether an object is a patch: it says so, its file is one, or its file may be and it has no heart.
 

@@ -7,6 +7,7 @@ is said, and never fetched: they run in a sandbox that has no network.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -124,8 +125,7 @@ def lint(
         for result in report.results:
             back = _led_back(result, root, source, origins, plain)
             if back is not None and _wanted(back, root, selection):
-                span = back.span
-                told.setdefault((back.rule.name, span.source.path, span.start, span.end, back.finding.message), back)
+                told.setdefault(_mistake(back), back)
         skipped += [_skip(skip, root, origins) for skip in report.skipped]
         faults += report.faults
         for obj in report.objects:
@@ -248,6 +248,13 @@ def _led_back(result: Result, root: Root, source: Source, origins: Origins, plai
         if around is not None and around.source is span.source and around.node.start <= span.start <= around.node.end:
             obj = around
     return result._replace(finding=led, object=obj)
+
+
+def _mistake(result: Result) -> tuple[object, ...]:
+    """What is one mistake: a place and what is said of it, but for numbers, which differ from object to object."""
+    span = result.span
+    said = re.sub(r"[0-9][0-9.,]*", "0", result.finding.message)
+    return result.rule.name, span.source.path, span.start, span.end, said
 
 
 def _skip(skip: Skipped, root: Root, origins: Origins) -> Skipped:

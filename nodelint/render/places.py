@@ -114,6 +114,8 @@ class Origins:
                     return Place(end.node, True)
         best: tuple[int, Place] | None = None
         named = list(self._like(owner, files))
+        if is_key and self._root.tool == "kustomize":
+            named = _whole_last(named, way, owner)
         for candidate in named:
             end = _follow(candidate.node, way, owner.node, is_key)
             whole, at, steps = end.whole, end.node, end.steps
@@ -232,6 +234,20 @@ class _End(NamedTuple):
     node: Node
     steps: int
     whole: bool
+
+
+def _whole_last(named: list[Object], way: Sequence[Step], owner: Object) -> list[Object]:
+    """Without the patches that hold only a part of what stands under a key, where a base has the key, too.
+
+    What is wrong with the key of a mapping is that something is missing in it, or that it is not known: the base
+    is the place to say it, once for all overlays.
+    """
+    result = owner.node.at(*way)
+    if result is None or result.kind != "mapping" or len(named) < 2:
+        return named
+    having = [each for each in named if each.node.at(*way) is not None]
+    parts = [each for each in having[:-1] if not _same(each.node.at(*way) or each.node, result)]
+    return [each for each in named if each not in parts]
 
 
 def _way(node: Node, top: Node) -> tuple[list[Step], bool]:

@@ -9,7 +9,15 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from nodelint.source.nodes import UNKNOWN, Entry, Node, Scalar, Style
-from nodelint.source.placeholders import CODE, MASK, holds_placeholder, is_placeholder, unmask
+from nodelint.source.placeholders import (
+    CODE,
+    MASK,
+    holds_placeholder,
+    is_placeholder,
+    may_be_replaced,
+    replaced,
+    unmask,
+)
 from nodelint.source.scalars import float_as_key, resolve
 from nodelint.source.unreadable import Unreadable, worded
 
@@ -123,6 +131,7 @@ class _Composer:
         self.literal = literal
         self.repaired = _COLON in text or _APOSTROPHE in text
         self.slashes = "\\/" in text and not escapes
+        self.replaced = may_be_replaced(text)
         self.anchors: dict[str, Node | None] = {}
         self.copies = 0
 
@@ -261,7 +270,7 @@ class _Composer:
                 self.tagged(node, event.tag, text)
             return node
         node = Node(self.source, start, end, "scalar", style, text)
-        if holds_placeholder(text.replace("$", "") if self.literal else text):
+        if holds_placeholder(text.replace("$", "") if self.literal else text) or (self.replaced and replaced(text)):
             node.value = UNKNOWN
             node.tag = event.tag
             return node

@@ -18,6 +18,8 @@ _WHOLES = ("resources", "bases", "components")
 # Folders. A guard against a file that stands in no repository.
 _HIGHEST = 12
 
+_MOST_FOLDERS = 64
+
 _Named = tuple[frozenset[str], frozenset[str]]
 
 
@@ -39,9 +41,29 @@ def is_patch(path: str) -> bool | None:
     return None if near or _called_patch(path) else False
 
 
+def builds_on(patch: str, base: str) -> bool:
+    """Whether an overlay that names a patch, or holds it, takes the file of another object as a resource.
+
+    Directly, or by way of the folders that its kustomization takes, and those that these take.
+    """
+    file = os.path.abspath(base)
+    pending = [os.path.dirname(os.path.abspath(patch))]
+    seen: set[str] = set()
+    while pending and len(seen) < _MOST_FOLDERS:
+        folder = pending.pop()
+        if folder not in seen:
+            seen.add(folder)
+            files, folders = _takes(folder)
+            if file in files:
+                return True
+            pending += folders
+    return False
+
+
 def forget() -> None:
     """Read every kustomization anew: for a process that outlives a change of one."""
     _above.cache_clear()
+    _takes.cache_clear()
 
 
 def _called_patch(path: str) -> bool:
@@ -66,27 +88,48 @@ def _above(folder: str, highest: int = _HIGHEST) -> tuple[_Named, ...]:
 
 def _named(folder: str) -> _Named | None:
     """The files that the kustomization of a folder names: as patches, and as whole objects."""
+    text = _text(folder)
+    return None if text is None else (_files(text, folder, _PATCHES), _files(text, folder, _WHOLES))
+
+
+@cache
+def _takes(folder: str) -> tuple[frozenset[str], tuple[str, ...]]:
+    """The files and the folders that the kustomization of a folder takes; none where there is no kustomization."""
+    text = _text(folder)
+    if text is None:
+        return frozenset(), ()
+    named = _listed(text, _WHOLES, r"""[^\s"'\[\]{},:]+""")
+    folders = (os.path.normpath(os.path.join(folder, each)) for each in named if each != "-")
+    return _files(text, folder, _WHOLES), tuple(each for each in folders if os.path.isdir(each))
+
+
+def _text(folder: str) -> str | None:
     for name in _NAMES:
         path = os.path.join(folder, name)
         if os.path.isfile(path):
             try:
-                text = read(path, 1 << 20).decode(errors="replace")
+                return read(path, 1 << 20).decode(errors="replace")
             except OSError:
                 return None
-            return _files(text, folder, _PATCHES), _files(text, folder, _WHOLES)
     return None
 
 
 def _files(text: str, folder: str, fields: tuple[str, ...]) -> frozenset[str]:
-    """What looks like a file under some of the top fields, in block or flow style, comments left out."""
+    """What looks like a file under some of the top fields."""
+    named = _listed(text, fields, r"""[^\s"'\[\]{},]+\.(?:ya?ml|json)(?![\w.])""")
+    return frozenset(os.path.normpath(os.path.join(folder, each)) for each in named)
+
+
+def _listed(text: str, fields: tuple[str, ...], word: str) -> list[str]:
+    """The words of a form under some of the top fields, in block or flow style, comments left out."""
     import re
 
-    found = []
+    found: list[str] = []
     field = ""
     for line in text.split("\n"):
         top = re.match(r"""["']?(\w+)["']?\s*:""", line)
         field = top[1] if top else field
         if field in fields:
             bare = re.sub(r"(?:^|\s)#.*", "", line)
-            found += re.findall(r"""[^\s"'\[\]{},]+\.(?:ya?ml|json)(?![\w.])""", bare)
-    return frozenset(os.path.normpath(os.path.join(folder, each)) for each in found)
+            found += re.findall(word, bare[top.end() :] if top else bare)
+    return found

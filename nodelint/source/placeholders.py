@@ -1,7 +1,8 @@
 """What stands in a manifest for a value that is filled in later, and template code around it.
 
 Known forms: `${X}`, `${X:-y}`, `$(X)`, `$X` in capitals (envsubst, Flux), `{{ x }}` (Helm, Argo, Go),
-`{% x %}` (Jinja), `%{ x }` (Terraform), `<% x %>`, and `<x>` or `<<X>>` as documentation writes it.
+`{% x %}` (Jinja), `%{ x }` (Terraform), `<% x %>`, and `<x>` or `<<X>>` as documentation writes it. What a script or
+a person replaces: `__X__`, `XXX`, and words in capitals such as `ARM_AMI_ID_TO_REPLACE`, `PLACEHOLDER`, `YOUR_ROLE`.
 """
 
 from __future__ import annotations
@@ -24,6 +25,10 @@ _BY_HAND = (
     r"|(?<![A-Za-z0-9])(?:x{4,}|X{3,})(?![A-Za-z0-9])"
 )
 
+_REPLACED = (
+    r"(?<![A-Za-z0-9])(?:__[A-Za-z][\w.-]*?__|X{3,}|YOUR_[A-Z0-9_]+"
+    r"|[A-Z0-9_]*(?:PLACEHOLDER|REPLACE|CHANGE_?ME)[A-Z0-9_]*)(?![A-Za-z0-9])"
+)
 _BLOCK = r"(?:\{\{|\{%|%\{|<%)[-~+=]?\s*(if|unless|with|range|for|define|block|end\w*)\b"
 CODE = ("{{", "{%", "%{", "<%")
 """How template code begins, of every kind that can stand between values."""
@@ -33,8 +38,18 @@ _BRACED = r"\$\{(?:[^{}\n]|\{(?:[^{}\n]|\{[^{}\n]*\})*\})*\}"
 _VARIABLE = rf"{_BRACED}|<<[A-Za-z0-9_.-]+>>"
 
 
+def may_be_replaced(text: str) -> bool:
+    """Whether a text may hold what a script or a person replaces; where not, `replaced` need not look."""
+    return "__" in text or "XXX" in text or "PLACE" in text or "CHANGE" in text or "YOUR_" in text
+
+
+def replaced(text: str) -> bool:
+    """Whether a part of a one-line value is what a script or a person replaces."""
+    return may_be_replaced(text) and re.search(_REPLACED, text) is not None
+
+
 def holds_placeholder(text: str) -> bool:
-    """Whether a part of a one-line value is yet to be filled in."""
+    """Whether a part of a one-line value is yet to be filled in, by the forms of tools and documentation."""
     if ("$" in text or "{" in text or "<%" in text or MASK in text) and re.search(_INLINE, text):
         return True
     return "<" in text and bool(re.search(_ANGLE, text) or re.fullmatch(_ANGLE_WHOLE, text))
@@ -48,7 +63,8 @@ def is_placeholder(text: str) -> bool:
 def left_by_hand(text: str, stand_ins: Iterable[str] = ()) -> str | None:
     """What a person was to replace in a value, as documentation writes it; None where there is nothing of the kind.
 
-    `<x>` and `<<X>>`, `your-...`, three X and more (`ami-xxxxxxxx`), `replace-with-...`, and words of `stand_ins`.
+    `<x>` and `<<X>>`, `your-...`, three X and more (`ami-xxxxxxxx`), `replace-with-...`, words in capitals such as
+    `AMI_ID_TO_REPLACE`, and words of `stand_ins`. `__X__` is for a script to replace.
     """
     text = re.sub(_VARIABLE_FORMS, "", text) if "$" in text else text
     found = re.search(_ANGLE_WHOLE, text) if "<" in text else None
@@ -57,7 +73,10 @@ def left_by_hand(text: str, stand_ins: Iterable[str] = ()) -> str | None:
     if found is not None:
         return found[0].strip("-_./:")
     words = re.findall(r"[A-Z][A-Z0-9_]*[A-Z0-9]", text) if re.search(r"[A-Z]{4}", text) else []
-    return next((word for word in words if word in stand_ins), None)
+    word = next((word for word in words if word in stand_ins), None)
+    if word is None and may_be_replaced(text) and (capitals := re.search(_REPLACED, text)) is not None:
+        return None if capitals[0].startswith("__") else capitals[0]
+    return word
 
 
 def holds_code(text: str) -> bool:

@@ -1,0 +1,154 @@
+"""Findings that told people in real repositories something false or misleading, each mended."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from nodelint.lint import engine
+from nodelint.lint.engine import Report, Target, lint
+from nodelint.lint.rule import Rule
+from nodelint.model.releases import NEWEST
+from nodelint.source import UNKNOWN, Source, kustomize
+from nodelint.source.discover import discover
+
+POOL = """
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
+"""
+CLASS = """
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+"""
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".git").mkdir()
+    return tmp_path
+
+
+def write(folder: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(text).lstrip("\n"), encoding="utf-8")
+
+
+def judged(rules: dict[str, Rule], *paths: str) -> Report:
+    kustomize.forget()
+    return lint(discover(paths or ["."]).sources, Target(NEWEST), rules, engine.DEFAULTS)
+
+
+def said(report: Report) -> list[str]:
+    assert not report.faults
+    return [f"{result.span.source.path} {result.rule.name}: {result.finding.message}" for result in report.results]
+
+
+# -- a base that an overlay completes
+
+BASE = {
+    "base/kustomization.yaml": "resources:\n  - pool.yaml\n  - class.yaml\n",
+    "base/pool.yaml": POOL.replace(
+        "      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}\n", ""
+    ),
+    "base/class.yaml": CLASS.replace("  role: KarpenterNodeRole-main\n", ""),
+}
+COMPLETED = {
+    "prod/kustomization.yaml": """
+        resources: [../common]
+        patches:
+          - path: pool.yaml
+          - target: {group: karpenter.k8s.aws, kind: EC2NodeClass}
+            patch: |-
+              - op: add
+                path: /spec/role
+                value: KarpenterNodeRole-prod
+        """,
+    "prod/pool.yaml": """
+        apiVersion: karpenter.sh/v1
+        kind: NodePool
+        metadata: {name: default}
+        spec:
+          template:
+            spec:
+              nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+        """,
+    "common/kustomization.yaml": "resources:\n- ../base # the same for all\n",
+}
+
+
+def test_what_an_overlay_patches_into_a_base_is_not_missing_there(here: Path, rules: dict[str, Rule]) -> None:
+    missing = [
+        "base/class.yaml refused-combination: exactly one of `role` and `instanceProfile` must be given",
+        "base/pool.yaml invalid-field: required field `nodeClassRef` is missing in spec.template.spec",
+    ]
+    write(here, BASE)
+    assert said(judged(rules)) == missing
+    write(here, COMPLETED)
+    assert said(judged(rules)) == []
+    # An overlay of another base completes nothing here.
+    write(here, {"common/kustomization.yaml": "resources: [../other]\n"})
+    assert said(judged(rules)) == missing
+
+
+def test_a_patch_that_adds_nothing_completes_nothing(here: Path, rules: dict[str, Rule]) -> None:
+    limits = """
+        apiVersion: karpenter.sh/v1
+        kind: NodePool
+        metadata: {name: default}
+        spec: {template: {spec: {requirements: []}}}
+        """
+    write(here, {**BASE, **COMPLETED, "prod/pool.yaml": limits})
+    assert [each.partition(":")[0] for each in said(judged(rules))] == ["base/pool.yaml invalid-field"]
+
+
+# -- values that somebody replaces
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("__CPU_LIMIT__", "__cluster__", "ARM_AMI_ID_TO_REPLACE", "ami-PLACEHOLDER", "XXX", "subnet-XXXX", "<id>"),
+        *("REPLACE_ME", "sg-REPLACE_ME", "CHANGEME", "YOUR_ROLE", "arn:aws:iam::XXXXXXXXXXXX:role/x", "PLACEHOLDER"),
+    ],
+)
+def test_what_is_to_be_replaced_is_a_placeholder(value: str) -> None:
+    source = Source.from_text("pool.yaml", f"kind: karpenter\na: {value}\nb: 'in {value}'\n")
+    root = source.documents[0].root
+    assert root is not None
+    assert [entry.value.value for entry in root.entries[1:]] == [UNKNOWN, UNKNOWN]
+
+
+@pytest.mark.parametrize("value", ["XXL", "m5.xlarge", "PLACEMENT", "EXCHANGE_RATE", "a__b", "xxx"])
+def test_other_texts_are_values(value: str) -> None:
+    root = Source.from_text("pool.yaml", f"kind: karpenter\na: {value}\n").documents[0].root
+    assert root is not None
+    assert root.entries[1].value.value == value
+
+
+def test_placeholders_are_not_judged(here: Path, rules: dict[str, Rule]) -> None:
+    text = CLASS.replace("{alias: al2023@v20250403}", "{id: ARM_AMI_ID_TO_REPLACE}, {id: ami-PLACEHOLDER}")
+    text = text.replace("  role:", "  amiFamily: AL2023\n  role:").replace(
+        "[{tags: {karpenter.sh/discovery: main}}]", "[{id: subnet-XXXX}]", 1
+    )
+    write(here, {"class.yaml": text, "pool.yaml": POOL + "  limits: {cpu: __CPU_LIMIT__}\n"})
+    assert [each for each in said(judged(rules)) if "placeholder-left" not in each] == []
