@@ -27,10 +27,10 @@ spec:
           value: Exists
           effect: NoSchedule
       startupTaints:
+        - key: karpenter.sh/unregistered
+          effect: NoExecute
         - key: node.cilium.io/agent-not-ready
           value: "true"
-          effect: NoExecute
-        - key: karpenter.sh/unregistered
           effect: NoExecute
 ```
 

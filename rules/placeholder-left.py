@@ -53,7 +53,7 @@ TEMPLATES = ("template", ".example", ".sample", "-example", "-sample", ".tpl", "
 def check(obj: Object, context: Context) -> Findings:
     source = obj.source
     name = source.path.rpartition("/")[2].lower()
-    if obj.document.host is not None or obj.document.templated or any(part in name for part in TEMPLATES):
+    if obj.document.host not in (None, "block") or obj.document.templated or any(part in name for part in TEMPLATES):
         return
     if labels.stand_in(source.text[obj.node.start : obj.node.end]) is None:
         return  # not even in a comment

@@ -30,6 +30,9 @@ from .test_rules import CASES, FIXED, RULES, TEXT_RULES, Case
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
+# Whether a value is left to be replaced depends on whether the host is a text for readers, or fills it in.
+HOST_RULES = {"placeholder-left"}
+
 
 def held(path: str, text: str) -> list[Object]:
     return list(objects(Source.from_text(path, text)))
@@ -92,7 +95,7 @@ def mended(path: str, text: str, case: Case) -> Fixed:
 
 
 @each_host
-@pytest.mark.parametrize("case", [c for c in CASES if c.rule.name not in TEXT_RULES], ids=str)
+@pytest.mark.parametrize("case", [c for c in CASES if c.rule.name not in (*TEXT_RULES, *HOST_RULES)], ids=str)
 def test_a_host_changes_no_finding(case: Case, host: Host) -> None:
     path, text = host(case.bad.text)
     mark = "@@@@"
@@ -144,7 +147,7 @@ def test_a_patch_of_operations_is_judged_and_stays_one(case: Case) -> None:
         operations = [(path, value) for path, value in as_operations(root["spec"]) if value is not None]
         text = in_patch(root["kind"], operations)
         source = Source.from_text("kustomization.yaml", text)
-        (obj,) = objects(source)
+        (obj,) = objects(source, foreign=True)
         assert obj.partial and not source.problems
         done = fix([source], target_of(case.bad), RULES, unsafe=True)
         (after,) = [d for d in done.sources[0].documents if d.target is not None]

@@ -28,16 +28,18 @@ def groups(objects: Sequence[Object], class_of: ClassOf) -> dict[int, list[NodeP
         o
         for o in objects
         if type(o) is NodePool and not o.partial and isinstance(o.name, str) and o.name not in changed
-        if o.document.host != "markdown" and o.version == "v1"
+        if o.version == "v1"
     ]
     by_folder: dict[str, list[NodePool]] = {}
     for pool in pools:
         by_folder.setdefault(os.path.dirname(pool.source.path), []).append(pool)
     ambiguous = _ambiguous(objects)
+    region_of = _regions(objects)
     found: dict[int, list[NodePool]] = {}
     for folder, members in by_folder.items():
-        whole = len(members) <= _MOST and folder not in ambiguous
-        for part in [members] if whole else _by_file(members):
+        files = all(pool.document.host in _APPLIED for pool in members)
+        whole = len(members) <= _MOST and folder not in ambiguous and files
+        for part in [members] if whole else _by_region(members, region_of):
             for group in _by_cluster(part, class_of):
                 if len(group) > 1 and len({pool.name for pool in group}) == len(group):
                     found.update((id(pool), group) for pool in group)
@@ -49,26 +51,49 @@ def namesakes(objects: Sequence[Object]) -> dict[int, Object]:
 
     Of one file; or of one folder, where the name is there twice and no more and no file is named for an environment.
     """
-    first: dict[tuple[str, str, object], Object] = {}
+    region_of = _regions(objects)
+    first: dict[tuple[object, str, object], Object] = {}
     folders: dict[tuple[str, str, object], list[Object]] = {}
     found: dict[int, Object] = {}
     for o in objects:
-        if o.partial or o.document.host is not None or not isinstance(o.name, str) or o.version != "v1":
+        if o.partial or not isinstance(o.name, str) or o.version != "v1":
             continue
-        earlier = first.setdefault((o.source.path, o.kind, o.name), o)
+        earlier = first.setdefault((region_of[id(o)], o.kind, o.name), o)
         if earlier is not o:
             found[id(o)] = earlier
-        folders.setdefault((os.path.dirname(o.source.path), o.kind, o.name), []).append(o)
+        if o.document.host is None:
+            folders.setdefault((os.path.dirname(o.source.path), o.kind, o.name), []).append(o)
     for same in folders.values():
         if len(same) == 2 and id(same[1]) not in found and not any(_of_environment(o.source.path) for o in same):
             found[id(same[1])] = same[0]
     return found
 
 
-def _by_file(pools: Iterable[NodePool]) -> Iterable[list[NodePool]]:
-    found: dict[str, list[NodePool]] = {}
+_APPLIED = (None, "terraform", "hcl")
+"""Where documents stand that are applied as a whole; a script or a text for readers has several texts of its own."""
+
+
+def _regions(objects: Iterable[Object]) -> dict[int, tuple[str, int]]:
+    """For each object (by `id`) the text that it is applied with: its file, or the heredoc or fence that holds it."""
+    found: dict[int, tuple[str, int]] = {}
+    last: tuple[str, int] | None = None
+    end = -1
+    for o in objects:
+        document, path = o.document, o.source.path
+        if document.host in _APPLIED:
+            found[id(o)] = path, -1
+            continue
+        follows = last is not None and last[0] == path and document.start <= end
+        last = last if follows and last is not None else (path, document.start)
+        end = document.end
+        found[id(o)] = last
+    return found
+
+
+def _by_region(pools: Iterable[NodePool], region_of: dict[int, tuple[str, int]]) -> Iterable[list[NodePool]]:
+    found: dict[tuple[str, int], list[NodePool]] = {}
     for pool in pools:
-        found.setdefault(pool.source.path, []).append(pool)
+        found.setdefault(region_of[id(pool)], []).append(pool)
     return [each for each in found.values() if len(each) <= _MOST]
 
 
