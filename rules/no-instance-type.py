@@ -154,6 +154,10 @@ def check(pool: NodePool, context: Context) -> Findings:
         return
     if _class_has_none(resolution):
         return
+    elsewhere = [each for each in resolution.unknown if each.reason.endswith(resolve.ELSEWHERE)]
+    if elsewhere:
+        yield Skip(elsewhere[0].at, elsewhere[0].reason)
+        return
     lines = [line for line in resolution.lines if line.requirement is not None]
     dead = [line for line in lines if not line.kept & resolution.alive]
     for line in dead:

@@ -150,12 +150,14 @@ from nodelint.api import (
     Finding,
     Findings,
     NodePool,
+    catalog,
     controller,
     edits,
     keys,
     labels,
     manifest,
     messages,
+    requirement,
     rule,
 )
 
@@ -183,6 +185,9 @@ def check(pool: NodePool, context: Context) -> Findings:
 
 
 def _dead(key: str, value: str, context: Context) -> bool:
+    if catalog.elsewhere(requirement.normalize(key), value, context.catalog):
+        # Retired, or sold in a region that nobody has asked: the resolution says that it is not known.
+        return False
     if labels.can_have(key, value, context.catalog) is False:
         return True
     # A name of a zone or region is unknowable, but one in capitals is none.

@@ -152,3 +152,32 @@ def test_placeholders_are_not_judged(here: Path, rules: dict[str, Rule]) -> None
     )
     write(here, {"class.yaml": text, "pool.yaml": POOL + "  limits: {cpu: __CPU_LIMIT__}\n"})
     assert [each for each in said(judged(rules)) if "placeholder-left" not in each] == []
+
+
+# -- instance types that no region of the catalogue offers
+
+
+@pytest.mark.parametrize("operator", ["In", "NotIn"])
+@pytest.mark.parametrize(
+    ("key", "values"),
+    [
+        ("node.kubernetes.io/instance-type", "p3.2xlarge, dl1.24xlarge"),
+        ("karpenter.k8s.aws/instance-family", "p3"),
+        ("node.kubernetes.io/instance-type", "p3.2xlarge, m5.large"),
+    ],
+)
+def test_a_type_that_is_sold_elsewhere_is_no_mistake(
+    here: Path, rules: dict[str, Rule], key: str, values: str, operator: str
+) -> None:
+    line = f"        - {{key: {key}, operator: {operator}, values: [{values}]}}\n"
+    write(here, {"pool.yaml": POOL + line})
+    report = judged(rules)
+    assert said(report) == []
+    if operator == "In" and "m5" not in values:
+        assert any("sold elsewhere, or no more" in skip.reason for skip in report.skipped)
+
+
+def test_a_type_that_nobody_knows_is_one(here: Path, rules: dict[str, Rule]) -> None:
+    line = "        - {key: node.kubernetes.io/instance-type, operator: In, values: [p3.3xlarge]}\n"
+    write(here, {"pool.yaml": POOL + line})
+    assert len(said(judged(rules))) == 1

@@ -20,6 +20,8 @@ from nodelint.model.keys import (
     ARCH,
     BANDWIDTH,
     CAPACITY_TYPE,
+    FAMILY,
+    INSTANCE_TYPE,
     NITRO_SANDBOX,
     OS,
     REGION,
@@ -286,6 +288,24 @@ class Catalog:
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
+
+
+@cache
+def tables_alone() -> Catalog:
+    """The types that the controller's tables know and the catalogue lacks: no region that was asked offers them.
+
+    They are sold elsewhere, or were. Of labels they have the bandwidth alone.
+    """
+    return Catalog.load(f"{DATA}/tables.json")
+
+
+def elsewhere(key: str, value: str, catalog: Catalog) -> bool:
+    """Whether a value names a type, or a family, that the controller's tables know and the catalogue lacks."""
+    if key not in (INSTANCE_TYPE, FAMILY) or value in catalog.values(key):
+        return False
+    if key == INSTANCE_TYPE:
+        return value in tables_alone()
+    return any(name.partition(".")[0] == value for name in tables_alone())
 
 
 def union(sets: Iterable[int]) -> int:

@@ -13,12 +13,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from typing import Any
 
-from nodelint.data import DATA
 from nodelint.ec2 import overhead
-from nodelint.ec2.catalog import Catalog
+from nodelint.ec2.catalog import Catalog, tables_alone
 from nodelint.ec2.snapshot import Change, Network, Row
 from nodelint.model.keys import ACCELERATOR_COUNT, ARCH, FAMILY, FLEX, GPU_COUNT, HYPERVISOR, INSTANCE_TYPE, OS, SIZE
 from nodelint.model.releases import Version
@@ -142,7 +140,7 @@ def changes(names: Iterable[str], known: Catalog) -> tuple[Change, ...]:
     """
     wanted = set(names)
     found = []
-    for change in (*known.changes, *_tables().changes, *_neuron_changes(n for n in wanted if n not in known)):
+    for change in (*known.changes, *tables_alone().changes, *_neuron_changes(n for n in wanted if n not in known)):
         values = {name: value for name, value in change.values.items() if name in wanted}
         if values:
             found.append(change._replace(values=values))
@@ -154,7 +152,7 @@ def _row(name: str, info: Mapping[str, Any], known: Catalog) -> Row | None:
     arch = next((_ARCHITECTURES[each] for each in architectures if each in _ARCHITECTURES), None)
     if arch is None or "hvm" not in _texts(info, "SupportedVirtualizationTypes"):
         return None
-    tables = known if name in known else _tables()
+    tables = known if name in known else tables_alone()
     limits = tables.network(name)
     network = _network(info, limits)
     labels = {
@@ -332,12 +330,6 @@ def _neuron_changes(names: Iterable[str]) -> list[Change]:
         Change(_NEURON_LABELS, _ACCELERATOR_MANUFACTURER, lost),
         Change(_NEURON_LABELS, ACCELERATOR_COUNT, lost),
     ]
-
-
-@cache
-def _tables() -> Catalog:
-    """What the controller's tables hold of types that the catalogue lacks: a catalogue with one label."""
-    return Catalog.load(f"{DATA}/tables.json")
 
 
 def _value(info: Mapping[str, Any], *path: str) -> Any:

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 from nodelint.data import table
-from nodelint.ec2.catalog import Catalog
+from nodelint.ec2.catalog import Catalog, elsewhere
 from nodelint.model.keys import FAMILY, FLEX, INSTANCE_TYPE, SIZE
 from nodelint.model.manifest import Label, NodePool, RequirementLine, Value
 from nodelint.model.releases import NEWEST, Version
@@ -145,7 +145,7 @@ def can_have(key: str, value: str, catalog: Catalog) -> bool | None:
     """
     values = known_values(key, catalog)
     if values is not None:
-        return value in values
+        return value in values or (None if elsewhere(key, value, catalog) else False)
     return False if key in _facts()["forms"] and _form_of(value) != key else None
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from nodelint.ec2.catalog import Catalog, TypeSet, union
+from nodelint.ec2.catalog import Catalog, TypeSet, elsewhere, union
 from nodelint.ec2.facts import NOTHING, Facts, Missing
 from nodelint.ec2.snapshot import Question
 from nodelint.karpenter.images import Image, ImageSet, Unknown, aliases_with, image_since, images_of
@@ -44,11 +44,13 @@ from nodelint.karpenter.resolve.resolution import LineEffect, MinValues, Resolut
 from nodelint.karpenter.resolve.supply import Supply
 from nodelint.model.keys import ACCELERATOR_COUNT, ARCH, GPU_COUNT, NITRO_SANDBOX, OS, WINDOWS_BUILD
 from nodelint.model.manifest import EC2NodeClass, NodePool, RequirementLine
+from nodelint.model.messages import short
 from nodelint.model.releases import KubernetesVersion, Version
 from nodelint.model.requirement import Requirements, normalize, well_known
 from nodelint.source import UNKNOWN, Node
 
 __all__ = [
+    "ELSEWHERE",
     "Lack",
     "Limit",
     "LineEffect",
@@ -79,6 +81,8 @@ __all__ = [
     "special",
     "taints",
 ]
+
+ELSEWHERE = "is in Karpenter's tables and in no region of the catalogue: sold elsewhere, or no more"
 
 _MALFORMED = "a requirement is not of the form that Karpenter reads"
 
@@ -163,6 +167,11 @@ def _unknown_effects(lines: Sequence[LineEffect], folded: Requirements, supply: 
         asking = (line for line in known if normalize(line.key) == INTERRUPTIBLE in places.keys)
         yield from (Unknown(line.node, "which reservations can be interrupted is not known") for line in asking)
     yield from _on_enclaves(lines, supply.view.version)
+    for line in lines:
+        key = normalize(line.key)
+        named = [value for value in line.values if line.operator == "In" and elsewhere(key, value, supply.view)]
+        if named:
+            yield Unknown(line.node, f"`{short(named[0])}` {ELSEWHERE}")
     for line in lines:
         if line.requirement is None and isinstance(line.at, RequirementLine) and line.at.known:
             yield Unknown(line.node, _MALFORMED)
