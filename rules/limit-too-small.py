@@ -90,7 +90,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     if not limits or any(limit.amount == 0 for limit in limits) or pool.static:
         return
     resolution = context.resolution(pool)
-    if not resolution.candidates:
+    if not resolution.candidates or resolve.some_fits(limits, resolution):
         return
     beyond = [(limit, resolve.beyond(limit, resolution)) for limit in limits]
     for limit, bits in beyond:

@@ -10,7 +10,7 @@ _FORM = r"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:([KMGTPE]i|[numkMGTPE])|[eE]([+-]?[0-
 _POWERS = {"n": 0, "u": 3, "m": 6, "k": 12, "M": 15, "G": 18, "T": 21, "P": 24, "E": 27}
 _ONE = 9  # the power of ten by which one is more than a billionth
 
-ONE = 10**_ONE
+ONE: int = 10**_ONE
 """One in billionths, the finest that a quantity tells."""
 
 

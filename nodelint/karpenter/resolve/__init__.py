@@ -36,6 +36,7 @@ from nodelint.karpenter.resolve.limits import (
     meant_resource,
     most_for_cpu,
     smallest,
+    some_fits,
 )
 from nodelint.karpenter.resolve.offers import RESERVED, capacity_types, class_rules, reserved_only
 from nodelint.karpenter.resolve.places import INTERRUPTIBLE, places_of
@@ -78,6 +79,7 @@ __all__ = [
     "resolve",
     "shared",
     "smallest",
+    "some_fits",
     "special",
     "taints",
 ]

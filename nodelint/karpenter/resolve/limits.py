@@ -6,7 +6,7 @@ The scheduler passes over each type whose capacity is more than what is left of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from nodelint.data import table
 from nodelint.ec2.catalog import Catalog, union
@@ -56,6 +56,21 @@ def beyond(limit: Limit, resolution: Resolution) -> int:
         return quantities.billionths(catalog.resources(name).get(limit.resource, "0")) > amount
 
     return catalog.bits_of(name for name in catalog.names_in(bits) if exceeds(name)) if bits else 0
+
+
+def some_fits(limits: Iterable[Limit], resolution: Resolution) -> bool:
+    """Whether some candidate is within all limits; quick where one of the first is."""
+    catalog, wanted = resolution.catalog, [(each.resource, each.amount) for each in limits if each.amount is not None]
+
+    def has(name: str, resource: str) -> int:
+        if resource == "cpu":
+            return int(catalog.label(name, CPU) or "0") * ONE
+        if resource == "memory":
+            return int(catalog.label(name, MEMORY) or "0") * _MIB
+        return quantities.billionths(catalog.resources(name).get(resource, "0"))
+
+    names = catalog.names_in(resolution.candidates)
+    return any(all(has(name, resource) <= amount for resource, amount in wanted) for name in names)
 
 
 def _larger(catalog: Catalog, key: str, exceeds: Callable[[str], bool]) -> int:
