@@ -37,6 +37,19 @@ def test_a_folder_is_read_with_all_below_it(tree: Path) -> None:
     assert found.files == 4, "a file without the word is counted, not kept"
 
 
+@pytest.mark.parametrize("name", ["pool.yaml.template", "pool.yaml.tpl", ".github/workflows/deploy.yml"])
+def test_templates_and_workflows_are_read(tree: Path, name: str) -> None:
+    path = tree / "other" / name
+    path.parent.mkdir(parents=True)
+    path.write_text(POOL, encoding="utf-8")
+    assert [s.path for s in discover(["other"]).sources] == [f"other/{name}"]
+
+
+def test_a_class_is_found_where_a_template_fills_in_its_group(tree: Path) -> None:
+    (tree / "class.yaml").write_text("apiVersion: {{ .Values.api }}\nkind: EC2NodeClass\n", encoding="utf-8")
+    assert "class.yaml" in [s.path for s in discover(["."]).sources]
+
+
 def test_a_file_that_is_named_is_read_whatever_it_is_called(tree: Path) -> None:
     assert [s.path for s in discover(["a/notes.md", ".hidden"]).sources] == [
         "a/notes.md",

@@ -797,6 +797,12 @@ class TestMarkdown:
         assert len(held("a.md", f"```{word}\n{pool('spot')}```\n")) == 1
         assert len(held("a.md", f"~~~~{word}\n{pool('spot')}# ~~~\n~~~~\n")) == 1
 
+    @pytest.mark.parametrize("word", ["", "text"])
+    def test_a_fence_that_names_no_language(self, word: str) -> None:
+        assert len(held("a.md", f"```{word}\n{pool('spot')}```\n")) == 1
+        assert len(held("a.md", f"```{word}\nkubectl apply -f - <<EOF\n{pool('spot')}EOF\n```\n")) == 1
+        assert held("a.md", f"```{word}\n$ kubectl get nodepool -o yaml\n{pool('spot')}```\n") == []
+
     def test_an_excerpt_is_not_told_what_it_lacks(self) -> None:
         lines = pool("spot").replace(
             "      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}\n", ""
@@ -842,10 +848,59 @@ class TestBranches:
         (aside,) = Source.from_text("a.yaml", text).set_aside
         assert aside.reason.endswith(": the key `weight` is there twice")
 
-    def test_two_objects_in_one_document_are_set_aside(self) -> None:
-        text = "{{ if .x }}\n" + pool("spot") + "{{ else }}\n" + pool("on-demand") + "{{ end }}\n"
+    @pytest.mark.parametrize("first", ["v1", "v1beta1"])
+    def test_an_api_version_that_a_template_chooses(self, first: str) -> None:
+        other = "v1beta1" if first == "v1" else "v1"
+        chosen = "{{ if .x }}\napiVersion: karpenter.sh/%s\n{{ else }}\napiVersion: karpenter.sh/%s\n{{ end }}\n"
+        text = pool("spto").replace("apiVersion: karpenter.sh/v1\n", chosen % (first, other))
+        report = lint([Source.from_text("a.yaml", text)], Target(NEWEST), RULES)
+        assert [r.rule.name for r in report.results] == ["unknown-value"]
+        assert [obj.api_version for obj in report.objects] == ["karpenter.sh/v1"]
+
+    @pytest.mark.parametrize("written", ["{{ .Values.version }}", "karpenter.sh/{{ .v }}", "karpenter.sh/${VERSION}"])
+    def test_an_api_version_that_a_template_fills_in(self, written: str) -> None:
+        text = pool("spto").replace("karpenter.sh/v1", written)
+        report = lint([Source.from_text("a.yaml", text)], Target(NEWEST), RULES)
+        assert [r.rule.name for r in report.results] == ["unknown-value"]
+
+    @pytest.mark.parametrize("written", ["hypershift.openshift.io/{{ .v }}", "other.example/v1"])
+    def test_the_api_of_another_group_is_none_of_karpenters(self, written: str) -> None:
+        assert held("a.yaml", pool("spto").replace("karpenter.sh/v1", written)) == []
+
+    def test_of_whole_objects_in_two_branches_the_one_of_v1_is_judged(self) -> None:
+        old = pool("spot").replace("karpenter.sh/v1", "karpenter.sh/v1beta1")
+        for one, other in ((pool("spto"), old), (old, pool("spto"))):
+            text = "{{ if .x }}\n" + one + "{{ else }}\n" + other + "{{ end }}\n"
+            report = lint([Source.from_text("a.yaml", text)], Target(NEWEST), RULES)
+            assert [r.rule.name for r in report.results] == ["unknown-value"]
+            assert [s.reason for s in report.skipped if s.rule is None] == [
+                "another branch of the template, for `karpenter.sh/v1`, is judged"
+            ]
+
+    def test_two_objects_without_a_branch_between_them_are_set_aside(self) -> None:
+        text = "{{ if .x }}\n" + pool("spot") + "{{ end }}\n" + pool("on-demand")
         source = Source.from_text("a.yaml", text)
         assert (source.problems, len(source.set_aside)) == ([], 1)
+
+    def test_items_of_a_list_in_two_branches_never_stand_beside_each_other(self) -> None:
+        line = "- {key: kubernetes.io/arch, operator: In, values: [%s]}\n"
+        lines = f"{{{{ if .x }}}}\n{line % 'amd64'}{{{{ else }}}}\n{line % 'arm64'}{{{{ end }}}}\n"
+        text = pool("spot").replace("requirements:\n", "requirements:\n" + indented(lines, " " * 8), 1)
+        report = lint([Source.from_text("a.yaml", text)], Target(NEWEST), RULES)
+        assert report.results == ()
+        assert [s.reason for s in report.skipped if s.rule is None] == [
+            "of `requirements`, written in several branches of a template, only the first is judged as a whole"
+        ]
+
+    def test_selectors_that_a_chart_has_under_conditions_need_not_be_there_together(self) -> None:
+        terms = (
+            "  amiSelectorTerms:\n  {{- with .ids }}\n  - id: {{ . }}\n  {{- end }}\n"
+            "  {{- if .alias }}\n  - alias: {{ .alias }}\n  {{- end }}\n"
+        )
+        text = "apiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nmetadata: {name: a}\nspec:\n  role: a\n"
+        text += "  subnetSelectorTerms: [{id: subnet-0123456789}]\n  securityGroupSelectorTerms: [{name: a}]\n"
+        report = lint([Source.from_text("a.yaml", text + terms)], Target(NEWEST), RULES)
+        assert report.results == ()
 
 
 class TestYamlWithinYaml:

@@ -461,8 +461,8 @@ def test_one_file_is_judged_by_what_the_repository_states(tmp_path: Path, nodeli
     assert found["summary"]["karpenter"] == "1.2.1"
 
 
-def test_scripts_and_workflows_are_read_for_the_release_and_not_counted(tmp_path: Path, nodelint: Run) -> None:
-    write(tmp_path, {"pool.yaml": POOL, ".github/workflows/ci.yml": "env:\n  KARPENTER_VERSION: 1.2.1\n"})
+def test_scripts_are_read_for_the_release_and_not_counted(tmp_path: Path, nodelint: Run) -> None:
+    write(tmp_path, {"pool.yaml": POOL, "install.sh": "KARPENTER_VERSION=1.2.1\n"})
     found = judged(nodelint)
     assert (found["summary"]["karpenter"], found["summary"]["files"]) == ("1.2.1", 1)
     write(tmp_path, {"Makefile": "KARPENTER_VERSION := 1.3.1\n"})

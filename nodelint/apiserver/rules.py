@@ -197,7 +197,7 @@ def _branches(value: Any, job: Job, walk: Walk) -> Iterator[Any]:
     def conditional(at: Node) -> bool:
         return depth(node.source.text, document.start, at.start) > outside
 
-    outside = depth(node.source.text, document.start, (walk.head(node) if isinstance(value, dict) else node).start)
+    outside = depth(node.source.text, document.start, walk.head(node).start)
     if isinstance(value, dict):
         names: list[Any] = [e.name for e in node.entries if e.name in value and conditional(e.key)]
     else:

@@ -234,11 +234,12 @@ def _not_looked_at(asked: Sequence[Object], sources: Sequence[Source]) -> Iterat
 
 
 def _in_several_branches(obj: Object) -> Iterator[str]:
-    """The fields that a template writes more than once: what they mean is read from the first."""
+    """The fields that a template writes more than once, and lists with alternatives: the first is what they mean."""
     for node in obj.node.walk():
         names = [entry.name for entry in node.entries if entry.name is not None]
         if len(set(names)) < len(names):
             yield from (name for name, times in Counter(names).items() if times > 1)
+        yield from (e.name for e in node.entries if e.value.kind == "sequence" and e.value.merges and e.name)
 
 
 def _without_facts(rules: Sequence[Rule], asked: Sequence[Object], target: Target) -> Iterator[Skipped]:

@@ -9,18 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 
+from nodelint.model.identity import AWS_GROUP as AWS_GROUP
+from nodelint.model.identity import CLASS_KIND as CLASS_KIND
+from nodelint.model.identity import CORE_GROUP as CORE_GROUP
+from nodelint.model.identity import GROUPS as GROUPS
+from nodelint.model.identity import Identity, identities
 from nodelint.model.parts import is_part
 from nodelint.model.releases import Version, behaves
 from nodelint.source import UNKNOWN, Document, Node, Source, Unknown
 from nodelint.tuples import NamedTuple
 
 Text = str | Unknown
-
-CORE_GROUP = "karpenter.sh"
-AWS_GROUP = "karpenter.k8s.aws"
-CLASS_KIND = "EC2NodeClass"
-GROUPS = {"NodePool": CORE_GROUP, CLASS_KIND: AWS_GROUP}
-"""The API group of each kind that releases from 1.0.0 on serve."""
 
 
 class Value(NamedTuple):
@@ -302,8 +301,13 @@ def _objects(node: Node, document: Document) -> _Found:
         if node.kind == "sequence":
             yield from _inside(node, document)
         return
-    kind, api_version = text(node.get("kind")), text(node.get("apiVersion"))
-    if not isinstance(kind, str) or not isinstance(api_version, str):
+    for each in identities(node):
+        yield from _object(each, document)
+
+
+def _object(said: Identity, document: Document) -> _Found:
+    node, api_version, kind, instead = said
+    if kind is None or api_version is None:
         yield from _inside(node, document)
         return
     items = node.get("items")
@@ -317,7 +321,8 @@ def _objects(node: Node, document: Document) -> _Found:
     group = api_version.rpartition("/")[0]
     if cls is not None and group in (CORE_GROUP, AWS_GROUP):
         obj = cls(node, document, api_version, kind, partial=document.templated or is_part(node, kind, document))
-        yield obj, _why_foreign(obj) if isinstance(obj, NodePool) else None
+        why = f"another branch of the template, for `{instead}`, is judged" if instead else None
+        yield obj, why or (_why_foreign(obj) if isinstance(obj, NodePool) else None)
     elif cls is not None and (not group or "karpenter" in group.lower()):
         known = f"; Karpenter's is of `{GROUPS[kind]}/v1`" if kind in GROUPS else ""
         yield cls(node, document, api_version, kind), f"`{api_version}` has no {kind}{known}"

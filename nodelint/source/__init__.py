@@ -32,6 +32,9 @@ __all__ = [
     "Unknown",
 ]
 
+MARKS = ("karpenter", "NodeClass")
+"""One of these is in every document that concerns Karpenter; a template may fill in all of an apiVersion."""
+
 LARGEST_DOCUMENT = 5_000_000
 """Characters of a document that is still read; etcd takes no object above 1.5 MB."""
 
@@ -147,7 +150,7 @@ class Source:
     def from_text(cls, path: str, text: str) -> Source:
         """Read a text. What is wrong with it is in `problems`; nothing is raised."""
         source = cls(path, text)
-        if "karpenter" in text:
+        if _is_marked(text):
             source._read()
         elif text:
             source.documents.append(Document(None, 0, len(text), 0))
@@ -162,7 +165,7 @@ class Source:
                 source = cls.from_text(path, data.decode(encoding))
             except UnicodeDecodeError as error:
                 source = cls(path, data.decode(encoding, "replace"))
-                if "karpenter" in source.text:
+                if _is_marked(source.text):
                     source.problems.append(Problem(error.start // 2, f"no UTF-16: {error.reason}"))
             source.encoding = encoding
             return source
@@ -177,7 +180,7 @@ class Source:
             return cls.from_text(path, data.decode())
         except UnicodeDecodeError as error:
             source = cls(path, data.decode("utf-8", "replace"))
-            if b"karpenter" in data:
+            if any(mark.encode() in data for mark in MARKS):
                 offset = len(data[: error.start].decode())
                 message = f"the byte 0x{data[error.start]:02x} is no UTF-8"
                 if path.endswith(_ALWAYS_YAML) or not source._is_script():
@@ -275,7 +278,7 @@ class Source:
                 return
         start = 1 if self.text.startswith("\ufeff") else 0
         for begin, end in _chunks(self.text, start):
-            if self.text.find("karpenter", begin, end) < 0:
+            if not _is_marked(self.text, begin, end):
                 self.documents.append(Document(None, begin, end, len(self.documents)))
                 continue
             before = len(self.documents)
@@ -402,6 +405,10 @@ _OURS = (
     r"karpenter\.(?:sh|k8s\.aws)/v[0-9]"
     r"|\bkind[\"']?[ \t]*:[ \t]*[\"']?(?:NodePool|EC2NodeClass|Provisioner|AWSNodeTemplate)\b"
 )
+
+
+def _is_marked(text: str, begin: int = 0, end: int | None = None) -> bool:
+    return any(text.find(mark, begin, end) >= 0 for mark in MARKS)
 
 
 def _chunks(text: str, start: int) -> list[tuple[int, int]]:

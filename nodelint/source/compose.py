@@ -12,6 +12,7 @@ from nodelint.source.nodes import UNKNOWN, Entry, Node, Scalar, Style
 from nodelint.source.placeholders import (
     CODE,
     MASK,
+    alternatives,
     holds_placeholder,
     is_placeholder,
     may_be_replaced,
@@ -44,8 +45,9 @@ _MERGES = (None, _CORE + "merge")
 _PROPERTIES = r"(?:(?:&[\w-]+|!<[^>\s]*>|![^\s,\[\]{}]*)(?:\s++|(?<=\s)#[^\n\r]*+)*+)+"
 _CODE_AHEAD = r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*[ \t]*(?:\{\{|\{%|%\{|<%|\$\{)"
 _BRANCH = r"(?:\{\{|\{%|%\{|<%)[-~+=]?\s*(?:if|unless|else|elif|elsif|end|with|range|for)\b"
+_ELSE = r"(?:\{\{|\{%|%\{|<%)[-~+=]?\s*(?:else|elif|elsif)\b"
 _IDENTITY = ("apiVersion", "kind")
-"""Keys of which two make two objects."""
+"""Keys of which two make two objects, of which one is there where an `else` parts them."""
 _SURROGATES = r"\\\\|\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
 _SLASH = r"(?<!\\)(?:\\\\)*(\\/)"
 
@@ -236,9 +238,10 @@ class _Composer:
     def is_alternative(self, mapping: Node, key: Node, name: str) -> bool:
         """Whether a key that is there twice stands in another branch of a template than before."""
         before = mapping.key(name)
-        if not self.masked or before is None or name in _IDENTITY:
+        if not self.masked or before is None:
             return False
-        return re.compile(_BRANCH).search(self.source.text, before.end, key.start) is not None
+        between = _ELSE if name in _IDENTITY else _BRANCH
+        return re.compile(between).search(self.source.text, before.end, key.start) is not None
 
     def close(self, frame: _Frame, end: int) -> None:
         node = frame.node
@@ -250,6 +253,10 @@ class _Composer:
             node.end = node.items[-1].end if node.items else node.start + 1
             if node.items and node.items[-1].start == node.items[-1].end:
                 node.end = max(node.end, node.items[-1].start)
+            if self.masked and len(node.items) > 1:
+                others = alternatives(self.source.text, [item.start for item in node.items])
+                node.merges = [Entry(node.items[n], node.items[n], None) for n in others]
+                node.items = [item for n, item in enumerate(node.items) if n not in others]
         else:
             node.end = max([entry.value.end for entry in (*node.entries[-1:], *node.merges[-1:])], default=node.start)
         if node.merges:

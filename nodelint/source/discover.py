@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from nodelint.source import Source
+from nodelint.source import MARKS, Source
 from nodelint.source.globs import NOTHING, Globs
 from nodelint.source.kustomize import is_patch
 from nodelint.source.reading import is_inside, repository, why
@@ -14,7 +14,7 @@ from nodelint.source.reading import is_inside, repository, why
 ENDINGS = (".yaml", ".yml", ".json", ".tf", ".tofu")
 
 # Templates of YAML: of Terraform, of Go, of Jinja. A bare `.tpl` is a chart's helpers as often as a manifest.
-_TEMPLATES = (".tpl", ".tftpl", ".tmpl", ".gotmpl", ".j2")
+_TEMPLATES = (".tpl", ".tftpl", ".tmpl", ".gotmpl", ".j2", ".yaml.template", ".yml.template", ".json.template")
 _TAKEN = ENDINGS + _TEMPLATES
 
 # Files that hold no manifest, but may state which release of Karpenter or Kubernetes runs.
@@ -33,8 +33,7 @@ CHART = "Chart.yaml"
 # What no manifest of the user's own stands in; a folder that is named on the command line is read all the same.
 _PASSED_OVER = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
 
-# Every document that concerns Karpenter on AWS holds this in its apiVersion.
-_MARK = b"karpenter"
+_MARKS = tuple(mark.encode() for mark in MARKS)
 
 # One of these is in a file that states a release of Karpenter, beside the mark.
 _STATES = (
@@ -199,9 +198,9 @@ def _files(path: str, exclude: Globs, include: Globs, found: Discovery) -> Itera
 
 
 def _below(folder: str, prefix: str, exclude: Globs, include: Globs, found: Discovery) -> Iterator[str]:
-    open_folders = [(prefix, _listed(folder, found), False)]
+    open_folders = [(prefix, _listed(folder, found))]
     while open_folders:
-        prefix, entries, hidden = open_folders[-1]
+        prefix, entries = open_folders[-1]
         for entry in entries:
             name = entry.name
             path = prefix + name
@@ -210,11 +209,9 @@ def _below(folder: str, prefix: str, exclude: Globs, include: Globs, found: Disc
             try:
                 if entry.is_dir(follow_symlinks=False):
                     if (not name.startswith(".") or name == _WORKFLOWS) and name not in _PASSED_OVER:
-                        open_folders.append((path + os.sep, _listed(path, found), hidden or name == _WORKFLOWS))
+                        open_folders.append((path + os.sep, _listed(path, found)))
                         break
-                elif (read := _READ if name.endswith(_TAKEN) and not hidden else _wanted(path, hidden, include)) and (
-                    entry.is_file()
-                ):
+                elif (read := _READ if name.endswith(_TAKEN) else _wanted(path, include)) and entry.is_file():
                     if read == _GLANCE:
                         found.glanced.add(path)
                     if entry.is_symlink() and (what := _leads_out(path, folder)):
@@ -228,11 +225,11 @@ def _below(folder: str, prefix: str, exclude: Globs, include: Globs, found: Disc
             open_folders.pop()
 
 
-def _wanted(path: str, hidden: bool, include: Globs) -> int:
+def _wanted(path: str, include: Globs) -> int:
     """Whether a file is read for manifests, or only for the release that it may state; 0 for neither."""
-    if include and not hidden and include.match(path):
+    if include and include.match(path):
         return _READ
-    return _GLANCE if path.endswith(_TAKEN + _STATING) and not path.endswith(_NOT_STATING) else 0
+    return _GLANCE if path.endswith(_STATING) and not path.endswith(_NOT_STATING) else 0
 
 
 def _listed(folder: str, found: Discovery) -> Iterator[os.DirEntry[str]]:
@@ -259,7 +256,7 @@ def _read(path: str, found: Discovery) -> bytes | None:
         found.unreadable.append((path, why(error)))
         return None
     data = b"".join(chunks)
-    if size > _LARGEST and _MARK in data:
+    if size > _LARGEST and _is_marked(data):
         found.unreadable.append((path, f"larger than {_LARGEST >> 20} MiB, which no manifest is"))
         return None
     return data
@@ -278,4 +275,8 @@ def _concerns_karpenter(data: bytes) -> bool:
     if _SNAPSHOT in data[:200]:
         return False
     # A file in UTF-16 has the letters of the mark with zeros between them.
-    return _MARK in data or (b"\0" in data and _MARK in data.replace(b"\0", b""))
+    return _is_marked(data) or (b"\0" in data and _is_marked(data.replace(b"\0", b"")))
+
+
+def _is_marked(data: bytes) -> bool:
+    return any(mark in data for mark in _MARKS)

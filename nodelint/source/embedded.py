@@ -27,7 +27,7 @@ Host = Literal["terraform", "shell", "markdown"]
 GROUPS = r"karpenter\.(?:sh|k8s\.aws)/v[0-9]"
 """What every manifest of Karpenter's has in its apiVersion."""
 
-_TEMPLATES = (".tpl", ".tftpl", ".tmpl", ".gotmpl", ".j2", ".jinja2", ".envsubst")
+_TEMPLATES = (".tpl", ".tftpl", ".tmpl", ".gotmpl", ".j2", ".jinja2", ".envsubst", ".template")
 _HOSTS: dict[str, Host] = {
     "tf": "terraform",
     "tofu": "terraform",
@@ -42,6 +42,9 @@ _HOSTS: dict[str, Host] = {
 _YAML = ("yaml", "yml", "json", "jsonc")
 _SHELL = ("bash", "sh", "shell", "zsh", "console", "shell-session", "terminal")
 _HCL = ("hcl", "terraform", "tf", "tofu", "opentofu")
+
+_UNSAID = ("", "text", "txt", "plaintext")
+"""Words of a fence that say nothing of what is in it."""
 
 _FENCE = r"(?m)^(?P<indent>[ \t]*)(?P<fence>`{3,}|~{3,})[ \t]*\{?\.?(?P<word>[\w-]*)[^`\r\n]*\r?$"
 _HEREDOC = (
@@ -303,6 +306,9 @@ def _markdown(source: Source) -> Iterator[Reading]:
             continue
         if word in _YAML:
             yield from read_region(source, Region(start, end, "markdown", lenient=True, part=None))
+        elif word in _UNSAID:
+            for reading in _text_with_manifests(source, Region(start, end, "markdown", lenient=True, part=None)):
+                yield reading._replace(region=reading.region._replace(host="markdown"))
         elif word in _SHELL:
             for region in _heredocs(text, start, end):
                 yield from read_region(source, region._replace(host="markdown", lenient=True))

@@ -101,7 +101,10 @@ class Node:
     tag: str | None
     """The tag it carries, as in `tag:yaml.org,2002:str`."""
     merges: list[Entry]
-    """What a mapping holds that is no key of its value: `<<`, and keys that a `<<` below them replaces."""
+    """What a mapping holds that is no key of its value: `<<`, and keys that a `<<` below them replaces.
+
+    Of a list, the items that a template writes in the place of others.
+    """
 
     def __init__(self, source: Source, start: int, end: int, kind: Kind, style: Style, value: Scalar = None) -> None:
         self.source = source

@@ -157,6 +157,36 @@ def depth(text: str, start: int, end: int) -> int:
     return max(open_, 0)
 
 
+_BRANCHING = r"(?:\{\{|\{%|%\{|<%)[-~+=]?\s*(if|unless|with|range|for|define|block|else|elif|elsif|end)"
+
+
+def alternatives(text: str, starts: list[int]) -> list[int]:
+    """Which items of a list stand in an `else` of a template whose earlier branch has an item, by number.
+
+    `starts` are where the items begin. Such an item is written in the place of the earlier ones, never beside them.
+    """
+    found: list[int] = []
+    tokens = re.compile(_BRANCHING).finditer(text, starts[0], starts[-1])
+    events = [(match.start(), match[1]) for match in tokens]
+    if not any(word.startswith("el") for _, word in events):
+        return found
+    # For each open condition: is there an item in this branch, and in one before it? The first is open already.
+    open_ = [[False, False]]
+    for _, word in sorted([*events, *((start, str(n)) for n, start in enumerate(starts))], key=lambda each: each[0]):
+        if word.isdigit():
+            if any(before for _, before in open_):
+                found.append(int(word))
+            for frame in open_:
+                frame[0] = True
+        elif word.startswith("el"):
+            open_[-1] = [False, open_[-1][1] or open_[-1][0]]
+        elif word == "end":
+            open_[-1:] = [] if len(open_) > 1 else [[False, False]]
+        else:
+            open_.append([False, False])
+    return found
+
+
 def unmask(value: str, masked: str, original: str) -> str:
     """A block scalar's value with the characters put back that `masked` has a `MASK` for.
 
