@@ -23,10 +23,10 @@ def main() -> None:
 def _run() -> int:
     from nodelint.cli import cli
     from nodelint.commands import FAULT, UNUSABLE
+    from nodelint.commands._terminal import preferred
 
     try:
-        # https://no-color.org: set to anything but nothing, it means no colour on a terminal either.
-        cli(prog_name="nodelint", color=False if os.environ.get("NO_COLOR") else None)
+        cli(prog_name="nodelint", color=preferred())
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else 0
     except OSError as error:  # a full disk below standard output, say: no mistake of ours

@@ -11,7 +11,10 @@ import re
 
 _BIDI = "\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
 _CODES = rf"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff{_BIDI}]|\r(?!\n)"
-_COLOUR = r"\x1b\[[0-9;]*m"
+# Colours, and hyperlinks (OSC 8) to the pages of rules: nowhere else, whatever a manifest says.
+_COLOUR = (
+    r"\x1b\[[0-9;]*m|\x1b\]8;;(?:https://github\.com/nodelint/nodelint/blob/main/docs/rules/[a-z0-9-]+\.md)?\x1b\\"
+)
 _NOT_ASCII = r"[^\n -~]+"
 
 

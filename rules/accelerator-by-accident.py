@@ -96,7 +96,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         message=f"{stray.bit_count():,} of {resolution.candidates.bit_count():,} types left have GPUs or other "
         f"devices{cost}",
         edits=changes,
-        hint=f"leave the categories {', '.join(categories)} out",
+        help=f"leave the categories {', '.join(categories)} out",
     )
 
 

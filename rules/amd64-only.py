@@ -108,5 +108,5 @@ def check(pool: NodePool, context: Context) -> Findings:
     yield Finding(
         at=labels.values_at(item),
         message=f"arm64 is left out: `{found.other}` costs {found.saved:.0%} less than `{found.own}` of its size",
-        hint="add `arm64` where your container images are built for it",
+        help="add `arm64` where your container images are built for it",
     )

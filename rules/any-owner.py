@@ -53,5 +53,5 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             yield Finding(
                 at=node,
                 message=f"the owner `{term.owner[:20]}` names no account: anybody's image of that name may be taken",
-                hint="name the account that makes the image: `self`, `amazon`, or its number",
+                help="name the account that makes the image: `self`, `amazon`, or its number",
             )

@@ -59,5 +59,5 @@ def check(source: Source, context: Context) -> Findings:
             edits=edits.if_editable(edits.set_value, found.node, f"{found.offer}h")
             if found.offer is not None
             else [],
-            hint="the API server refuses more than 21 days for expireAfter and the drain together",
+            help="the API server refuses more than 21 days for expireAfter and the drain together",
         )

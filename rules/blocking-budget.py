@@ -68,14 +68,14 @@ def check(pool: NodePool, context: Context) -> Findings:
     at = _always(node)
     if at is None:
         message = "the budgets leave no time of a week: no node is ever replaced for drift"
-        yield Finding(at=node, message=message, hint="shorten a `duration`, so that some time is left")
+        yield Finding(at=node, message=message, help="shorten a `duration`, so that some time is left")
         return
     every = budgets.typical(pool, "Underutilized")
     others = every is not None and all(stretch.closed for stretch in every)
     what = "drift or consolidation" if others else "drift, so images and changes never reach it"
     written = at.get("nodes") or at
     yield Finding(
-        at=written, message=f"`{written.value}` nodes, at all times: none is replaced for {what}", hint=HINT
+        at=written, message=f"`{written.value}` nodes, at all times: none is replaced for {what}", help=HINT
     )
 
 

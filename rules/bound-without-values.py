@@ -64,7 +64,7 @@ def check(pool: NodePool, context: Context) -> Findings:
             yield Finding(
                 at=line.values[0].node,
                 message=f"`{shown}` of `{key}` leaves no number to draw: the controller panics",
-                hint="it labels each node with a number from 0 on that the bounds allow",
+                help="it labels each node with a number from 0 on that the bounds allow",
             )
 
 

@@ -118,7 +118,7 @@ def _of_several_vpcs(what: str, finds: Network) -> list[Finding]:
         Finding(
             at=_place(finds, lambda found: len({each.vpc for each in found}) > 1),
             message=f"the {what} found are of {len(vpcs)} VPCs, `{vpcs[0]}` and `{vpcs[1]}`",
-            hint=f"a node and its groups are in one VPC; narrow the terms ({each})",
+            help=f"a node and its groups are in one VPC; narrow the terms ({each})",
         )
     ]
 
@@ -135,7 +135,7 @@ def _strangers(
             at=_place(groups),
             message=f"the security groups are of `{theirs[0]}`, the subnets of `{ours[0]}`",
             also=[Also(_place(subnets), f"finds subnets of `{ours[0]}`")],
-            hint=f"EC2 refuses groups that are not associated with the VPC of the subnet ({_ids(groups.known)})",
+            help=f"EC2 refuses groups that are not associated with the VPC of the subnet ({_ids(groups.known)})",
         )
     ]
 
@@ -154,7 +154,7 @@ def _owned_alike(groups: selectors.Finds[snapshot.SecurityGroup]) -> list[Findin
         Finding(
             at=_place(groups, lambda found: sum(each in bearers for each in found) > 1),
             message=messages.first_fitting(f"{ids} both bear {tag}", count) if len(bearers) == 2 else count,
-            hint=f"the AWS load balancer controller wants one: select it by id or by its own tag ({_ids(bearers)})",
+            help=f"the AWS load balancer controller wants one: select it by id or by its own tag ({_ids(bearers)})",
         )
     ]
 
@@ -169,7 +169,7 @@ def _owned_apart(groups: selectors.Finds[snapshot.SecurityGroup]) -> list[Findin
         clusters = list(dict.fromkeys(name for group in owned for name in group.clusters))
         first, second = (f"`{messages.short(name, 20)}`" for name in clusters[:2])
         message = f"the term finds security groups of {len(clusters)} clusters, {first} and {second}"
-        findings.append(Finding(at=term.place, message=message, hint=f"narrow it to one cluster ({_ids(owned)})"))
+        findings.append(Finding(at=term.place, message=message, help=f"narrow it to one cluster ({_ids(owned)})"))
     return findings
 
 

@@ -64,5 +64,5 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         yield Finding(
             at=tag.key_node,
             message=f"`{messages.short(tag.key, 45)}` is on several groups of most clusters",
-            hint="load balancers want one group with it on a node: select by id, or by a tag that one group bears",
+            help="load balancers want one group with it on a node: select by id, or by a tag that one group bears",
         )

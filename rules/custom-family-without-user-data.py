@@ -58,5 +58,5 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         message="`Custom` without userData: nothing tells a node which cluster to join",
         severity="error" if known else None,
         edits=edits.if_editable(edits.remove, field) if known else (),
-        hint="the alias says the family: leave amiFamily out" if known else "unless the image joins by itself",
+        help="the alias says the family: leave amiFamily out" if known else "unless the image joins by itself",
     )

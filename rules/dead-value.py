@@ -212,7 +212,7 @@ def _reserved(line: RequirementLine, resolution: resolve.Resolution) -> Findings
             message="`reserved` matches nothing: the class selects no capacity reservation",
             edits=edits.if_editable(fixes.take_out, line, ("reserved",)),
             also=[Also(node_class.name_node, "it has no capacityReservationSelectorTerms")],
-            hint="give the class capacityReservationSelectorTerms, or take the value out",
+            help="give the class capacityReservationSelectorTerms, or take the value out",
         )
 
 
@@ -239,5 +239,5 @@ def _finding(
         edits=edits.if_editable(fixes.take_out, at, [str(value.text) for value in dead]),
         also=[Also(reason.at.key_node, f"`{messages.short(shown, 60)}`")] if reason is not None else (),
         covers=[value.node for value in dead],
-        hint=f"{'it does' if len(dead) == 1 else 'they do'} nothing here; or change the other requirement",
+        help=f"{'it does' if len(dead) == 1 else 'they do'} nothing here; or change the other requirement",
     )

@@ -119,7 +119,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             also=[
                 Also(term.node, f"`{i.name}` ({i.id}), deprecated since {(i.deprecated or '')[:10]}") for i in old[1:]
             ],
-            hint=_hint(image_set),
+            help=_hint(image_set),
         )
 
 

@@ -73,5 +73,5 @@ def check(obj: Object, context: Context) -> Findings:
         message=f"{where} has {obj.kind} `{obj.name}` too: the one that is applied last replaces the other",
         severity=None if one_file else "info",
         also=[Also(first.name_node, "the same name")],
-        hint="neither kind has a namespace to tell them apart: give one of them another name",
+        help="neither kind has a namespace to tell them apart: give one of them another name",
     )

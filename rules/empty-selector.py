@@ -182,7 +182,7 @@ def _selector(what: str, finds: selectors.Finds[Any], facts: Facts, needed: bool
             message=_said(what, term),
             severity="warning",
             edits=_edits(term, facts),
-            hint=_hint(what, term, facts),
+            help=_hint(what, term, facts),
         )
 
 
@@ -199,7 +199,7 @@ def _nothing(what: str, finds: selectors.Finds[Any], facts: Facts) -> Finding:
         message=message,
         edits=[] if others else _edits(first, facts),
         also=[Also(term.place, _said(what, term)) for term in finds.terms] if others else (),
-        hint=f"the class never becomes ready; {_hint(what, first, facts)}",
+        help=f"the class never becomes ready; {_hint(what, first, facts)}",
     )
 
 

@@ -113,5 +113,5 @@ def check(pool: NodePool, context: Context) -> Findings:
             yield Finding(
                 at=at.values_node,
                 message=f"`{asked}` of {labels.name_of(line.key)} is lost beside a bound: {types} too many",
-                hint="a static NodePool passes on only the bounds of a key that has any: list values with In instead",
+                help="a static NodePool passes on only the bounds of a key that has any: list values with In instead",
             )

@@ -74,5 +74,5 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             at=finds.terms[0].place if len(finds.terms) == 1 else finds.at,
             message=f"no subnet found in `{messages.short(', '.join(spent), 50)}` has a free address",
             severity="warning" if used & free else "error",
-            hint=f"give {messages.short(ids, 80)} room, or let the terms find further subnets",
+            help=f"give {messages.short(ids, 80)} room, or let the terms find further subnets",
         )

@@ -232,7 +232,7 @@ def check(pool: NodePool, context: Context) -> Findings:
             edits=changes,
             safety="safe" if broken else "unsafe",
             also=[Also(node, f"`{node.value}` is no fallback: it matches nothing") for node in stars],
-            hint=_hint(pool, bool(changes), bool(stars) and keys.FLEX in requirement.well_known(context.karpenter)),
+            help=_hint(pool, bool(changes), bool(stars) and keys.FLEX in requirement.well_known(context.karpenter)),
         )
 
 

@@ -138,7 +138,7 @@ def _finding(
         edits=edits.if_editable(edits.add_key, term.term.node, "owner", owner) if owner is not None else (),
         safety="unsafe" if any(image.owner != owner for image in term.used) else None,
         also=[Also(term.node, _told(image, image in term.used)) for image in (*strangers[:3], *own[:2])],
-        hint=_hint(first, owner),
+        help=_hint(first, owner),
     )
 
 

@@ -102,7 +102,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         yield Finding(
             at=fixes.place(pool),
             message=f"{names}: Karpenter counts no GPU there, and pods that ask for `nvidia.com/gpu` stay Pending",
-            hint="a NodeOverlay can give them `nvidia.com/gpu`; or take whole GPUs",
+            help="a NodeOverlay can give them `nvidia.com/gpu`; or take whole GPUs",
         )
         return
     asking = next((item for item in labels.asked(pool) if item.key in keys.GPUS and item.operator != "NotIn"), None)
@@ -116,5 +116,5 @@ def check(pool: NodePool, context: Context) -> Findings:
         at=fixes.seen(asking.key_node),
         message=f"`{shown}` admits {names}, of whose GPUs Karpenter counts 0",
         edits=changes,
-        hint="leave them out, or ask for `instance-gpu-count Gt 0`",
+        help="leave them out, or ask for `instance-gpu-count Gt 0`",
     )

@@ -257,7 +257,7 @@ def _gap(pool: NodePool, context: Context, gap: resolve.Unlaunchable, variant: s
             edits=_kept_out(pool, resolution, gap.bits, variant),
             safety="safe",
             also=also,
-            hint=f"if the pool is meant for them: {' or '.join(ways)}" if ways else None,
+            help=f"if the pool is meant for them: {' or '.join(ways)}" if ways else None,
         )
     changes: list[Edit] = []
     try:
@@ -272,7 +272,7 @@ def _gap(pool: NodePool, context: Context, gap: resolve.Unlaunchable, variant: s
         ways.append(f"no fix: {error.reason}")
     if changes:
         ways[0] = "or keep them out of the pool"
-    return Finding(at=meant, message=message, edits=changes, also=also, hint=", ".join(ways) or None)
+    return Finding(at=meant, message=message, edits=changes, also=also, help=", ".join(ways) or None)
 
 
 def _alias_for(resolution: resolve.Resolution, aliases: Sequence[str], runs: int) -> str:
@@ -386,5 +386,5 @@ def _without_driver(pool: NodePool, resolution: resolve.Resolution) -> Findings:
                         f"a standard image: `{messages.short(image.found.name if image.found else image.label, 60)}`",
                     )
                 ],
-                hint=f"choose the image for {WORDS[variant]} by name too, or an alias{other}",
+                help=f"choose the image for {WORDS[variant]} by name too, or an alias{other}",
             )

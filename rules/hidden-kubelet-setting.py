@@ -126,5 +126,5 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             also=[Also(beside, "this is what it plans with, and the flag wins on the node")]
             if beside is not None
             else [],
-            hint=f"say it in spec.kubelet.{setting.name}: it reaches the kubelet from there",
+            help=f"say it in spec.kubelet.{setting.name}: it reaches the kubelet from there",
         )

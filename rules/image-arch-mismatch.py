@@ -198,7 +198,7 @@ def _of_another_system(pool: NodePool, resolution: resolve.Resolution) -> Findin
         at=fixes.place(pool),
         message="no instance type can launch: the class has Windows images, and its types count as Linux",
         also=[Also(field, f"amiFamily `{resolution.images.ami_family}` makes them Linux")] if field else [],
-        hint="leave amiFamily out: the alias tells it",
+        help="leave amiFamily out: the alias tells it",
     )
 
 
@@ -238,7 +238,7 @@ def _finding(pool: NodePool, resolution: resolve.Resolution, gap: resolve.Unlaun
         edits=changes,
         safety=safety,
         also=_terms(resolution),
-        hint=f"or let the class find an {arch} image too{_offer(resolution, gap)}",
+        help=f"or let the class find an {arch} image too{_offer(resolution, gap)}",
     )
 
 

@@ -69,5 +69,5 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             at=tag.key_node,
             message=f"`{tag.key}` finds subnets here: images hardly bear the tag, and none is found",
             also=[Also(same.key_node, "the same tag")],
-            hint=f"`alias: {images.family_example(alias)}` finds the published images" if alias else None,
+            help=f"`alias: {images.family_example(alias)}` finds the published images" if alias else None,
         )

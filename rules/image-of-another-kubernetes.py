@@ -71,7 +71,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             at=image.at,
             message=f"the image is for Kubernetes {found[1]}, the cluster is {cluster}",
             severity="error" if refused else None,
-            hint="a kubelet may be up to three minor versions older than the API server, and never newer"
+            help="a kubelet may be up to three minor versions older than the API server, and never newer"
             if refused
             else f"`{messages.short(asked.replace(found[1], str(cluster)), 70)}`, or an alias, which follows it",
         )

@@ -68,5 +68,5 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         message="`optional` leaves IMDSv1 open: a tricked request can read the node role's credentials",
         edits=edits.if_editable(edits.set_value, node, "required"),
         also=[Also(hops, "pods reach the metadata service, too")] if far and hops is not None else [],
-        hint="`required`, unless something on the node is older than IMDSv2",
+        help="`required`, unless something on the node is older than IMDSv2",
     )

@@ -88,5 +88,5 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
                 Also(fixes.place(pool), f"admits {messages.counted(n, 'type')}")
                 for pool, n in zip(pools, counts, strict=True)
             ],
-            hint="types with disks: `karpenter.k8s.aws/instance-local-nvme Gt 0`, families such as `m6id` or `i4i`",
+            help="types with disks: `karpenter.k8s.aws/instance-local-nvme Gt 0`, families such as `m6id` or `i4i`",
         )

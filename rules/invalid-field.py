@@ -125,7 +125,7 @@ def check(obj: Object, context: Context) -> Findings:
                     if terms
                     else None
                 )
-                yield Finding(at=problem.node, message=problem.message, edits=terms or _meant(problem), hint=hint)
+                yield Finding(at=problem.node, message=problem.message, edits=terms or _meant(problem), help=hint)
 
 
 def _terms(obj: Object, problem: apiserver.Problem) -> list[Edit]:

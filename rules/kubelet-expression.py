@@ -115,7 +115,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             expressions.compiled(each.text)
         except expressions.NotCompiled as error:
             sound = False
-            yield Finding(at=each.node, message=f"`{each.field}` does not compile: {error}", hint=HINT)
+            yield Finding(at=each.node, message=f"`{each.field}` does not compile: {error}", help=HINT)
     if asked and sound:
         yield Skip(asked[0].node, GATE)
         yield from _evaluated(node_class, context)
@@ -127,13 +127,13 @@ def _evaluated(node_class: EC2NodeClass, context: Context) -> Findings:
     failed = set()
     for each in expressions.failures(node_class, used, context.catalog):
         failed.add(each.expression.field)
-        yield Finding(at=each.expression.node, message=_said(each), hint=HINT)
+        yield Finding(at=each.expression.node, message=_said(each), help=HINT)
     if failed:
         return
     offered = _offered(context)
     for each in expressions.failures(node_class, offered or context.catalog, context.catalog):
         if offered:
-            yield Finding(at=each.expression.node, message=_said(each), hint=HINT)
+            yield Finding(at=each.expression.node, message=_said(each), help=HINT)
         else:
             reason = f"{_said(each)}: whether the region offers the type is not known, and no pool here launches it"
             yield Skip(each.expression.node, reason)

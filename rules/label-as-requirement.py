@@ -96,7 +96,7 @@ def check(pool: NodePool, context: Context) -> Findings:
             severity=severity,
             edits=[] if lost else edits.if_editable(_moved, pool, label, key, bool(lines)),
             also=[Also(line.node, "the requirement of the same key") for line in lines],
-            hint="drop the label: Karpenter sets it itself" if lines else "write it as a requirement",
+            help="drop the label: Karpenter sets it itself" if lines else "write it as a requirement",
         )
 
 

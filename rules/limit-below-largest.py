@@ -78,5 +78,5 @@ def check(pool: NodePool, context: Context) -> Findings:
         at=fixes.seen(limit.at.node),
         message=f"limit `{limit.at.node.value}` of {limit.resource} keeps out {out.bit_count():,} of "
         f"{all.bit_count():,} types left: `{name}` has {amount}",
-        hint=f"raise it, or say with {key} which types are meant",
+        help=f"raise it, or say with {key} which types are meant",
     )

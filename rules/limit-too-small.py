@@ -113,5 +113,5 @@ def _alone(limit: resolve.Limit, resolution: resolve.Resolution) -> Finding:
     return Finding(
         at=fixes.seen(limit.at.node),
         message=f"limit `{value}` of {limit.resource} allows no instance type left: `{name}` has {amount}",
-        hint=f"without a unit it counts bytes: `{value}Gi`?" if bare else None,
+        help=f"without a unit it counts bytes: `{value}Gi`?" if bare else None,
     )

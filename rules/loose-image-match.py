@@ -185,7 +185,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         edits=changes,
         safety="safe" if sure and learns else "unsafe",
         also=[Also(image_set.alias_node, "one alias, several images")],
-        hint=_hint(learns, str(release), otherwise),
+        help=_hint(learns, str(release), otherwise),
     )
 
 

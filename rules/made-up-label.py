@@ -70,5 +70,5 @@ def check(pool: NodePool, context: Context) -> Findings:
         yield Finding(
             at=items[0].node,
             message=f"nodes for pods that ask for no `{messages.short(key)}` get a random number as its value",
-            hint="write the value with `In`, or taint the pool with the same key so that only pods that ask come",
+            help="write the value with `In`, or taint the pool with the same key so that only pods that ask come",
         )

@@ -77,5 +77,5 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             at=fixes.seen(node),
             message=f"maxPods `{most}` is above what {len(fewer):,} of {len(carried):,} types carry: "
             f"`{fewer[0][1]}` {fewer[0][0]}",
-            hint="needs prefix delegation in the VPC CNI, or leave maxPods out",
+            help="needs prefix delegation in the VPC CNI, or leave maxPods out",
         )

@@ -122,5 +122,5 @@ def _finding(pool: NodePool, at: Node, left: int, resolution: resolve.Resolution
         at=at,
         message=f"`{METAL}` does not exclude `{sizes[0]}`: {types} are left{cost}",
         edits=changes,
-        hint=f"name each size: {', '.join(sizes)}; or `instance-hypervisor In [nitro]`, which no bare metal has",
+        help=f"name each size: {', '.join(sizes)}; or `instance-hypervisor In [nitro]`, which no bare metal has",
     )

@@ -93,5 +93,5 @@ def _counted(resolution: resolve.Resolution, cheapest: int, looked_at: int) -> F
         yield Finding(
             at=line.node.get("minValues") or line.node,
             message=f"{least}: the {looked_at} cheapest types have {len(values)} ({shown})",
-            hint=f"Karpenter launches one of the {most} cheapest types that fit: ask for fewer values",
+            help=f"Karpenter launches one of the {most} cheapest types that fit: ask for fewer values",
         )

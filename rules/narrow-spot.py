@@ -100,5 +100,5 @@ def check(pool: NodePool, context: Context) -> Findings:
     yield Finding(
         at=labels.values_at(spot),
         message=messages.first_fitting(f"spot only, with {types}: {names}", f"spot only, with {types}"),
-        hint="allow more families and sizes, or on-demand as well",
+        help="allow more families and sizes, or on-demand as well",
     )

@@ -77,7 +77,7 @@ def check(pool: NodePool, context: Context) -> Findings:
             edits=change,
             also=[Also(held, "no node may be disrupted for drift")],
             covers=[held],
-            hint="let nodes expire, or give the budget of 0 a `schedule` (UTC) and a `duration`",
+            help="let nodes expire, or give the budget of 0 a `schedule` (UTC) and a `duration`",
         )
         return
     node_class = context.node_class(pool)
@@ -90,7 +90,7 @@ def check(pool: NodePool, context: Context) -> Findings:
             message=f"nodes never expire, and `{name}` pins {images} by id: no patch ever reaches them",
             edits=change,
             also=[Also(term.node, "pinned by id") for term in terms[:1]],
-            hint="let nodes expire, and choose images by alias, or by name or tag with an owner",
+            help="let nodes expire, and choose images by alias, or by name or tag with an owner",
         )
 
 

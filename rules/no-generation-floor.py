@@ -63,5 +63,5 @@ def check(pool: NodePool, context: Context) -> Findings:
     yield Finding(
         at=fixes.seen(category.key_node) if category is not None else fixes.place(pool),
         message=f"{old.bit_count():,} of {resolution.candidates.bit_count():,} types left run on Xen: {families}",
-        hint="`instance-generation Gt 4` leaves none of them, `Gt 2` few",
+        help="`instance-generation Gt 4` leaves none of them, `Gt 2` few",
     )

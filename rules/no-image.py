@@ -115,7 +115,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         yield _nothing(node_class, dead, context)
         return
     for term in dead:
-        yield Finding(at=term.node, message=_said(term, context), severity="warning", hint=_hint(term, context))
+        yield Finding(at=term.node, message=_said(term, context), severity="warning", help=_hint(term, context))
 
 
 def _outdone(term: images.TermImages) -> bool:
@@ -135,7 +135,7 @@ def _nothing(node_class: EC2NodeClass, dead: list[images.TermImages], context: C
         at=key if others and key is not None else first.node,
         message=_said(first, context) if not others else f"none of the {len(dead)} terms finds an image to launch",
         also=[Also(term.node, _said(term, context)) for term in dead] if others else (),
-        hint=f"{_hint(first, context)}; {ready}" if waits else f"{ready}; {_hint(first, context)}",
+        help=f"{_hint(first, context)}; {ready}" if waits else f"{ready}; {_hint(first, context)}",
     )
 
 

@@ -192,7 +192,7 @@ def _alone(line: resolve.LineEffect, resolution: resolve.Resolution) -> Finding:
         at=_key(line),
         message=f"no instance type meets `{_shown(line, 50)}`{under}",
         covers=[line.at.node, *_values(line)],
-        hint=hint,
+        help=hint,
     )
 
 
@@ -240,7 +240,7 @@ def _together(core: list[resolve.LineEffect], resolution: resolve.Resolution) ->
         edits=changes,
         also=[Also(_key(line), f"`{_shown(line, 60)}`") for line in others],
         covers=[line.at.node for line in core if any(map(labels.is_pattern, line.values))],
-        hint=hint,
+        help=hint,
     )
 
 

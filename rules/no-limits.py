@@ -122,13 +122,13 @@ def check(pool: NodePool, context: Context) -> Findings:
             yield Finding(
                 at=fixes.key_of(replicas),
                 message="a static NodePool without `limits.nodes`: nothing limits nodes while some are replaced",
-                hint="`limits: {nodes: <a few more than replicas>}`",
+                help="`limits: {nodes: <a few more than replicas>}`",
             )
     elif node is None or not node.entries:
         yield Finding(
             at=pool.name_node if node is None else fixes.key_of(node),
             message=f"nothing limits what this NodePool costs{_dearest(context.resolution(pool))}",
-            hint="`limits: {cpu: <n>}` in spec: Karpenter starts no node beyond it",
+            help="`limits: {cpu: <n>}` in spec: Karpenter starts no node beyond it",
         )
     elif any(limit.resource == "cpu" for limit in limits):
         yield from _devices(limits, context.resolution(pool))
@@ -151,5 +151,5 @@ def _devices(limits: list[resolve.Limit], resolution: resolve.Resolution) -> Fin
     yield Finding(
         at=cpu.at.key_node,
         message=f"the limits count no {'GPUs' if 'nvidia.com/gpu' in devices else 'accelerators'}{shown}",
-        hint=f"add a limit of `{max(devices, key=lambda name: devices[name])}`",
+        help=f"add a limit of `{max(devices, key=lambda name: devices[name])}`",
     )

@@ -65,5 +65,5 @@ def check(pool: NodePool, context: Context) -> Findings:
     yield Finding(
         at=pool.name_node if absent or node is None else node,
         message=f"nodes expire after {'720h (the default)' if absent else f'`{written}`'}, and no drain has to end",
-        hint="a pod that may not be evicted holds its node for good: set `terminationGracePeriod`, such as 24h",
+        help="a pod that may not be evicted holds its node for good: set `terminationGracePeriod`, such as 24h",
     )

@@ -100,7 +100,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         yield Finding(
             at=node,
             message=f"every node is replaced within `{node.value}`, whatever the budgets say",
-            hint="720h is the default; the hash of the template changes with it, so nodes are replaced once more",
+            help="720h is the default; the hash of the template changes with it, so nodes are replaced once more",
         )
 
 

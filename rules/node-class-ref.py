@@ -80,7 +80,7 @@ def check(pool: NodePool, context: Context) -> Findings:
             message=message,
             edits=[] if auto or _is_anothers(ref.kind) else _mended(ref),
             covers=[ref.node, key or ref.node],
-            hint="or `eks.amazonaws.com`, if it is a class of EKS Auto Mode" if auto else None,
+            help="or `eks.amazonaws.com`, if it is a class of EKS Auto Mode" if auto else None,
         )
 
 

@@ -113,18 +113,18 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             yield Finding(
                 at=at,
                 message=f"`{key}` is a label of Karpenter's own: it writes it itself",
-                hint="leave it out; what nodes are to be is said by the NodePool's requirements",
+                help="leave it out; what nodes are to be is said by the NodePool's requirements",
             )
         elif label.refused:
             yield Finding(
                 at=at,
                 message=f"the kubelet does not start with the label `{key}`",
                 severity="error",
-                hint="of `kubernetes.io` it may give itself few labels: use a domain of your own",
+                help="of `kubernetes.io` it may give itself few labels: use a domain of your own",
             )
     for start, end in data.taints():
         yield Finding(
             at=data.places.at(start, end),
             message="taints as a kubelet flag take the place of those that Karpenter asks for",
-            hint="say them in the NodePool's template: pods are planned by these alone",
+            help="say them in the NodePool's template: pods are planned by these alone",
         )

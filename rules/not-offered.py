@@ -229,5 +229,5 @@ def _finding(
         covers=[line.node, *(value.node for value in dead), *(place.lines if sold else ())]
         if severity == "error"
         else (),
-        hint=f"the region offers it in {messages.short(', '.join(sold), 60)}" if sold else None,
+        help=f"the region offers it in {messages.short(', '.join(sold), 60)}" if sold else None,
     )

@@ -69,7 +69,7 @@ def check(pool: NodePool, context: Context) -> Findings:
                 at=node,
                 message=f"`{taint.value}` is an operator of tolerations; here it is the taint's value",
                 edits=edits.if_editable(edits.remove, node),
-                hint="drop it, or write the value that pods are to tolerate",
+                help="drop it, or write the value that pods are to tolerate",
             )
     for startup, taints in ((False, pool.taints), (True, pool.startup_taints)):
         for taint in taints:
@@ -103,5 +103,5 @@ def _own(taint: manifest.Taint, startup: bool) -> Iterator[Finding]:
             message=f"nobody removes {name}, so that no node is ever initialized",
             severity="error",
             edits=drop,
-            hint=f"{owner.name} sets and removes it with the effect {' or '.join(owner.effects)}: drop the entry",
+            help=f"{owner.name} sets and removes it with the effect {' or '.join(owner.effects)}: drop the entry",
         )

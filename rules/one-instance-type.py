@@ -63,5 +63,5 @@ def check(pool: NodePool, context: Context) -> Findings:
     yield Finding(
         at=fixes.seen(best.at.key_node) if best is not None else fixes.place(pool),
         message=f"one instance type is left, `{name}`{cost}: nothing starts while AWS has none",
-        hint="allow another family of the same shape",
+        help="allow another family of the same shape",
     )

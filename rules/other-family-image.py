@@ -102,7 +102,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             message=f"the image is {other}'s: it cannot read the user data that `{family}` gets, and joins nothing",
             edits=edits.if_editable(edits.set_value, field, other) if not own_data else (),
             also=[Also(first.at, f"finds `{messages.short(first.found.name if first.found else first.label, 60)}`")],
-            hint="userData and volumes are the family's, too" if own_data else None,
+            help="userData and volumes are the family's, too" if own_data else None,
         )
         return
     platforms = {each.found.platform for each in found.images if each.found is not None}

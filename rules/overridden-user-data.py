@@ -126,7 +126,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             message=f"`{setting.written}` in user data is overwritten: {why}",
             edits=changes,
             also=[Also(beside, "this one acts")] if beside is not None else [],
-            hint="taints belong to the NodePool's template"
+            help="taints belong to the NodePool's template"
             if setting.name == "registerWithTaints"
             else f"what Karpenter plans with stands in spec.kubelet.{setting.name}",
         )

@@ -196,7 +196,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
                 at=at,
                 message=f"{what} can select an image that is still pending, until Karpenter {release}",
                 edits=edits.if_editable(_second_tag, term) if term not in seen else (),
-                hint=f"go to Karpenter {release}, or add a tag that is set once the image is available",
+                help=f"go to Karpenter {release}, or add a tag that is set once the image is available",
             )
 
 
@@ -274,7 +274,7 @@ def _taken(
             *(Also(term.node, _told(image)) for image in (*taken, *good)),
             *(Also(other.node, "finds it too") for other in others),
         ],
-        hint=f"nodes drift to it and no node starts from it; {way}",
+        help=f"nodes drift to it and no node starts from it; {way}",
     )
 
 

@@ -67,7 +67,7 @@ def check(obj: Object, context: Context) -> Findings:
         at=node,
         message=f"still to be replaced: `{messages.short(node.written)}`{more}",
         also=[Also(place, "another one") for place, _ in places[1:6]],
-        hint="to Kubernetes it is a value like any other; nothing fills it in here",
+        help="to Kubernetes it is a value like any other; nothing fills it in here",
     )
 
 

@@ -92,7 +92,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         at=pool.name_node,
         message=f"`{name}` is tried before `{mine}` for its name alone: {weight}, and {types} of both",
         also=[Also(other.name_node, "tried before it") for other, _ in reversed(before)],
-        hint="set `spec.weight` on the pool to be tried first, or part them by a taint or a label that pods ask for",
+        help="set `spec.weight` on the pool to be tried first, or part them by a taint or a label that pods ask for",
     )
 
 

@@ -81,7 +81,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             at=public,
             message="every node gets a public address: only security groups keep the internet out",
             also=[Also(tag.key_node, "the subnets are those of public load balancers") for tag in tags],
-            hint="private subnets with a NAT gateway, or VPC endpoints, and no public address",
+            help="private subnets with a NAT gateway, or VPC endpoints, and no public address",
         )
         return
     for tag in tags:
@@ -90,11 +90,11 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
                 at=tag.key_node,
                 message=f"nodes in subnets of `{PUBLIC}` without a public address have no way out",
                 also=[Also(public, "no public address")],
-                hint="such a subnet routes to an internet gateway: choose private subnets",
+                help="such a subnet routes to an internet gateway: choose private subnets",
             )
         else:
             yield Finding(
                 at=tag.key_node,
                 message=f"`{PUBLIC}` marks public subnets: nodes are put where the internet is routed",
-                hint="`kubernetes.io/role/internal-elb` marks the private ones",
+                help="`kubernetes.io/role/internal-elb` marks the private ones",
             )

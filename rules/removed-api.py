@@ -101,14 +101,14 @@ def check(obj: Object, context: Context) -> Findings:
             at=at,
             message=f"`{obj.api_version}` has no kind {obj.kind}: it is of `{manifest.GROUPS[obj.kind]}/v1`",
             edits=_moved(obj),
-            hint=None if obj.version in ("v1", "v1beta1") else "write it as v1: no release knew this kind so",
+            help=None if obj.version in ("v1", "v1beta1") else "write it as v1: no release knew this kind so",
         )
         return
     # a whole idea of its own, and rarely needed
 
     conversion = convert.convert(obj, context.objects)
     hint = conversion.blocked or "; ".join(conversion.notes) or None
-    yield Finding(at=at, message=message, edits=conversion.edits, hint=hint)
+    yield Finding(at=at, message=message, edits=conversion.edits, help=hint)
 
 
 def _moved(obj: Object) -> list[Edit]:

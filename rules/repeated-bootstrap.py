@@ -69,5 +69,5 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             at=data.places.at(call.start, call.end if first < 0 else min(first, call.end)),
             message=f"the node joins twice: Karpenter calls {call.program} as well",
             edits=edits.if_editable(data.places.replace, *call.lines, "") if call.plain else (),
-            hint="the first call wins: what it sets belongs to spec.kubelet and to the NodePool's template",
+            help="the first call wins: what it sets belongs to spec.kubelet and to the NodePool's template",
         )

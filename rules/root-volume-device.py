@@ -127,7 +127,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             at=last,
             message=f"only `{root}` is mapped: pods and images are on `{data}`, which stays at 20 GiB",
             edits=_added(mappings, given.index(root), data),
-            hint=f"{found.ami_family} has its system on {root}; it needs little",
+            help=f"{found.ami_family} has its system on {root}; it needs little",
         )
     elif data is not None or not (node_class.node.at("spec", "userData") is not None and "sda1" not in given[-1]):
         wanted = data or root
@@ -135,7 +135,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             at=last,
             message=f"`{messages.short(given[-1], 20)}` is a further disk: {found.ami_family} lives on `{wanted}`",
             edits=edits.if_editable(edits.set_value, last, wanted) if len(given) == 1 else (),
-            hint=f"what is not mapped keeps the image's own 20 GiB: map `{wanted}`",
+            help=f"what is not mapped keeps the image's own 20 GiB: map `{wanted}`",
         )
 
 

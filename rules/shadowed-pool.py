@@ -149,7 +149,7 @@ def check(pool: NodePool, context: Context) -> Findings:
                 at=pool.name_node,
                 message=why,
                 also=[Also(other.node.at("spec", "weight") or other.name_node, "the highest weight is tried first")],
-                hint=f"swap the weights, narrow `{other.name}`, or give it `limits`: beyond them this one takes over",
+                help=f"swap the weights, narrow `{other.name}`, or give it `limits`: beyond them this one takes over",
             )
             return
 

@@ -78,5 +78,5 @@ def check(pool: NodePool, context: Context) -> Findings:
     yield Finding(
         at=labels.values_at(spot),
         message=f"spot nodes are never replaced by cheaper spot nodes: {count} types are left, of {LEAST} it takes",
-        hint=f"allow {LEAST - count} more, where the gate SpotToSpotConsolidation is on",
+        help=f"allow {LEAST - count} more, where the gate SpotToSpotConsolidation is on",
     )

@@ -56,5 +56,5 @@ def check(pool: NodePool, context: Context) -> Findings:
         yield Finding(
             at=pool.name_node,
             message=f"after each start Karpenter {context.karpenter} logs `no instance types found` for a while",
-            hint="it passes by itself: let readiness checks and alerts wait, or upgrade to 1.7.0",
+            help="it passes by itself: let readiness checks and alerts wait, or upgrade to 1.7.0",
         )

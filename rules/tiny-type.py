@@ -126,5 +126,5 @@ def _finding(item: labels.Asked, tiny: Sequence[manifest.Value], resolution: res
         if isinstance(item.at, RequirementLine) and not all
         else [],
         covers=[value.node for value in tiny],
-        hint="begin with medium" if not all else "take larger types: the daemonsets of a node need room as well",
+        help="begin with medium" if not all else "take larger types: the daemonsets of a node need room as well",
     )

@@ -101,5 +101,5 @@ def check(pool: NodePool, context: Context) -> Findings:
             at=line.node.get("minValues") or line.node,
             message=f"minValues `{asked.wanted}` of {labels.name_of(asked.key)} is out of reach: {count} left",
             covers=[value.node for each in pool.requirements for value in each.values],
-            hint="ask for fewer, or let the other requirements allow more instance types",
+            help="ask for fewer, or let the other requirements allow more instance types",
         )

@@ -103,7 +103,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
                 message=f"`encrypted: false`: whatever pods write to {named} lies there in plain",
                 edits=edits.if_editable(edits.set_value, encrypted, True),
                 also=also,
-                hint=HINT,
+                help=HINT,
             )
         elif (
             encrypted is None or (encrypted.kind == "scalar" and encrypted.value is None)
@@ -115,5 +115,5 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
                 if encrypted is not None
                 else edits.if_editable(edits.add_key, ebs, "encrypted", True),
                 also=also,
-                hint=HINT,
+                help=HINT,
             )

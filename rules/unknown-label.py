@@ -101,7 +101,7 @@ def check(pool: NodePool, context: Context) -> Findings:
             edits=edits.if_editable(edits.set_value, item.key_node, near.key) if near.sure and other is None else [],
             safety="safe" if refused else "unsafe",
             also=[Also(other.key_node, f"a requirement on `{other.key}`")] if other is not None else (),
-            hint="the API server refuses this key"
+            help="the API server refuses this key"
             if refused
             else "it is taken for a label of your own, and narrows nothing",
         )

@@ -218,7 +218,7 @@ def _finding(item: labels.Asked, value: manifest.Value, wholly: bool, context: C
         severity="error" if wholly or refused else "warning",
         edits=changes,
         safety="safe" if item.operator == "In" or not any(edit.text for edit in changes) else "unsafe",
-        hint=hint,
+        help=hint,
     )
 
 

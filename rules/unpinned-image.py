@@ -111,7 +111,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         at=node,
         message=f"`{alias.family}@latest` replaces nodes whenever an image is published",
         edits=edits.if_editable(_pinned, image_set, version),
-        hint=f"today it is `{alias.family}@{version}`"
+        help=f"today it is `{alias.family}@{version}`"
         if version
         else f"pin a version that you have tried: `{example}`",
     )
@@ -132,11 +132,11 @@ def _of_terms(node_class: EC2NodeClass, image_set: images.ImageSet) -> Iterator[
         changes = edits.if_editable(fixes.pin, finds, used) if finds is not None and used else []
         if name is not None and isinstance(term.name, str) and re.search(r"[*?]", term.name):
             message = f"the newest image named `{messages.short(term.name)}` replaces nodes when it is registered"
-            yield Finding(at=name, message=message, edits=changes, hint="name one image in full, or choose it by id")
+            yield Finding(at=name, message=message, edits=changes, help="name one image in full, or choose it by id")
         elif (
             parameter is not None
             and isinstance(term.ssm_parameter, str)
             and re.search(r"/(recommended|latest|current)(/|$)", term.ssm_parameter)
         ):
             message = f"`{messages.short(term.ssm_parameter)}` replaces nodes whenever an image is published"
-            yield Finding(at=parameter, message=message, edits=changes, hint="name the parameter of one version")
+            yield Finding(at=parameter, message=message, edits=changes, help="name the parameter of one version")

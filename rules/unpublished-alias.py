@@ -70,7 +70,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
                 at=problem.at,
                 message=problem.message,
                 edits=edits.if_editable(_moved, image_set, version),
-                hint=_hint(image_set.alias.family, version, context),
+                help=_hint(image_set.alias.family, version, context),
             )
 
 

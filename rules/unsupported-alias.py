@@ -129,7 +129,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             edits=_mended(node_class, image_set, image_set.alias, problem, context),
             safety=safety,
             covers=covers,
-            hint=_hint(problem, image_set.alias, context.karpenter, context.kubernetes),
+            help=_hint(problem, image_set.alias, context.karpenter, context.kubernetes),
         )
 
 

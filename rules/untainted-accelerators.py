@@ -64,5 +64,5 @@ def check(pool: NodePool, context: Context) -> Findings:
     yield Finding(
         at=pool.name_node,
         message=f"{what} nodes without a taint take pods that need no {what}{cost}",
-        hint=f"taints: [{{key: {key}, effect: NoSchedule}}], and the toleration in the pods that need one",
+        help=f"taints: [{{key: {key}, effect: NoSchedule}}], and the toleration in the pods that need one",
     )

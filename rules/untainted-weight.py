@@ -81,5 +81,5 @@ def check(pool: NodePool, context: Context) -> Findings:
             at=node,
             message=f"no taint: every pod that fits goes here before {names}{more}",
             also=[Also(each.name_node, f"weight {each.weight or 0}") for each in lighter],
-            hint="if the pool is for special work, taint it; if it is the one to prefer, this is how it is done",
+            help="if the pool is for special work, taint it; if it is the one to prefer, this is how it is done",
         )

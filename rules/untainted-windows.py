@@ -70,5 +70,5 @@ def check(pool: NodePool, context: Context) -> Findings:
         at=pool.name_node,
         message="nodes with Windows and no taint take Linux pods that select no operating system",
         also=[Also(images.alias_node, "the class has Windows images")] if images.alias_node is not None else (),
-        hint="taints: [{key: os, value: windows, effect: NoSchedule}], and the toleration in Windows pods",
+        help="taints: [{key: os, value: windows, effect: NoSchedule}], and the toleration in Windows pods",
     )

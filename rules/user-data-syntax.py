@@ -169,5 +169,5 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             edits=edits.if_editable(data.places.replace, trouble.start, trouble.end, trouble.new)
             if trouble.new is not None
             else (),
-            hint=trouble.hint,
+            help=trouble.hint,
         )

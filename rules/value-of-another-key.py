@@ -153,7 +153,7 @@ def _finding(
         safety="safe" if item.operator == "In" else "unsafe",
         also=[Also(other.key_node, f"the requirement on `{labels.name_of(home)}`")] if other is not None else (),
         covers=[value.node for value, _ in strays],
-        hint=hint,
+        help=hint,
     )
 
 

@@ -165,7 +165,7 @@ def check(pool: NodePool, context: Context) -> Findings:
             edits=changes,
             also=[Also(node, "another pattern") for node in more],
             covers=more,
-            hint=hint,
+            help=hint,
         )
 
 

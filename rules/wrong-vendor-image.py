@@ -161,7 +161,7 @@ def _finding(pool: NodePool, resolution: resolve.Resolution, wrong: int, vendor:
         message=f"{names} ({', '.join(makers)}) gets the image for {vendor} devices from {alias}",
         edits=_without(pool, resolution, wrong, line),
         also=also,
-        hint="leave it out, or give it a NodePool and a class with an image of its own",
+        help="leave it out, or give it a NodePool and a class with an image of its own",
     )
 
 

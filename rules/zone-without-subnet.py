@@ -284,7 +284,7 @@ def _nowhere(line: labels.Asked, served: Sequence[str]) -> Finding:
         at=line.at.values_node if several and isinstance(line.at, RequirementLine) else line.values[0].node,
         message=f"the class has no subnet in {'any of ' if several else ''}`{zones}`",
         covers=[line.node, *(value.node for value in line.values)],
-        hint=f"its subnets are in {_listed(served)}",
+        help=f"its subnets are in {_listed(served)}",
     )
 
 
@@ -294,7 +294,7 @@ def _idle(line: labels.Asked, value: manifest.Value, served: Sequence[str], whol
         message=f"the class has no subnet in `{messages.short(str(value.text), 40)}`",
         severity="error" if wholly else "warning",
         edits=_without(line, value),
-        hint=f"its subnets are in {_listed(served)}",
+        help=f"its subnets are in {_listed(served)}",
     )
 
 

@@ -138,3 +138,14 @@ def test_the_repository_speaks_of_the_project_alone() -> None:
         if path.is_file() and path.name != "test_architecture.py":
             text = path.read_text(encoding="utf-8", errors="replace")
             assert not re.search(r"(?<![\w.])/(?:work|root|home)/[a-z]|\.\./shared", text), name
+
+
+def test_rules_give_findings_fields_that_there_are() -> None:
+    """`hint` became `note` (what happens if it stays so) and `help` (what to do)."""
+    from nodelint.model.finding import Finding
+
+    for path in sorted((ROOT / "rules").glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Finding":
+                unknown = {keyword.arg for keyword in node.keywords} - {*Finding._fields, None}
+                assert not unknown, f"{path.name}:{node.lineno}: Finding has no {unknown}: {Finding._fields}"

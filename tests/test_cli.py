@@ -300,8 +300,8 @@ def test_a_part_is_known_by_the_kustomization_that_names_it(nodelint: Run, tmp_p
     assert done.returncode == 0, done.stdout
     put(tmp_path, head.format("sh", "NodePool", "{limits: {cpu: 100}}"), "stray/limits.yaml")
     done = nodelint("check")
-    assert [line for line in done.stdout.splitlines() if ": error " in line] == [
-        "stray/limits.yaml:4:1: error invalid-field required field `template` is missing in spec"
+    assert [line for line in done.stdout.splitlines() if ": error[" in line] == [
+        "stray/limits.yaml:4:1: error[invalid-field]: required field `template` is missing in spec"
     ]
     text = head.format("sh", "NodePool", "{weight: 1}").replace("kind:", "$patch: delete\nkind:")
     put(tmp_path, text, "stray/limits.yaml")

@@ -90,7 +90,7 @@ def test_budgets_as_they_act_over_a_week(
 
 def test_the_hint_says_the_week_in_words(check: Check) -> None:
     (result,) = check(pool(WEEKDAYS), select=["budget-gap"]).results
-    assert result.finding.hint == "now it is: Mon-Fri 09:00-17:00 UTC: nothing; otherwise no limit"
+    assert result.finding.help == "now it is: Mon-Fri 09:00-17:00 UTC: nothing; otherwise no limit"
 
 
 def test_what_cannot_be_known_of_budgets_is_said(check: Check) -> None:

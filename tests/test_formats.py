@@ -27,7 +27,7 @@ from nodelint.model.releases import target as parse_target
 from nodelint.printable import printable
 from nodelint.report import github, gitlab, junit, markdown, sarif
 from nodelint.report.run import Run
-from nodelint.report.text import Basis
+from nodelint.report.summary import Basis
 from nodelint.source import Source
 
 from .conftest import ROOT
@@ -154,7 +154,7 @@ def test_what_it_looks_like(module: Any, report: Report, run: Run, snapshot: Sna
 def test_the_report_holds_what_the_formats_have_to_carry(report: Report) -> None:
     assert {r.severity for r in report.results} >= {"error", "warning"}
     assert {r.safety for r in report.results if r.fixable} == {"safe", "unsafe"}
-    assert any(r.finding.also for r in report.results) and any(r.finding.hint for r in report.results)
+    assert any(r.finding.also for r in report.results) and any(r.finding.help for r in report.results)
     assert any(r.object is None for r in report.results)
 
 
@@ -184,7 +184,7 @@ def test_an_empty_report_is_a_document(module: Any, empty: Report) -> None:
 @pytest.mark.parametrize("module", FORMATS, ids=lambda m: m.__name__.rpartition(".")[2])
 def test_whatever_a_manifest_says_leaves_the_document_whole(module: Any, report: Report) -> None:
     name = "a,b:c|`d`<e> \udcff.yaml"
-    text = module.render(_result(report, HOSTILE, name, hint=HOSTILE), Run(1, unreadable=[(name, HOSTILE)]))
+    text = module.render(_result(report, HOSTILE, name, help=HOSTILE), Run(1, unreadable=[(name, HOSTILE)]))
     assert text.encode().decode() == text
     assert not re.search("[\x00-\x09\x0b-\x1f]", text)
     if module is junit:
@@ -199,7 +199,7 @@ def test_whatever_a_manifest_says_leaves_the_document_whole(module: Any, report:
         unreadable, found = _commands(text)
         assert unreadable[1]["file"] == found[1]["file"] == name.replace("\udcff", "\ufffd")
         assert unreadable[2] == f"not read: {printable(HOSTILE)}"
-        assert found[2] == f"{printable(HOSTILE)}\nhint: {printable(HOSTILE)}"
+        assert found[2] == f"{printable(HOSTILE)}\nhelp: {printable(HOSTILE)}"
     else:
         assert "::error::e %0A" in json.dumps(json.loads(text))
 

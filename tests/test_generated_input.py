@@ -15,7 +15,8 @@ from nodelint.model.manifest import NodePool, objects, served
 from nodelint.model.releases import KubernetesVersion, target
 from nodelint.report import explain
 from nodelint.report.json import check_json
-from nodelint.report.text import finding_text, summary_text
+from nodelint.report.summary import summary_text
+from nodelint.report.text import finding_text
 from nodelint.source import Node, Source
 
 RULES: Mapping[str, Rule] = load(bundled())

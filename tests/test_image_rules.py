@@ -212,7 +212,7 @@ class TestImageArchMismatch:
     ) -> None:
         finding = only(check(files(pool(*lines), node_class(f"name: {AMD64}")), select=[self.rule])).finding
         assert not finding.edits
-        assert finding.hint and "arm64 image" in finding.hint
+        assert finding.help and "arm64 image" in finding.help
 
     def test_min_values_that_want_both_have_no_fix(self, check: Check) -> None:
         both = "{key: kubernetes.io/arch, operator: In, values: [amd64, arm64], minValues: 2}"
@@ -341,7 +341,7 @@ class TestImageArchMismatch:
             pool(), node_class("name: bottlerocket-aws-k8s-1.31-x86_64-*", more="  amiFamily: Bottlerocket\n")
         )
         finding = only(check(text, select=[self.rule])).finding
-        assert finding.hint and "`bottlerocket`" in finding.hint
+        assert finding.help and "`bottlerocket`" in finding.help
 
     def test_a_placeholder_names_the_class_that_bears_the_same_one(self, check: Check) -> None:
         """As in charts, where the pool and its class take their name from one value."""
@@ -530,13 +530,13 @@ class TestGpuImageGap:
         pools = both if together else [pool(self.g5g), pool(inf2, name="other")]
         result = only(check(files(*pools, alias("al2023@latest")), karpenter="1.2.1", select=[self.rule]))
         assert not result.fixable
-        assert result.finding.hint and "no alias" in result.finding.hint
+        assert result.finding.help and "no alias" in result.finding.help
 
     def test_user_data_is_not_moved(self, check: Check) -> None:
         more = "  userData: |\n    #!/bin/bash\n    echo hello\n"
         finding = only(check(files(pool(self.g5g), alias("al2@latest", more=more)), select=[self.rule])).finding
         assert not finding.edits
-        assert finding.hint and "userData" in finding.hint
+        assert finding.help and "userData" in finding.help
 
     def test_volumes_of_another_family_are_not_moved(self, check: Check) -> None:
         more = "  blockDeviceMappings: [{deviceName: /dev/xvda, ebs: {volumeSize: 20Gi}}]\n"
@@ -729,7 +729,7 @@ class TestLooseImageMatch:
         text = files(pool(line("kubernetes.io/arch", "amd64"), both), alias("al2@latest"))
         result = only(check(text, karpenter="1.3.3", select=[self.rule]))
         assert not result.fixable
-        assert result.finding.hint and "a pool for GPUs and one for accelerators" in result.finding.hint
+        assert result.finding.help and "a pool for GPUs and one for accelerators" in result.finding.help
 
     def test_a_pool_of_accelerators_on_the_one_image_of_al2(self, fixed: Fixed) -> None:
         text = files(
@@ -906,7 +906,7 @@ def test_types_that_the_pool_names_are_not_shut_out_by_another_fix(rules: dict[s
     assert done.sources[0].text == text.replace("al2023@v20250403", "bottlerocket@latest")
     left = only(done.report)
     assert (left.rule.name, left.fixable) == ("loose-image-match", False)
-    assert left.finding.hint and "pool of their own" in left.finding.hint
+    assert left.finding.help and "pool of their own" in left.finding.help
 
 
 def test_the_command_writes_only_what_it_must(nodelint: Run, tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ class Judge:
 
     @property
     def hints(self) -> list[str | None]:
-        return [result.finding.hint for result in self.report.results]
+        return [result.finding.help for result in self.report.results]
 
     @property
     def skips(self) -> set[tuple[str | None, str]]:

@@ -615,7 +615,7 @@ def test_what_is_not_offered(
 ) -> None:
     report = judge(with_class(*requirements))
     assert said(report) == [("not-offered", severity, message)]
-    assert report.results[0].finding.hint == hint
+    assert report.results[0].finding.help == hint
 
 
 def test_the_dead_go_from_a_long_list_and_stay_gone(repair: Fix) -> None:

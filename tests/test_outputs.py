@@ -37,7 +37,7 @@ def manifest(tmp_path: Path) -> Path:
 def test_several_formats_at_once(nodelint: Run, manifest: Path) -> None:
     done = nodelint("check", "--format", "text", "--format", "sarif=a.sarif", "--format", "junit=b.xml", "class.yaml")
     assert (done.returncode, done.stderr) == (1, "")
-    assert done.stdout.startswith("class.yaml:10:3: error unknown-field")
+    assert done.stdout.startswith("class.yaml:10:3: error[unknown-field]")
     sarif = json.loads((manifest.parent / "a.sarif").read_text(encoding="utf-8"))
     assert [r["ruleId"] for r in sarif["runs"][0]["results"]] == ["unknown-field"]
     assert (manifest.parent / "b.xml").read_text(encoding="utf-8").startswith("<?xml")
@@ -54,7 +54,7 @@ def test_a_file_holds_what_standard_output_would(nodelint: Run, manifest: Path, 
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        (["--format", "xml"], "`xml` is none of text, json, sarif"),
+        (["--format", "xml"], "`xml` is none of text, concise, json, sarif"),
         (["--format", "sarif="], "`sarif=` names no file"),
         (["--format", "text", "--format", "json", "--output", "x"], "--output takes one format"),
         (["--format", "json=x", "--format", "sarif=x"], "two formats would go to one file"),
@@ -131,7 +131,7 @@ def test_scripts_and_markdown_in_folders_are_read_where_included(nodelint: Run, 
     assert "Nothing to check" in nodelint("check").stdout
     done = nodelint("check", "--include", "*.md")
     assert done.returncode == 1
-    assert "README.md:13:3: error unknown-field" in done.stdout
+    assert "README.md:13:3: error[unknown-field]" in done.stdout
 
 
 POOL = """\

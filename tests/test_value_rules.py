@@ -305,7 +305,7 @@ def test_an_order_that_means_nothing_is_no_preference(check: Check, text: str) -
 def test_no_two_pools_where_they_cannot_be_made(check: Check, text: str) -> None:
     result = only(check(text, select=["flex-preference"]))
     assert not result.fixable
-    assert "two NodePools" in (result.finding.hint or "")
+    assert "two NodePools" in (result.finding.help or "")
 
 
 def test_a_pool_in_a_list_gets_its_twin_there(repair: Fix) -> None:
@@ -380,7 +380,7 @@ def test_values_of_another_key_stay_where_that_key_is_asked_already(check: Check
     assert result.rule.name == "value-of-another-key"
     assert result.severity == "error"
     assert not result.fixable
-    assert FAMILY in (result.finding.hint or "")
+    assert FAMILY in (result.finding.help or "")
 
 
 def test_some_values_of_another_key_are_a_warning(check: Check) -> None:
@@ -399,7 +399,7 @@ def test_a_value_of_another_release_names_it(check: Check) -> None:
     text = pool(f"{CAPACITY} In [reserved, spot]")
     assert not check(text, karpenter="1.3.0").results
     result = only(check(text, karpenter="1.2.2"))
-    assert "1.3.0" in (result.finding.hint or "")
+    assert "1.3.0" in (result.finding.help or "")
 
 
 @pytest.mark.parametrize("asked", ["In [dedicated]", "In [shared]", "NotIn [x]"])
@@ -413,7 +413,7 @@ def test_values_of_a_key_of_another_release_are_moot(check: Check, asked: str) -
 def test_memory_in_gibibytes_is_told(check: Check) -> None:
     result = only(check(pool('karpenter.k8s.aws/instance-memory In ["16"]')))
     assert "`16384`" in result.finding.message
-    assert "MiB" in (result.finding.hint or "")
+    assert "MiB" in (result.finding.help or "")
 
 
 # -- unknown-label
@@ -617,7 +617,7 @@ def test_a_key_in_a_domain_of_karpenters_is_refused_whatever_else_is_wrong(check
 
 def test_globs_of_what_is_not_known_offline_are_not_said_to_match_nothing(check: Check) -> None:
     result = only(check(pool(f'{ZONE} In ["us-east-1*"]'), select=["wildcard-value"]))
-    assert "not known offline" in str(result.finding.hint)
+    assert "not known offline" in str(result.finding.help)
 
 
 def test_two_pools_are_not_offered_where_one_of_them_could_launch_nothing(check: Check) -> None:

@@ -163,7 +163,7 @@ def test_a_policy_that_is_filled_in_later_is_named_when_the_pool_moves_to_v1(che
     [result] = check(text).results
     assert result.rule.name == "removed-api"
     assert result.finding.edits
-    assert "WhenEmptyOrUnderutilized" in str(result.finding.hint)
+    assert "WhenEmptyOrUnderutilized" in str(result.finding.help)
 
 
 def test_one_is_counted_as_one(check: Check) -> None:
@@ -174,7 +174,7 @@ def test_one_is_counted_as_one(check: Check) -> None:
     )
     [result] = check(text).results
     assert result.rule.name == "no-instance-type"
-    assert result.finding.hint == "without this one there is 1"
+    assert result.finding.help == "without this one there is 1"
 
 
 @pytest.mark.parametrize(

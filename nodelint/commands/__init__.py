@@ -158,7 +158,7 @@ def unreadable(found: Discovery) -> None:
 
 
 def echo(text: str, err: bool = False, nl: bool = True) -> None:
-    """Print text on standard output or standard error; of codes for a terminal only colours are left.
+    """Print text on standard output or standard error; of codes for a terminal only colours and our links are left.
 
     Every command prints by this function, or by one of those below.
     """

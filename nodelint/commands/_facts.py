@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from nodelint.ec2.facts import Facts
     from nodelint.model.manifest import EC2NodeClass
-    from nodelint.report.text import Basis
+    from nodelint.report.summary import Basis
     from nodelint.session import Session
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -103,7 +103,7 @@ def home(paths: Sequence[str]) -> str:
 
 def basis(facts: Facts, path: str | None) -> Basis:
     """What the run rests on, for its report."""
-    from nodelint.report.text import Basis, Of
+    from nodelint.report.summary import Basis, Of
 
     catalog = facts.catalog
     region = facts.region

@@ -10,6 +10,7 @@ import click
 
 from nodelint.commands import echo, echo_json, stop, why
 from nodelint.commands._completing import files
+from nodelint.commands._terminal import look
 from nodelint.printable import escaped_json, screened
 from nodelint.tuples import NamedTuple
 
@@ -19,9 +20,10 @@ if TYPE_CHECKING:
     from nodelint.lint.baseline import Split
     from nodelint.lint.engine import Report
     from nodelint.lint.older import Older
+    from nodelint.report.look import Look
     from nodelint.report.run import Run
 
-FORMATS = ("text", "json", "sarif", "github", "gitlab", "junit", "markdown")
+FORMATS = ("text", "concise", "json", "sarif", "github", "gitlab", "junit", "markdown")
 
 _WHOLE = ("json", "sarif", "gitlab", "junit", "html")
 """Formats that are one document, which nothing may stand beside."""
@@ -112,6 +114,7 @@ class Words(NamedTuple):
     karpenter_named: bool = True
     writing: bool = False
     to_stderr: bool = False
+    quiet: bool = False
     split: Split | None = None
     older: Older | None = None
 
@@ -133,8 +136,10 @@ def printed(outputs: Sequence[Output], report: Report, run: Run, words: Words) -
 
 
 def _print(form: str, report: Report, run: Run, words: Words) -> None:
-    if form == "text":
-        echo(_text(report, run, words, colour=True), err=words.to_stderr)
+    if form in ("text", "concise"):
+        text = _text(form, report, run, words, look(words.to_stderr))
+        if text:
+            echo(text, err=words.to_stderr)
     elif form == "json":
         echo_json(_json(report, run), words.to_stderr)
     else:
@@ -147,8 +152,11 @@ def _rendered(form: str, report: Report, run: Run, words: Words) -> str:
     What is shown beside the lines of a repository names files as the repository does; people and scripts get
     the paths that they can open from where they are.
     """
-    if form == "text":
-        return screened(_text(report, run, words, colour=False) + "\n")
+    if form in ("text", "concise"):
+        from nodelint.report.look import PLAIN
+
+        text = _text(form, report, run, words, PLAIN)
+        return screened(f"{text}\n") if text else ""
     if form == "json":
         import json
 
@@ -158,8 +166,8 @@ def _rendered(form: str, report: Report, run: Run, words: Words) -> str:
     from nodelint.source.reading import repository
 
     run = run._replace(root=repository(os.getcwd()) or "")
-    text: str = import_module(f"nodelint.report.{form}").render(report, run)
-    return text
+    rendered: str = import_module(f"nodelint.report.{form}").render(report, run)
+    return rendered
 
 
 def _json(report: Report, run: Run) -> object:
@@ -168,15 +176,21 @@ def _json(report: Report, run: Run) -> object:
     return check_json(report, run.files, run.facts, run.unreadable, run.applied, run.refused, run.older)
 
 
-def _text(report: Report, run: Run, words: Words, colour: bool) -> str:
+def _text(form: str, report: Report, run: Run, words: Words, look: Look) -> str:
     if not report.objects and not report.results and not report.skipped and run.facts is None:
         from nodelint.model.messages import counted
 
-        return f"Nothing to check: no NodePool or EC2NodeClass in {counted(run.files, 'file')}."
-    from nodelint.report.text import finding_text, plain, summary_text
+        nothing = f"Nothing to check: no NodePool or EC2NodeClass in {counted(run.files, 'file')}."
+        return "" if words.quiet else nothing
+    from nodelint.report.summary import summary_text
+    from nodelint.report.text import concise_text, findings_text
 
-    style = click.style if colour else plain
-    parts = [finding_text(each, style) + "\n" for each in report.results]
+    if form == "concise":
+        parts = [concise_text(each, look) for each in report.results]
+    else:
+        parts = [text + "\n" for text in findings_text(report.results, look)]
+    if words.quiet:
+        return "\n".join(parts).rstrip("\n")
     parts.append(
         summary_text(report, run.files, run.facts, words.karpenter_named, run.applied, run.refused, words.writing)
     )

@@ -29,6 +29,7 @@ from nodelint.commands._completing import files
 from nodelint.commands._facts import Asked, facts_options
 from nodelint.commands._judging import judge_of, judging, judging_options, known, rendered
 from nodelint.commands._output import Output, Words, output_options, outputs_of, printed
+from nodelint.commands._terminal import colour_option
 from nodelint.model.messages import counted
 from nodelint.printable import has_codes, screened
 from nodelint.tuples import NamedTuple
@@ -71,6 +72,8 @@ class _Run(NamedTuple):
 @click.option("--unsafe-fixes", is_flag=True, help="Write the unsafe fixes too (implies --fix).")
 @click.option("--diff", is_flag=True, help="Write nothing; print what --fix would change as a unified diff.")
 @output_options
+@click.option("--quiet", "-q", is_flag=True, help="Print findings and nothing else.")
+@colour_option
 @judging_options
 @click.option("--fail-on", type=click.Choice(["error", "warning", "never"]), help="Default: error.")
 @click.option(
@@ -86,6 +89,7 @@ def command(
     diff: bool,
     outputs: Sequence[Output],
     output: str | None,
+    quiet: bool,
     kustomize: bool,
     helm: bool,
     require_facts: bool,
@@ -111,7 +115,7 @@ def command(
     found = discovered(paths or (".",), settings)
     writing = (fixing or unsafe_fixes) and not diff
     # Standard output then carries what standard input brought, fixed.
-    words = Words(settings.karpenter_named, writing, to_stderr=writing and "-" in paths)
+    words = Words(settings.karpenter_named, writing, to_stderr=writing and "-" in paths, quiet=quiet)
     run = _Run(found, settings, require_facts, wanted, words)
     built = rendered(paths, kustomize, helm, found, settings)
     if not found.sources and (built is None or not built.builds):
@@ -167,6 +171,9 @@ def _less_known(
 def _nothing(run: _Run) -> NoReturn:
     """End a run that met nothing of Karpenter's, without loading what judges it."""
     if run.outputs == [Output("text")]:
+        if run.words.quiet:
+            unreadable(run.found)
+            sys.exit(UNUSABLE if run.found.unreadable else CLEAN)
         files = counted(run.found.files, "file")
         echo(f"Nothing to check: no NodePool or EC2NodeClass in {files}.", err=run.words.to_stderr)
     else:
@@ -203,7 +210,7 @@ def _end(run: _Run, report: Report) -> NoReturn:
         say(f"a fault of ours, please report it: {fault}")
     missing = [skip for skip in report.skipped if skip.fact] if run.require_facts else []
     if missing:
-        from nodelint.report.text import missing_lines
+        from nodelint.report.summary import missing_lines
 
         for line in missing_lines(missing):
             say(line)

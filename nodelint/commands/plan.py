@@ -150,8 +150,8 @@ def _rendered(form: str, plan: Plan, findings: Findings, colour: bool) -> str:
         from nodelint.report.plan_html import plan_html
 
         return plan_html(plan, findings)
+    from nodelint.report.look import plain
     from nodelint.report.plan_text import plan_text
-    from nodelint.report.text import plain
 
     return plan_text(plan, findings, click.style if colour else plain) + "\n"
 

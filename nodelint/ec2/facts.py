@@ -49,6 +49,10 @@ WORDS: dict[FactKind, str] = {
 """Each kind of fact as a message calls it."""
 
 
+NO_SNAPSHOT = "no snapshot is at hand; `nodelint refresh` asks AWS"
+"""Why nothing of AWS is known in a run that was given none of it."""
+
+
 class Missing(Exception):
     """A fact that is not at hand: of what kind, why, and whether asking again may help (`transient`)."""
 
@@ -78,7 +82,7 @@ class Facts:
         region: Region | None = None,
         now: datetime | None = None,
         limits: Mapping[FactKind, timedelta] | None = None,
-        why: str = "no snapshot is at hand; `nodelint refresh` asks AWS",
+        why: str = NO_SNAPSHOT,
     ) -> None:
         self.snapshot = snapshot
         self.region = region

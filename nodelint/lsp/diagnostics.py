@@ -14,7 +14,7 @@ from nodelint.lsp.positions import Lines
 from nodelint.lsp.project import Buffer, Trouble, View
 from nodelint.model.finding import Severity, Span
 from nodelint.printable import printable
-from nodelint.report.run import rule_page
+from nodelint.report.look import rule_page
 
 SOURCE = "nodelint"
 
@@ -48,7 +48,7 @@ def _diagnostic(view: View, buffer: Buffer, result: Result, mark: str) -> types.
     finding, span = result.finding, result.span
     # Of what goes over many lines the first says where to look; the rest would be a wall of red.
     end = min(span.end, buffer.lines.end_of_line_at(span.start))
-    said = printable(result.message) + (f"\nhint: {printable(finding.hint)}" if finding.hint else "")
+    said = "\n".join(map(printable, (result.message, *finding.advice)))
     data = {"fingerprint": mark, "fix": result.safety if result.fixable else None}
     return types.Diagnostic(
         range=buffer.lines.range(span.start, max(span.start, end)),

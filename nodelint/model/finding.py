@@ -68,7 +68,8 @@ class Finding(NamedTuple):
     them where one finding differs. `edits` are applied all or none; a finding without edits has no
     fix. `also` names the other places that play a part. `covers` lists further nodes that this
     finding is about: rules that give way to it are silent about them, and so is it about theirs.
-    `hint` is the way out in words, for the user who cannot take the fix as it is (an upgrade, a choice).
+    `note` is a consequence: what happens if it stays so. `help` is what to do, in words, beside the fix or where
+    no edit can do it (an upgrade, a choice). Both start in lower case and have no full stop.
     """
 
     at: Node | Span
@@ -78,7 +79,14 @@ class Finding(NamedTuple):
     safety: Safety | None = None
     also: Sequence[Also] = ()
     covers: Sequence[Node] = ()
-    hint: str | None = None
+    note: str | None = None
+    help: str | None = None
+
+    @property
+    def advice(self) -> tuple[str, ...]:
+        """The lines that follow the message wherever it is shown: `note: …` and `help: …`."""
+        said = (("note", self.note), ("help", self.help))
+        return tuple(f"{word}: {text}" for word, text in said if text)
 
     @property
     def span(self) -> Span:

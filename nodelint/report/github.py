@@ -37,8 +37,7 @@ def render(report: Report, run: Run) -> str:
 def _finding(result: Result, run: Run) -> str:
     span, finding = result.span, result.finding
     said = [result.message, *(f"also {_where(also.span, run)}: {also.message}" for also in finding.also)]
-    if finding.hint:
-        said.append(f"hint: {finding.hint}")
+    said += finding.advice
     where = _place(span, run)
     if not where:
         said[0] = f"{_where(span, run)}: {said[0]}"

@@ -37,9 +37,9 @@ def render(report: Report, run: Run) -> str:
 
 def _row(result: Result, mark: str, run: Run) -> dict[str, Any]:
     first, last = lines_of(result.span)
-    hint = f" ({result.finding.hint})" if result.finding.hint else ""
+    advice = "".join(f" ({said})" for said in result.finding.advice)
     return {
-        "description": printable(f"{result.message}{hint}"),
+        "description": printable(f"{result.message}{advice}"),
         "check_name": result.rule.name,
         "fingerprint": mark,
         "severity": _SEVERITIES[result.severity],

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from nodelint.lint.engine import Report, Result
 from nodelint.model.finding import Edit, Span
 from nodelint.model.manifest import Object
-from nodelint.report.text import Basis
+from nodelint.report.summary import Basis
 
 if TYPE_CHECKING:
     from nodelint.lint.older import Older
@@ -115,7 +115,8 @@ def _finding(result: Result, report: Report) -> dict[str, Any]:
             }
             for also in finding.also
         ],
-        "hint": finding.hint,
+        "note": finding.note,
+        "help": finding.help,
         "fix": {"safety": result.safety, "edits": [_edit(edit) for edit in finding.edits]} if finding.edits else None,
     }
 

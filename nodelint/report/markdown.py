@@ -15,8 +15,9 @@ from nodelint.lint.engine import Report, Result
 from nodelint.model.finding import SEVERITIES, Edit, by_source
 from nodelint.model.messages import counted, short
 from nodelint.printable import flat, printable, screened, writable
-from nodelint.report.run import Run, headline, rule_page, shown_path, skip_text, skips
-from nodelint.report.text import utc
+from nodelint.report.look import rule_page
+from nodelint.report.run import Run, headline, shown_path, skip_text, skips
+from nodelint.report.summary import utc
 
 MOST = 65_536
 """Characters that GitHub takes for a comment."""
@@ -65,8 +66,8 @@ def _row(result: Result, run: Run) -> str:
     place = _code(printable(f"{shown_path(result.span.source.path, run.root)}:{line}"))
     rule = f"[{result.rule.name}]({rule_page(result.rule)})"
     said = inline(printable(result.message))
-    if result.finding.hint:
-        said += f"<br>hint: {inline(printable(result.finding.hint))}"
+    for advice in result.finding.advice:
+        said += f"<br>{inline(printable(advice))}"
     # A bar parts cells even within code.
     cells = [cell.replace("|", "\\|") for cell in (result.severity, place, rule, said)]
     return f"| {' | '.join(cells)} |\n"

@@ -7,18 +7,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from nodelint.lint.engine import Report, Result, Skipped
-from nodelint.lint.rule import Rule
 from nodelint.model.finding import Span
 from nodelint.model.messages import counted
 from nodelint.printable import printable
+from nodelint.report.summary import Basis
 from nodelint.report.targets import judged, objects_text, versions_text
-from nodelint.report.text import Basis
 from nodelint.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from nodelint.lint.older import Older
-
-HOME = "https://github.com/nodelint/nodelint"
 
 
 class Run(NamedTuple):
@@ -62,11 +59,6 @@ def lines_of(span: Span) -> tuple[int, int]:
     """The first and the last line of a span, counted from 1."""
     source = span.source
     return source.position(span.start).line, source.position(max(span.start, span.end - 1)).line
-
-
-def rule_page(rule: Rule) -> str:
-    """Where a rule is explained."""
-    return f"{HOME}/blob/main/docs/rules/{rule.name}.md"
 
 
 def found(report: Report) -> str:

@@ -19,7 +19,8 @@ from nodelint.lint.rule import Rule
 from nodelint.model.finding import Edit, Severity, Span, by_source, span_of
 from nodelint.model.manifest import Object
 from nodelint.printable import escaped_json, printable, printable_lines, writable
-from nodelint.report.run import HOME, Run, rule_page
+from nodelint.report.look import HOME, rule_page
+from nodelint.report.run import Run
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _ROOT = "%SRCROOT%"
@@ -90,7 +91,7 @@ def _rule(rule: Rule) -> dict[str, Any]:
 
 def _result(result: Result, mark: str, index: int, root: str) -> dict[str, Any]:
     finding = result.finding
-    said = f"{result.message}\nhint: {finding.hint}" if finding.hint else result.message
+    said = "\n".join((result.message, *finding.advice))
     value: dict[str, Any] = {
         "ruleId": result.rule.name,
         "ruleIndex": index,

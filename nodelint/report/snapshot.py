@@ -23,7 +23,7 @@ from nodelint.ec2.snapshot import (
 from nodelint.model.fact_kinds import FACT_KINDS, FactKind
 from nodelint.model.messages import counted
 from nodelint.printable import printable
-from nodelint.report.text import utc
+from nodelint.report.summary import utc
 from nodelint.tuples import NamedTuple
 
 # Lines of one answer, or of one change, that are shown before the rest is counted.

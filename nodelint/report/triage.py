@@ -11,7 +11,8 @@ from nodelint.lint.engine import Report, Target
 from nodelint.model.messages import counted
 from nodelint.model.releases import OLDEST
 from nodelint.printable import printable
-from nodelint.report.text import Style, finding_text, plain
+from nodelint.report.look import Look, Style, plain
+from nodelint.report.text import finding_text
 from nodelint.triage import Group, Triage, written
 
 _WIDTH = 100
@@ -102,7 +103,7 @@ def _group(group: Group, read: Triage, style: Style) -> Iterator[str]:
     for rule, reason in group.not_judged:
         yield from _wrapped(f"{rule} could not judge: {printable(reason)}")
     for result in group.findings:
-        yield textwrap.indent(finding_text(result, style), "    ")
+        yield textwrap.indent(finding_text(result, Look(style, _WIDTH)), "    ")
 
 
 def _times(group: Group, read: Triage) -> str:

@@ -10,7 +10,7 @@ from nodelint.model.finding import SEVERITIES, Severity, Span
 from nodelint.model.messages import counted
 from nodelint.model.releases import NEWEST, Version
 from nodelint.printable import printable
-from nodelint.report.text import Style, plain
+from nodelint.report.look import Style, plain
 from nodelint.tuples import NamedTuple
 from nodelint.upgrade import Note, Shifted, Site, Upgrade, severity_of
 from nodelint.upgrade.changes import ReleaseChange

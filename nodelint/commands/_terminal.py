@@ -1,0 +1,87 @@
+"""What the output can show: colours, columns and hyperlinks."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+if TYPE_CHECKING:
+    from nodelint.report.look import Look
+
+# Programs that take hyperlinks (OSC 8), by what they set in the environment.
+_LINKING = ("WT_SESSION", "KITTY_WINDOW_ID", "KONSOLE_VERSION", "DOMTERM", "WEZTERM_EXECUTABLE")
+_LINKING_PROGRAMS = ("iTerm.app", "WezTerm", "vscode", "ghostty", "Hyper", "Tabby", "rio")
+_LINKING_TERMS = ("xterm-kitty", "alacritty", "foot", "xterm-ghostty", "contour")
+
+
+def preferred() -> bool | None:
+    """What the environment says of colours; None where the stream decides.
+
+    https://no-color.org and https://force-color.org describe the variables; a terminal that is `dumb` has none.
+    """
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR", "0") not in ("", "0"):
+        return True
+    return False if os.environ.get("TERM") == "dumb" else None
+
+
+def _chosen(context: click.Context, _: click.Parameter, value: Literal["auto", "always", "never"] | None) -> None:
+    if value is not None:
+        context.color = {"always": True, "never": False}.get(value)
+        if value == "auto":
+            context.color = preferred()
+
+
+colour_option = click.option(
+    "--color",
+    type=click.Choice(["auto", "always", "never"]),
+    callback=_chosen,
+    expose_value=False,
+    help="Colours in the output. Default: auto, on a terminal unless NO_COLOR is set or TERM is dumb;"
+    " FORCE_COLOR stands for always.",
+)
+
+
+def look(err: bool = False) -> Look:
+    """What standard output, or standard error, can show."""
+    from nodelint.report.look import PLAIN, Look
+
+    stream = sys.stderr if err else sys.stdout
+    terminal = stream is not None and stream.isatty()
+    context = click.get_current_context(silent=True)
+    chosen = context.color if context is not None else None
+    coloured = terminal if chosen is None else chosen
+    style = click.style if coloured else PLAIN.style
+    return Look(style, _columns(stream, terminal), terminal, coloured and terminal and _links())
+
+
+def _columns(stream: object, terminal: bool) -> int:
+    from nodelint.report.look import WIDTH
+
+    given = os.environ.get("COLUMNS", "")
+    if given.isdecimal() and int(given) > 0:
+        return max(int(given), 40)
+    if not terminal:
+        return WIDTH
+    try:
+        return max(os.get_terminal_size(stream.fileno()).columns or WIDTH, 40)  # type: ignore[attr-defined]
+    except OSError:
+        return WIDTH
+
+
+def _links() -> bool:
+    environ = os.environ
+    if forced := environ.get("FORCE_HYPERLINK"):
+        return forced != "0"
+    if environ.get("TERM") == "dumb" or environ.get("CI"):
+        return False
+    return (
+        any(name in environ for name in _LINKING)
+        or environ.get("TERM_PROGRAM") in _LINKING_PROGRAMS
+        or environ.get("TERM", "").startswith(_LINKING_TERMS)
+        or environ.get("VTE_VERSION", "0").rjust(4, "0") >= "5000"
+    )

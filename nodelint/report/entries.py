@@ -1,0 +1,88 @@
+"""What is told once: findings of one cause, with all their places."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nodelint.lint.results import Result
+from nodelint.model.messages import counted
+from nodelint.tuples import NamedTuple
+
+Line = tuple[Result, ...]
+"""What one rule says of values of one line: nearly always a single finding."""
+
+
+class Entry(NamedTuple):
+    """Findings of one cause. `lines` stand in the order of the report; the first is the one that is shown."""
+
+    lines: tuple[Line, ...]
+
+    @property
+    def shown(self) -> Line:
+        return self.lines[0]
+
+    @property
+    def results(self) -> list[Result]:
+        return [result for line in self.lines for result in line]
+
+    @property
+    def extent(self) -> str:
+        """`in 24 objects of 13 files`, where there is more than one place."""
+        if len(self.lines) == 1:
+            return ""
+        paths = {result.span.source.path for result in self.results}
+        objects = {id(result.object) for result in self.results if result.object is not None}
+        what = counted(len(objects), "object") if len(objects) > 1 else counted(len(self.lines), "place")
+        return f"in {what}" + (f" of {counted(len(paths), 'file')}" if len(paths) > 1 else "")
+
+    def places(self) -> dict[str, list[Result]]:
+        """The places that are not shown, by file."""
+        found: dict[str, list[Result]] = {}
+        for line in self.lines[1:]:
+            for result in line:
+                found.setdefault(result.span.source.path, []).append(result)
+        return found
+
+
+def entries(results: Sequence[Result]) -> list[Entry]:
+    """Findings by cause, in the order in which the causes come up: one rule, one severity and one message."""
+    found: dict[tuple[object, ...], list[Line]] = {}
+    for line in _lines(results):
+        first = line[0]
+        key = (first.rule.name, first.severity, first.finding.note, *(result.message for result in line))
+        found.setdefault(key, []).append(line)
+    return [Entry(tuple(lines)) for lines in found.values()]
+
+
+def _lines(results: Sequence[Result]) -> list[Line]:
+    """Findings that follow each other, of one rule on one line, that point to no other place."""
+    lines: list[list[Result]] = []
+    for result in results:
+        if lines and _alike(lines[-1][-1], result) and _apart(lines[-1], result):
+            lines[-1].append(result)
+        else:
+            lines.append([result])
+    return [tuple(line) for line in lines]
+
+
+def _alike(one: Result, other: Result) -> bool:
+    return (
+        one.rule.name == other.rule.name
+        and one.span.source is other.span.source
+        and one.finding.advice == other.finding.advice
+        and (one.severity, one.fixable, one.safety) == (other.severity, other.fixable, other.safety)
+        and not one.finding.also
+        and not other.finding.also
+        and one.span.end <= other.span.start
+        and one.span.source.position(one.span.start).line == other.span.source.position(other.span.start).line
+    )
+
+
+def _apart(line: Sequence[Result], result: Result) -> bool:
+    """Whether the fix can be made together with those of the line."""
+    return not any(
+        one.span.touches(other.span) and one != other
+        for each in line
+        for one in each.finding.edits
+        for other in result.finding.edits
+    )

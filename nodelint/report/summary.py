@@ -1,0 +1,180 @@
+"""The lines below the findings: how many, what can be fixed, and what could not be judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from nodelint.ec2.facts import NO_SNAPSHOT
+from nodelint.lint.engine import Report, Result, Skipped
+from nodelint.model.messages import counted
+from nodelint.printable import printable
+from nodelint.report.targets import assumed, judged, objects_text, target_lines, versions_text
+from nodelint.tuples import NamedTuple
+
+_WORDS = {"EC2NodeClass": "class", "NodePool": "pool"}
+
+
+class Of(NamedTuple):
+    """A snapshot behind a run: file, region, hashed account, and the times of its oldest and newest answer."""
+
+    path: str | None
+    region: str
+    account: str | None
+    since: str
+    until: str
+
+
+class Basis(NamedTuple):
+    """Where the instance types came from and when, for the summary; `types` is their number."""
+
+    origin: str
+    date: str
+    types: int
+    snapshot: Of | None = None
+
+
+def summary_text(
+    report: Report,
+    files: int,
+    facts: Basis | None,
+    karpenter_named: bool,
+    applied: Sequence[Result] = (),
+    refused: Sequence[tuple[Result, str]] = (),
+    fixing: bool = False,
+) -> str:
+    """One line with the counts and what a fix would do; further lines for what was left out, and why."""
+    from nodelint.report.text import place
+
+    lines = []
+    for result, why in refused:
+        lines.append(f"The fix of {result.rule.name} at {place(result.span)} was left out: {printable(why)}.")
+    if applied:
+        lines.append(f"Fixed {counted(len(applied), 'finding')}.")
+    if not report.objects and not report.results:
+        lines.append(f"Nothing to check: no NodePool or EC2NodeClass in {counted(files, 'file')}.")
+        return "\n".join([*lines, *_skips(report.skipped), *_wants(report.skipped)])
+    target, stated = _targets(report, karpenter_named)
+    where = f"{objects_text(report)} in {counted(files, 'file')}"
+    judged_for = f"{where}, for {target}"
+    found = [counted(n, s) for s in ("error", "warning") if (n := report.number_of(s))]
+    if report.number_of("info"):
+        found.append(f"{report.number_of('info')} info")
+    unjudged = _unjudged(report.skipped)
+    if found:
+        outcome = f"Found {', '.join(found)} in {judged_for}"
+    elif not judged(report):
+        outcome = f"Nothing judged: {where}"
+    elif unjudged:
+        outcome = f"No findings; {unjudged} not judged in full: {judged_for}"
+    else:
+        outcome = f"All good: {judged_for}"
+    further = [] if fixing else [_fixable(report.results)]
+    further.append(_unasked(report.skipped))
+    lines.append("; ".join(filter(None, [outcome, *further])) + ".")
+    lines += stated
+    lines += _skips(report.skipped)
+    lines += _wants(report.skipped)
+    if facts and facts.snapshot:
+        lines.append(f"Facts: {_of(facts.snapshot)}; {facts.types:,} instance types of {facts.date}.")
+    return "\n".join(lines)
+
+
+def _targets(report: Report, karpenter_named: bool) -> tuple[str, list[str]]:
+    """The releases that a run judged for, and the lines that state them."""
+    if report.target.choose is None:
+        said = f"Karpenter {report.target.karpenter}" + ("" if karpenter_named else " (newest known)")
+        return said + (f", Kubernetes {report.target.kubernetes}" if report.target.kubernetes else ""), []
+    said = versions_text(report)
+    if assumed(report):
+        said = said.replace(str(report.target.karpenter), f"{report.target.karpenter} (newest known)")
+    return said, [printable(line) for line in target_lines(report)]
+
+
+def _fixable(results: Sequence[Result]) -> str:
+    safe = sum(r.fixable and r.safety == "safe" for r in results)
+    unsafe = sum(r.fixable and r.safety == "unsafe" for r in results)
+    ways = [f"{safe} fixable with --fix"] if safe else []
+    if unsafe:
+        ways.append(f"{unsafe} {'more' if safe else 'fixable'} with --unsafe-fixes")
+    return ", ".join(ways)
+
+
+def _unjudged(skipped: Sequence[Skipped]) -> str:
+    """`1 class and 2 pools`: what some rule could not judge."""
+    seen: dict[str, set[object]] = {}
+    for skip in skipped:
+        if skip.object is not None:
+            word = _WORDS.get(skip.object.kind, "object")
+            seen.setdefault(word, set()).add((skip.path, skip.object.label, id(skip.object)))
+        elif skip.path:
+            seen.setdefault("file", set()).add(skip.path)
+    said = [_several(len(things), word) for word, things in seen.items()]
+    return " and ".join(filter(None, [", ".join(said[:-1]), said[-1]])) if said else ""
+
+
+def _several(number: int, word: str) -> str:
+    return f"{number:,} classes" if word == "class" and number > 1 else counted(number, word)
+
+
+def _few(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+def _of(snapshot: Of) -> str:
+    # Times, not ages: the same facts make the same text, however late it is.
+    when = utc(snapshot.until)
+    if snapshot.since[:16] != snapshot.until[:16]:
+        when = f"{utc(snapshot.since)} to {when}"
+    return printable(f"{snapshot.region} as of {when} ({snapshot.path or 'kept nowhere'})")
+
+
+def utc(at: str) -> str:
+    """A time of a snapshot to the minute: `2026-11-20 12:00 UTC`."""
+    return f"{at[:10]} {at[11:16]} UTC"
+
+
+def missing_lines(skipped: Sequence[Skipped]) -> list[str]:
+    """One line for each fact that was missing: what kind, why, whether it will pass, and the rules that wanted it."""
+    lines: dict[str, list[str]] = {}
+    for skip in skipped:
+        passes = "try again" if skip.transient else "trying again will not help"
+        names = lines.setdefault(f"missing {skip.fact}: {skip.reason} ({passes})", [])
+        if skip.rule and skip.rule not in names:
+            names.append(skip.rule)
+    return [f"{said}; wanted by {', '.join(names)}" for said, names in lines.items()]
+
+
+def _skips(skipped: Sequence[Skipped]) -> Iterator[str]:
+    """One line for each reason, with the rules and objects that it kept from being judged."""
+    groups: dict[str, tuple[list[str], list[str]]] = {}
+    several = len({s.path for s in skipped if s.path}) > 1
+    for skip in skipped:
+        if skip.rule and not skip.path:
+            continue
+        rules, places = groups.setdefault(skip.reason, ([], []))
+        where = skip.object.label if skip.object else skip.path
+        if skip.object and several:
+            where += f" ({skip.path})"
+        if skip.rule and skip.rule not in rules:
+            rules.append(skip.rule)
+        if where not in places:
+            places.append(where)
+    for reason, (rules, places) in groups.items():
+        what = f" ({', '.join(rules)})" if rules else ""
+        yield printable(f"Skipped: {_few(places)}: {reason}{what}.")
+
+
+def _unasked(skipped: Sequence[Skipped]) -> str:
+    """How many rules wait for facts from AWS, where the run was given none."""
+    rules = {skip.rule for skip in skipped if skip.rule and not skip.path and skip.reason == NO_SNAPSHOT}
+    return f"{counted(len(rules), 'rule')} wait for facts from AWS (nodelint refresh)" if rules else ""
+
+
+def _wants(skipped: Sequence[Skipped]) -> Iterator[str]:
+    """What kept rules from judging anything, other than that nobody asked AWS."""
+    unjudged: dict[str, list[str]] = {}
+    for skip in skipped:
+        if skip.rule and not skip.path and skip.reason != NO_SNAPSHOT:
+            unjudged.setdefault(skip.reason, []).append(skip.rule)
+    for reason, names in unjudged.items():
+        yield printable(f"Not judged for want of facts from AWS: {_few(names)}: {reason}.")

@@ -1,0 +1,178 @@
+"""The text of findings as people read it: marks, widths, one entry for each cause, colours and links."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+
+import click
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nodelint.lint.engine import Target, lint
+from nodelint.lint.results import Result
+from nodelint.lint.rule import bundled, load
+from nodelint.model.finding import Also, Finding, Span
+from nodelint.model.releases import NEWEST
+from nodelint.printable import screened
+from nodelint.report.entries import entries
+from nodelint.report.excerpt import Mark, excerpt
+from nodelint.report.look import PLAIN, Look, cells
+from nodelint.report.text import concise_text, finding_text, findings_text
+from nodelint.source import Source
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+RULES = load(bundled())
+POOL = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: web}
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      expireAfterr: 720h
+"""
+
+
+def result(source: Source, start: int, end: int, message: str = "is wrong", **more: object) -> Result:
+    found = Finding(Span(source, start, end), message, **more)  # type: ignore[arg-type]
+    return Result(RULES["unknown-field"], found, None)
+
+
+def marked(text: str) -> list[str]:
+    """What of each line of code stands above a mark, column by column."""
+    rows = [line.partition("|")[2][1:] for line in text.split("\n")[1:] if re.match(r" *\d* \|", line)]
+    found: list[str] = []
+    for code, marks in pairwise(rows):
+        found += [code[match.start() : match.end()] for match in re.finditer(r"\^+", marks)]
+    return found
+
+
+@given(
+    st.text("ab ,-[]{}", min_size=1, max_size=400),
+    st.integers(0, 400),
+    st.integers(0, 60),
+    st.integers(40, 160),
+)
+def test_a_window_scrolls_to_its_mark_and_is_never_wider_than_the_terminal(
+    line: str, start: int, length: int, width: int
+) -> None:
+    source = Source.from_text("a.txt", f"{line}\nnext\n")
+    start = min(start, len(line))
+    look = PLAIN._replace(width=width)
+    text = "\n".join(excerpt(source, [Mark(Span(source, start, min(start + length, len(line))), own=True)], look))
+    assert all(cells(row) <= width for row in text.split("\n"))
+    if line.strip():
+        (above,) = marked(f"\n{text}") or [""]
+        wanted = line[start : max(start + 1, min(start + length, len(line.rstrip())))]
+        assert above.rstrip() == wanted[: len(above)].rstrip()
+
+
+def test_carets_stand_under_wide_characters() -> None:
+    source = Source.from_text("a.txt", "名前: [値, b]\n")
+    at = source.text.index("b")
+    _, code, marks = finding_text(result(source, at, at + 1)).split("\n")[1:]
+    assert cells(code[: code.index("b")]) == marks.index("^")
+
+
+def test_places_of_one_file_are_in_one_excerpt_and_those_of_others_in_their_own() -> None:
+    one, two = Source.from_text("one.yaml", "a: 1\nb: 2\nc: 3\nd: 4\n"), Source.from_text("two.yaml", "x: [y, z]\n")
+    also = (Also(Span(one, 15, 19), "the fourth"), Also(Span(one, 3, 4), "the value"), Also(Span(two, 4, 5), "there"))
+    assert finding_text(result(one, 0, 1, also=also, note="it hurts", help="mend it")).split("\n") == [
+        "one.yaml:1:1: error[unknown-field]: is wrong",
+        "  |",
+        "1 | a: 1",
+        "  | ^  - the value",
+        "...",
+        "4 | d: 4",
+        "  | ---- the fourth",
+        "  ::: two.yaml:1:5",
+        "  |",
+        "1 | x: [y, z]",
+        "  |     - there",
+        "  note: it hurts",
+        "  help: mend it",
+    ]
+
+
+def test_one_cause_in_many_places_is_one_entry_with_all_of_them() -> None:
+    sources = [Source.from_text(f"pools/{name}.yaml", POOL) for name in "abcdefghijklmnop"]
+    found = [r for r in lint(sources, Target(NEWEST), RULES).results if r.rule.name == "unknown-field"]
+    assert len(found) == 16 and len(entries(found)) == 1
+    (text,) = findings_text(found)
+    assert text.startswith("pools/a.yaml:8:7: error[unknown-field]: unknown field `expireAfterr`")
+    assert text.split("\n")[0].endswith("(in 16 objects of 16 files)")
+    assert text.count("expireAfter: 720h") == 1 and "fix (the same in each place):" in text
+    assert "    pools/b.yaml: 8:7\n" in text and "… and 3 more files; --format concise lists every place" in text
+
+
+def test_findings_of_one_line_share_their_excerpt() -> None:
+    source = Source.from_text("a.yaml", "values: [one, two, three]\n")
+    (text,) = findings_text([result(source, 9, 12, "`one` is wrong"), result(source, 14, 17, "`two` is wrong")])
+    assert text.split("\n") == [
+        "a.yaml:1:10: error[unknown-field]: `one` is wrong",
+        "a.yaml:1:15: error[unknown-field]: `two` is wrong",
+        "  |",
+        "1 | values: [one, two, three]",
+        "  |          ^^^  ^^^",
+    ]
+
+
+def test_a_terminal_gets_whole_words_a_program_gets_one_line() -> None:
+    source = Source.from_text("a.yaml", POOL)
+    message = "word " * 40 + "end"
+    assert finding_text(result(source, 0, 3, message)).split("\n")[0].endswith(" end")
+    text = finding_text(result(source, 0, 3, message), Look(width=60, terminal=True))
+    assert all(len(line) <= 60 for line in text.split("\n")) and text.count("word") == 40
+
+
+def test_a_link_goes_to_the_page_of_the_rule_and_nothing_else_gets_through() -> None:
+    source = Source.from_text("a.yaml", POOL)
+    text = concise_text(result(source, 0, 3), Look(click.style, links=True))
+    page = "https://github.com/nodelint/nodelint/blob/main/docs/rules/unknown-field.md"
+    assert f"\x1b]8;;{page}\x1b\\unknown-field\x1b]8;;\x1b\\" in screened(text, colours=True)
+    assert "\x1b" not in screened(text)
+    for address in ("https://example.com/", f"{page}?x", "file:///etc/passwd"):
+        assert screened(f"\x1b]8;;{address}\x1b\\name", colours=True).startswith("\\x1b]8;;")
+    hostile = result(source, 0, 3, f"\x1b]8;;{page}\x1b\\click\x1b[31m")
+    assert "\x1b" not in concise_text(hostile)
+
+
+@pytest.mark.parametrize(
+    ("flags", "env", "coloured"),
+    [
+        ((), {}, False),
+        ((), {"FORCE_COLOR": "1"}, True),
+        ((), {"FORCE_COLOR": "0"}, False),
+        ((), {"FORCE_COLOR": "1", "NO_COLOR": "1"}, False),
+        (("--color", "always"), {"NO_COLOR": "1"}, True),
+        (("--color", "always"), {"TERM": "dumb"}, True),
+        (("--color", "never"), {"FORCE_COLOR": "1"}, False),
+        (("--color", "auto"), {"FORCE_COLOR": "1"}, True),
+    ],
+)
+def test_colours_are_as_asked(
+    nodelint: Run, tmp_path: Path, flags: tuple[str, ...], env: dict[str, str], coloured: bool
+) -> None:
+    (tmp_path / "pool.yaml").write_text(POOL, encoding="utf-8")
+    done = nodelint("check", *flags, env=env)
+    assert done.returncode == 1 and ("\x1b[" in done.stdout) == coloured
+    assert "\x1b]8" not in done.stdout
+
+
+def test_concise_and_quiet(nodelint: Run, tmp_path: Path) -> None:
+    (tmp_path / "pool.yaml").write_text(POOL, encoding="utf-8")
+    lines = nodelint("check", "--format", "concise", "--select", "unknown-field").stdout.splitlines()
+    assert lines[0].endswith(
+        ": error[unknown-field]: unknown field `expireAfterr`, did you mean `expireAfter`? [fix]"
+    )
+    assert len(lines) == 2 and lines[1].startswith("Found 1 error in 1 object in 1 file, for Karpenter ")
+    quiet = nodelint("check", "--format", "concise", "--quiet", "--select", "unknown-field")
+    assert quiet.stdout.splitlines() == lines[:1] and quiet.returncode == 1
+    (tmp_path / "empty").mkdir()
+    assert nodelint("check", "--quiet", "empty").stdout == ""
