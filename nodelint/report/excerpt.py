@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from nodelint.model.finding import Span
-from nodelint.printable import flat
+from nodelint.printable import flat, printable
 from nodelint.report.look import Look, cells, wrapped
 from nodelint.source import Source
 from nodelint.tuples import NamedTuple
 
 # Where a long line is cut, the end of a word is looked for within so many characters.
 _WORD = 24
-# A label shorter than this fits beside its mark or is put below it.
-_LABEL = 28
 
 
 class Mark(NamedTuple):
@@ -111,16 +109,13 @@ def _row(marks: Sequence[tuple[_On, int, int]], room: int, look: Look) -> Iterat
         row += " " * (start - at) + look.style(sign * max(1, end - start), **colours)
         at = max(end, start + 1)
     last, start, _ = marks[-1]
-    if not last.mark.label:
-        yield row
-    elif at + 1 + min(cells(last.mark.label), _LABEL) <= room:
-        first, *more = wrapped(last.mark.label, room, " " * (at + 1), " " * (at + 1))
-        yield f"{row} {first[at + 1 :]}"
-        yield from more
-    else:
-        yield row
-        indent = " " * min(start, max(0, room - cells(last.mark.label), 0))
-        yield from wrapped(last.mark.label, room, indent, indent)
+    label = printable(last.mark.label)
+    if label and at + 1 + cells(label) <= room:
+        yield f"{row} {label}"
+        return
+    yield row
+    indent = " " * min(start, room - cells(label) if cells(label) <= room else room // 4)
+    yield from wrapped(label, room, indent, indent)
 
 
 def window(line: str, start: int, end: int, room: int) -> tuple[int, int, bool]:
