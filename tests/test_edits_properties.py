@@ -36,6 +36,12 @@ laws = settings(
     suppress_health_check=list(HealthCheck),
 )
 
+
+def quoted(value: object) -> str:
+    """The value as JSON writes it, but for surrogate escapes, which kubectl reads in JSON alone."""
+    return re.sub(r"\\ud[89ab]..\\ud[c-f]..", lambda pair: str(json.loads(f'"{pair[0]}"')), json.dumps(value))
+
+
 WORDS = [
     "In",
     "amd64",
@@ -119,14 +125,14 @@ class Scribe:
 
     def scalar(self, value, flow: bool) -> str:
         if not isinstance(value, str):
-            return "null" if value is None else json.dumps(value)
+            return "null" if value is None else quoted(value)
         plain = re.fullmatch(r"[A-Za-z][A-Za-z0-9./-]*", value) and value.lower() not in RESERVED
         style = self.draw(st.sampled_from(["plain", "single", "double"]))
         if style == "plain" and plain:
             return value
         if style == "single" and value.isprintable():
             return "'" + value.replace("'", "''") + "'"
-        return json.dumps(value)
+        return quoted(value)
 
     def key(self, key: str) -> str:
         return key if re.fullmatch("[a-z]{3,}", key) else self.draw(st.sampled_from(['"{}"', "'{}'"])).format(key)

@@ -33,6 +33,16 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 # Whether a value is left to be replaced depends on whether the host is a text for readers, or fills it in.
 HOST_RULES = {"placeholder-left"}
 
+# Behind `<<-` the shell takes the tabs away, so that places within user data are told as the field's, without a fix.
+USER_DATA_RULES = {
+    "hidden-kubelet-setting",
+    "node-labels-in-user-data",
+    "overridden-user-data",
+    "repeated-bootstrap",
+    "user-data-family",
+    "user-data-syntax",
+}
+
 
 def held(path: str, text: str) -> list[Object]:
     return list(objects(Source.from_text(path, text)))
@@ -97,6 +107,10 @@ def mended(path: str, text: str, case: Case) -> Fixed:
 @each_host
 @pytest.mark.parametrize("case", [c for c in CASES if c.rule.name not in (*TEXT_RULES, *HOST_RULES)], ids=str)
 def test_a_host_changes_no_finding(case: Case, host: Host) -> None:
+    if host is in_script_with_tabs and case.rule.name in USER_DATA_RULES:
+        pytest.skip("places within user data are the field's here")
+    if host is in_fence and "amiSelectorTerms" not in case.bad.text and case.rule.name == "invalid-field":
+        pytest.skip("what an object in a text for readers lacks may be left out on purpose")
     path, text = host(case.bad.text)
     mark = "@@@@"
     above = host(mark + "\n")[1].split(mark)[0]
@@ -110,6 +124,10 @@ def test_a_host_changes_no_finding(case: Case, host: Host) -> None:
 def test_a_fix_lands_in_the_host(case: Case, host: Host) -> None:
     if host is in_heredoc and case.good.text.count("\n---") > case.bad.text.count("\n---") == 0:
         pytest.skip("a resource of Terraform holds one manifest")
+    if host is in_script_with_tabs and case.rule.name in USER_DATA_RULES:
+        pytest.skip("places within user data are the field's here")
+    if host is in_fence and "amiSelectorTerms" not in case.bad.text and case.rule.name == "invalid-field":
+        pytest.skip("what an object in a text for readers lacks may be left out on purpose")
     path, text = host(case.bad.text)
     done = mended(path, text, case)
     assert not done.refused

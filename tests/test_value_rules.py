@@ -528,7 +528,7 @@ def test_a_template_with_two_ways_is_not_judged_as_one(check: Check) -> None:
     code = ["{{- if .arm }}\n", lines[at], "{{- else }}\n", lines[at + 1], "{{- end }}\n"]
     report = check("".join([*lines[:at], *code, *lines[at + 2 :]]), select=RULES)
     assert not report.results
-    assert {skip.rule for skip in report.skipped} == {"no-instance-type"}
+    assert "no-instance-type" in {skip.rule for skip in report.skipped}
 
 
 # -- too-few-values
