@@ -294,7 +294,8 @@ def test_what_is_written_is_what_is_read(document) -> None:
 def test_spans_hold_exactly_their_value(document, data) -> None:
     source = read(document[0])
     for node, _ in nodes(source):
-        if node.kind == "scalar" and node.text:
+        # Escapes of half a character are read in JSON alone.
+        if node.kind == "scalar" and node.text and "\\ud" not in node.text:
             again = Source.from_text("x.yaml", f"karpenter: [{node.text}]")
             assert again.documents[0].root.get("karpenter").items[0].plain() == node.plain()
         assert node.text == node.text.strip()
