@@ -22,7 +22,7 @@ _MAYBE_NOT_TEXT = (  # a date, a number in base 60, a number of some other reade
     r"\d{4}-\d\d?-\d\d?(?:[Tt\s].*)?|[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?"
     r"|[-+]?[0-9._]+[eE]?[0-9]*|<<|="
 )
-_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\0": "\\0"}
+_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def plain_is_safe(text: str, flow: bool) -> bool:

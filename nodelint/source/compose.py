@@ -96,9 +96,12 @@ def _compose_again(
     import yaml
     import yaml.cyaml
 
+    written = text
     for _ in range(_MOST_REPAIRS):
         try:
-            return _Composer(source, text, base, masked, literal, escapes).run(yaml, yaml.cyaml.CParser)
+            composer = _Composer(source, text, base, masked, literal, escapes)
+            composer.repaired = text is not written
+            return composer.run(yaml, yaml.cyaml.CParser)
         except UnicodeEncodeError as error:
             raise worded(error, text, base) from None
         except yaml.YAMLError as error:
@@ -131,7 +134,7 @@ class _Composer:
         self.base = base
         self.masked = masked
         self.literal = literal
-        self.repaired = _COLON in text or _APOSTROPHE in text
+        self.repaired = False
         self.slashes = "\\/" in text and not escapes
         self.replaced = may_be_replaced(text)
         self.anchors: dict[str, Node | None] = {}
