@@ -115,7 +115,8 @@ def test_all_of_it_in_one_folder(nodelint: Run, tmp_path: Path) -> None:
     assert {f["path"] for f in findings if f["rule"] == "yaml-syntax"} == {
         f"{number:02}.yaml" for number in range(len(UNREADABLE))
     }
-    assert [f["rule"] for f in findings if f["path"] == "typo.yaml"] == ["unknown-field"]
+    told = {f["rule"] for f in findings if f["path"] == "typo.yaml"}
+    assert told - {"duplicate-name"} == {"unknown-field"}
     done = nodelint("check", "--unsafe-fixes")
     assert done.returncode == 1
     after = {path: path.read_bytes() for path in tmp_path.iterdir()}
