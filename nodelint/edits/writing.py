@@ -22,6 +22,8 @@ _MAYBE_NOT_TEXT = (  # a date, a number in base 60, a number of some other reade
     r"\d{4}-\d\d?-\d\d?(?:[Tt\s].*)?|[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?"
     r"|[-+]?[0-9._]+[eE]?[0-9]*|<<|="
 )
+_ESCAPED = r"[\x00-\x1f\x7f-\xa0\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]"
+"""Characters that YAML does not allow, or that nobody would see."""
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
@@ -36,15 +38,14 @@ def plain_is_safe(text: str, flow: bool) -> bool:
 
 def quoted(text: str, style: Style) -> str:
     """A text in single or double quotes; double where single ones cannot hold it."""
-    if style == "single" and re.search(r"[\x00-\x1f\x7f-\xa0\u2028\u2029\ufeff\ud800-\udfff]", text) is None:
+    if style == "single" and re.search(_ESCAPED, text) is None:
         return "'" + text.replace("'", "''") + "'"
     out = []
     for character in text:
-        code = ord(character)
         if character in _ESCAPES:
             out.append(_ESCAPES[character])
-        elif code < 0x20 or 0x7F <= code <= 0xA0 or code in (0x2028, 0x2029, 0xFEFF) or 0xD800 <= code < 0xE000:
-            out.append(f"\\u{code:04x}")
+        elif re.match(_ESCAPED, character):
+            out.append(f"\\u{ord(character):04x}")
         else:
             out.append(character)
     return '"' + "".join(out) + '"'
