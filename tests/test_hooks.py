@@ -76,7 +76,7 @@ def test_the_name_of_a_file_is_no_option(hook: dict[str, Any], tmp_path: Path) -
     assert re.search(hook["files"], name)
     (tmp_path / name).write_text(BAD.replace("detailedMonitorin:", "zzz:"), encoding="utf-8")
     done = run(hook, tmp_path, name)
-    assert done.returncode == 1 and f"{name}:6:3: error unknown-field" in done.stdout
+    assert done.returncode == 1 and f"{name}:6:3: error[unknown-field]" in done.stdout
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
