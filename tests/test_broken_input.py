@@ -338,7 +338,7 @@ def test_a_full_disk_leaves_the_file_as_it_was(tmp_path: Path) -> None:
 def test_a_run_that_is_killed_while_it_writes_leaves_the_file_whole(tmp_path: Path) -> None:
     path = tmp_path / "typo.yaml"
     path.write_bytes(TYPO.encode())
-    for step in ("fsync", "chmod", "replace"):
+    for step in ("fsync", "fchmod", "unlink"):
         code = (
             "import os, sys\n"
             f"os.{step} = lambda *_: os._exit(9)\n"

@@ -118,11 +118,15 @@ def session_of(settings: Settings) -> Session:
         said = f"Karpenter {settings.karpenter} is not a release known here; it is judged as {instead}"
         say(f"{said}, and unknown fields are warnings")
     try:
-        _ = session.schemas, session.selection
+        _ = session.schemas
+    except ConfigError as error:
+        stop(f"--crds {error}")
+    try:
+        _ = session.selection
     except ConfigError as error:
         stop(str(error))
     for rule in session.schemas.skipped if session.schemas is not None else ():
-        say(f"{settings.crds}: a validation rule is left out: {rule}")
+        say(f"--crds {settings.crds}: a validation rule is left out: {rule}")
     return session
 
 
