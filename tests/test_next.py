@@ -93,6 +93,6 @@ def test_that_it_is_not_released_is_said(
         done = nodelint("check", "--karpenter-version", release, "--format", "json")
         assert done.returncode == 0
         assert done.stderr.startswith(
-            "nodelint: Karpenter 1.15.0 is no release known here; it is judged as next, the"
+            "nodelint: Karpenter 1.15.0 is not a release known here; it is judged as next, the"
         )
         assert json.loads(done.stdout)["summary"]["karpenter"] == "1.15.0"
