@@ -693,7 +693,7 @@ def test_the_finding_stands_with_the_error_that_it_explains(judged: Callable[[st
     # The lines name NodeClaims of the pool `graviton` alone; the other pool has the same fault and is not shown.
     assert {r.object.name for r in group.findings if r.object} == {"graviton"}
     text = triage_text(read, "-")
-    assert "manifests.yaml:13:7: error image-arch-mismatch" in text
+    assert "manifests.yaml:13:7: error[image-arch-mismatch]" in text
     assert "+         - key: kubernetes.io/arch" in text
     found = triage_json(read, "-")
     SCHEMA.validate(found)

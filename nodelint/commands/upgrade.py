@@ -94,7 +94,8 @@ def command(
     ready = judging(found, asked, settings._replace(karpenter=after), paths)
     from nodelint.upgrade import upgrade
 
-    told = upgrade(found.sources, before, *ready.how)
+    target = ready.target._replace(choose=None)  # each object is judged release by release
+    told = upgrade(found.sources, before, target, *ready.how[1:])
     found.unreadable += unread(found, "not looked at")
     unreadable(found)
     if not told.objects:
