@@ -32,7 +32,7 @@ _MOST_TRIED = 50
 class Shifted(NamedTuple):
     """A finding that appears or goes away, and the release from which on that is so.
 
-    `early` says whether its fix may be made before: True where `check` has nothing new to say of the fixed
+    `early` says whether its fix may be made before: True where `check` has no new error in the fixed
     manifests in the release that is left; None where there is no fix or that was not tried.
     """
 
@@ -101,7 +101,9 @@ class Runs:
             if each.appears and each.result.fixable and tried < _MOST_TRIED:
                 tried += 1
                 after = self.at(before.target.karpenter, self._fixed(each.result))
-                each = each._replace(early=not _said(after) - known)
+                # A hazard that shows only in the converted object was there before: an error alone has to wait.
+                worse = any(severity == "error" for _, _, severity in _said(after) - known)
+                each = each._replace(early=not worse)
             yield each
 
     def _fixed(self, result: Result) -> list[Source]:
