@@ -12,14 +12,13 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
 from nodelint.cli import cli
-from nodelint.commands import now
 from nodelint.ec2.snapshot import parse_snapshot
 
 from . import ec2_front as aws
@@ -84,7 +83,7 @@ Run = Callable[..., Result]
 
 
 @pytest.fixture
-def run(front: aws.Front, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
+def run(front: aws.Front, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Run a command in a folder with the manifest, before an account in which all is well."""
     front.on("GetCallerIdentity", aws.body(IDENTITY))
     front.on("GetRole", aws.body(ROLE))
@@ -101,11 +100,9 @@ def run(front: aws.Front, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> It
     (tmp_path / "golden.yaml").write_text(MANIFEST, encoding="utf-8")
 
     def run(*arguments: str) -> Result:
-        now.cache_clear()
         return CliRunner().invoke(cli, list(arguments), catch_exceptions=False)
 
-    yield run
-    now.cache_clear()
+    return run
 
 
 def failures(path: str = "facts.json") -> dict[str, tuple[str, bool]]:
@@ -380,7 +377,7 @@ def test_live_fixes_what_it_finds_and_leaves_nothing_to_fix(run: Run, front: aws
     manifest.write_text(MANIFEST.replace("[us-east-1a]", "[us-east-1a, us-east-1b]"), encoding="utf-8")
     found = run("check", "--live", "--fail-on", "warning")
     assert found.exit_code == 1
-    assert "zone-without-subnet the class has no subnet in `us-east-1b`" in found.stdout
+    assert "warning[zone-without-subnet]: the class has no subnet in `us-east-1b`" in found.stdout
     assert run("check", "--live", "--fix", "--require-facts").exit_code == 0
     assert manifest.read_text(encoding="utf-8") == MANIFEST
     before = len(front.seen)

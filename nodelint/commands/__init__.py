@@ -130,15 +130,18 @@ def session_of(settings: Settings) -> Session:
     return session
 
 
-@cache
 def now() -> datetime:
     """The time of the run in UTC, to the second; the same wherever it is asked for.
 
     NODELINT_NOW (ISO 8601) is another one, for tests and for output that can be made again.
     """
+    return _now(os.environ.get("NODELINT_NOW"))
+
+
+@cache
+def _now(given: str | None) -> datetime:
     from datetime import UTC, datetime
 
-    given = os.environ.get("NODELINT_NOW")
     if not given:
         return datetime.now(UTC).replace(microsecond=0)
     try:

@@ -81,7 +81,7 @@ def command(paths: Sequence[str], kustomize: bool, helm: bool, **flags: Any) -> 
         sys.exit(FAULT)
     root = os.path.dirname(os.path.abspath(path))
     try:
-        old = ready.session.baseline(path) if os.path.lexists(path) else ()
+        old = ready.session.baseline(path) if os.path.exists(path) else ()
     except ConfigError as error:
         stop(str(error))
     parts = baseline.split(report, old, root, paths, ready.reported)
