@@ -1,9 +1,9 @@
 r"""A list whose order is meant as a preference: flex families named first, with others as a fallback.
 
 The values of a requirement are a set. Karpenter takes the cheapest instance type that fits (for spot, EC2 weighs
-price and capacity), wherever it stands in the list; and `"*"` is no fallback but an illegal value that keeps the
-pool from getting ready. A preference is written as two NodePools of different `weight`: the heavier one is tried
-first.
+price and capacity), wherever it stands in the list. `"*"` is not a wildcard: it is an invalid value, with which the
+pool never becomes ready. Write a preference as two NodePools of different `weight`: the heavier one is tried first.
+The rule is silent where a NodePool of flex types alone stands beside the one with the list.
 
 The fix makes a second pool of the first, with the same taints, labels, limits and disruption: since Karpenter
 1.7.0 the label `karpenter.k8s.aws/instance-capability-flex` tells them apart, before that the names of the
@@ -190,7 +190,7 @@ spec:
 ```
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 
 from nodelint.api import (
     Also,
@@ -199,7 +199,6 @@ from nodelint.api import (
     Finding,
     Findings,
     NodePool,
-    RequirementLine,
     Source,
     edits,
     keys,
@@ -207,6 +206,7 @@ from nodelint.api import (
     manifest,
     messages,
     requirement,
+    resolve,
     rule,
 )
 
@@ -218,56 +218,41 @@ _LONGEST_NAME = 63
 @rule(on=NodePool, group="hazard", fix="unsafe", gives_way_to=["removed-api"])
 def check(pool: NodePool, context: Context) -> Findings:
     for index, line in enumerate(pool.requirements):
-        count = _flex_first(line, context)
+        count = resolve.leading_flex(line, context.catalog)
         if not count:
             continue
         stars = [value.node for value in line.values if value.text in labels.EVERYTHING]
+        if any(_is_fallback_of(pool, other, context) for other in context.beside(pool)):
+            return
         broken = any(labels.is_pattern(text) for each in pool.requirements for text in each.texts)
         first = messages.short(line.texts[0], 24)
         changes = _two_pools(pool, index, count, context)
+        if stars and not changes:
+            continue  # the pattern alone is what can be mended
         yield Finding(
             at=line.values[0].node,
-            message=f"the order of values is no preference: `{first}` is not tried before the others",
+            message=f"the order of values is not a preference: `{first}` is not tried first",
             severity="error" if stars else None,
             edits=changes,
             safety="safe" if broken else "unsafe",
-            also=[Also(node, f"`{node.value}` is no fallback: it matches nothing") for node in stars],
+            also=[Also(node, f"`{node.value}` is not a wildcard: it matches nothing") for node in stars],
+            covers=stars,
             help=_hint(pool, bool(changes), bool(stars) and keys.FLEX in requirement.well_known(context.karpenter)),
         )
 
 
+def _is_fallback_of(pool: NodePool, other: NodePool, context: Context) -> bool:
+    """Whether the preference is there: another pool of flex types alone. Their weights are pool-tie's matter."""
+    return other is not pool and resolve.flex_before(context.resolution(other), context.resolution(pool))
+
+
 def _hint(pool: NodePool, fixed: bool, parted: bool) -> str:
-    if not fixed:
-        return "two NodePools of different weight express a preference"
-    told = ["two NodePools of different weight"]
-    if parted:
-        told.append("flex families that are not named here are in neither")
-    if pool.node.at("spec", "limits") is not None:
-        told.append("limits count for each by itself")
+    told = ["write a preference as two NodePools of different weight: the heavier one is tried first"]
+    if fixed and parted:
+        told.append("neither has the flex families that are not listed here")
+    if fixed and pool.node.at("spec", "limits") is not None:
+        told.append("limits apply to each of them")
     return "; ".join(told)
-
-
-def _flex_first(line: RequirementLine, context: Context) -> int:
-    """How many flex values the list begins with; none where others follow in no such order, or not at all."""
-    if line.operator != "In" or len(line.values) < 2 or not isinstance(line.key, str) or not line.known:
-        return 0
-    key = requirement.normalize(line.key)
-    if key == keys.FAMILY:
-        flex = labels.flex_families(context.catalog)
-    elif key == keys.INSTANCE_TYPE:
-        flex = frozenset(context.catalog.names_in(labels.flex_types(context.catalog)))
-    else:
-        return 0
-    are = [text in flex or _stands_for(text, flex, context.catalog.values(key)) for text in line.texts]
-    count = are.index(False) if False in are else 0
-    return count if not any(are[count:]) else 0
-
-
-def _stands_for(text: str, flex: Collection[str], known: Collection[str]) -> bool:
-    """Whether a pattern stands for flex values alone, as `*-flex` does."""
-    return labels.is_pattern(text) and 0 < len(found := labels.standing_for(text, known)) == sum(
-        v in flex for v in found
-    )
 
 
 def _two_pools(pool: NodePool, index: int, count: int, context: Context) -> list[Edit]:

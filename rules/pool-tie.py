@@ -61,12 +61,67 @@ spec:
         - {key: kubernetes.io/arch, operator: In, values: [amd64]}
         - {key: karpenter.sh/capacity-type, operator: In, values: [spot]}
 ```
+
+Where one pool launches flex types alone and the other lists them first, the order that is meant is known, and the fix
+gives the flex pool the higher weight.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: flex
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [c7i-flex]}
+---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: general
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [c7i-flex, c7i, m7i]}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: flex
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [c7i-flex]}
+  weight: 10
+---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: general
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [c7i-flex, c7i, m7i]}
+```
 """
 
-from nodelint.api import Also, Context, Finding, Findings, NodePool, messages, resolve, rule
+from nodelint.api import Also, Context, Edit, Finding, Findings, NodePool, edits, messages, resolve, rule
+
+_STEP = 10
+_HEAVIEST = 100
 
 
-@rule(on=NodePool, group="hazard", gives_way_to=["no-instance-type", "duplicate-name"])
+@rule(on=NodePool, group="hazard", fix="unsafe", gives_way_to=["no-instance-type", "duplicate-name"])
 def check(pool: NodePool, context: Context) -> Findings:
     own = resolve.taints(pool)
     others = [
@@ -84,15 +139,17 @@ def check(pool: NodePool, context: Context) -> Findings:
     if not before:
         return
     first, number = before[-1]
-    # the one that is tried first of all is named, the others are shown
-    weight = f"both weigh {pool.weight}" if pool.weight else "no weight"
-    types = messages.counted(number, "type")
+    # The pool that is tried first of all is named, the others are marked.
+    weights = f"both have weight {pool.weight}" if pool.weight else "neither has a weight"
+    types = messages.counted(number, "instance type")
     name, mine = messages.short(str(first.name), 20), messages.short(str(pool.name), 20)
+    flex = _flex(pool, first, context)
     yield Finding(
         at=pool.name_node,
-        message=f"`{name}` is tried before `{mine}` for its name alone: {weight}, and {types} of both",
-        also=[Also(other.name_node, "tried before it") for other, _ in reversed(before)],
-        help="set `spec.weight` on the pool to be tried first, or part them by a taint or a label that pods ask for",
+        message=f"`{name}` is tried before `{mine}` only because of its name: {weights}, {types} in common",
+        also=[Also(other.name_node, "tried first") for other, _ in reversed(before)],
+        edits=_heavier(flex) if flex is not None else [],
+        help="set `spec.weight` on the pool to try first, or tell them apart by a taint or a label that pods select",
     )
 
 
@@ -102,3 +159,23 @@ def _common(pool: NodePool, other: NodePool, context: Context) -> int:
     if not resolve.comparable(there):
         return 0
     return resolve.shared(context.resolution(pool), there).bit_count()
+
+
+def _flex(pool: NodePool, other: NodePool, context: Context) -> NodePool | None:
+    """The pool of flex types, where the other one lists them first and so is its fallback."""
+    one, two = context.resolution(pool), context.resolution(other)
+    if resolve.flex_before(one, two):
+        return pool
+    return other if resolve.flex_before(two, one) else None
+
+
+def _heavier(pool: NodePool) -> list[Edit]:
+    spec, weight = pool.node.get("spec"), pool.node.at("spec", "weight")
+    if spec is None or (pool.weight or 0) >= _HEAVIEST:
+        return []
+    try:
+        if weight is None:
+            return edits.add_key(spec, "weight", _STEP)
+        return edits.set_value(weight, min((pool.weight or 0) + _STEP, _HEAVIEST))
+    except edits.NotEditable:
+        return []

@@ -1,13 +1,13 @@
-r"""A value of a requirement that is written as a pattern, such as `*` or `c7*`: Karpenter has no patterns.
+r"""A requirement's value that is written as a pattern, such as `*` or `c7*`: Karpenter has no wildcards.
 
-Values are compared as text. `*` is no legal label value either: the API server takes the NodePool, its
-controller does not, the pool never becomes ready and launches nothing. This is so in every release and for
+Values are compared as text, and `*` is not a valid label value: the API server accepts the NodePool, Karpenter's
+controller rejects it, and the pool never becomes ready and launches nothing. This is so in every release and for
 every operator.
 
-`In ["*"]` means `operator: Exists`. Any other pattern is replaced by the values that it stands for: those of
-the catalogue's instance types that the pool's other requirements allow. Leaving the requirement out is
-shorter where all values will do. Zones and labels of your own are in no catalogue: there only `*` can be
-replaced.
+`In ["*"]` means `operator: Exists`. Patterns of instance types become the label that they mean: `m5.*` is
+`instance-family In ["m5"]`, `*.large` is `instance-size In ["large"]`. Any other pattern is replaced by the values
+that it matches, of the instance types that the pool's other requirements allow. The values of zones and of labels of
+your own are not known offline: there only `*` can be replaced.
 
 ```yaml bad
 apiVersion: karpenter.sh/v1
@@ -149,8 +149,11 @@ from nodelint.api import (
     rule,
 )
 
+_MOST_LISTED = 6
+"""A list with `*` that stands for more values becomes `Exists`."""
 
-@rule(on=NodePool, group="correctness", fix="safe", gives_way_to=["removed-api"])
+
+@rule(on=NodePool, group="correctness", fix="safe", gives_way_to=["removed-api", "flex-preference"])
 def check(pool: NodePool, context: Context) -> Findings:
     for line in pool.requirements:
         patterns = _patterns(line)
@@ -161,10 +164,11 @@ def check(pool: NodePool, context: Context) -> Findings:
         changes, hint = _fix(pool, line, context)
         yield Finding(
             at=first,
-            message=f"`{shown}` is no legal value and never a pattern: the pool does not get ready",
+            message=f"`{shown}` is not a valid label value: Karpenter has no wildcards",
             edits=changes,
             also=[Also(node, "another pattern") for node in more],
             covers=more,
+            note="the NodePool never becomes ready and launches nothing",
             help=hint,
         )
 
@@ -184,23 +188,27 @@ def _fix(pool: NodePool, line: RequirementLine, context: Context) -> tuple[list[
         if line.operator in ("Exists", "DoesNotExist"):
             return edits.remove(values), f"`{line.operator}` takes no values"
         if everything and line.operator == "NotIn":
-            return [], "to exclude every value leaves nothing: name those that are to be excluded"
-        if everything and (len(line.texts) == 1 or labels.known_values(key, context.catalog) is None):
+            return [], "excluding every value leaves nothing: list the values to exclude"
+        known = labels.known_values(key, context.catalog)
+        if everything and (len(line.texts) == 1 or known is None or len(known) > _MOST_LISTED):
             return [*edits.set_value(operator, "Exists"), *edits.remove(values)], None
-        new = _written_out(pool, line, key, everything, context)
-        if new is None and labels.known_values(key, context.catalog) is None:
-            return [], f"which values of {labels.name_of(key)} there are is not known offline: name them"
+        new = _written_out(pool, line, key, context)
+        if new is None and known is None:
+            return [], f"the values of {labels.name_of(key)} are not known offline: list them"
         if new is None:
-            return [], f"no value of {labels.name_of(key)} that is allowed here looks like it"
-        hint = "or leave the requirement out: its order is no preference" if everything else None
-        return edits.set_values(values, new), hint
+            return (
+                [],
+                f"no value of {labels.name_of(key)} that the other requirements allow matches: list those you need",
+            )
+        broader = _broader(line, key, context)
+        if broader is not None:
+            return [*edits.set_value(line.key_node, broader[0]), *edits.set_values(values, broader[1])], None
+        return edits.set_values(values, new), None
     except edits.NotEditable as why:
-        return [], f"there is no fix here: {why.reason}"
+        return [], f"fix it by hand: {why.reason}"
 
 
-def _written_out(
-    pool: NodePool, line: RequirementLine, key: str, everything: bool, context: Context
-) -> list[str] | None:
+def _written_out(pool: NodePool, line: RequirementLine, key: str, context: Context) -> list[str] | None:
     """The list without patterns; None where one of them stands for nothing."""
     allowed = _allowed(pool, line, key, context)
     new: list[str] = []
@@ -213,7 +221,25 @@ def _written_out(
             if not found:
                 return None
         new += [value for value in found if value not in new]
-    return sorted(new, key=labels.natural) if everything else new
+    return new
+
+
+def _broader(line: RequirementLine, key: str, context: Context) -> tuple[str, list[str]] | None:
+    """The label and values that say what patterns of instance types mean: `m5.*` is the family m5, `*.large` a size.
+
+    None where a value is a single type, or the list asks for a number of values.
+    """
+    if key != keys.INSTANCE_TYPE or line.min_values is not None:
+        return None
+    parts = [text.removeprefix("^").replace("\\.", ".").partition(".") for text in line.texts]
+    ends = ("*", ".*", ".+")
+    if all(right in ends for _, _, right in parts):
+        wanted, found = keys.FAMILY, [left for left, _, _ in parts]
+    elif all(left == "*" for left, _, _ in parts):
+        wanted, found = keys.SIZE, [right for _, _, right in parts]
+    else:
+        return None
+    return (wanted, found) if set(found) <= set(context.catalog.values(wanted)) else None
 
 
 def _allowed(pool: NodePool, line: RequirementLine, key: str, context: Context) -> list[str]:

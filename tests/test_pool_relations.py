@@ -89,7 +89,9 @@ def test_two_pools_of_a_file(
 
 def test_the_name_that_sorts_last_is_tried_first(check: Check) -> None:
     (result,) = check(pool("spot") + pool("on-demand"), select=["pool-tie"]).results
-    assert result.finding.message.startswith("`spot` is tried before `on-demand` for its name alone: no weight, and ")
+    assert result.finding.message.startswith(
+        "`spot` is tried before `on-demand` only because of its name: neither has a weight"
+    )
     assert result.object is not None
     assert result.object.name == "on-demand"
 

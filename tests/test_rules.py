@@ -12,6 +12,7 @@ import pytest
 from nodelint.lint.engine import DEFAULTS, Report, Selection, fix, lint
 from nodelint.lint.rule import Context, Example, Rule, bundled, examples, load
 from nodelint.model.manifest import EC2NodeClass, objects, served
+from nodelint.model.messages import LONGEST_MESSAGE
 from nodelint.report.page import alone, markdown, target_of
 from nodelint.source import Source
 
@@ -100,7 +101,7 @@ def test_a_good_example_has_no_error_at_all(case: Case) -> None:
 def test_messages_are_short_sentences(case: Case) -> None:
     for result in judge(case.bad.text, case.bad, case.rule).results:
         message = result.finding.message
-        assert len(message) <= 100, message
+        assert len(message) <= LONGEST_MESSAGE, message
         assert not message.endswith("."), message
         assert "\n" not in message
         # Names of fields and kinds keep their capitals, words do not begin with one.

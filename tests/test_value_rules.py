@@ -29,6 +29,7 @@ RULES = [
 ]
 FAMILY = "karpenter.k8s.aws/instance-family"
 CATEGORY = "karpenter.k8s.aws/instance-category"
+SIZE = "karpenter.k8s.aws/instance-size"
 FLEX = "karpenter.k8s.aws/instance-capability-flex"
 TYPE = "node.kubernetes.io/instance-type"
 ARCH = "kubernetes.io/arch"
@@ -96,8 +97,11 @@ def requirements(text: str) -> list[list[tuple[str, str, list[str]]]]:
         ('example.com/team In ["*"]', ("example.com/team", "Exists", [])),
         (f'{FAMILY} Exists ["*"]', (FAMILY, "Exists", [])),
         (f'{CAPACITY} In ["on-*"]', (CAPACITY, "In", ["on-demand"])),
-        (f'{CAPACITY} In [spot, "*"]', (CAPACITY, "In", ["on-demand", "reserved", "spot"])),
+        (f'{CAPACITY} In [spot, "*"]', (CAPACITY, "In", ["spot", "on-demand", "reserved"])),
         (f'{TYPE} In ["c7i.?xlarge"]', (TYPE, "In", ["c7i.2xlarge", "c7i.4xlarge", "c7i.8xlarge"])),
+        (f'{TYPE} In ["m5.*", "c7i.*"]', (FAMILY, "In", ["m5", "c7i"])),
+        (f'{TYPE} NotIn ["m5.*"]', (FAMILY, "NotIn", ["m5"])),
+        (f'{TYPE} In ["*.large"]', (SIZE, "In", ["large"])),
         (f'{FAMILY} NotIn ["t?"]', (FAMILY, "NotIn", ["t1", "t2", "t3"])),
         (f'{FAMILY} In ["t4*", m5]', (FAMILY, "In", ["t4g", "m5"])),
         (f'{CATEGORY} In ["[ac]"]', (CATEGORY, "In", ["c"])),
@@ -139,7 +143,7 @@ def test_a_pattern_keeps_to_the_other_requirements_and_their_patterns(repair: Fi
     done = repair(text, select="wildcard-value")
     family, kind, _ = requirements(done.sources[0].text)[0]
     assert family[2] == ["c7i", "m7i"]
-    assert set(kind[2]) >= {"c7i.metal-24xl", "m7i.metal-24xl"}
+    assert kind == (SIZE, "In", ["metal-24xl"])
     assert not done.report.results
 
 
@@ -264,14 +268,33 @@ def test_flex_families_can_be_meant_by_a_pattern_too(repair: Fix, release: str) 
     assert not done.report.results
 
 
-def test_the_wildcard_can_be_written_out_instead(check: Check, repair: Fix) -> None:
-    assert said(check(STORY, select=RULES)) == [("flex-preference", "error"), ("wildcard-value", "error")]
+def test_flex_and_everything_is_one_finding_and_one_fix(check: Check, repair: Fix) -> None:
+    assert said(check(STORY, select=RULES)) == [("flex-preference", "error")]
+    # Where no two pools can be made, and where the profile has no hazards, the pattern is found.
+    static = STORY.replace("  disruption:", "  replicas: 2\n  disruption:")
+    assert said(check(static, select=RULES)) == [("wildcard-value", "error")]
+    assert said(check(STORY, select=["wildcard-value"])) == [("wildcard-value", "error")]
     done = repair(STORY, select="wildcard-value")
-    families = requirements(done.sources[0].text)[0][0][2]
-    assert {"c7i-flex", "m5", "c7a"} <= set(families)
-    assert "c7g" not in families
-    assert families[0] != "c7i-flex"
+    assert requirements(done.sources[0].text)[0][0] == (FAMILY, "Exists", [])
     assert said(check(done.sources[0].text, select=RULES)) == []
+
+
+def test_a_pool_of_flex_types_beside_the_list_is_the_preference(check: Check, repair: Fix) -> None:
+    flex, rest = (
+        pool(f"{FAMILY} In [{values}]", name=name, spec="  weight: 9\n")
+        for name, values in (("flex", "c7i-flex"), ("rest", "c7i-flex, c7i, m7i"))
+    )
+    rules = ["flex-preference", "pool-tie", "shadowed-pool"]
+    for one, other in ((flex.replace("9", "100"), rest.replace("9", "1")), (rest, flex.replace("9", "10"))):
+        assert said(check(f"{one}---\n{other}", select=rules)) == []
+    untold = "\n---\n".join(text.replace("  weight: 9\n", "") for text in (flex, rest))
+    assert said(check(untold, select=rules)) == [("pool-tie", "warning")]
+    for text, weights in ((untold, [10, None]), (f"{flex}---\n{rest}", [19, 9])):
+        done = repair(text, select="pool-tie", unsafe=True)
+        assert [each.weight for each in objects(done.sources[0]) if isinstance(each, NodePool)] == weights
+    # Pods that tolerate the taint are the only ones that get there: it is another pool's business.
+    tainted = flex.replace("requirements:", "taints: [{key: team, effect: NoSchedule}]\n      requirements:")
+    assert said(check(f"{tainted}---\n{rest}", select=rules)) == [("flex-preference", "warning")]
 
 
 @pytest.mark.parametrize(
@@ -572,7 +595,6 @@ def test_the_fix_is_written_and_the_file_is_clean_after(
     before = nodelint("check", "pool.yaml")
     assert before.returncode == 1
     assert "flex-preference" in before.stdout
-    assert "wildcard-value" in before.stdout
     assert nodelint("check", "--fix", "pool.yaml").returncode == 0
     assert "name: default-flex" in file.read_text()
     again = file.read_text()

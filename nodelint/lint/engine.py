@@ -13,7 +13,7 @@ from nodelint.ec2.facts import NOTHING, Facts, Missing
 from nodelint.ec2.snapshot import Question
 from nodelint.edits import apply
 from nodelint.lint.results import Index, Result, Skipped, first_causes, merged, unique
-from nodelint.lint.rule import PROFILES, Context, Group, Rule
+from nodelint.lint.rule import GROUPS, PROFILES, Context, Group, Rule
 from nodelint.lint.suppress import Suppression, suppressions
 from nodelint.model.finding import SEVERITIES, Edit, Finding, Severity, Span
 from nodelint.model.manifest import Object, left_out, objects, served
@@ -123,7 +123,7 @@ def lint(
     asked = [obj for source in sources for obj in objects(source)]
     beside = [obj for source in context_sources for obj in objects(source)]
     reporting = {name for name, rule in rules.items() if selection.has(rule)}
-    silent_too = {other for name in reporting for other in rules[name].gives_way_to if other in rules}
+    silent_too = {other for name in reporting for other in _explaining(rules[name], rules)}
     running = [rules[name] for name in rules if name in reporting | silent_too]
 
     def judged_for(one: Target, some: Sequence[Object], files: Sequence[Source] = ()) -> _Pass:
@@ -159,6 +159,16 @@ def lint(
     kept.sort(key=lambda r: (order.get(r.span.source.path, len(order)), r.span.start, r.rule.name))
     faults = dict.fromkeys(fault for each in passes for fault in each.faults)
     return Report(tuple(unique(kept)), tuple(dict.fromkeys(skipped)), tuple(asked), target, tuple(faults), chosen)
+
+
+def _explaining(rule: Rule, rules: Mapping[str, Rule]) -> Iterator[str]:
+    """The rules that silence this one even where they do not report themselves.
+
+    Those of a less strict group do not: a profile without them would lose the mistake.
+    """
+    for name in rule.gives_way_to:
+        if name in rules and GROUPS.index(rules[name].group) <= GROUPS.index(rule.group):
+            yield name
 
 
 class _Pass:

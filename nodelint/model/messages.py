@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-LONGEST_MESSAGE = 100
+LONGEST_MESSAGE = 120
 """Characters of a finding's message."""
 
 

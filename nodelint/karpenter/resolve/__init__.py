@@ -40,7 +40,7 @@ from nodelint.karpenter.resolve.limits import (
 )
 from nodelint.karpenter.resolve.offers import RESERVED, capacity_types, class_rules, reserved_only
 from nodelint.karpenter.resolve.places import INTERRUPTIBLE, places_of
-from nodelint.karpenter.resolve.relation import comparable, covers, shared, taints
+from nodelint.karpenter.resolve.relation import comparable, covers, flex_before, leading_flex, shared, taints
 from nodelint.karpenter.resolve.resolution import LineEffect, MinValues, Resolution, Unlaunchable
 from nodelint.karpenter.resolve.supply import Supply
 from nodelint.model.keys import ACCELERATOR_COUNT, ARCH, GPU_COUNT, NITRO_SANDBOX, OS, WINDOWS_BUILD
@@ -68,10 +68,12 @@ __all__ = [
     "covers",
     "dearest",
     "devices",
+    "flex_before",
     "image_vendors",
     "known_resource",
     "lacking",
     "largest",
+    "leading_flex",
     "limits",
     "lost_on_claim",
     "meant_resource",

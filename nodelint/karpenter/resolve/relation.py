@@ -7,10 +7,14 @@ Source: karpenter pkg/utils/nodepool/nodepool.go@v1.9.1:157-171, pkg/controllers
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
+from nodelint.ec2.catalog import Catalog
+from nodelint.karpenter.labels import flex_families, flex_types, is_pattern, standing_for
 from nodelint.karpenter.resolve.resolution import Resolution
-from nodelint.model.keys import CAPACITY_TYPE
-from nodelint.model.manifest import NodePool
-from nodelint.model.requirement import Requirement, well_known
+from nodelint.model.keys import CAPACITY_TYPE, FAMILY, INSTANCE_TYPE
+from nodelint.model.manifest import NodePool, RequirementLine
+from nodelint.model.requirement import Requirement, normalize, well_known
 from nodelint.source import UNKNOWN
 
 Taints = frozenset[tuple[str, str, str]]
@@ -70,6 +74,35 @@ def covers(a: Resolution, b: Resolution) -> bool:
     if not own <= a.folded.keys():
         return False  # pods that ask for the label fit the second pool alone
     return all(within(b.folded.get(each.key), each) for each in a.folded if each.key not in of_types)
+
+
+def leading_flex(line: RequirementLine, catalog: Catalog) -> int:
+    """How many flex values a list of families or types begins with; 0 where flex values follow others."""
+    if line.operator != "In" or len(line.values) < 2 or not isinstance(line.key, str) or not line.known:
+        return 0
+    key = normalize(line.key)
+    if key not in (FAMILY, INSTANCE_TYPE):
+        return 0
+    flex = flex_families(catalog) if key == FAMILY else frozenset(catalog.names_in(flex_types(catalog)))
+    are = [text in flex or _stands_for(text, flex, catalog.values(key)) for text in line.texts]
+    count = are.index(False) if False in are else 0
+    return count if not any(are[count:]) else 0
+
+
+def _stands_for(text: str, flex: Collection[str], known: Collection[str]) -> bool:
+    """Whether a pattern stands for flex values alone, as `*-flex` does."""
+    return is_pattern(text) and bool(found := standing_for(text, known)) and all(value in flex for value in found)
+
+
+def flex_before(first: Resolution, second: Resolution) -> bool:
+    """Whether a pool of flex types alone stands beside one for the same pods that lists flex values first."""
+    of_flex = bool(first.launchable) and not first.launchable & ~flex_types(first.catalog)
+    return (
+        of_flex
+        and taints(first.pool) == taints(second.pool)
+        and bool(shared(first, second))
+        and any(leading_flex(line, second.catalog) for line in second.pool.requirements)
+    )
 
 
 def within(inner: Requirement, outer: Requirement) -> bool:
