@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 
 from nodelint.data import DATA
-from nodelint.ec2.fake_account import Account
+from nodelint.ec2.fake_account import FakeAccount
 from nodelint.ec2.snapshot import parse_snapshot, snapshot_text
 from nodelint.model.manifest import EC2NodeClass, objects
 from nodelint.model.releases import NEWEST
@@ -137,7 +137,7 @@ def compare(title: str, ours: list[str], theirs: list[str], runs: int) -> None:
 def snapshot() -> str:
     """What `refresh` writes for POOL: every instance type, where each is offered, and what the class finds."""
     classes = [each for each in objects(Source.from_text("pool.yaml", POOL)) if isinstance(each, EC2NodeClass)]
-    region = Account(ACCOUNT).facts(classes, NEWEST).region
+    region = FakeAccount(ACCOUNT).facts(classes, NEWEST).region
     assert region is not None
     return snapshot_text(parse_snapshot(Path(DATA, "catalog.json").read_bytes())._replace(regions=(region,)))
 

@@ -18,7 +18,7 @@ docstrings say, stay as they are within a major version; everything else in the 
 | `labels` | which label keys and values a release has |
 | `messages` | values and counts as messages name them |
 | `manifest`, `requirement`, `releases` | more of the model: selector terms, the algebra, versions |
-| `Facts`, `Missing`, `catalog`, `snapshot`, `questions` | facts about EC2, and what Karpenter asks |
+| `AwsFacts`, `Missing`, `catalog`, `snapshot`, `questions` | facts about EC2, and what Karpenter asks |
 | `expressions` | CEL in a class's kubelet settings |
 | `images`, `selectors`, `resolve` | what terms find, and what a pool can launch |
 | `budgets` | how many nodes may be disrupted when, over a week |
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from nodelint.ec2 import catalog as catalog
     from nodelint.ec2 import questions as questions
     from nodelint.ec2 import snapshot as snapshot
-    from nodelint.ec2.facts import Facts as Facts
+    from nodelint.ec2.facts import AwsFacts as AwsFacts
     from nodelint.ec2.facts import Missing as Missing
     from nodelint.karpenter import controller as controller
     from nodelint.karpenter import convert as convert
@@ -83,7 +83,7 @@ _MODULES = {
     "selectors": "nodelint.karpenter.selectors",
     "snapshot": "nodelint.ec2.snapshot",
 }
-_LATER = {"Facts": "nodelint.ec2.facts", "Missing": "nodelint.ec2.facts", "Suppression": "nodelint.lint.suppress"}
+_LATER = {"AwsFacts": "nodelint.ec2.facts", "Missing": "nodelint.ec2.facts", "Suppression": "nodelint.lint.suppress"}
 
 __all__ = [
     "UNKNOWN",

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from datetime import datetime, timedelta
 
     from nodelint.apiserver import Schemas
-    from nodelint.ec2.facts import Facts
-    from nodelint.lint.baseline import Entry
+    from nodelint.ec2.facts import AwsFacts
+    from nodelint.lint.baseline import KnownFinding
     from nodelint.lint.engine import Selection, Target
     from nodelint.lint.rule import Rule
     from nodelint.lint.targets import Choose
@@ -95,17 +95,17 @@ class Session:
         return schemas
 
     @cached_property
-    def known(self) -> tuple[Entry, ...] | None:
+    def known(self) -> tuple[KnownFinding, ...] | None:
         """The findings of the baseline, which are not reported; None without a baseline."""
         return None if self.settings.baseline is None else self.baseline(self.settings.baseline)
 
-    def baseline(self, path: str) -> tuple[Entry, ...]:
+    def baseline(self, path: str) -> tuple[KnownFinding, ...]:
         """What a baseline file holds."""
         from nodelint.lint import baseline
         from nodelint.source import reading
 
         try:
-            entries: tuple[Entry, ...] = self._read(path, lambda path: baseline.read(reading.read(path), path))
+            entries: tuple[KnownFinding, ...] = self._read(path, lambda path: baseline.read(reading.read(path), path))
         except FileNotFoundError as error:
             raise ConfigError(f"{path}: {why(error)}; `nodelint baseline` writes it") from error
         except OSError as error:
@@ -114,7 +114,7 @@ class Session:
             raise ConfigError(str(error)) from error
         return entries
 
-    def facts(self, folder: str, now: datetime, max_age: timedelta | None = None) -> tuple[Facts, str | None]:
+    def facts(self, folder: str, now: datetime, max_age: timedelta | None = None) -> tuple[AwsFacts, str | None]:
         """What is known of AWS, and the file that says so: the configured snapshot, else the one that is cached.
 
         `folder` is one of the repository whose facts are cached. Raises Unusable for a file that is no snapshot.
@@ -174,7 +174,7 @@ class Session:
 
         return chooser(settings, stating)
 
-    def target(self, facts: Facts | None = None, choose: Choose | None = None) -> Target:
+    def target(self, facts: AwsFacts | None = None, choose: Choose | None = None) -> Target:
         """What objects are judged for."""
         from nodelint.ec2.facts import NOTHING
         from nodelint.lint.engine import Target

@@ -128,7 +128,7 @@ def check(obj: Object, context: Context) -> Findings:
                 yield Finding(at=problem.node, message=problem.message, edits=terms or _meant(problem), help=hint)
 
 
-def _terms(obj: Object, problem: apiserver.Problem) -> list[Edit]:
+def _terms(obj: Object, problem: apiserver.SchemaProblem) -> list[Edit]:
     """The alias of the class's family, where v1 asks for the terms that v1beta1 did without."""
     holder = problem.holder
     if problem.missing != "amiSelectorTerms" or holder is None or not isinstance(obj, EC2NodeClass):
@@ -139,7 +139,7 @@ def _terms(obj: Object, problem: apiserver.Problem) -> list[Edit]:
     return edits.if_editable(edits.add_key, holder, "amiSelectorTerms", [{"alias": f"{alias}@latest"}], "amiFamily")
 
 
-def _meant(problem: apiserver.Problem) -> list[Edit]:
+def _meant(problem: apiserver.SchemaProblem) -> list[Edit]:
     """The value that was plainly meant: the same text in the type that is wanted, or the nearest choice."""
     node, meant = problem.node, problem.suggestion
     if meant is None or node.kind != "scalar":

@@ -147,7 +147,7 @@ def _offered(context: Context) -> list[str]:
         return []
 
 
-def _said(failure: expressions.Failure) -> str:
+def _said(failure: expressions.ExpressionFailure) -> str:
     more = f" and {messages.counted(failure.number - 1, 'other type')}" if failure.number > 1 else ""
     field, type = failure.expression.field, failure.instance_type
     return messages.first_fitting(

@@ -58,7 +58,7 @@ from nodelint.api import Context, Finding, Findings, NodePool, labels, messages,
 def check(pool: NodePool, context: Context) -> Findings:
     if pool.partial:
         return
-    own: dict[str, list[labels.Asked]] = {}
+    own: dict[str, list[labels.PoolRequirement]] = {}
     for item in labels.asked(pool):
         if requirement.well_known_since(item.key) is None:
             own.setdefault(item.key, []).append(item)

@@ -195,7 +195,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         yield from _line(line, place, context)
 
 
-def _line(line: labels.Asked, place: Place, context: Context) -> Findings:
+def _line(line: labels.PoolRequirement, place: Place, context: Context) -> Findings:
     """The values of a line of which no type is offered, each by itself, or together where none is left."""
     types = context.catalog.values(line.key)
     living = any(not isinstance(value.text, str) or types.get(value.text, 0) & place.types for value in line.values)
@@ -210,7 +210,7 @@ def _line(line: labels.Asked, place: Place, context: Context) -> Findings:
 
 
 def _finding(
-    line: labels.Asked, dead: list[manifest.Value], place: Place, severity: Severity, context: Context
+    line: labels.PoolRequirement, dead: list[manifest.Value], place: Place, severity: Severity, context: Context
 ) -> Finding:
     types, facts = context.catalog, context.facts
     texts = [str(value.text) for value in dead]

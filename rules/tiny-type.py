@@ -116,7 +116,7 @@ def _tiny(key: str, value: manifest.Value, resolution: resolve.Resolution) -> bo
     return bool(names) and all(int(resolution.catalog.resources(name).get("pods", "0")) <= FEW for name in names)
 
 
-def _finding(item: labels.Asked, tiny: Sequence[manifest.Value], resolution: resolve.Resolution) -> Finding:
+def _finding(item: labels.PoolRequirement, tiny: Sequence[manifest.Value], resolution: resolve.Resolution) -> Finding:
     texts = [str(value.text) for value in tiny]
     all = len(texts) == len(item.values) or not isinstance(item.at, RequirementLine)
     return Finding(

@@ -130,7 +130,7 @@ def check(obj: Object, context: Context) -> Findings:
                 )
 
 
-def _settled(obj: Object, problem: apiserver.Problem, context: Context) -> list[Edit]:
+def _settled(obj: Object, problem: apiserver.SchemaProblem, context: Context) -> list[Edit]:
     """What a NodePool still has where v1beta1 had it goes to where v1 has it."""
     old = {"expireAfter": ("spec", "disruption"), "kubelet": ("spec", "template", "spec")}
     name = problem.node.value
@@ -143,13 +143,13 @@ def _settled(obj: Object, problem: apiserver.Problem, context: Context) -> list[
     return convert.settled(obj, context.objects, name)
 
 
-def _without(problem: apiserver.Problem) -> list[Edit]:
+def _without(problem: apiserver.SchemaProblem) -> list[Edit]:
     """A taint without what only a toleration has: the API server would drop it."""
     toleration = problem.node.value in ("operator", "tolerationSeconds") and "aints[" in problem.path
     return edits.if_editable(edits.remove, problem.node) if toleration else []
 
 
-def _renamed(problem: apiserver.Problem) -> list[Edit]:
+def _renamed(problem: apiserver.SchemaProblem) -> list[Edit]:
     """The key as it was probably meant; nothing where that key is there already or the place is shared."""
     parent = problem.node.parent
     if problem.suggestion is None or parent is None or parent.key(problem.suggestion) is not None:

@@ -107,7 +107,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         )
 
 
-def _a_value_of(item: labels.Asked, key: str, context: Context) -> bool:
+def _a_value_of(item: labels.PoolRequirement, key: str, context: Context) -> bool:
     """Whether a label's value can be one of a well-known key's; a placeholder can."""
     return all(labels.can_have(key, value, context.catalog) is not False for value in item.texts)
 
@@ -120,7 +120,7 @@ def _message(written: str, near: str) -> str:
     )
 
 
-def _refused(pool: NodePool, item: labels.Asked, context: Context) -> bool:
+def _refused(pool: NodePool, item: labels.PoolRequirement, context: Context) -> bool:
     """Whether the API server refuses the pool for this key, so that no node of it runs today."""
     if item.key.startswith(("karpenter.k8s.aws/", "karpenter.sh/")):
         return True  # it admits none but those it knows, though it may name another fault first

@@ -194,7 +194,7 @@ def _dead(key: str, value: str, context: Context) -> bool:
     return labels.nearest_value(key, value, context.catalog) not in (None, value)
 
 
-def _finding(item: labels.Asked, value: manifest.Value, wholly: bool, context: Context) -> Finding:
+def _finding(item: labels.PoolRequirement, value: manifest.Value, wholly: bool, context: Context) -> Finding:
     text = value.text if isinstance(value.text, str) else ""
     near = labels.nearest_value(item.key, text, context.catalog)
     first = labels.since(item.key, text)
@@ -222,7 +222,7 @@ def _finding(item: labels.Asked, value: manifest.Value, wholly: bool, context: C
     )
 
 
-def _message(item: labels.Asked, text: str, near: str | None, context: Context) -> str:
+def _message(item: labels.PoolRequirement, text: str, near: str | None, context: Context) -> str:
     """What no type has: with what was meant, else with the catalogue's day for names that AWS adds to."""
     name = labels.name_of(item.key)
     meant = f", did you mean `{near}`?" if near is not None else ""
@@ -236,7 +236,7 @@ def _message(item: labels.Asked, text: str, near: str | None, context: Context) 
     )
 
 
-def _edits(item: labels.Asked, value: manifest.Value, near: str) -> list[Edit]:
+def _edits(item: labels.PoolRequirement, value: manifest.Value, near: str) -> list[Edit]:
     """The near value in the place of the wrong one; where it is in the list already, the wrong one goes."""
     try:
         if near in item.texts:

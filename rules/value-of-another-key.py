@@ -130,7 +130,10 @@ def _home(value: manifest.Value, key: str, context: Context) -> str | None:
 
 
 def _finding(
-    item: labels.Asked, strays: list[tuple[manifest.Value, str]], items: list[labels.Asked], context: Context
+    item: labels.PoolRequirement,
+    strays: list[tuple[manifest.Value, str]],
+    items: list[labels.PoolRequirement],
+    context: Context,
 ) -> Finding:
     homes = {home for _, home in strays}
     home = strays[0][1]
@@ -157,7 +160,7 @@ def _finding(
     )
 
 
-def _message(item: labels.Asked, texts: list[str], home: str, one: bool) -> str:
+def _message(item: labels.PoolRequirement, texts: list[str], home: str, one: bool) -> str:
     first = messages.short(texts[0], 20)
     more = f" and {len(texts) - 1} more" if len(texts) > 1 and one else ""
     verb = "are values" if more else "is a value"

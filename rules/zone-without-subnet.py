@@ -227,7 +227,7 @@ def check(pool: NodePool, context: Context) -> Findings:
             yield from _line(line, subnets, context)
 
 
-def _line(line: labels.Asked, subnets: Sequence[snapshot.Subnet], context: Context) -> Findings:
+def _line(line: labels.PoolRequirement, subnets: Sequence[snapshot.Subnet], context: Context) -> Findings:
     """What is wrong with a line: names where ids are due, or ids for names, and zones without a subnet."""
     names = {subnet.zoneId: subnet.zone for subnet in subnets}
     ids = {subnet.zone: subnet.zoneId for subnet in subnets}
@@ -267,7 +267,7 @@ def _told(key: str, text: str, context: Context) -> bool:
     return labels.is_pattern(text) or labels.nearest_value(key, text, context.catalog) not in (None, text)
 
 
-def _stray(line: labels.Asked, value: manifest.Value, meant: str, wholly: bool) -> Finding:
+def _stray(line: labels.PoolRequirement, value: manifest.Value, meant: str, wholly: bool) -> Finding:
     kind, due = ("a zone id", "name") if line.key == keys.ZONE else ("a name", "id")
     return Finding(
         at=value.node,
@@ -277,7 +277,7 @@ def _stray(line: labels.Asked, value: manifest.Value, meant: str, wholly: bool) 
     )
 
 
-def _nowhere(line: labels.Asked, served: Sequence[str]) -> Finding:
+def _nowhere(line: labels.PoolRequirement, served: Sequence[str]) -> Finding:
     zones = messages.short(", ".join(line.texts), 50)
     several = len(line.values) > 1 and isinstance(line.at, RequirementLine)
     return Finding(
@@ -288,7 +288,7 @@ def _nowhere(line: labels.Asked, served: Sequence[str]) -> Finding:
     )
 
 
-def _idle(line: labels.Asked, value: manifest.Value, served: Sequence[str], wholly: bool) -> Finding:
+def _idle(line: labels.PoolRequirement, value: manifest.Value, served: Sequence[str], wholly: bool) -> Finding:
     return Finding(
         at=value.node,
         message=f"the class has no subnet in `{messages.short(str(value.text), 40)}`",
@@ -298,7 +298,7 @@ def _idle(line: labels.Asked, value: manifest.Value, served: Sequence[str], whol
     )
 
 
-def _without(line: labels.Asked, value: manifest.Value) -> list[Edit]:
+def _without(line: labels.PoolRequirement, value: manifest.Value) -> list[Edit]:
     return edits.if_editable(fixes.drop, line.at, value) if isinstance(line.at, RequirementLine) else []
 
 

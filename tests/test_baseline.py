@@ -11,7 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from nodelint.lint import baseline
-from nodelint.lint.baseline import BaselineError, Entry, read, split, write
+from nodelint.lint.baseline import BaselineError, KnownFinding, read, split, write
 from nodelint.lint.engine import Report, Skipped, Target, lint
 from nodelint.lint.rule import Rule
 from nodelint.model.releases import NEWEST
@@ -144,7 +144,7 @@ def test_paths_start_at_the_folder_of_the_file(
 
 
 def test_a_path_that_is_no_text_survives(report: Report) -> None:
-    entry = Entry(os.fsdecode(b"\xff.yaml"), "", "", "r", "m", "0" * 32)
+    entry = KnownFinding(os.fsdecode(b"\xff.yaml"), "", "", "r", "m", "0" * 32)
     text = write(report._replace(results=()), keep=[entry])
     assert text.encode() and read(text, "x.json") == (entry,)
 

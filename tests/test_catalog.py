@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nodelint.ec2.catalog import Catalog
-from nodelint.ec2.facts import NOTHING, Facts
+from nodelint.ec2.facts import NOTHING, AwsFacts
 from nodelint.ec2.snapshot import Change, Origin, Row, Snapshot
 from nodelint.model.keys import ARCH, INSTANCE_TYPE, OS, WINDOWS_BUILD
 from nodelint.model.releases import RELEASES, Version
@@ -403,6 +403,6 @@ class TestTogetherWithASnapshot:
     def test_without_rows_it_is_the_same_catalogue(self) -> None:
         assert CATALOG.extended(Snapshot("EC2", "2026-11-20")) is CATALOG
         assert NOTHING.catalog is CATALOG
-        facts = Facts(brought(own("m5.large")))
+        facts = AwsFacts(brought(own("m5.large")))
         assert facts.catalog is facts.catalog
         assert "eu-west-3" in facts.catalog.origin

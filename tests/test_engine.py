@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from nodelint.ec2.facts import NOTHING, Facts
-from nodelint.ec2.fake_account import Account
+from nodelint.ec2.facts import NOTHING, AwsFacts
+from nodelint.ec2.fake_account import FakeAccount
 from nodelint.ec2.snapshot import Answer, Question, Region
 from nodelint.edits import set_value
 from nodelint.lint.engine import Report, Selection, Target, fix, lint
@@ -124,12 +124,12 @@ def _about_roles(needs: tuple[FactKind, ...]) -> dict[str, Rule]:
     return {"about-roles": rules["about-roles"]._replace(needs=needs)}
 
 
-def _facts(text: str) -> Facts:
+def _facts(text: str) -> AwsFacts:
     source = Source.from_text("a.yaml", CLASS)
-    return Account(text).facts([o for o in objects(source) if isinstance(o, EC2NodeClass)], NEWEST)
+    return FakeAccount(text).facts([o for o in objects(source) if isinstance(o, EC2NodeClass)], NEWEST)
 
 
-def _skips(rules: dict[str, Rule], facts: Facts, *texts: str) -> list[tuple[str | None, str, str | None, bool]]:
+def _skips(rules: dict[str, Rule], facts: AwsFacts, *texts: str) -> list[tuple[str | None, str, str | None, bool]]:
     sources = [Source.from_text(f"{n}.yaml", text) for n, text in enumerate(texts)]
     report = lint(sources, Target(NEWEST, facts=facts), rules)
     assert not report.results
@@ -145,7 +145,7 @@ def test_a_fact_that_is_missing_skips_the_rule_for_the_object() -> None:
     assert _skips(_about_roles(()), _facts("roles: [KarpenterNodeRole-main]"), CLASS) == []
     failed = Answer("2026-11-20T12:00:00Z", failed="throttled", transient=True)
     region = Region("us-east-1", None, {Question.of("roles", ("name", "KarpenterNodeRole-main")): failed})
-    assert _skips(_about_roles(()), Facts(region=region), CLASS) == [("about-roles", "0.yaml", "roles", True)]
+    assert _skips(_about_roles(()), AwsFacts(region=region), CLASS) == [("about-roles", "0.yaml", "roles", True)]
 
 
 def test_without_any_facts_a_rule_that_needs_them_is_skipped_once_for_the_run() -> None:

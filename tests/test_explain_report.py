@@ -10,8 +10,8 @@ import jsonschema
 import pytest
 
 from nodelint.ec2.catalog import Catalog
-from nodelint.ec2.facts import Facts
-from nodelint.ec2.fake_account import Account
+from nodelint.ec2.facts import AwsFacts
+from nodelint.ec2.fake_account import FakeAccount
 from nodelint.karpenter.resolve import Resolution, resolve
 from nodelint.lint.rule import Context
 from nodelint.model.manifest import EC2NodeClass, NodePool, objects
@@ -317,9 +317,9 @@ subnets:
 """
 
 
-def with_facts(text: str, account: str = ACCOUNT, version: Version = NEWEST) -> tuple[list[Resolution], Facts]:
+def with_facts(text: str, account: str = ACCOUNT, version: Version = NEWEST) -> tuple[list[Resolution], AwsFacts]:
     held = list(objects(Source.from_text("web.yaml", text)))
-    facts = Account(account).facts([each for each in held if isinstance(each, EC2NodeClass)], version)
+    facts = FakeAccount(account).facts([each for each in held if isinstance(each, EC2NodeClass)], version)
     context = Context(held, version, facts=facts)
     return [context.resolution(each) for each in held if isinstance(each, NodePool)], facts
 
@@ -398,9 +398,9 @@ def test_text_of_facts_of_two_times_and_of_no_clock() -> None:
     answers = dict(facts.region.answers)
     first = next(iter(answers))
     answers[first] = answers[first]._replace(at="2026-11-20T10:00:00Z")
-    both = Facts(facts.snapshot, facts.region._replace(answers=answers), facts.now + timedelta(minutes=5))
+    both = AwsFacts(facts.snapshot, facts.region._replace(answers=answers), facts.now + timedelta(minutes=5))
     assert "Facts: eu-west-3, 5 min to 2 h 5 min old." in explain_text(found, both)
-    assert "Facts: eu-west-3, of 2026-11-20." in explain_text(found, Facts(facts.snapshot, facts.region))
+    assert "Facts: eu-west-3, of 2026-11-20." in explain_text(found, AwsFacts(facts.snapshot, facts.region))
 
 
 def test_text_of_a_class_that_finds_no_subnet() -> None:

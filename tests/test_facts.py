@@ -18,7 +18,7 @@ import pytest
 from nodelint.ec2 import cache
 from nodelint.ec2.client import policy
 from nodelint.ec2.facts import moment
-from nodelint.ec2.fake_account import Account
+from nodelint.ec2.fake_account import FakeAccount
 from nodelint.ec2.snapshot import Answer, MachineImage, Question, Region, Reply, Snapshot, Subnet, snapshot_text
 from nodelint.model.manifest import EC2NodeClass, objects
 from nodelint.model.releases import NEWEST
@@ -52,7 +52,7 @@ ONE_RULE = ("--select", "empty-selector")
 
 def snapshot_of(*accounts: str, manifest: str = CLASS) -> Snapshot:
     classes = [o for o in objects(Source.from_text("a.yaml", manifest)) if isinstance(o, EC2NodeClass)]
-    regions = [Account(account).facts(classes, NEWEST).region for account in accounts]
+    regions = [FakeAccount(account).facts(classes, NEWEST).region for account in accounts]
     return Snapshot("a test", "2026-11-20", regions=tuple(region for region in regions if region))
 
 

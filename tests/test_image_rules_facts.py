@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from nodelint.ec2.fake_account import Account
+from nodelint.ec2.fake_account import FakeAccount
 from nodelint.ec2.questions import latest_version
 from nodelint.ec2.snapshot import pruned_owners
 from nodelint.lint.engine import Report, Selection, Target, fix, lint
@@ -53,7 +53,7 @@ class Judge:
         if self._account is None:
             return Target(self._version, K133)
         classes = [each for each in objects(source) if isinstance(each, EC2NodeClass)]
-        facts = Account(self._account).facts(classes, self._version, K133)
+        facts = FakeAccount(self._account).facts(classes, self._version, K133)
         return Target(self._version, K133, facts=facts)
 
     def _judged(self, text: str) -> Report:
@@ -399,7 +399,7 @@ def test_no_version_is_named_that_is_known_not_to_be_published(
     assert whole.fixed().terms == "[{alias: bottlerocket@v1.50.0}]"
     classes = [each for each in found.report.objects if isinstance(each, EC2NodeClass)]
     for text, version in ((account, None), (ALIAS, "v1.50.0")):
-        facts = Account(text).facts(classes, target("1.14.1"), K133)
+        facts = FakeAccount(text).facts(classes, target("1.14.1"), K133)
         assert latest_version("bottlerocket", target("1.14.1"), K133, facts) == version
 
 

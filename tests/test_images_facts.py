@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodelint.ec2.facts import Facts
-from nodelint.ec2.fake_account import Account
+from nodelint.ec2.facts import AwsFacts
+from nodelint.ec2.fake_account import FakeAccount
 from nodelint.ec2.snapshot import Answer, MachineImage, Question, Region
 from nodelint.karpenter.images import ImageSet, images_of, is_deprecated
 from nodelint.lint.engine import Report, Target, lint
@@ -29,7 +29,7 @@ def judge(
 ) -> ImageSet:
     """The images of a class in an account, asked and judged for one release."""
     judged = node_class(spec, api)
-    facts = Account(account).facts([judged], v(version), kubernetes)
+    facts = FakeAccount(account).facts([judged], v(version), kubernetes)
     return images_of(judged, v(version), kubernetes, facts)
 
 
@@ -204,7 +204,7 @@ def test_an_answer_that_is_too_old_is_missing_for_now() -> None:
     found = []
     for minutes in (5, 6):
         now = datetime(2026, 11, 20, 12, minutes, tzinfo=UTC)
-        facts = Facts(region=region, now=now, limits=limits)  # type: ignore[arg-type]
+        facts = AwsFacts(region=region, now=now, limits=limits)  # type: ignore[arg-type]
         found.append(images_of(judged, NEWEST, K133, facts))
     assert [images.complete for images in found] == [True, False]
     assert found[1].unknown[0].skip().transient
@@ -448,7 +448,7 @@ def test_the_images_are_those_of_the_controllers_loop(
         )
         for n, part in lists.items()
     }
-    facts = Facts(region=Region("r", None, answers, {image.id: image for image in every}), now=NOW)
+    facts = AwsFacts(region=Region("r", None, answers, {image.id: image for image in every}), now=NOW)
     terms = "[{tags: {part: '1'}}, {tags: {part: '2'}}]"
     found = images_of(node_class(f"{{amiFamily: AL2023, amiSelectorTerms: {terms}}}"), v(version), None, facts)
     assert ids(found) == restated([*lists[1], *lists[2]], v(version), NOW)
@@ -482,7 +482,7 @@ spec: %s
 def report(rules: dict[str, Rule], name: str, account: str, families: str, spec: str) -> Report:
     source = Source.from_text("a.yaml", POOL % (families, spec))
     classes = [each for each in objects(source) if isinstance(each, EC2NodeClass)]
-    facts = Account(account).facts(classes, NEWEST, K133)
+    facts = FakeAccount(account).facts(classes, NEWEST, K133)
     return lint([source], Target(NEWEST, K133, facts=facts), {name: rules[name]})
 
 

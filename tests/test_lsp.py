@@ -25,7 +25,7 @@ from pygls.lsp.client import LanguageClient
 
 from nodelint.data import table
 from nodelint.ec2.catalog import Catalog
-from nodelint.ec2.fake_account import Account
+from nodelint.ec2.fake_account import FakeAccount
 from nodelint.ec2.snapshot import snapshot_text
 from nodelint.lint.engine import Target, fix, lint
 from nodelint.lint.rule import Context, Rule, bundled, load
@@ -33,7 +33,7 @@ from nodelint.lsp.actions import actions
 from nodelint.lsp.completion import complete
 from nodelint.lsp.hover import hover, label
 from nodelint.lsp.outline import spot
-from nodelint.lsp.positions import Lines, changed
+from nodelint.lsp.positions import LineIndex, changed
 from nodelint.lsp.project import Buffer, Project, State
 from nodelint.model.manifest import EC2NodeClass, NodePool, objects
 from nodelint.model.releases import NEWEST, Version
@@ -572,7 +572,7 @@ def test_completion_in_what_is_half_written(
 
 
 def test_completion_knows_release_classes_aliases_and_facts(editor: Editor, repository: Path) -> None:
-    account = Account(
+    account = FakeAccount(
         "subnets: [{id: subnet-1, zone: us-east-1a, zoneId: use1-az1, tags: {karpenter.sh/discovery: main}}]\n"
         "images: [{id: ami-1, name: amazon-eks-node-al2023-x86_64-standard-1.33-v20250999, owner: amazon}]\n"
     )
@@ -822,7 +822,7 @@ def test_the_place_of_a_cursor_can_be_asked_in_any_text(a: int, b: int, noise: s
 
 @given(st.text("ä🦊a\n\r\u2028", max_size=20), st.sampled_from(["utf-8", "utf-16", "utf-32"]))
 def test_offsets_and_positions_are_each_others_inverse(text: str, encoding: str) -> None:
-    lines = Lines(text, encoding)
+    lines = LineIndex(text, encoding)
     for offset in range(len(text) + 1):
         if text[offset - 1 : offset + 1] != "\r\n" or not offset:
             assert lines.offset(lines.position(offset)) == offset

@@ -8,8 +8,8 @@ from datetime import timedelta
 import pytest
 
 from nodelint.ec2.catalog import Catalog
-from nodelint.ec2.facts import Facts
-from nodelint.ec2.fake_account import Account
+from nodelint.ec2.facts import AwsFacts
+from nodelint.ec2.fake_account import FakeAccount
 from nodelint.lint.engine import Fixed, Report, Selection, Target, fix, lint
 from nodelint.lint.rule import Rule
 from nodelint.model.fact_kinds import FACT_KINDS
@@ -105,7 +105,7 @@ def with_class(*requirements: str, labels: str = "{}", node_class: str | None = 
 def aim(sources: list[Source], account: str, karpenter: str | None) -> Target:
     release = target(karpenter) if karpenter else NEWEST
     classes = [o for source in sources for o in objects(source) if isinstance(o, EC2NodeClass)]
-    return Target(release, facts=Account(account).facts(classes, release))
+    return Target(release, facts=FakeAccount(account).facts(classes, release))
 
 
 @pytest.fixture
@@ -669,7 +669,7 @@ def test_facts_that_are_too_old_may_pass(rules: dict[str, Rule]) -> None:
     aimed = aim([source], ACCOUNT, None)
     facts = aimed.facts
     assert facts.now is not None
-    old = Facts(
+    old = AwsFacts(
         facts.snapshot, facts.region, facts.now + timedelta(days=1), dict.fromkeys(FACT_KINDS, timedelta(hours=1))
     )
     chosen = Selection(frozenset(["not-offered", "zone-without-subnet", "missing-role"]))

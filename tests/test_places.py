@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nodelint.ec2.facts import Facts
-from nodelint.ec2.fake_account import Account
+from nodelint.ec2.facts import AwsFacts
+from nodelint.ec2.fake_account import FakeAccount
 from nodelint.ec2.snapshot import Answer, CapacityReservation, Offering, Question, Region, Snapshot, Subnet
 from nodelint.karpenter.resolve import Resolution
 from nodelint.lint.rule import Context
@@ -293,7 +293,7 @@ spec:
     pool, node_class = objects(source)
     assert isinstance(pool, NodePool)
     assert isinstance(node_class, EC2NodeClass)
-    facts = Account(ACCOUNT).facts([node_class], NEWEST)
+    facts = FakeAccount(ACCOUNT).facts([node_class], NEWEST)
     found = Context([pool, node_class], NEWEST, facts=facts).resolution(pool)
     assert found.candidates == CATALOG.all
     assert found.region is None
@@ -318,7 +318,7 @@ VALUES = {
 Sold = dict[str, tuple[tuple[str, ...], tuple[str, ...]]]
 
 
-def known(sold: Sold, served: list[str], reservations: tuple[CapacityReservation, ...] = ()) -> Facts:
+def known(sold: Sold, served: list[str], reservations: tuple[CapacityReservation, ...] = ()) -> AwsFacts:
     """Facts of a region that sells types in zones as capacity types, with a subnet in each of the zones served."""
     now = "2026-11-20T12:00:00Z"
     subnets = {f"subnet-{zone}": Subnet(f"subnet-{zone}", zone, ZONES[zone], "vpc-1", 9) for zone in served}
@@ -337,7 +337,7 @@ def known(sold: Sold, served: list[str], reservations: tuple[CapacityReservation
         reservations={each.id: each for each in reservations},
         offerings={name: Offering(name, *where) for name, where in sold.items()},
     )
-    return Facts(Snapshot("a test", "2026-11-20", regions=(region,)), region)
+    return AwsFacts(Snapshot("a test", "2026-11-20", regions=(region,)), region)
 
 
 @st.composite

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nodelint.apiserver import Schemas
-from nodelint.ec2.fake_account import Account
+from nodelint.ec2.fake_account import FakeAccount
 from nodelint.model.manifest import EC2NodeClass, objects
 from nodelint.model.releases import Version
 from nodelint.plan import Aim, PoolPlan, Side, make
@@ -403,7 +403,7 @@ def test_facts_decide_what_the_files_leave_open(
     sources = [Source.from_text("a.yaml", text) for text in (FOUND, new)]
     classes = [o for source in sources for o in objects(source) if isinstance(o, EC2NodeClass)]
     release = Version(1, 14, 1)
-    facts = Account(ACCOUNT).facts(classes, release)
+    facts = FakeAccount(ACCOUNT).facts(classes, release)
     aim = Aim(release, None, Schemas.bundled(), facts, facts)
     (each,) = make(Side(sources[:1]), Side(sources[1:]), aim).pools
     assert told(each) == expected

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from nodelint.ec2.facts import Facts
-from nodelint.ec2.fake_account import Account
+from nodelint.ec2.facts import AwsFacts
+from nodelint.ec2.fake_account import FakeAccount
 from nodelint.ec2.questions import (
     EVERYWHERE,
     alias_parameters,
@@ -33,7 +33,7 @@ def asked(
     spec: str, version: Version = NEWEST, kubernetes: KubernetesVersion | None = K133, api: str = "v1"
 ) -> list[Question]:
     """What is asked of a region at first, when nothing is known."""
-    found = list(questions([node_class(spec, api)], version, kubernetes, Facts(region=Region("r", None, {}))))
+    found = list(questions([node_class(spec, api)], version, kubernetes, AwsFacts(region=Region("r", None, {}))))
     assert tuple(found[:2]) == EVERYWHERE
     return found[2:]
 
@@ -233,7 +233,7 @@ def test_version_behind_a_published_name(name: str, version: str | None) -> None
 
 NAME = "amazon-eks-node-al2023-x86_64-standard-1.33"
 FOLDER = f"{EKS}/amazon-linux-2023/x86_64/standard"
-ACCOUNT = Account(
+ACCOUNT = FakeAccount(
     f"""
     images:
       - {{id: ami-old, name: {NAME}-v20250101, owner: amazon, created: 2025-01-01}}
@@ -274,7 +274,7 @@ def test_rounds_go_from_parameters_to_images_to_the_version_behind_latest() -> N
 def test_a_class_that_is_pinned_later_is_judged_from_the_same_snapshot() -> None:
     reply, _ = run(node_class("{amiSelectorTerms: [{alias: al2023@latest}]}"))
     pinned = node_class("{amiSelectorTerms: [{alias: al2023@v20250807}]}")
-    wanted = set(questions([pinned], NEWEST, K133, Facts(region=reply.region)))
+    wanted = set(questions([pinned], NEWEST, K133, AwsFacts(region=reply.region)))
     assert wanted <= set(reply.region.answers)
 
 

@@ -19,7 +19,7 @@ from nodelint.lint.engine import Report, Selection, Target
 from nodelint.lint.rule import Rule
 from nodelint.model.releases import NEWEST
 from nodelint.render import Rendering, lint, parts, render
-from nodelint.render.tools import Failed, run
+from nodelint.render.tools import ToolError, run
 from nodelint.source import Source
 from nodelint.source.discover import discover
 from nodelint.source.globs import Globs
@@ -291,7 +291,7 @@ def test_what_a_tool_says_is_told_in_a_line(
 def test_a_tool_that_hangs_is_ended_with_what_it_started(tmp_path: Path) -> None:
     inner = "import time; time.sleep(60)"
     script = f"import subprocess, sys, time; subprocess.Popen([sys.executable, '-c', {inner!r}]); time.sleep(60)"
-    with pytest.raises(Failed, match=r"took longer than 0\.5 s"):
+    with pytest.raises(ToolError, match=r"took longer than 0\.5 s"):
         run([sys.executable, "-c", script], str(tmp_path), seconds=0.5)
 
 

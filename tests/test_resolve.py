@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nodelint.ec2.catalog import Catalog
-from nodelint.ec2.facts import NOTHING, Facts
-from nodelint.ec2.fake_account import Account
+from nodelint.ec2.facts import NOTHING, AwsFacts
+from nodelint.ec2.fake_account import FakeAccount
 from nodelint.karpenter.resolve import Resolution, resolve
 from nodelint.model.manifest import EC2NodeClass, NodePool, objects
 from nodelint.model.releases import NEWEST, RELEASES, KubernetesVersion, Version
@@ -43,7 +43,7 @@ def run(
     kubernetes: str | None = None,
     with_class: bool = True,
     partial: bool = False,
-    facts: str | Facts = NOTHING,
+    facts: str | AwsFacts = NOTHING,
     pool: dict[str, Any] | None = None,
 ) -> Resolution:
     """Resolve a pool of these requirement lines with a class of this alias (or of this spec).
@@ -78,7 +78,7 @@ def run(
     wanted = KubernetesVersion.parse(kubernetes) if kubernetes else None
     release = Version.parse(version)
     if isinstance(facts, str):
-        facts = Account(facts).facts([its_class], release, wanted)
+        facts = FakeAccount(facts).facts([its_class], release, wanted)
     return resolve(found, its_class if with_class else None, CATALOG, release, wanted, facts=facts)
 
 

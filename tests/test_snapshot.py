@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from nodelint.data import DATA
 from nodelint.ec2.catalog import Catalog
-from nodelint.ec2.facts import Facts, Missing
+from nodelint.ec2.facts import AwsFacts, Missing
 from nodelint.ec2.snapshot import (
     FORMAT,
     TABLE_OF,
@@ -284,17 +284,17 @@ def test_every_snapshot_comes_back_as_it_was_and_meets_the_schema(snapshot: Snap
 def look_into(snapshot: Snapshot) -> None:
     """Ask a snapshot all that it was asked: an answer is there, or is known to be missing."""
     lookups: dict[FactKind, Any] = {
-        "images": Facts.images,
-        "subnets": Facts.subnets,
-        "security-groups": Facts.groups,
-        "capacity-reservations": Facts.reservations,
-        "placement-groups": Facts.placements,
+        "images": AwsFacts.images,
+        "subnets": AwsFacts.subnets,
+        "security-groups": AwsFacts.groups,
+        "capacity-reservations": AwsFacts.reservations,
+        "placement-groups": AwsFacts.placements,
     }
     for region in snapshot.regions:
-        facts = Facts(snapshot, region)
+        facts = AwsFacts(snapshot, region)
         for question in region.answers:
             try:
-                lookups.get(question.kind, Facts.answer)(facts, question)
+                lookups.get(question.kind, AwsFacts.answer)(facts, question)
             except Missing as missing:
                 assert region.answers[question].failed is not None, missing
 

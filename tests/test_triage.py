@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
 from nodelint.data import table
-from nodelint.ec2.fake_account import Account
+from nodelint.ec2.fake_account import FakeAccount
 from nodelint.lint.engine import Target, lint
 from nodelint.lint.rule import Rule
 from nodelint.model.manifest import EC2NodeClass, objects
@@ -720,7 +720,7 @@ def test_a_rule_that_could_not_look_for_want_of_facts_is_named(rules: dict[str, 
 
 
 def test_with_facts_the_rule_says_what_finds_nothing(rules: dict[str, Rule]) -> None:
-    account = Account("subnets: [{id: subnet-1, zone: us-east-1a, tags: {karpenter.sh/discovery: another}}]")
+    account = FakeAccount("subnets: [{id: subnet-1, zone: us-east-1a, tags: {karpenter.sh/discovery: another}}]")
     failed = line(
         "failed launching nodeclaim", "NodeClassRef not ready, SubnetsReady=False", NodeClaim={"name": "quiet-x7k2p"}
     )

@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from functools import cache
 
 from nodelint.apiserver.shape import Raw, Shape, load
-from nodelint.apiserver.words import Layer, Problem, fit
+from nodelint.apiserver.words import Layer, SchemaProblem, fit
 from nodelint.model.manifest import GROUPS, Object, Retired
 from nodelint.model.releases import Version
 from nodelint.source import Node
 
-__all__ = ["Layer", "Problem", "Schemas", "Shape", "check", "check_part", "load"]
+__all__ = ["Layer", "SchemaProblem", "Schemas", "Shape", "check", "check_part", "load"]
 
 
 class Schemas:
@@ -78,7 +78,7 @@ def _bundled() -> Schemas:
     return Schemas({}, foreign=False)
 
 
-def check(obj: Object, version: Version, schemas: Schemas, partial: bool = False) -> list[Problem]:
+def check(obj: Object, version: Version, schemas: Schemas, partial: bool = False) -> list[SchemaProblem]:
     """What the API server of a cluster with this release of Karpenter has against an object.
 
     An empty list means that it takes the object. Unknown fields count as problems, as they do under
@@ -98,14 +98,14 @@ def check(obj: Object, version: Version, schemas: Schemas, partial: bool = False
     return list(_told(Walk(obj, shape, version, partial=partial).run()))
 
 
-def check_part(obj: Object, node: Node, path: str, shape: Shape, version: Version) -> list[Problem]:
+def check_part(obj: Object, node: Node, path: str, shape: Shape, version: Version) -> list[SchemaProblem]:
     """What is wrong with a part of an object by a schema of its own, which no API server asks."""
     from nodelint.apiserver.walk import Walk
 
     return list(_told(Walk(obj, shape, version).run(node, path)))
 
 
-def _not_served(obj: Object, version: Version, schemas: Schemas) -> Problem | None:
+def _not_served(obj: Object, version: Version, schemas: Schemas) -> SchemaProblem | None:
     served = [v for v in schemas.versions(obj.kind) if _has(schemas.shape(obj.kind, v, version), version)]
     group = GROUPS.get(obj.kind)
     if group is None or not served:
@@ -121,14 +121,14 @@ def _not_served(obj: Object, version: Version, schemas: Schemas) -> Problem | No
         meant = " or ".join(f"{group}/{v}" for v in served)
         message = f"there is no {obj.kind} in `{obj.api_version}`; it is in {meant}"
     layer: Layer = "release" if until is not None else "structure"
-    return Problem(layer, at, "apiVersion", fit(message), suggestion=f"{group}/{served[0]}", until=until)
+    return SchemaProblem(layer, at, "apiVersion", fit(message), suggestion=f"{group}/{served[0]}", until=until)
 
 
 def _has(shape: Shape | None, version: Version) -> bool:
     return shape is not None and version in shape.window
 
 
-def _told(found: list[Problem]) -> Iterator[Problem]:
+def _told(found: list[SchemaProblem]) -> Iterator[SchemaProblem]:
     """The problems in the order of the text, each said once."""
     seen = set()
     for problem in sorted(found, key=lambda p: (p.node.start, p.path)):

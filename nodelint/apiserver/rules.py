@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from nodelint.apiserver import cel
 from nodelint.apiserver import words as schema_words
 from nodelint.apiserver.shape import Shape, Validation
-from nodelint.apiserver.words import Problem
+from nodelint.apiserver.words import SchemaProblem
 from nodelint.model.messages import LONGEST_MESSAGE
-from nodelint.source import Node, Unknown
+from nodelint.source import Node, UnknownValue
 from nodelint.source.placeholders import depth
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def matches(text: str, pattern: str) -> bool:
         return True
 
 
-def broken(job: Job, walk: Walk) -> Iterator[Problem]:
+def broken(job: Job, walk: Walk) -> Iterator[SchemaProblem]:
     """The rules of a place that its value breaks."""
     failed = []
     for rule in job.shape.rules:
@@ -119,18 +119,18 @@ def _guesses(program: cel.Program, value: Any) -> Iterator[Iterator[Any]]:
             yield iter(lambda: chance.choice(one), object())
 
 
-def _unknowns(value: Any) -> Iterator[Unknown]:
+def _unknowns(value: Any) -> Iterator[UnknownValue]:
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     for each in inner:
         yield from _unknowns(each)
-    if isinstance(value, Unknown):
+    if isinstance(value, UnknownValue):
         yield value
 
 
 def _could_hold(program: cel.Program, value: Any, error_counts: bool) -> bool:
     try:
         return program.run(value) is True
-    except cel.Failed:
+    except cel.EvaluationError:
         return error_counts
 
 
@@ -140,7 +140,7 @@ def _with(value: Any, probes: Iterator[Any]) -> Any:
         return {key: _with(one, probes) for key, one in value.items()}
     if isinstance(value, list):
         return [_with(one, probes) for one in value]
-    return next(probes) if isinstance(value, Unknown) else value
+    return next(probes) if isinstance(value, UnknownValue) else value
 
 
 def _scalars(value: Any) -> Iterator[Any]:
@@ -228,7 +228,7 @@ def _blanks(shape: Shape | None, beside: frozenset[str]) -> Iterator[Any]:
 # -- where and how it is said
 
 
-def _problem(rule: Validation, program: cel.Program, job: Job, walk: Walk) -> Problem | None:
+def _problem(rule: Validation, program: cel.Program, job: Job, walk: Walk) -> SchemaProblem | None:
     node, path, value = job.node, job.path, job.value
     if _shape_is_to_blame(program, job, walk):
         return None
@@ -249,15 +249,15 @@ def _problem(rule: Validation, program: cel.Program, job: Job, walk: Walk) -> Pr
     if rule.until is not None:
         what = schema_words.shown(value, 45) if isinstance(value, str) else f"`{schema_words.last(path)}`"
         message = schema_words.needs(what, rule.until, walk.release)
-        return Problem("release", node, path, schema_words.fit(message), since=rule.until)
-    return Problem("validation", node, path, _message(rule, job.value, value))
+        return SchemaProblem("release", node, path, schema_words.fit(message), since=rule.until)
+    return SchemaProblem("validation", node, path, _message(rule, job.value, value))
 
 
 def _shape_is_to_blame(program: cel.Program, job: Job, walk: Walk) -> bool:
     """Whether the rule ends in an error because of something that is reported already."""
     try:
         program.run(job.value)
-    except cel.Failed:
+    except cel.EvaluationError:
         inside = (job.path + ".", job.path + "[")
         return any(p.path == job.path or p.path.startswith(inside) for p in walk.structural)
     return False
@@ -269,7 +269,7 @@ def _message(rule: Validation, value: Any, offender: Any) -> str:
             said = cel.compile(rule.message_expression).run(value)
             if isinstance(said, str) and said and len(said) <= LONGEST_MESSAGE:
                 return said
-        except (cel.Failed, cel.Unsupported):
+        except (cel.EvaluationError, cel.Unsupported):
             pass  # an API server falls back to the plain message too
     message = " ".join(rule.message.split())
     if isinstance(offender, str) and offender not in message:

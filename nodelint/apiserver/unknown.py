@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from nodelint.apiserver import words as schema_words
 from nodelint.apiserver.shape import Shape
-from nodelint.apiserver.words import Problem
-from nodelint.source import Entry, Node
+from nodelint.apiserver.words import SchemaProblem
+from nodelint.source import MappingEntry, Node
 
 if TYPE_CHECKING:
     from nodelint.apiserver.walk import Walk
@@ -30,7 +30,9 @@ def fields(walk: Walk, node: Node, shape: Shape, path: str) -> dict[str, str | N
     return renamed
 
 
-def _told(walk: Walk, entry: Entry, name: str, shape: Shape, path: str, present: Iterable[str | None]) -> str | None:
+def _told(
+    walk: Walk, entry: MappingEntry, name: str, shape: Shape, path: str, present: Iterable[str | None]
+) -> str | None:
     at = f"{path}.{name}" if path else name
     moved = shape.moved.get(name)
     suggestion = belongs = None
@@ -48,7 +50,7 @@ def _told(walk: Walk, entry: Entry, name: str, shape: Shape, path: str, present:
         else:
             message = f"unknown field `{name}`" + (f" in {path}" if path else "")
     message = schema_words.fit(message)
-    walk.found.append(Problem("unknown", entry.key, at, message, suggestion=suggestion, belongs=belongs))
+    walk.found.append(SchemaProblem("unknown", entry.key, at, message, suggestion=suggestion, belongs=belongs))
     return suggestion if suggestion not in present else None
 
 

@@ -14,10 +14,10 @@ from nodelint.apiserver import unknown
 from nodelint.apiserver import words as schema_words
 from nodelint.apiserver.cel.text import escaped
 from nodelint.apiserver.shape import Shape, parsed
-from nodelint.apiserver.words import Problem
+from nodelint.apiserver.words import SchemaProblem
 from nodelint.model.manifest import Object
 from nodelint.model.releases import Version
-from nodelint.source import UNKNOWN, Node, Unknown
+from nodelint.source import UNKNOWN, Node, UnknownValue
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -45,14 +45,14 @@ class Walk:
         self.obj = obj
         self.shape = shape
         self.release = release
-        self.found: list[Problem] = []
-        self.structural: list[Problem] = []
+        self.found: list[SchemaProblem] = []
+        self.structural: list[SchemaProblem] = []
         self.hard = False
         self.unknowns = False
         self.jobs: list[Job] = []
         self.loose = loose
 
-    def run(self, node: Node | None = None, path: str = "") -> list[Problem]:
+    def run(self, node: Node | None = None, path: str = "") -> list[SchemaProblem]:
         """Everything that an API server would have against the object, or against the part that stands at a path."""
         self.visit(node or self.root, self.shape, path)
         self._settle_moves()
@@ -75,7 +75,7 @@ class Walk:
     def say(self, node: Node, path: str, message: str, *, hard: bool = False, **more: Any) -> None:
         """Note a problem of structure. `hard`: the CEL rules make no sense on such an object."""
         self.hard |= hard
-        self.found.append(Problem("structure", node, path, schema_words.fit(message), **more))
+        self.found.append(SchemaProblem("structure", node, path, schema_words.fit(message), **more))
 
     # -- values
 
@@ -104,7 +104,7 @@ class Walk:
 
     def scalar(self, node: Node, value: Any, shape: Shape, path: str) -> Any:
         """A scalar's value, of the type that the schema wants."""
-        if isinstance(value, Unknown):
+        if isinstance(value, UnknownValue):
             self.unknowns = True
             return UNKNOWN
         if value is None and shape.nullable:
@@ -153,7 +153,7 @@ class Walk:
         else:
             return False
         message = schema_words.fit(message)
-        self.found.append(Problem("release", node, path, message, since=since, until=until))
+        self.found.append(SchemaProblem("release", node, path, message, since=since, until=until))
         return True
 
     def _text(self, node: Node, value: str, shape: Shape, path: str) -> None:
@@ -340,7 +340,7 @@ class Walk:
     def _fits(self, node: Node, shape: Shape) -> bool:
         return not self.tried(node, shape)
 
-    def tried(self, node: Node, shape: Shape) -> list[Problem]:
+    def tried(self, node: Node, shape: Shape) -> list[SchemaProblem]:
         """What would be wrong with a value in another place; fields that are unknown there do not count."""
         trial = Walk(self.obj, shape, self.release, loose=True)
         trial.visit(node, shape, "")

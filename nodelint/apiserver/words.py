@@ -8,13 +8,13 @@ from typing import Any, Literal
 
 from nodelint.model.messages import LONGEST_MESSAGE
 from nodelint.model.releases import NEWEST, Version
-from nodelint.source import Node, Unknown
+from nodelint.source import Node, UnknownValue
 from nodelint.tuples import NamedTuple
 
 Layer = Literal["structure", "validation", "unknown", "release"]
 
 
-class Problem(NamedTuple):
+class SchemaProblem(NamedTuple):
     """One thing for which the API server refuses an object.
 
     `layer`: `unknown` is a field that no release has at this place, `release` something that the target
@@ -114,7 +114,7 @@ def holds_unknown(value: object) -> bool:
         return any(map(holds_unknown, value.values()))
     if isinstance(value, list):
         return any(map(holds_unknown, value))
-    return isinstance(value, Unknown)
+    return isinstance(value, UnknownValue)
 
 
 def nearest(value: object, choices: Iterable[object]) -> str | None:

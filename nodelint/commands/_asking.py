@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import timedelta
 
-    from nodelint.commands._facts import Asked
+    from nodelint.commands._facts import FactFlags
     from nodelint.ec2.questions import Ask
     from nodelint.lint.config import Settings
     from nodelint.model.manifest import EC2NodeClass
@@ -112,7 +112,7 @@ def region_of(asked: aws.Account, settings: Settings) -> str:
 
 
 def live(
-    flags: Asked,
+    flags: FactFlags,
     settings: Settings,
     path: str,
     classes: Sequence[EC2NodeClass],
@@ -139,7 +139,7 @@ def live(
         return snapshot, before, name
     try:
         snapshot = cache.keep(path, [brought.reply], now(), __version__)
-    except cache.Unusable as error:
+    except cache.UnusableSnapshot as error:
         say(str(error))
         return snapshot, None, name
     return snapshot, path, name

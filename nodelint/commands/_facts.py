@@ -16,7 +16,7 @@ from nodelint.tuples import NamedTuple
 if TYPE_CHECKING:
     from datetime import timedelta
 
-    from nodelint.ec2.facts import Facts
+    from nodelint.ec2.facts import AwsFacts
     from nodelint.model.manifest import EC2NodeClass
     from nodelint.report.summary import Basis
     from nodelint.session import Session
@@ -61,7 +61,7 @@ def facts_options(command: _F) -> _F:
     return command
 
 
-class Asked(NamedTuple):
+class FactFlags(NamedTuple):
     """What a run was told of its facts by flags."""
 
     live: bool
@@ -69,7 +69,7 @@ class Asked(NamedTuple):
     max_age: timedelta | None
 
     @classmethod
-    def taken(cls, flags: dict[str, Any]) -> Asked:
+    def taken(cls, flags: dict[str, Any]) -> FactFlags:
         """Take them out of a command's flags; the rest are settings. Ends the run where they contradict."""
         asked = cls(flags.pop("live"), flags.pop("aws_profile"), flags.pop("max_age"))
         if asked.live and flags.get("snapshot"):
@@ -78,8 +78,8 @@ class Asked(NamedTuple):
 
 
 def facts_for(
-    asked: Asked, session: Session, paths: Sequence[str], classes: Sequence[EC2NodeClass]
-) -> tuple[Facts, str | None]:
+    asked: FactFlags, session: Session, paths: Sequence[str], classes: Sequence[EC2NodeClass]
+) -> tuple[AwsFacts, str | None]:
     """The facts of a run, and the file they are from; ends the run where a snapshot cannot be read."""
     from nodelint.ec2 import cache
 
@@ -90,7 +90,7 @@ def facts_for(
 
         path, limits = cache.place(home(paths)), session.limits(asked.max_age, live=True)
         snapshot, file, region = live(asked, session.settings, path, classes, limits)
-    except cache.Unusable as error:
+    except cache.UnusableSnapshot as error:
         stop(str(error))
     return cache.facts_of(snapshot, file or "what AWS said", region, now(), limits), file
 
@@ -101,7 +101,7 @@ def home(paths: Sequence[str]) -> str:
     return first if os.path.isdir(first) else os.path.dirname(first) or os.curdir
 
 
-def basis(facts: Facts, path: str | None) -> Basis:
+def basis(facts: AwsFacts, path: str | None) -> Basis:
     """What the run rests on, for its report."""
     from nodelint.report.summary import Basis, Of
 

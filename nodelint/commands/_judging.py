@@ -12,8 +12,8 @@ from nodelint.commands._completing import files, rule_names
 from nodelint.tuples import NamedTuple
 
 if TYPE_CHECKING:
-    from nodelint.commands._facts import Asked
-    from nodelint.lint.baseline import Entry
+    from nodelint.commands._facts import FactFlags
+    from nodelint.lint.baseline import KnownFinding
     from nodelint.lint.config import Settings
     from nodelint.lint.engine import Judge, Selection, Target
     from nodelint.lint.rule import Rule
@@ -97,7 +97,7 @@ class Judging(NamedTuple):
         return [name for name, rule in self.session.rules.items() if self.session.selection.has(rule)]
 
 
-def judging(found: Discovery, asked: Asked, settings: Settings, paths: Sequence[str]) -> Judging:
+def judging(found: Discovery, asked: FactFlags, settings: Settings, paths: Sequence[str]) -> Judging:
     """Get ready to judge; ends the run where rules, CRDs or a snapshot that it names cannot be used."""
     from nodelint.commands._facts import facts_for
     from nodelint.model.manifest import EC2NodeClass, objects
@@ -141,7 +141,7 @@ def judge_of(built: Rendering | None) -> Judge:
     return partial(judge, built)
 
 
-def known(session: Session) -> Sequence[Entry] | None:
+def known(session: Session) -> Sequence[KnownFinding] | None:
     """The findings of the baseline; None without one. Ends the run where the file cannot be read."""
     from nodelint.lint.config import ConfigError
 

@@ -108,7 +108,7 @@ def outputs_of(outputs: Sequence[Output], output: str | None) -> list[Output]:
     return wanted
 
 
-class Words(NamedTuple):
+class OutputOptions(NamedTuple):
     """What the text of a run says beside its report."""
 
     karpenter_named: bool = True
@@ -119,7 +119,7 @@ class Words(NamedTuple):
     older: Older | None = None
 
 
-def printed(outputs: Sequence[Output], report: Report, run: Run, words: Words) -> list[tuple[str, str]]:
+def printed(outputs: Sequence[Output], report: Report, run: Run, words: OutputOptions) -> list[tuple[str, str]]:
     """Give out a report in all formats; the paths that could not be written, with the reason."""
     bad = []
     for form, path in outputs:
@@ -135,7 +135,7 @@ def printed(outputs: Sequence[Output], report: Report, run: Run, words: Words) -
     return bad
 
 
-def _print(form: str, report: Report, run: Run, words: Words) -> None:
+def _print(form: str, report: Report, run: Run, words: OutputOptions) -> None:
     if form in ("text", "concise"):
         text = _text(form, report, run, words, look(words.to_stderr))
         if text:
@@ -146,7 +146,7 @@ def _print(form: str, report: Report, run: Run, words: Words) -> None:
         echo(_rendered(form, report, run, words), nl=False, err=words.to_stderr)
 
 
-def _rendered(form: str, report: Report, run: Run, words: Words) -> str:
+def _rendered(form: str, report: Report, run: Run, words: OutputOptions) -> str:
     """A report as a file holds it, ending in a line break.
 
     What is shown beside the lines of a repository names files as the repository does; people and scripts get
@@ -176,7 +176,7 @@ def _json(report: Report, run: Run) -> object:
     return check_json(report, run.files, run.facts, run.unreadable, run.applied, run.refused, run.older)
 
 
-def _text(form: str, report: Report, run: Run, words: Words, look: Look) -> str:
+def _text(form: str, report: Report, run: Run, words: OutputOptions, look: Look) -> str:
     if not report.objects and not report.results and not report.skipped and run.facts is None:
         from nodelint.model.messages import counted
 

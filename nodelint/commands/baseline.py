@@ -22,7 +22,7 @@ from nodelint.commands import (
     why,
 )
 from nodelint.commands._completing import files
-from nodelint.commands._facts import Asked, facts_options
+from nodelint.commands._facts import FactFlags, facts_options
 from nodelint.commands._judging import judge_of, judging, judging_options, rendered
 from nodelint.model.messages import counted
 from nodelint.printable import printable
@@ -61,7 +61,7 @@ def command(paths: Sequence[str], kustomize: bool, helm: bool, **flags: Any) -> 
       nodelint baseline clusters/
       nodelint check --baseline nodelint.baseline.json clusters/
     """
-    asked = Asked.taken(flags)
+    asked = FactFlags.taken(flags)
     settings = settings_of(flags)
     path = settings.baseline or FILE
     found = discovered(paths or (".",), settings)

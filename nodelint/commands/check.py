@@ -26,9 +26,9 @@ from nodelint.commands import (
     why,
 )
 from nodelint.commands._completing import files
-from nodelint.commands._facts import Asked, facts_options
+from nodelint.commands._facts import FactFlags, facts_options
 from nodelint.commands._judging import judge_of, judging, judging_options, known, rendered
-from nodelint.commands._output import Output, Words, output_options, outputs_of, printed
+from nodelint.commands._output import Output, OutputOptions, output_options, outputs_of, printed
 from nodelint.commands._terminal import colour_option
 from nodelint.model.messages import counted
 from nodelint.printable import has_codes, screened
@@ -36,8 +36,8 @@ from nodelint.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from nodelint.commands._judging import Judging
-    from nodelint.ec2.facts import Facts
-    from nodelint.lint.baseline import Entry
+    from nodelint.ec2.facts import AwsFacts
+    from nodelint.lint.baseline import KnownFinding
     from nodelint.lint.config import Settings
     from nodelint.lint.engine import Fixed, Report, Result
     from nodelint.render import Rendering
@@ -63,7 +63,7 @@ class _Run(NamedTuple):
     settings: Settings
     require_facts: bool
     outputs: list[Output]
-    words: Words
+    words: OutputOptions
 
 
 @click.command(epilog=_EXIT)
@@ -109,13 +109,13 @@ def command(
     A comment silences a rule: `# nodelint: ignore[rule] why`, at the end of a line, or on the line
     above a field or an object.
     """
-    asked = Asked.taken(flags)
+    asked = FactFlags.taken(flags)
     wanted = outputs_of(outputs, output)
     settings = settings_of(flags)
     found = discovered(paths or (".",), settings)
     writing = (fixing or unsafe_fixes) and not diff
     # Standard output then carries what standard input brought, fixed.
-    words = Words(settings.karpenter_named, writing, to_stderr=writing and "-" in paths, quiet=quiet)
+    words = OutputOptions(settings.karpenter_named, writing, to_stderr=writing and "-" in paths, quiet=quiet)
     run = _Run(found, settings, require_facts, wanted, words)
     built = rendered(paths, kustomize, helm, found, settings)
     if not found.sources and (built is None or not built.builds):
@@ -158,7 +158,7 @@ def _fixed(run: _Run, ready: Judging, built: Rendering | None, unsafe: bool) -> 
 
 
 def _less_known(
-    report: Report, run: _Run, entries: Sequence[Entry], paths: Sequence[str], ready: Judging
+    report: Report, run: _Run, entries: Sequence[KnownFinding], paths: Sequence[str], ready: Judging
 ) -> tuple[Report, _Run]:
     """What is new, and the run with what is to be said of the rest."""
     from nodelint.lint.baseline import split
@@ -190,7 +190,7 @@ def _nothing(run: _Run) -> NoReturn:
 def _tell(
     run: _Run,
     report: Report,
-    facts: Facts,
+    facts: AwsFacts,
     file: str | None,
     applied: Sequence[Result],
     refused: Sequence[tuple[Result, str]],

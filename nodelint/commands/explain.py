@@ -25,7 +25,7 @@ from nodelint.commands import (
     versions,
 )
 from nodelint.commands._completing import files
-from nodelint.commands._facts import Asked, facts_options
+from nodelint.commands._facts import FactFlags, facts_options
 from nodelint.model.messages import counted
 
 
@@ -45,7 +45,7 @@ def command(paths: Sequence[str], nodepool: str | None, form: str, **flags: Any)
       nodelint explain pool.yaml class.yaml
       nodelint explain clusters/prod --nodepool gpu --karpenter-version 1.3
     """
-    asked = Asked.taken(flags)
+    asked = FactFlags.taken(flags)
     settings = settings_of(flags)
     found = discovered(paths or (".",), settings)
     from nodelint.commands._facts import facts_for

@@ -24,7 +24,7 @@ from nodelint.commands import (
     why,
 )
 from nodelint.commands._completing import files
-from nodelint.commands._facts import Asked
+from nodelint.commands._facts import FactFlags
 from nodelint.commands._judging import judging_options
 from nodelint.commands._live import cluster_of, live_option
 from nodelint.commands._output import Output, options_for, outputs_of
@@ -185,7 +185,7 @@ def _planned(
     from nodelint.commands._judging import judge_of, judging
     from nodelint.plan import Aim, make
 
-    ready = judging(new.found, Asked(False, None, None), settings, paths)
+    ready = judging(new.found, FactFlags(False, None, None), settings, paths)
     facts = ready.target.facts
     region = facts.region.name if facts.region is not None else "us-east-1"
     schemas = ready.target.schemas or Schemas.bundled()

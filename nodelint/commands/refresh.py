@@ -115,7 +115,7 @@ def command(
         file = output or cache.place(home(paths))
         unwanted = cache.mark(file) if fresh else None
         old = _old(file, output is not None, fresh)
-    except cache.Unusable as error:
+    except cache.UnusableSnapshot as error:
         stop(str(error))
     asked, snapshot, replies = _ask(classes, settings, regions, profile, timeout, old, catalog)
     if found is not None:
@@ -126,7 +126,7 @@ def command(
                 cache.write(file, snapshot)
             else:
                 snapshot = cache.keep(file, replies, now(), __version__, unwanted)
-        except cache.Unusable as error:
+        except cache.UnusableSnapshot as error:
             stop(str(error))
     check = ["nodelint", "check", *(["--snapshot", output] if output else []), *given]
     if snapshot is not None and len(snapshot.regions) > 1:
@@ -188,7 +188,7 @@ def _old(file: str, named: bool, fresh: bool) -> Snapshot | None:
     from nodelint.ec2 import cache
 
     if named and not os.path.isdir(os.path.dirname(file) or os.curdir):
-        raise cache.Unusable(f"{file}: not written: no such folder")
+        raise cache.UnusableSnapshot(f"{file}: not written: no such folder")
     if named:
         cache.check_place(file)
     if not os.path.lexists(file):

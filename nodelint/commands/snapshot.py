@@ -31,7 +31,7 @@ def show(file: str | None, form: str) -> None:
             _in_use(cache.kept(os.curdir), form)
             return
         snapshot = cache.read(file)
-    except cache.Unusable as error:
+    except cache.UnusableSnapshot as error:
         stop(str(error))
     if form == "json":
         echo_json(report.show_json(snapshot, file, now(), {}))
@@ -80,7 +80,7 @@ def diff(old: str, new: str, form: str) -> None:
 
     try:
         found = report.differences(cache.read(old), cache.read(new))
-    except cache.Unusable as error:
+    except cache.UnusableSnapshot as error:
         stop(str(error), UNUSABLE)
     if form == "json":
         echo_json(report.diff_json(found))

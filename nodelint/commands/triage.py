@@ -26,7 +26,7 @@ from nodelint.commands import (
     why,
 )
 from nodelint.commands._completing import files
-from nodelint.commands._facts import Asked, facts_options
+from nodelint.commands._facts import FactFlags, facts_options
 from nodelint.model.messages import counted
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def command(file: str, manifests: Sequence[str], form: str, **flags: Any) -> Non
       kubectl logs -n kube-system deploy/karpenter | nodelint triage
       nodelint triage controller.log --manifests clusters/prod
     """
-    asked = Asked.taken(flags)
+    asked = FactFlags.taken(flags)
     if asked.live and not manifests:
         stop("--live asks AWS about manifests: name them with --manifests")
     settings = settings_of(flags)
@@ -122,7 +122,7 @@ def _opened(file: str) -> BinaryIO:
     return sys.stdin.buffer
 
 
-def _findings(paths: Sequence[str], asked: Asked, settings: Settings, read: Triage) -> tuple[Report, bool]:
+def _findings(paths: Sequence[str], asked: FactFlags, settings: Settings, read: Triage) -> tuple[Report, bool]:
     """What the rules say of the manifests for the release that wrote the log, and whether a path is unreadable."""
     from nodelint.commands._judging import judging
     from nodelint.lint import engine

@@ -25,7 +25,7 @@ from nodelint.commands import (
     unreadable,
 )
 from nodelint.commands._completing import files
-from nodelint.commands._facts import Asked, facts_options
+from nodelint.commands._facts import FactFlags, facts_options
 from nodelint.commands._judging import judging
 from nodelint.model.messages import counted
 
@@ -84,7 +84,7 @@ def command(
       nodelint upgrade --from 1.6 --kubernetes-version 1.31 --format markdown
       nodelint upgrade --from 1.0.6 --fail-on warning charts/ values/prod.yaml
     """
-    asked = Asked.taken(flags)
+    asked = FactFlags.taken(flags)
     settings = settings_of({**flags, "karpenter_version": old})
     after = _release("--to", new)
     found = discovered(paths or (".",), settings)

@@ -19,7 +19,7 @@ from nodelint.drift import golang
 from nodelint.karpenter.controller.cron import CronError, Schedule, parse
 from nodelint.model.manifest import NodePool
 from nodelint.model.messages import counted
-from nodelint.source import Unknown
+from nodelint.source import UnknownValue
 from nodelint.tuples import NamedTuple
 
 DRIFTED = "Drifted"
@@ -157,7 +157,7 @@ def typical(pool: NodePool, reason: str = DRIFTED) -> tuple[Stretch, ...] | None
     node = pool.node.at("spec", "disruption", "budgets")
     entries: object = [{"nodes": "10%"}]  # what the API server fills in
     if node is not None and not (node.kind == "scalar" and node.value is None):
-        if any(isinstance(each.value, Unknown) for each in node.walk() if each.kind == "scalar"):
+        if any(isinstance(each.value, UnknownValue) for each in node.walk() if each.kind == "scalar"):
             return None
         entries = node.plain()
     elif pool.partial:

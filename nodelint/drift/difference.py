@@ -11,7 +11,7 @@ from nodelint.model.releases import Version
 from nodelint.tuples import NamedTuple
 
 
-class Difference(NamedTuple):
+class ValueDifference(NamedTuple):
     """A place at which two values differ: where it is in the old and in the new one, None where it is not there."""
 
     old: Path | None
@@ -23,12 +23,12 @@ class Difference(NamedTuple):
         return self.new if self.new is not None else self.old or ()
 
 
-def differences(kind: str, old: Any, new: Any, release: Version, path: Path) -> Iterator[Difference]:
+def differences(kind: str, old: Any, new: Any, release: Version, path: Path) -> Iterator[ValueDifference]:
     """The innermost places at which the hashes of two values of a type differ. Raises Unhashable as hashes do."""
     yield from _between(kind, old, new, release, path, path)
 
 
-def _between(kind: str, old: Any, new: Any, release: Version, at: Path, to: Path) -> Iterator[Difference]:
+def _between(kind: str, old: Any, new: Any, release: Version, at: Path, to: Path) -> Iterator[ValueDifference]:
     if old == new:
         return
     kind = kind.removeprefix("*")
@@ -37,16 +37,16 @@ def _between(kind: str, old: Any, new: Any, release: Version, at: Path, to: Path
         return
     if hash_of(kind, old, release, at) == hash_of(kind, new, release, to):
         return
-    inner: Iterator[Difference] = iter(())
+    inner: Iterator[ValueDifference] = iter(())
     if kind.startswith("[]"):
         inner = _lists(kind[2:], old, new, release, at, to)
     elif kind.startswith("map[string]"):
         inner = _maps(kind[11:], old, new, release, at, to)
     found = list(inner)
-    yield from found or [Difference(at, to)]
+    yield from found or [ValueDifference(at, to)]
 
 
-def _structs(kind: str, old: Any, new: Any, release: Version, at: Path, to: Path) -> Iterator[Difference]:
+def _structs(kind: str, old: Any, new: Any, release: Version, at: Path, to: Path) -> Iterator[ValueDifference]:
     """The fields that differ. One that cannot be read counts only where no other differs for certain."""
     certain = False
     unread: Unhashable | None = None
@@ -61,7 +61,7 @@ def _structs(kind: str, old: Any, new: Any, release: Version, at: Path, to: Path
         raise unread
 
 
-def _of_field(field: Field, old: Any, new: Any, release: Version, at: Path, to: Path) -> Iterator[Difference]:
+def _of_field(field: Field, old: Any, new: Any, release: Version, at: Path, to: Path) -> Iterator[ValueDifference]:
     was, now = (*at, field.json), (*to, field.json)
     there = field.json in old, field.json in new
     if not field.counts(release) or (all(there) and old[field.json] == new[field.json]):
@@ -76,28 +76,28 @@ def _of_field(field: Field, old: Any, new: Any, release: Version, at: Path, to: 
     if before == after:
         return
     if before is None or after is None or field.tag == "string":
-        yield Difference(was if there[0] else None, now if there[1] else None)
+        yield ValueDifference(was if there[0] else None, now if there[1] else None)
     else:
         yield from _between(field.type, old[field.json], new[field.json], release, was, now)
 
 
-def _maps(kind: str, old: Any, new: Any, release: Version, at: Path, to: Path) -> Iterator[Difference]:
+def _maps(kind: str, old: Any, new: Any, release: Version, at: Path, to: Path) -> Iterator[ValueDifference]:
     for key in dict.fromkeys((*new, *old)):
         was, now = (*at, key), (*to, key)
         if key not in old or key not in new:
-            yield Difference(was if key in old else None, now if key in new else None)
+            yield ValueDifference(was if key in old else None, now if key in new else None)
         elif old[key] != new[key] and hash_of(kind, old[key], release, was) != hash_of(kind, new[key], release, now):
-            yield Difference(was, now)
+            yield ValueDifference(was, now)
 
 
-def _lists(kind: str, old: Any, new: Any, release: Version, at: Path, to: Path) -> Iterator[Difference]:
+def _lists(kind: str, old: Any, new: Any, release: Version, at: Path, to: Path) -> Iterator[ValueDifference]:
     """Entries are paired in order once those that both lists have are set aside."""
     gone = _left(kind, old, new, release, at, to)
     come = _left(kind, new, old, release, to, at)
     for before, after in zip(gone, come, strict=False):
         yield from _between(kind, old[before], new[after], release, (*at, before), (*to, after))
-    yield from (Difference((*at, index), None) for index in gone[len(come) :])
-    yield from (Difference(None, (*to, index)) for index in come[len(gone) :])
+    yield from (ValueDifference((*at, index), None) for index in gone[len(come) :])
+    yield from (ValueDifference(None, (*to, index)) for index in come[len(gone) :])
 
 
 def _left(kind: str, mine: Any, other: Any, release: Version, at: Path, to: Path) -> list[int]:

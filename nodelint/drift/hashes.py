@@ -10,7 +10,7 @@ from nodelint.drift.structure import Path, Unhashable, hash_of, text_hash
 from nodelint.ec2.questions import alias_families
 from nodelint.model.manifest import CLASS_KIND, parse_alias
 from nodelint.model.releases import Version, behaves, releases_match
-from nodelint.source import Unknown
+from nodelint.source import UnknownValue
 from nodelint.tuples import NamedTuple
 
 
@@ -115,7 +115,7 @@ def kubelet_text(stored: dict[str, Any]) -> str:
 
 
 def _known(value: Any, path: Path) -> str:
-    if isinstance(value, Unknown):
+    if isinstance(value, UnknownValue):
         raise Unhashable(path, "a placeholder, whose value is not known here")
     if not isinstance(value, str):
         raise Unhashable(path, "not a string, which the API server asks for")

@@ -10,10 +10,10 @@ from nodelint.apiserver.words import whole
 from nodelint.drift.structure import Path, Unhashable
 from nodelint.model.manifest import Object
 from nodelint.model.releases import Version
-from nodelint.source import Node, Unknown
+from nodelint.source import Node, UnknownValue
 
 
-class Placeholder(Unknown):
+class Placeholder(UnknownValue):
     """A placeholder as it is written: two of the same text stand for the same value."""
 
     def __init__(self, text: str) -> None:
@@ -55,7 +55,7 @@ def _value(node: Node, shape: Shape | None, path: Path) -> Any:
             else _value(item, items, (*path, i))
             for i, item in enumerate(node.items)
         ]
-    return Placeholder(node.written) if isinstance(node.value, Unknown) else whole(node.value)
+    return Placeholder(node.written) if isinstance(node.value, UnknownValue) else whole(node.value)
 
 
 def _mapping(node: Node, shape: Shape | None, path: Path) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import Any
 from nodelint.data import table
 from nodelint.drift import golang
 from nodelint.model.releases import Version, releases_match
-from nodelint.source import Unknown
+from nodelint.source import UnknownValue
 from nodelint.tuples import NamedTuple
 
 Path = tuple[str | int, ...]
@@ -182,7 +182,7 @@ _WORDS = {dict: "an object", list: "a list", str: "a string", bool: "a boolean",
 
 
 def _typed(value: Any, wanted: type, path: Path) -> Any:
-    if isinstance(value, Unknown):
+    if isinstance(value, UnknownValue):
         raise Unhashable(path, "a placeholder, whose value is not known here")
     if not isinstance(value, wanted) or (wanted is int and isinstance(value, bool)):
         raise Unhashable(path, f"not {_WORDS[wanted]}, which the API server asks for")

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from nodelint.ec2.facts import Facts, moment
+from nodelint.ec2.facts import AwsFacts, moment
 from nodelint.ec2.snapshot import (
     Answer,
     Origin,
@@ -42,7 +42,7 @@ def time_to_live() -> dict[FactKind, timedelta]:
 _ELSEWHERE = "; NODELINT_CACHE_DIR names another folder"
 
 
-class Unusable(Exception):
+class UnusableSnapshot(Exception):
     """A snapshot that cannot be read or written. The message names the file."""
 
 
@@ -84,9 +84,9 @@ def read(path: str, hint: str = "") -> Snapshot:
     try:
         return parse_snapshot(reading.read(path))
     except OSError as error:
-        raise Unusable(f"{path}: {why(error)}{hint}") from error
+        raise UnusableSnapshot(f"{path}: {why(error)}{hint}") from error
     except SnapshotError as error:
-        raise Unusable(f"{path}: {error}{hint}") from error
+        raise UnusableSnapshot(f"{path}: {error}{hint}") from error
 
 
 def read_kept(path: str) -> Snapshot:
@@ -99,9 +99,9 @@ def check_ours(path: str) -> None:
     try:
         start = reading.read(path)[:200]
     except OSError as error:
-        raise Unusable(f"{path}: {why(error)}") from error
+        raise UnusableSnapshot(f"{path}: {why(error)}") from error
     if start and b'"nodelint-snapshot"' not in start:
-        raise Unusable(f"{path}: not a snapshot, so it is not written over")
+        raise UnusableSnapshot(f"{path}: not a snapshot, so it is not written over")
 
 
 def check_place(path: str) -> None:
@@ -111,7 +111,7 @@ def check_place(path: str) -> None:
     try:
         place(path)
     except OSError as error:
-        raise Unusable(f"{path}: not written: {why(error)}") from error
+        raise UnusableSnapshot(f"{path}: not written: {why(error)}") from error
 
 
 def write(path: str, snapshot: Snapshot) -> None:
@@ -121,7 +121,7 @@ def write(path: str, snapshot: Snapshot) -> None:
     try:
         replace(path, snapshot_text(snapshot).encode())
     except (OSError, ValueError) as error:
-        raise Unusable(f"{path}: not written: {why(error)}") from error
+        raise UnusableSnapshot(f"{path}: not written: {why(error)}") from error
 
 
 def mark(path: str) -> object:
@@ -152,9 +152,9 @@ def keep(path: str, replies: Iterable[Reply], now: datetime, nodelint: str, unwa
                 raise ValueError("no reply to keep")
             write(path, snapshot)
     except OSError as error:
-        raise Unusable(f"{path}: not written: {why(error)}{_ELSEWHERE}") from error
-    except Unusable as error:
-        raise Unusable(f"{error}{_ELSEWHERE}") from error
+        raise UnusableSnapshot(f"{path}: not written: {why(error)}{_ELSEWHERE}") from error
+    except UnusableSnapshot as error:
+        raise UnusableSnapshot(f"{error}{_ELSEWHERE}") from error
     return snapshot
 
 
@@ -226,16 +226,16 @@ def with_reply(old: Snapshot | None, reply: Reply, now: datetime, nodelint: str)
 
 def facts_of(
     snapshot: Snapshot, where: str, region: str | None, now: datetime, limits: Mapping[FactKind, timedelta]
-) -> Facts:
+) -> AwsFacts:
     """The facts of a run: of the region that was named, else of the only one that the snapshot (`where`) holds."""
     names = [each.name for each in snapshot.regions]
     chosen = snapshot.region(region) if region else snapshot.regions[0] if len(names) == 1 else None
     if chosen is not None:
-        return Facts(snapshot, chosen, now, limits)
+        return AwsFacts(snapshot, chosen, now, limits)
     if not names:
         why = f"{where} holds no answers of AWS; `nodelint refresh` asks"
     elif region:
         why = f"{where} knows {', '.join(names)}, not `{region}`; `nodelint refresh --region {region}` asks"
     else:
         why = f"{where} knows {', '.join(names)}; --region says which one the manifests are for"
-    return Facts(snapshot, None, now, limits, why)
+    return AwsFacts(snapshot, None, now, limits, why)

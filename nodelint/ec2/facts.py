@@ -70,7 +70,7 @@ class Images(NamedTuple):
     total: int
 
 
-class Facts:
+class AwsFacts:
     """The answers of one region. `now` is the time of the run, `limits` how old each kind may be (none: any age).
 
     Without a region every question raises Missing with the reason `why`.
@@ -259,5 +259,5 @@ def _newest_first(images: Iterable[MachineImage]) -> tuple[MachineImage, ...]:
     return tuple(sorted(images, key=lambda i: (i.created, i.id), reverse=True))
 
 
-NOTHING = Facts()
+NOTHING = AwsFacts()
 """No fact at all: what a run has without a snapshot."""

@@ -21,7 +21,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from nodelint.ec2.catalog import Catalog
-from nodelint.ec2.facts import Facts, matches, moment
+from nodelint.ec2.facts import AwsFacts, matches, moment
 from nodelint.ec2.questions import gather
 from nodelint.ec2.snapshot import (
     Answer,
@@ -71,7 +71,7 @@ _NAMES: dict[str, FactKind] = {"roles": "roles", "instanceProfiles": "instance-p
 _ID_FILTERS = ("image-id", "subnet-id", "group-id", "capacity-reservation-id", "group-name", "name")
 
 
-class Account:
+class FakeAccount:
     """An account with what a text (see the module) says there is."""
 
     def __init__(self, text: str) -> None:
@@ -86,12 +86,12 @@ class Account:
 
     def facts(
         self, classes: Sequence[EC2NodeClass], karpenter: Version, kubernetes: KubernetesVersion | None = None
-    ) -> Facts:
+    ) -> AwsFacts:
         """What `nodelint refresh` would know of it for some classes."""
         reply = gather(self.ask, self.region, classes, karpenter, kubernetes)
         answered = {q: a for q, a in reply.region.answers.items() if a.failed != ""}
         region = reply.region._replace(answers=answered)
-        return Facts(Snapshot("an imagined account", self.now[:10], regions=(region,)), region, moment(self.now))
+        return AwsFacts(Snapshot("an imagined account", self.now[:10], regions=(region,)), region, moment(self.now))
 
     def ask(self, questions: Sequence[Question]) -> Reply:
         """Answer as EC2 would; what the text does not speak of fails without a reason."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from nodelint.data import table
-from nodelint.ec2.facts import Facts, Missing
+from nodelint.ec2.facts import AwsFacts, Missing
 from nodelint.ec2.snapshot import MachineImage, Question, Region, Reply, Row
 from nodelint.model.fact_kinds import FactKind
 from nodelint.model.manifest import Alias, EC2NodeClass, Label, SelectorTerm, Text, labels, parse_alias, text
@@ -78,14 +78,14 @@ def tag_filters(tags: Iterable[Label]) -> list[tuple[str, str]] | None:
     return filters
 
 
-class Asked(NamedTuple):
+class FieldQuestion(NamedTuple):
     """What a field or an entry of a list asks, and where it stands; None where that cannot be told from the file."""
 
     node: Node
     question: Question | None
 
 
-def reservation_questions(node_class: EC2NodeClass, karpenter: Version = NEWEST) -> list[Asked]:
+def reservation_questions(node_class: EC2NodeClass, karpenter: Version = NEWEST) -> list[FieldQuestion]:
     """What the entries of capacityReservationSelectorTerms ask, in every state (Karpenter uses active ones).
 
     An entry with an id and with tags asks for each by itself. Before 1.8.0 `instanceMatchCriteria` is not known.
@@ -98,9 +98,9 @@ def reservation_questions(node_class: EC2NodeClass, karpenter: Version = NEWEST)
         id, owner, match = (text(node.get(key)) for key in ("id", "ownerID", "instanceMatchCriteria"))
         tags, match = labels(node.get("tags")), match if behaves("reservation-match-terms", karpenter) else None
         if id:
-            asked.append(Asked(node, _named("capacity-reservations", "capacity-reservation-id", id)))
+            asked.append(FieldQuestion(node, _named("capacity-reservations", "capacity-reservation-id", id)))
         if tags or match:
-            asked.append(Asked(node, _reservations(tags, owner, match)))
+            asked.append(FieldQuestion(node, _reservations(tags, owner, match)))
     return asked
 
 
@@ -113,32 +113,32 @@ def _reservations(tags: Iterable[Label], owner: Text | None, match: Text | None)
     return Question.of("capacity-reservations", *filters)
 
 
-def placement_question(node_class: EC2NodeClass) -> Asked | None:
+def placement_question(node_class: EC2NodeClass) -> FieldQuestion | None:
     """What placementGroupSelector asks, in every state (Karpenter uses an available group): its id, else its name."""
     node = node_class.node.at("spec", "placementGroupSelector")
     for key, filter in (("id", "group-id"), ("name", "group-name")):
         value = text(node.get(key)) if node is not None and node.kind == "mapping" else None
         if node is not None and value:
-            return Asked(node.get(key) or node, _named("placement-groups", filter, value))
+            return FieldQuestion(node.get(key) or node, _named("placement-groups", filter, value))
     return None
 
 
-def profile_question(node_class: EC2NodeClass) -> Asked | None:
+def profile_question(node_class: EC2NodeClass) -> FieldQuestion | None:
     """What `instanceProfile` asks; None where the class has none."""
     return _field(node_class, "instanceProfile", "instance-profiles")
 
 
-def role_question(node_class: EC2NodeClass) -> Asked | None:
+def role_question(node_class: EC2NodeClass) -> FieldQuestion | None:
     """What `role` asks, less the path that may stand before the name; None where the class has none."""
     asked = _field(node_class, "role", "roles")
     name = asked.question.value("name") if asked is not None and asked.question is not None else None
     return asked._replace(question=_named("roles", "name", name.rpartition("/")[2])) if asked and name else asked
 
 
-def _field(node_class: EC2NodeClass, field: str, kind: FactKind) -> Asked | None:
+def _field(node_class: EC2NodeClass, field: str, kind: FactKind) -> FieldQuestion | None:
     node = node_class.node.at("spec", field)
     value = text(node)
-    return Asked(node, _named(kind, "name", value)) if node is not None and value else None
+    return FieldQuestion(node, _named(kind, "name", value)) if node is not None and value else None
 
 
 def _named(kind: FactKind, filter: str, value: Text) -> Question | None:
@@ -224,7 +224,9 @@ def alias_version_behind(image_name: str) -> str | None:
     return None
 
 
-def latest_version(family: str, karpenter: Version, kubernetes: KubernetesVersion | None, facts: Facts) -> str | None:
+def latest_version(
+    family: str, karpenter: Version, kubernetes: KubernetesVersion | None, facts: AwsFacts
+) -> str | None:
     """The version that an alias stands for at latest; None where facts do not say it, or do not know it by itself."""
     if kubernetes is None:
         return None
@@ -235,7 +237,7 @@ def latest_version(family: str, karpenter: Version, kubernetes: KubernetesVersio
     return None
 
 
-def _may_be_published(alias: Alias, karpenter: Version, kubernetes: KubernetesVersion, facts: Facts) -> bool:
+def _may_be_published(alias: Alias, karpenter: Version, kubernetes: KubernetesVersion, facts: AwsFacts) -> bool:
     try:
         rows = alias_parameters(alias, karpenter, kubernetes)
         return any(facts.parameter(row.parameter) is not None for row in rows)
@@ -260,7 +262,7 @@ def id_question(id: str) -> Question:
 
 
 def _alias_questions(
-    alias: Alias, karpenter: Version, kubernetes: KubernetesVersion | None, facts: Facts
+    alias: Alias, karpenter: Version, kubernetes: KubernetesVersion | None, facts: AwsFacts
 ) -> Iterator[Question]:
     """The parameters of an alias and the images behind them, at latest too, and at the version that latest is now."""
     if kubernetes is None:
@@ -275,7 +277,7 @@ def _alias_questions(
 
 
 def _alias_found(
-    alias: Alias, karpenter: Version, kubernetes: KubernetesVersion, facts: Facts
+    alias: Alias, karpenter: Version, kubernetes: KubernetesVersion, facts: AwsFacts
 ) -> Iterator[MachineImage]:
     for row in alias_parameters(alias, karpenter, kubernetes):
         try:
@@ -285,7 +287,7 @@ def _alias_found(
             continue
 
 
-def _parameter_questions(name: str, facts: Facts) -> Iterator[Question]:
+def _parameter_questions(name: str, facts: AwsFacts) -> Iterator[Question]:
     yield parameter_question(name)
     try:
         id = facts.parameter(name)
@@ -325,7 +327,7 @@ def gather(
     rows: tuple[Row, ...] = ()
     asked = set(found.answers)
     while True:
-        facts = Facts(region=found)
+        facts = AwsFacts(region=found)
         new = [q for q in dict.fromkeys(questions(classes, karpenter, kubernetes, facts)) if q not in asked]
         if not new:
             return Reply(found, rows)
@@ -336,7 +338,7 @@ def gather(
 
 
 def questions(
-    classes: Sequence[EC2NodeClass], karpenter: Version, kubernetes: KubernetesVersion | None, facts: Facts
+    classes: Sequence[EC2NodeClass], karpenter: Version, kubernetes: KubernetesVersion | None, facts: AwsFacts
 ) -> Iterator[Question]:
     """All that Karpenter would ask for these classes, as far as what is known already allows to say."""
     yield from EVERYWHERE
@@ -356,7 +358,7 @@ def questions(
                 yield from _parameter_questions(term.ssm_parameter, facts)
 
 
-def _named_things(node_class: EC2NodeClass, karpenter: Version) -> Iterator[Asked]:
+def _named_things(node_class: EC2NodeClass, karpenter: Version) -> Iterator[FieldQuestion]:
     """What the release asks for a class beside its network and images."""
     if behaves("reservation-terms", karpenter):
         yield from reservation_questions(node_class, karpenter)

@@ -9,7 +9,7 @@ from functools import lru_cache
 from nodelint.edits.writing import Manner, Plain, Writer, children, column, is_broken, leading, line_end, line_start
 from nodelint.model.finding import Edit
 from nodelint.source import Document, Source
-from nodelint.source.nodes import Entry, Node
+from nodelint.source.nodes import MappingEntry, Node
 from nodelint.source.placeholders import CODE
 
 
@@ -60,7 +60,7 @@ def members_of(node: Node) -> list[tuple[Node, Node]]:
     return sorted(children(node), key=lambda pair: pair[0].raw)
 
 
-def entry_of(node: Node) -> Entry | None:
+def entry_of(node: Node) -> MappingEntry | None:
     """The entry of a mapping that a node is key or value of."""
     if node.parent is None:
         return None
@@ -70,12 +70,12 @@ def entry_of(node: Node) -> Entry | None:
     return None
 
 
-def key_column(entry: Entry) -> int:
+def key_column(entry: MappingEntry) -> int:
     text = entry.key.source.text
     return entry.key.raw - line_start(text, entry.key.raw)
 
 
-def behind_colon(entry: Entry) -> int | None:
+def behind_colon(entry: MappingEntry) -> int | None:
     """Behind the `:` of a key."""
     text = entry.key.source.text
     match = re.compile(r"[ \t]*:").match(text, entry.key.end)
@@ -89,7 +89,7 @@ def is_explicit(node: Node) -> bool:
     return re.compile(r"[ \t]*:").match(node.source.text, node.end) is None
 
 
-def after_key(line: str, writer: Writer, entry: Entry) -> str:
+def after_key(line: str, writer: Writer, entry: MappingEntry) -> str:
     """What stands behind the key in a line that was written as an entry."""
     return line.removeprefix(writer.key(entry.name or "", False) + ": ")
 
@@ -325,7 +325,7 @@ def remove_from_block(parent: Node, members: list[tuple[Node, Node]], index: int
             if dash is None:
                 raise NotEditable("the item is written in a form that is not edited")
             begin = dash.end() - 1
-    elif behind_colon(Entry(first, last, None)) is None:
+    elif behind_colon(MappingEntry(first, last, None)) is None:
         raise NotEditable("the key is written in a form that is not edited")
     top = line_start(text, begin)
     bottom = last_line_end(text, last)

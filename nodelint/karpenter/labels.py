@@ -29,7 +29,7 @@ _NO_LETTER = re.compile(r"[\W\d_]*", re.ASCII)
 _LEAST_FOR_A_GUESS = 4
 
 
-class Asked(NamedTuple):
+class PoolRequirement(NamedTuple):
     """What a requirement or a label of the template asks: both count as requirements.
 
     `key` is the key as Karpenter normalises it, `written` the one that stands there. `values` are all
@@ -68,22 +68,22 @@ class Asked(NamedTuple):
         return all(isinstance(value.text, str) for value in self.values)
 
 
-def asked(pool: NodePool) -> Iterator[Asked]:
+def asked(pool: NodePool) -> Iterator[PoolRequirement]:
     """What a pool asks in the order written, as far as key and operator are known."""
     for line in pool.requirements:
         if isinstance(line.key, str) and isinstance(line.operator, str):
-            yield Asked(line, normalize(line.key), line.key, line.operator, line.values)
+            yield PoolRequirement(line, normalize(line.key), line.key, line.operator, line.values)
     for label in pool.template_labels:
         if isinstance(label.key, str):
-            yield Asked(label, normalize(label.key), label.key, "In", (Value(label.value, label.node),))
+            yield PoolRequirement(label, normalize(label.key), label.key, "In", (Value(label.value, label.node),))
 
 
-def last_asking(pool: NodePool, key: str) -> Asked | None:
+def last_asking(pool: NodePool, key: str) -> PoolRequirement | None:
     """The last requirement or label of a pool on a key, which is the one that narrows; None where there is none."""
     return next((item for item in reversed(list(asked(pool))) if item.key == key), None)
 
 
-def values_at(item: Asked) -> Node:
+def values_at(item: PoolRequirement) -> Node:
     """Where the values of what is asked stand; the whole entry where there are none."""
     return item.node if isinstance(item.at, Label) else item.at.values_node
 
@@ -214,7 +214,7 @@ class NearKey(NamedTuple):
     sure: bool
 
 
-def nearest_key(item: Asked, catalog: Catalog) -> NearKey | None:
+def nearest_key(item: PoolRequirement, catalog: Catalog) -> NearKey | None:
     """The well-known key that a key of no meaning to Karpenter was meant to be.
 
     None for keys that are well known in any release, and for keys of one's own: a domain that is neither
@@ -309,7 +309,7 @@ def one_slip(a: str, b: str) -> bool:
     return min(len(a), len(b)) >= _LEAST_FOR_A_GUESS and _digits(a) == _digits(b) and distance(a, b, 1) == 1
 
 
-def _near_bare_key(item: Asked, same: list[str], served: list[str], catalog: Catalog) -> NearKey | None:
+def _near_bare_key(item: PoolRequirement, same: list[str], served: list[str], catalog: Catalog) -> NearKey | None:
     """A name without a domain is a legal label of one's own, unless what is asked is of a well-known one."""
     if item.is_label:
         return None

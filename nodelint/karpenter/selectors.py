@@ -10,8 +10,14 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Generic, NamedTuple, TypeVar
 
 from nodelint.data import table
-from nodelint.ec2.facts import Facts, Missing, moment
-from nodelint.ec2.questions import Asked, group_question, placement_question, reservation_questions, subnet_question
+from nodelint.ec2.facts import AwsFacts, Missing, moment
+from nodelint.ec2.questions import (
+    FieldQuestion,
+    group_question,
+    placement_question,
+    reservation_questions,
+    subnet_question,
+)
 from nodelint.ec2.snapshot import CapacityReservation, PlacementGroup, Question, SecurityGroup, Subnet
 from nodelint.karpenter.labels import asked
 from nodelint.model.fact_kinds import FactKind
@@ -93,19 +99,19 @@ class Finds(NamedTuple, Generic[_Found]):
         return self.known if self.whole and all(term.found is not None for term in self.terms) else None
 
 
-def subnets_of(node_class: EC2NodeClass, facts: Facts) -> Finds[Subnet]:
+def subnets_of(node_class: EC2NodeClass, facts: AwsFacts) -> Finds[Subnet]:
     """The subnets that each term of a class finds."""
-    terms = [Asked(term.node, subnet_question(term)) for term in node_class.subnet_terms]
+    terms = [FieldQuestion(term.node, subnet_question(term)) for term in node_class.subnet_terms]
     return _finds(node_class, "subnetSelectorTerms", terms, facts.subnets)
 
 
-def groups_of(node_class: EC2NodeClass, facts: Facts) -> Finds[SecurityGroup]:
+def groups_of(node_class: EC2NodeClass, facts: AwsFacts) -> Finds[SecurityGroup]:
     """The security groups that each term of a class finds."""
-    terms = [Asked(term.node, group_question(term)) for term in node_class.security_group_terms]
+    terms = [FieldQuestion(term.node, group_question(term)) for term in node_class.security_group_terms]
     return _finds(node_class, "securityGroupSelectorTerms", terms, facts.groups)
 
 
-def reservations_of(node_class: EC2NodeClass, facts: Facts, karpenter: Version) -> Finds[CapacityReservation]:
+def reservations_of(node_class: EC2NodeClass, facts: AwsFacts, karpenter: Version) -> Finds[CapacityReservation]:
     """The capacity reservations that each term of a class finds and Karpenter uses: active and not at their end."""
 
     def usable(question: Question) -> tuple[CapacityReservation, ...]:
@@ -116,7 +122,7 @@ def reservations_of(node_class: EC2NodeClass, facts: Facts, karpenter: Version) 
     return _finds(node_class, "capacityReservationSelectorTerms", terms, usable)
 
 
-def placements_of(node_class: EC2NodeClass, facts: Facts, karpenter: Version) -> Finds[PlacementGroup]:
+def placements_of(node_class: EC2NodeClass, facts: AwsFacts, karpenter: Version) -> Finds[PlacementGroup]:
     """The placement group that a class finds, if it is available: Karpenter passes over others."""
 
     def usable(question: Question) -> tuple[PlacementGroup, ...]:
@@ -129,7 +135,7 @@ def placements_of(node_class: EC2NodeClass, facts: Facts, karpenter: Version) ->
 def _finds(
     node_class: EC2NodeClass,
     field: str,
-    terms: Iterable[Asked],
+    terms: Iterable[FieldQuestion],
     look_up: Callable[[Question], tuple[_Found, ...]],
 ) -> Finds[_Found]:
     spec = node_class.node.get("spec")
@@ -152,7 +158,7 @@ def shown(question: Question) -> str:
     return ", ".join(f"{name[4:]}: {value}" if name.startswith("tag:") else value for name, value in question.filters)
 
 
-def spelt_right(question: Question | None, facts: Facts) -> Question | None:
+def spelt_right(question: Question | None, facts: AwsFacts) -> Question | None:
     """The one question that differs from this in capitals and punctuation only, and found something; else None.
 
     It was asked for another class of the snapshot.
@@ -172,7 +178,7 @@ def _plain(question: Question) -> list[tuple[str, ...]]:
     return sorted(tuple(re.sub(r"[^a-z0-9*?]", "", text.lower()) for text in pair) for pair in question.filters)
 
 
-def elsewhere(pools: Iterable[NodePool], facts: Facts) -> str | None:
+def elsewhere(pools: Iterable[NodePool], facts: AwsFacts) -> str | None:
     """Why the facts say nothing about NodePools and their class: they are plainly for another region. Else None.
 
     One of them says so by the zones or regions that it lists, and none is for the region of the facts.
@@ -185,7 +191,7 @@ def elsewhere(pools: Iterable[NodePool], facts: Facts) -> str | None:
     return None
 
 
-def check_region(pools: Iterable[NodePool], facts: Facts, kind: FactKind) -> None:
+def check_region(pools: Iterable[NodePool], facts: AwsFacts, kind: FactKind) -> None:
     """Make sure that the facts are about where NodePools and their class are. Raises Missing (see `elsewhere`)."""
     why = elsewhere(pools, facts)
     if why is not None:

@@ -24,7 +24,7 @@ class BaselineError(ValueError):
     """A file that is no baseline, or one in a format that this release does not read: which, and what is wrong."""
 
 
-class Entry(NamedTuple):
+class KnownFinding(NamedTuple):
     """A finding of a baseline. Only `fingerprint` decides; the rest is for those who read the file.
 
     `path` is seen from the baseline's own folder; `object` is empty where the finding is about none.
@@ -47,11 +47,11 @@ class Split(NamedTuple):
 
     new: Report
     known: tuple[Result, ...]
-    gone: tuple[Entry, ...]
-    unjudged: tuple[Entry, ...]
+    gone: tuple[KnownFinding, ...]
+    unjudged: tuple[KnownFinding, ...]
 
 
-def write(report: Report, root: str = "", keep: Iterable[Entry] = ()) -> str:
+def write(report: Report, root: str = "", keep: Iterable[KnownFinding] = ()) -> str:
     """The baseline of what a report found; `root` is the folder that the file will stand in.
 
     `keep` are entries of an older baseline that the run has not judged (`Split.unjudged`).
@@ -60,13 +60,13 @@ def write(report: Report, root: str = "", keep: Iterable[Entry] = ()) -> str:
     for result, mark in zip(report.results, fingerprints(report.results, root), strict=True):
         label = result.object.label if result.object else ""
         path = relative(result.span.source.path, root)
-        entries[mark] = Entry(path, label, field(result), result.rule.name, result.finding.message, mark)
+        entries[mark] = KnownFinding(path, label, field(result), result.rule.name, result.finding.message, mark)
     lines = ",\n".join(f"    {_line(entry)}" for entry in sorted(entries.values()))
     listed = f"[\n{lines}\n  ]" if lines else "[]"
     return f'{{\n  "{_KEY}": {FORMAT},\n  "findings": {listed}\n}}\n'
 
 
-def read(text: str | bytes, path: str) -> tuple[Entry, ...]:
+def read(text: str | bytes, path: str) -> tuple[KnownFinding, ...]:
     """The entries of a baseline file. Raises `BaselineError`, which names the file by `path`."""
     try:
         value = json.loads(text.decode("utf-8-sig") if isinstance(text, bytes) else text.removeprefix("\ufeff"))
@@ -88,7 +88,7 @@ def read(text: str | bytes, path: str) -> tuple[Entry, ...]:
 
 def split(
     report: Report,
-    baseline: Sequence[Entry],
+    baseline: Sequence[KnownFinding],
     root: str = "",
     asked: Sequence[str] = (),
     rules: Collection[str] | None = None,
@@ -109,7 +109,7 @@ def split(
     broken = {r.span.source.path for r in report.results if r.span.source.problems}
     skipped |= {(None, relative(path, root)) for path in broken}
 
-    def judged(entry: Entry) -> bool:
+    def judged(entry: KnownFinding) -> bool:
         if rules is not None and entry.rule not in rules:
             return False
         if within and not any(_below(entry.path, path) for path in within):
@@ -129,16 +129,16 @@ def _below(path: str, folder: str) -> bool:
     return path == folder or path.startswith(f"{folder.rstrip('/')}/")
 
 
-def _line(entry: Entry) -> str:
+def _line(entry: KnownFinding) -> str:
     text = json.dumps(entry._asdict(), ensure_ascii=False)
     # A path that is no UTF-8 could not be written as it is.
     return json.dumps(entry._asdict()) if re.search("[\ud800-\udfff]", text) else text
 
 
-def _entry(row: object, where: str) -> Entry:
+def _entry(row: object, where: str) -> KnownFinding:
     if not isinstance(row, dict):
         raise BaselineError(f"{where} has to be an object")
-    for name in Entry._fields:
+    for name in KnownFinding._fields:
         if not isinstance(row.get(name), str):
             raise BaselineError(f"{where}: `{name}` {'has to be a text' if name in row else 'is missing'}")
-    return Entry(*(row[name] for name in Entry._fields))
+    return KnownFinding(*(row[name] for name in KnownFinding._fields))

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from nodelint.apiserver import Schemas
-from nodelint.ec2.facts import NOTHING, Facts, Missing
+from nodelint.ec2.facts import NOTHING, AwsFacts, Missing
 from nodelint.ec2.snapshot import Question
 from nodelint.edits import apply
 from nodelint.lint.results import Index, Result, Skipped, first_causes, merged, unique
@@ -53,7 +53,7 @@ class Target(NamedTuple):
     karpenter: Version
     kubernetes: KubernetesVersion | None = None
     schemas: Schemas | None = None
-    facts: Facts = NOTHING
+    facts: AwsFacts = NOTHING
     choose: Callable[[Object], tuple[Chosen, ...] | str] | None = None
 
     def at(self, chosen: Chosen) -> Target:

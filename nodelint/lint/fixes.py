@@ -16,7 +16,7 @@ from nodelint.edits import NotEditable, add_key, insert_items, remove, replace, 
 from nodelint.karpenter.images import (
     ImageSet,
     TermImages,
-    Unknown,
+    UnknownFact,
     alias_images,
     ami_family_of,
     is_deprecated,
@@ -196,13 +196,13 @@ def served_by(family: str, catalog: Catalog, version: Version) -> int:
     return bits
 
 
-def doubts(resolution: Resolution, keys: Collection[str] = ()) -> list[Unknown]:
+def doubts(resolution: Resolution, keys: Collection[str] = ()) -> list[UnknownFact]:
     """What is unknown about a pool itself and can take instance types away; only about `keys` where given.
 
     Placeholders among zones, capacity types and labels of one's own take none away. Reservations and
     nested virtualization, which few types can have, are such questions too.
     """
-    found: list[Unknown] = []
+    found: list[UnknownFact] = []
     if not keys and resolution.node_class is not None:
         nested = resolution.node_class.node.at("spec", "cpuOptions", "nestedVirtualization")
         found += [each for each in resolution.unknown if each.at is nested or each.reason == RESERVED]

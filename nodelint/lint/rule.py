@@ -20,9 +20,9 @@ from nodelint.source import Source
 from nodelint.tuples import NamedTuple
 
 if TYPE_CHECKING:
-    from nodelint.apiserver import Problem, Schemas
+    from nodelint.apiserver import SchemaProblem, Schemas
     from nodelint.ec2.catalog import Catalog
-    from nodelint.ec2.facts import Facts
+    from nodelint.ec2.facts import AwsFacts
     from nodelint.karpenter.controller.verdict import ControllerProblem
     from nodelint.karpenter.images import ImageSet
     from nodelint.karpenter.resolve import Resolution
@@ -161,7 +161,7 @@ class Context:
         kubernetes: KubernetesVersion | None = None,
         schemas: Schemas | None = None,
         rule_names: Sequence[str] = (),
-        facts: Facts | None = None,
+        facts: AwsFacts | None = None,
     ) -> None:
         self.objects = objects
         self.karpenter = karpenter
@@ -169,12 +169,12 @@ class Context:
         self.rule_names = rule_names
         self._schemas = schemas
         self._facts = facts
-        self._facts_about: dict[int, Facts] = {}
+        self._facts_about: dict[int, AwsFacts] = {}
         self._images: dict[int, ImageSet] = {}
         self._resolutions: dict[int, Resolution] = {}
         self._user_data: dict[int, UserData | None] = {}
         self._class_of: dict[int, EC2NodeClass | None] = {}
-        self._problems: dict[int, list[Problem]] = {}
+        self._problems: dict[int, list[SchemaProblem]] = {}
         self._controller: dict[int, list[ControllerProblem]] = {}
 
     @cached_property
@@ -183,7 +183,7 @@ class Context:
         return self.facts.catalog.at(self.karpenter)
 
     @property
-    def facts(self) -> Facts:
+    def facts(self) -> AwsFacts:
         """What is known of AWS. Asking it for what it does not know raises `Missing`, which skips the rule aloud."""
         if self._facts is None:
             from nodelint.ec2.facts import NOTHING
@@ -191,17 +191,17 @@ class Context:
             self._facts = NOTHING
         return self._facts
 
-    def _facts_of(self, about: EC2NodeClass | NodePool) -> Facts:
+    def _facts_of(self, about: EC2NodeClass | NodePool) -> AwsFacts:
         """The facts, but none about a class, or a pool without one, that is plainly for another region."""
         if not self.facts:
             return self.facts
         found = self._facts_about.get(id(about))
         if found is None:
-            from nodelint.ec2.facts import Facts
+            from nodelint.ec2.facts import AwsFacts
             from nodelint.karpenter.selectors import elsewhere
 
             why = elsewhere([about] if isinstance(about, NodePool) else self.pools(about), self.facts)
-            found = self.facts if why is None else Facts(now=self.facts.now, why=why)
+            found = self.facts if why is None else AwsFacts(now=self.facts.now, why=why)
             self._facts_about[id(about)] = found
         return found
 
@@ -358,7 +358,7 @@ class Context:
             self._resolutions[id(pool)] = found
         return found
 
-    def problems(self, obj: Object) -> list[Problem]:
+    def problems(self, obj: Object) -> list[SchemaProblem]:
         """What the API server says of an object."""
         found = self._problems.get(id(obj))
         if found is None:

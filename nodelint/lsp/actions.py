@@ -11,7 +11,7 @@ from nodelint.edits import apply
 from nodelint.lint.engine import Result, why_broken
 from nodelint.lint.suppress import suppressions
 from nodelint.lsp.diagnostics import placed, uri_of
-from nodelint.lsp.positions import Lines
+from nodelint.lsp.positions import LineIndex
 from nodelint.lsp.project import Buffer, View
 from nodelint.model.finding import Edit, by_source
 from nodelint.model.messages import short
@@ -121,7 +121,7 @@ def _ignored(source: Source, result: Result) -> Edit | None:
     if source.path.endswith(".json"):
         return None
     at = result.span.start
-    lines = Lines(source.text, "utf-32")
+    lines = LineIndex(source.text, "utf-32")
     line = lines.position(at).line
     end = lines.line_end(line)
     start = end - lines.position(end).character
@@ -147,7 +147,7 @@ def workspace_edit(view: View, encoding: str, edits: Iterable[Edit], versioned: 
     for group in by_source(edits):
         source = group[0].source
         opened = view.buffer_of(source)
-        lines = opened.lines if opened is not None else Lines(source.text, encoding, hides_bom=True)
+        lines = opened.lines if opened is not None else LineIndex(source.text, encoding, hides_bom=True)
         uri = opened.uri if opened is not None else uri_of(source.path)
         named = types.OptionalVersionedTextDocumentIdentifier(uri, opened.version if opened is not None else None)
         changes.append(

@@ -10,7 +10,7 @@ from lsprotocol import types
 from nodelint.apiserver.shape import Shape
 from nodelint.data import table
 from nodelint.ec2.catalog import Catalog
-from nodelint.ec2.facts import Facts, Missing
+from nodelint.ec2.facts import AwsFacts, Missing
 from nodelint.ec2.questions import alias_families
 from nodelint.karpenter.images import families, family_example, family_title
 from nodelint.karpenter.labels import known_values, natural
@@ -34,7 +34,7 @@ _MOST = 300
 _Kind = types.CompletionItemKind
 
 
-class Offer(NamedTuple):
+class CompletionOffer(NamedTuple):
     """Something that can be written; `key` says that a colon belongs behind it, `bare` that it is no text."""
 
     text: str
@@ -68,7 +68,7 @@ def _has_letters(typed: str, text: str) -> bool:
     return all(letter in rest for letter in typed)
 
 
-def _item(buffer: Buffer, found: Spot, offer: Offer, number: int, form: str) -> types.CompletionItem:
+def _item(buffer: Buffer, found: Spot, offer: CompletionOffer, number: int, form: str) -> types.CompletionItem:
     """An offer as the editor takes it; `form` is what makes a list of it where none has been begun."""
     text = offer.text
     quoted = buffer.text[found.start - 1 : found.start] in ("'", '"')
@@ -95,7 +95,7 @@ def _quoted(text: str) -> str:
     return f'"{text}"' if re.fullmatch(r"[-+.\d][\d.eE_+-]*|true|false|yes|no|on|off|null|", text) else text
 
 
-def _offers(view: View, found: Spot) -> Iterator[Offer]:
+def _offers(view: View, found: Spot) -> Iterator[CompletionOffer]:
     path, catalog = found.path, view.context.catalog
     if found.kind == "NodePool":
         if path == (*_REQUIREMENTS, "key") and found.place == "value":
@@ -129,17 +129,17 @@ def _offers(view: View, found: Spot) -> Iterator[Offer]:
         yield from (offer for offer in _enumerated(view, shape) if offer.text not in listed)
 
 
-def _fields(shape: Shape, found: Spot) -> Iterator[Offer]:
+def _fields(shape: Shape, found: Spot) -> Iterator[CompletionOffer]:
     names = [name for name in shape.fields if name not in found.present]
     for name in sorted(names, key=lambda name: name not in shape.required):
         child = shape.field(name)
         if child is not None and shape.has_release(child):
             kind = {"array": "list"}.get(child.type, child.type)
             detail = f"{kind}, required" if name in shape.required else kind
-            yield Offer(name, _Kind.Field, detail, str(child.raw.get("description", "")), key=True)
+            yield CompletionOffer(name, _Kind.Field, detail, str(child.raw.get("description", "")), key=True)
 
 
-def _enumerated(view: View, shape: Shape) -> Iterator[Offer]:
+def _enumerated(view: View, shape: Shape) -> Iterator[CompletionOffer]:
     """The values that a schema lists, on the value itself or on a list's entries."""
     values = shape.raw.get("enum")
     entries = shape.items
@@ -147,29 +147,29 @@ def _enumerated(view: View, shape: Shape) -> Iterator[Offer]:
         shape, values = entries, entries.raw.get("enum")
     if values is None and shape.type == "boolean":
         values = ["true", "false"]
-        yield from (Offer(value, _Kind.Keyword, bare=True) for value in values)
+        yield from (CompletionOffer(value, _Kind.Keyword, bare=True) for value in values)
         return
     for value in values or ():
         if isinstance(value, str) and value and releases_with(shape, value, view.target.karpenter):
-            yield Offer(value, _Kind.EnumMember)
+            yield CompletionOffer(value, _Kind.EnumMember)
 
 
-def _label_keys(catalog: Catalog) -> Iterator[Offer]:
+def _label_keys(catalog: Catalog) -> Iterator[CompletionOffer]:
     """The labels that Karpenter of the target release knows, those that are asked for most first."""
     first = (ARCH, CAPACITY_TYPE, INSTANCE_TYPE)
     keys = sorted(well_known(catalog.version) - {_OF_A_POOL}, key=lambda key: (key not in first, key))
     meanings = table("label_words")["meanings"]
     for key in keys:
-        yield Offer(key, _Kind.Property, meanings.get(key, ""), "\n\n".join(label(key, catalog)[1:]))
+        yield CompletionOffer(key, _Kind.Property, meanings.get(key, ""), "\n\n".join(label(key, catalog)[1:]))
 
 
-def _operators(view: View) -> Iterator[Offer]:
+def _operators(view: View) -> Iterator[CompletionOffer]:
     for operator, meaning in MEANINGS.items():
         if operator not in ("Gte", "Lte") or view.target.karpenter >= INCLUSIVE_BOUNDS:
-            yield Offer(operator, _Kind.Operator, meaning)
+            yield CompletionOffer(operator, _Kind.Operator, meaning)
 
 
-def _values(view: View, key: str | None, listed: frozenset[str]) -> Iterator[Offer]:
+def _values(view: View, key: str | None, listed: frozenset[str]) -> Iterator[CompletionOffer]:
     if key is None:
         return
     catalog = view.context.catalog
@@ -182,13 +182,13 @@ def _values(view: View, key: str | None, listed: frozenset[str]) -> Iterator[Off
         if value in listed or not value:
             continue
         if name == INSTANCE_TYPE:
-            yield Offer(value, _Kind.Value, size_of(catalog, value))
+            yield CompletionOffer(value, _Kind.Value, size_of(catalog, value))
         else:
             count = by_value.get(value, 0).bit_count()
-            yield Offer(value, _Kind.Value, f"{count:,} instance types" if count else "")
+            yield CompletionOffer(value, _Kind.Value, f"{count:,} instance types" if count else "")
 
 
-def _of_places(key: str, known: Facts) -> Iterable[str] | None:
+def _of_places(key: str, known: AwsFacts) -> Iterable[str] | None:
     """Regions and zones, as far as AWS was asked about them; None for other labels."""
     if key not in (_REGION, _ZONE, _ZONE_ID):
         return None
@@ -206,17 +206,17 @@ def _of_places(key: str, known: Facts) -> Iterable[str] | None:
         return ids
 
 
-def _of_reference(view: View, field: str) -> Iterator[Offer]:
+def _of_reference(view: View, field: str) -> Iterator[CompletionOffer]:
     if field == "name":
         names = {c.name: c for c in view.context.classes if isinstance(c.name, str)}
         for name in sorted(names):
-            yield Offer(name, _Kind.Reference, "EC2NodeClass", f"in {code(names[name].source.path)}")
+            yield CompletionOffer(name, _Kind.Reference, "EC2NodeClass", f"in {code(names[name].source.path)}")
     elif field in ("kind", "group", "apiVersion"):
         known = {"kind": "EC2NodeClass", "group": "karpenter.k8s.aws", "apiVersion": "karpenter.k8s.aws/v1"}
-        yield Offer(known[field], _Kind.Constant)
+        yield CompletionOffer(known[field], _Kind.Constant)
 
 
-def _aliases(view: View) -> Iterator[Offer]:
+def _aliases(view: View) -> Iterator[CompletionOffer]:
     """Families with a version that their releases have: pinned first, for `latest` moves nodes by itself."""
     for family in families(view.target.karpenter, view.target.kubernetes):
         published = _published(view.context.facts, family)
@@ -224,11 +224,11 @@ def _aliases(view: View) -> Iterator[Offer]:
         for version in published or [example]:
             detail = "published" if published else "an example of a version"
             if version != "latest":
-                yield Offer(f"{family}@{version}", _Kind.Value, f"{family_title(family)}, {detail}")
-        yield Offer(f"{family}@latest", _Kind.Value, f"{family_title(family)}, whatever is newest")
+                yield CompletionOffer(f"{family}@{version}", _Kind.Value, f"{family_title(family)}, {detail}")
+        yield CompletionOffer(f"{family}@latest", _Kind.Value, f"{family_title(family)}, whatever is newest")
 
 
-def _published(known: Facts, family: str) -> list[str]:
+def _published(known: AwsFacts, family: str) -> list[str]:
     """The versions of an alias family among the images that AWS was asked about, newest first."""
     form = alias_families()[family].get("names")
     if known.region is None or form is None:

@@ -10,8 +10,8 @@ from pygls.uris import from_fs_path
 
 from nodelint.lint.engine import Result
 from nodelint.lint.fingerprints import fingerprints
-from nodelint.lsp.positions import Lines
-from nodelint.lsp.project import Buffer, Trouble, View
+from nodelint.lsp.positions import LineIndex
+from nodelint.lsp.project import Buffer, ProjectProblem, View
 from nodelint.model.finding import Severity, Span
 from nodelint.printable import printable
 from nodelint.report.look import rule_page
@@ -69,12 +69,12 @@ def _diagnostic(view: View, buffer: Buffer, result: Result, mark: str) -> types.
 def location(view: View, encoding: str, span: Span) -> types.Location:
     """Where some characters are, in an open text or in a file."""
     opened = view.buffer_of(span.source)
-    lines = opened.lines if opened is not None else Lines(span.source.text, encoding, hides_bom=True)
+    lines = opened.lines if opened is not None else LineIndex(span.source.text, encoding, hides_bom=True)
     uri = opened.uri if opened is not None else uri_of(span.source.path)
     return types.Location(uri, lines.range(span.start, span.end))
 
 
-def of_trouble(trouble: Trouble) -> types.Diagnostic:
+def of_trouble(trouble: ProjectProblem) -> types.Diagnostic:
     """A configuration that cannot be used, as a diagnostic on its file."""
     start = types.Position(trouble.line - 1, trouble.column - 1)
     end = types.Position(trouble.line - 1, trouble.column)

@@ -11,7 +11,7 @@ from lsprotocol import types
 _UTF8, _UTF32 = types.PositionEncodingKind.Utf8, types.PositionEncodingKind.Utf32
 
 
-class Lines:
+class LineIndex:
     """The lines of a text, for positions in one encoding (`utf-16`, `utf-8` or `utf-32` units).
 
     Lines end at `\\n`, `\\r\\n` and a lone `\\r`, as the protocol has it. `hides_bom` is for a file that no
@@ -74,7 +74,7 @@ def changed(text: str, changes: Sequence[types.TextDocumentContentChangeEvent], 
     """The text after a client's changes, each of which is about what those before it have left."""
     for change in changes:
         if isinstance(change, types.TextDocumentContentChangePartial):
-            lines = Lines(text, encoding)
+            lines = LineIndex(text, encoding)
             start, end = lines.offset(change.range.start), lines.offset(change.range.end)
             text = text[: min(start, end)] + change.text + text[max(start, end) :]
         else:

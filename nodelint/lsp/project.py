@@ -16,11 +16,11 @@ from typing import Any
 from pygls.uris import to_fs_path
 
 from nodelint.ec2 import cache
-from nodelint.ec2.facts import NOTHING, Facts
+from nodelint.ec2.facts import NOTHING, AwsFacts
 from nodelint.lint import baseline, config, engine
 from nodelint.lint.rule import Context, Rule
 from nodelint.lint.targets import Choose
-from nodelint.lsp.positions import Lines
+from nodelint.lsp.positions import LineIndex
 from nodelint.model.manifest import Object, objects
 from nodelint.session import Session
 from nodelint.source import Source
@@ -54,8 +54,8 @@ class Buffer:
         return source
 
     @cached_property
-    def lines(self) -> Lines:
-        return Lines(self.text, self.encoding)
+    def lines(self) -> LineIndex:
+        return LineIndex(self.text, self.encoding)
 
 
 def speaks_of_files(uri: str) -> bool:
@@ -89,7 +89,7 @@ class State(NamedTuple):
     disk: int = 0
 
 
-class Trouble(NamedTuple):
+class ProjectProblem(NamedTuple):
     """What keeps texts from being judged as they should be: the file to blame, the place in it, and why."""
 
     path: str | None
@@ -105,7 +105,7 @@ class Setup(NamedTuple):
     rules: Mapping[str, Rule]
     selection: engine.Selection
     target: engine.Target
-    known: tuple[baseline.Entry, ...] | None = None
+    known: tuple[baseline.KnownFinding, ...] | None = None
 
 
 class View:
@@ -178,7 +178,7 @@ class Project:
     """The views of a state, and what is kept from one state to the next. `now` gives the time, in UTC."""
 
     def __init__(self, now: Callable[[], datetime]) -> None:
-        self.troubles: list[Trouble] = []
+        self.troubles: list[ProjectProblem] = []
         self._now = now
         self._state: State | None = None
         self._views: list[View] = []
@@ -266,10 +266,10 @@ class Project:
         self._last_good[path] = setup
         return setup
 
-    def _facts(self, session: Session, folder: str) -> Facts:
+    def _facts(self, session: Session, folder: str) -> AwsFacts:
         try:
             return session.facts(folder, self._now())[0]
-        except cache.Unusable as error:
+        except cache.UnusableSnapshot as error:
             self._tell(str(error), session.settings.snapshot)
             return NOTHING
 
@@ -310,14 +310,14 @@ def _mark(path: str) -> object:
         return None
 
 
-def _trouble(message: str, path: str | None) -> Trouble:
+def _trouble(message: str, path: str | None) -> ProjectProblem:
     """A ConfigError's message names its file, and often a line and a column."""
     from re import match
 
     if path is None or not message.startswith(path):
-        return Trouble(path, 1, 1, message)
+        return ProjectProblem(path, 1, 1, message)
     rest = message[len(path) :].lstrip(" ")
     placed = match(r":([0-9]+):([0-9]+): (.*)", rest)
     if placed:
-        return Trouble(path, int(placed[1]), int(placed[2]), placed[3])
-    return Trouble(path, 1, 1, rest.removeprefix(":").strip())
+        return ProjectProblem(path, int(placed[1]), int(placed[2]), placed[3])
+    return ProjectProblem(path, 1, 1, rest.removeprefix(":").strip())

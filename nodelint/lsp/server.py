@@ -28,7 +28,7 @@ from nodelint.lsp.completion import complete
 from nodelint.lsp.diagnostics import diagnostics, location, of_trouble, uri_of
 from nodelint.lsp.hover import definition, hover
 from nodelint.lsp.positions import changed
-from nodelint.lsp.project import Buffer, Project, State, Trouble, View, file_path, speaks_of_files
+from nodelint.lsp.project import Buffer, Project, ProjectProblem, State, View, file_path, speaks_of_files
 from nodelint.lsp.protocol import Protocol
 
 _QUIET = 0.2
@@ -162,7 +162,7 @@ class Server(LanguageServer):
     async def _judge(self, state: State, quiet: float) -> None:
         await asyncio.sleep(quiet)
 
-        def judge() -> tuple[list[types.PublishDiagnosticsParams], list[Trouble], list[str]]:
+        def judge() -> tuple[list[types.PublishDiagnosticsParams], list[ProjectProblem], list[str]]:
             said: list[types.PublishDiagnosticsParams] = []
             faults: list[str] = []
             for view in self._project.views(state):
@@ -192,7 +192,7 @@ class Server(LanguageServer):
         self._faults.update(faults)
         self._publish(said, troubles)
 
-    def _publish(self, said: list[types.PublishDiagnosticsParams], troubles: list[Trouble]) -> None:
+    def _publish(self, said: list[types.PublishDiagnosticsParams], troubles: list[ProjectProblem]) -> None:
         told = set()
         for trouble in troubles:
             if trouble.path is not None:

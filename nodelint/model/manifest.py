@@ -16,10 +16,10 @@ from nodelint.model.identity import GROUPS as GROUPS
 from nodelint.model.identity import Identity, identities
 from nodelint.model.parts import is_part
 from nodelint.model.releases import Version, behaves
-from nodelint.source import UNKNOWN, Document, Node, Source, Unknown
+from nodelint.source import UNKNOWN, Document, Node, Source, UnknownValue
 from nodelint.tuples import NamedTuple
 
-Text = str | Unknown
+Text = str | UnknownValue
 
 
 class Value(NamedTuple):

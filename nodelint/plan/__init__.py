@@ -15,7 +15,7 @@ from nodelint.apiserver import Schemas
 from nodelint.drift import Hash, Unhashable, hash_object, stored
 from nodelint.drift.cluster import Cluster
 from nodelint.drift.standing import ca_of
-from nodelint.ec2.facts import NOTHING, Facts
+from nodelint.ec2.facts import NOTHING, AwsFacts
 from nodelint.karpenter.resolve import Resolution, resolve
 from nodelint.lint.rule import Context
 from nodelint.model.finding import Span
@@ -43,8 +43,8 @@ class Aim(NamedTuple):
     release: Version
     kubernetes: KubernetesVersion | None
     schemas: Schemas
-    facts: Facts = NOTHING
-    old_facts: Facts = NOTHING
+    facts: AwsFacts = NOTHING
+    old_facts: AwsFacts = NOTHING
     region: str = "us-east-1"
     now: datetime | None = None
     cluster: Cluster | None = None
@@ -137,7 +137,7 @@ class _Maker:
         self.now = {id(pair.old): pair for pair in same}
         self.refused: dict[int, list[Refusal]] = {}
 
-    def _context(self, side: int, facts: Facts) -> Context:
+    def _context(self, side: int, facts: AwsFacts) -> Context:
         beside = [obj for source in self.sides[side].beside for obj in objects(source)]
         objs = [*self.asked[side], *beside]
         return Context(objs, self.aim.release, self.aim.kubernetes, self.aim.schemas, facts=facts)

@@ -6,7 +6,7 @@ Source: provider pkg/cloudprovider/drift.go@v1.14.1:84-165.
 from __future__ import annotations
 
 from nodelint.ec2.catalog import union
-from nodelint.ec2.facts import Facts, Missing
+from nodelint.ec2.facts import AwsFacts, Missing
 from nodelint.karpenter.resolve import Resolution
 from nodelint.karpenter.selectors import groups_of, reservations_of, subnets_of
 from nodelint.model.manifest import EC2NodeClass
@@ -14,7 +14,7 @@ from nodelint.plan.coverage import Covered
 
 
 def by_facts(
-    reason: str, old: EC2NodeClass, new: EC2NodeClass, before: Resolution, after: Resolution | None, facts: Facts
+    reason: str, old: EC2NodeClass, new: EC2NodeClass, before: Resolution, after: Resolution | None, facts: AwsFacts
 ) -> Covered | None:
     """How many nodes drift for a reason, as facts tell it; None where they do not.
 
@@ -36,7 +36,7 @@ def by_facts(
     return "none" if not gone else "all" if gone == was else "some"
 
 
-def _found(reason: str, node_class: EC2NodeClass, before: Resolution, facts: Facts) -> frozenset[str] | None:
+def _found(reason: str, node_class: EC2NodeClass, before: Resolution, facts: AwsFacts) -> frozenset[str] | None:
     """The ids that a selector finds; None where that is not known as a whole."""
     if reason == "SubnetDrift":
         subnets = subnets_of(node_class, facts).everything()

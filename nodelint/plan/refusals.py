@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from nodelint.apiserver import Problem, Schemas, check
+from nodelint.apiserver import SchemaProblem, Schemas, check
 from nodelint.data import table
 from nodelint.model.finding import Span
 from nodelint.model.manifest import Object
@@ -38,7 +38,7 @@ def refusals(old: Object | None, new: Object, release: Version, schemas: Schemas
     return found
 
 
-def _faults(obj: Object, release: Version, schemas: Schemas) -> Iterator[Problem]:
+def _faults(obj: Object, release: Version, schemas: Schemas) -> Iterator[SchemaProblem]:
     """What is wrong with an object, but for fields that an API server drops."""
     for problem in check(obj, release, schemas):
         if problem.layer == "unknown" or (problem.layer == "release" and _is_key(problem.node)):

@@ -17,11 +17,11 @@ from typing import Any
 
 from nodelint.apiserver import Schemas
 from nodelint.drift import Unhashable, stored
-from nodelint.drift.difference import Difference, differences
+from nodelint.drift.difference import ValueDifference, differences
 from nodelint.drift.hashes import family, kubelet_text, root
 from nodelint.drift.structure import Path, hash_of, shown
 from nodelint.ec2.facts import NOTHING as NO_FACTS
-from nodelint.ec2.facts import Facts
+from nodelint.ec2.facts import AwsFacts
 from nodelint.karpenter.resolve import Resolution
 from nodelint.model.finding import Span
 from nodelint.model.manifest import CLASS_KIND, EC2NodeClass, NodePool, Object
@@ -30,7 +30,7 @@ from nodelint.plan.account import by_facts
 from nodelint.plan.coverage import Covered, joined
 from nodelint.plan.requirements import requirement_drift
 from nodelint.plan.selection import dynamic_drift
-from nodelint.source import Node, Unknown
+from nodelint.source import Node, UnknownValue
 from nodelint.tuples import NamedTuple
 
 _KUBELET = "compatibility.karpenter.sh/v1beta1-kubelet-conversion"
@@ -67,7 +67,7 @@ class Sides(NamedTuple):
     new_pool: NodePool
     node_class: EC2NodeClass | None
     new_class: EC2NodeClass | None
-    facts: Facts = NO_FACTS
+    facts: AwsFacts = NO_FACTS
 
     @property
     def class_is_same(self) -> bool:
@@ -158,7 +158,7 @@ def _static(sides: Sides, before: Resolution, _: Resolution | None, schemas: Sch
     path, struct = root(CLASS_KIND)
     found = list(differences(struct, _at(old, path), _at(new, path), release, path))
     if behaves("open-kubelet", release) and kubelet_text(old) != kubelet_text(new):
-        found.append(Difference(("spec", "kubelet"), ("spec", "kubelet")))
+        found.append(ValueDifference(("spec", "kubelet"), ("spec", "kubelet")))
     if _images_of(old) != _images_of(new) and family(old) != family(new):
         found.append(_family_difference(sides.old_class, sides.now_class))
     return [_reason("NodeClassDrift", each, sides.old_class, sides.now_class) for each in found], 0
@@ -175,7 +175,7 @@ def _dynamic(sides: Sides, before: Resolution, after: Resolution | None, schemas
         known = by_facts(each.reason, old_class, new_class, before, after, sides.facts)
         covered = each.covered if known is None else known
         if covered != "none":
-            reasons.append(_reason(each.reason, Difference(each.path, each.path), old_class, new_class, covered))
+            reasons.append(_reason(each.reason, ValueDifference(each.path, each.path), old_class, new_class, covered))
     reasons = _until_all(reasons)
     if not any(each.covered == "all" for each in reasons):
         kubelet = _kubelet(sides, before, old, new)
@@ -196,13 +196,13 @@ def _images_of(stored_class: dict[str, Any]) -> tuple[Any, Any]:
     return _at(stored_class, ("spec", "amiFamily")), _at(stored_class, ("spec", "amiSelectorTerms"))
 
 
-def _family_difference(old: EC2NodeClass, new: EC2NodeClass) -> Difference:
+def _family_difference(old: EC2NodeClass, new: EC2NodeClass) -> ValueDifference:
     """Where the family that a class comes to was changed: at its field, else at its terms."""
     fields: tuple[Path, ...] = (("spec", "amiFamily"), ("spec", "amiSelectorTerms"))
     path = next((p for p in fields if new.node.at(*p) is not None or old.node.at(*p) is not None), ("spec",))
     if new.node.at(*path) is None:
         path = next((p for p in fields if new.node.at(*p) is not None), ("spec",))
-    return Difference(path, path)
+    return ValueDifference(path, path)
 
 
 def _reservable(before: Resolution) -> Covered:
@@ -212,7 +212,7 @@ def _reservable(before: Resolution) -> Covered:
     return "all" if len(kinds) == 1 else "some"
 
 
-def _kubelet(sides: Sides, before: Resolution, old: dict[str, Any], new: dict[str, Any]) -> Iterator[Difference]:
+def _kubelet(sides: Sides, before: Resolution, old: dict[str, Any], new: dict[str, Any]) -> Iterator[ValueDifference]:
     """What 1.0 compares by a hash of its own: the kubelet of the class, or that of a NodePool's annotation."""
     release = before.version
     if not behaves("kubelet-hash", release):
@@ -233,11 +233,11 @@ def _kubelet_of(pool: NodePool, stored_class: dict[str, Any]) -> Any:
     return _at(stored_class, ("spec", "kubelet"))
 
 
-def _reason(reason: str, each: Difference, old: Object, new: Object, covered: Covered = "all") -> Reason:
+def _reason(reason: str, each: ValueDifference, old: Object, new: Object, covered: Covered = "all") -> Reason:
     return Reason(reason, _place(new, each), shown(each.path), covered)
 
 
-def _place(new: Object, each: Difference) -> Node:
+def _place(new: Object, each: ValueDifference) -> Node:
     """Where a difference stands in the new object; for what was removed, the key of what held it."""
     path = each.path
     node = new.node.at(*path) if each.new is not None else None
@@ -262,7 +262,7 @@ def _announced(obj: Object, path: Path, node: Node) -> Node:
 def _at(value: Any, path: Path) -> Any:
     """The value at the end of a path, empty where there is none. Raises Unhashable for a placeholder on the way."""
     for number, step in enumerate(path):
-        if isinstance(value, Unknown):
+        if isinstance(value, UnknownValue):
             raise Unhashable(path[:number], "a placeholder, whose value is not known here")
         value = value.get(step, {}) if isinstance(value, dict) else {}
     return value

@@ -212,7 +212,7 @@ def _try(
 ) -> None:
     try:
         text = tools.run(command, root.folder, values)
-    except tools.Failed as error:
+    except tools.ToolError as error:
         problems.append((path, f"not rendered: {error}"))
         return
     builds.append(Build(root, Source.from_text(root.folder.replace(os.sep, "/"), text)))

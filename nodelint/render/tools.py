@@ -35,7 +35,7 @@ _SERVED = ("karpenter.sh/v1", "karpenter.sh/v1/NodePool", "karpenter.k8s.aws/v1"
 _HEARD = 1 << 16
 
 
-class Failed(Exception):
+class ToolError(Exception):
     """A tool that is not there, gave up or took too long, in one line."""
 
 
@@ -86,24 +86,24 @@ def run(command: Sequence[str], folder: str, values: str | None = None, seconds:
                     preexec_fn=sandbox.enter if os.name == "posix" else None,
                 )
         except (OSError, subprocess.SubprocessError) as error:
-            raise Failed(f"{name}: {(getattr(error, 'strerror', None) or str(error)).lower()}") from error
+            raise ToolError(f"{name}: {(getattr(error, 'strerror', None) or str(error)).lower()}") from error
         try:
             code = process.wait(seconds)
         except subprocess.TimeoutExpired:
-            raise Failed(f"{name} took longer than {seconds:g} s") from None
+            raise ToolError(f"{name} took longer than {seconds:g} s") from None
         finally:
             _end(process)
         if os.fstat(printed.fileno()).st_size >= sandbox.LARGEST:
-            raise Failed(f"{name} printed more than {sandbox.LARGEST >> 20} MiB, which no cluster takes")
+            raise ToolError(f"{name} printed more than {sandbox.LARGEST >> 20} MiB, which no cluster takes")
         printed.seek(0)
         said.seek(0)
         if code:
             words = said.read(_HEARD).decode("utf-8", "replace")
-            raise Failed(f"{name}: {_first_line(words) or f'exit code {code}'}")
+            raise ToolError(f"{name}: {_first_line(words) or f'exit code {code}'}")
         try:
             return printed.read().decode()
         except UnicodeDecodeError:
-            raise Failed(f"{name} printed what is no UTF-8") from None
+            raise ToolError(f"{name} printed what is no UTF-8") from None
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

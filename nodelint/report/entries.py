@@ -12,7 +12,7 @@ Line = tuple[Result, ...]
 """What one rule says of values of one line: nearly always a single finding."""
 
 
-class Entry(NamedTuple):
+class FindingGroup(NamedTuple):
     """Findings of one cause. `lines` stand in the order of the report; the first is the one that is shown."""
 
     lines: tuple[Line, ...]
@@ -44,14 +44,14 @@ class Entry(NamedTuple):
         return found
 
 
-def entries(results: Sequence[Result]) -> list[Entry]:
+def entries(results: Sequence[Result]) -> list[FindingGroup]:
     """Findings by cause, in the order in which the causes come up: one rule, one severity and one message."""
     found: dict[tuple[object, ...], list[Line]] = {}
     for line in _lines(results):
         first = line[0]
         key = (first.rule.name, first.severity, first.finding.note, *(result.message for result in line))
         found.setdefault(key, []).append(line)
-    return [Entry(tuple(lines)) for lines in found.values()]
+    return [FindingGroup(tuple(lines)) for lines in found.values()]
 
 
 def _lines(results: Sequence[Result]) -> list[Line]:

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from nodelint.ec2.facts import NOTHING, Facts
+from nodelint.ec2.facts import NOTHING, AwsFacts
 from nodelint.karpenter.images import Image
 from nodelint.karpenter.images import provenance as image_provenance
 from nodelint.karpenter.resolve.resolution import LineEffect, Resolution
@@ -45,7 +45,7 @@ _RARE = (
 """Types with these resources are set aside while there are others (Karpenter's ExoticInstanceTypeFilter)."""
 
 
-def explain_json(resolutions: Sequence[Resolution], facts: Facts = NOTHING) -> dict[str, Any]:
+def explain_json(resolutions: Sequence[Resolution], facts: AwsFacts = NOTHING) -> dict[str, Any]:
     """The answer as plain data, to be written as JSON.
 
     Instance types are sorted by name. An image that is known to AWS only has no `arch` and no variants. The
@@ -89,7 +89,7 @@ def _image_json(image: Image) -> dict[str, Any]:
 
 
 def explain_text(
-    resolutions: Sequence[Resolution], facts: Facts = NOTHING, *, width: int = 100, cheapest: int = 5
+    resolutions: Sequence[Resolution], facts: AwsFacts = NOTHING, *, width: int = 100, cheapest: int = 5
 ) -> str:
     """The answer for people, in plain text: no line is longer than `width`.
 
@@ -104,7 +104,7 @@ def explain_text(
     return printable_lines("\n\n\n".join(block for block in blocks if block))
 
 
-def _pool(resolution: Resolution, facts: Facts, width: int, cheapest: int) -> Iterator[str]:
+def _pool(resolution: Resolution, facts: AwsFacts, width: int, cheapest: int) -> Iterator[str]:
     yield from _heading(resolution, width)
     yield ""
     yield from _funnel(resolution, width)
@@ -260,7 +260,7 @@ def _rare(resolution: Resolution) -> int:
     )
 
 
-def _images(resolution: Resolution, facts: Facts, width: int) -> Iterator[str]:
+def _images(resolution: Resolution, facts: AwsFacts, width: int) -> Iterator[str]:
     images = resolution.images
     if images.images and resolution.candidates:
         several = len({image.label for image in images.known}) > 1
@@ -284,7 +284,7 @@ def _images(resolution: Resolution, facts: Facts, width: int) -> Iterator[str]:
             yield from wrap(problem.message if problem.active else f"later: {problem.message}", width, "  ")
 
 
-def _passed(resolution: Resolution, facts: Facts, width: int) -> Iterator[str]:
+def _passed(resolution: Resolution, facts: AwsFacts, width: int) -> Iterator[str]:
     passed = passed_over(resolution.images)
     for each in passed[:_PASSED]:
         yield from wrap(f"{each.image.id}  {described(each.image, facts.now)}", width, "  ")
@@ -407,7 +407,7 @@ def _order(resolutions: Sequence[Resolution], width: int) -> Iterator[str]:
         yield from wrap(names, width, "  ")
 
 
-def _facts(resolution: Resolution, facts: Facts, width: int) -> Iterator[str]:
+def _facts(resolution: Resolution, facts: AwsFacts, width: int) -> Iterator[str]:
     catalog = resolution.catalog
     of_region = age(facts)
     if of_region is not None:

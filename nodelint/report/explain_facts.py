@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from nodelint.ec2.facts import Facts, moment, span
+from nodelint.ec2.facts import AwsFacts, moment, span
 from nodelint.ec2.snapshot import MachineImage
 from nodelint.karpenter.images import ImageSet, is_deprecated
 from nodelint.karpenter.images.choice import Passed
@@ -86,7 +86,7 @@ def why_passed(passed: Passed, version: Version) -> str:
     return f"there is a newer one{instead}"
 
 
-def age(facts: Facts) -> str | None:
+def age(facts: AwsFacts) -> str | None:
     """The region and the age of its answers, the youngest to the oldest; None without facts."""
     if facts.region is None:
         return None
@@ -100,7 +100,7 @@ def age(facts: Facts) -> str | None:
     return f"{facts.region.name}, {' to '.join(ages)} old"
 
 
-def facts_json(facts: Facts) -> dict[str, Any]:
+def facts_json(facts: AwsFacts) -> dict[str, Any]:
     """The region that was asked, and when: nothing without facts."""
     if facts.region is None:
         return {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nodelint.ec2.facts import WORDS
-from nodelint.ec2.fake_account import Account
+from nodelint.ec2.fake_account import FakeAccount
 from nodelint.lint.engine import DEFAULTS, Selection, Target, lint
 from nodelint.lint.rule import PROFILES, Example, Rule, examples
 from nodelint.lint.suppress import Suppression
@@ -33,7 +33,7 @@ def target_of(example: Example) -> Target:
         return Target(karpenter, kubernetes)
     found = objects(Source.from_text("example.yaml", example.text))
     classes = [obj for obj in found if isinstance(obj, EC2NodeClass)]
-    return Target(karpenter, kubernetes, facts=Account(example.facts).facts(classes, karpenter, kubernetes))
+    return Target(karpenter, kubernetes, facts=FakeAccount(example.facts).facts(classes, karpenter, kubernetes))
 
 
 def alone(rule: Rule) -> Selection:

@@ -129,7 +129,7 @@ def show_json(snapshot: Snapshot, file: str, now: datetime, limits: Mapping[Fact
     }
 
 
-class Difference(NamedTuple):
+class SnapshotDifference(NamedTuple):
     """One thing that is another in the newer snapshot: `new`, `gone` or `changed`.
 
     `what` is the kind of thing, `name` says which, `fields` what changed from what to what.
@@ -143,17 +143,17 @@ class Difference(NamedTuple):
     says: str = ""
 
 
-def differences(a: Snapshot, b: Snapshot) -> list[Difference]:
+def differences(a: Snapshot, b: Snapshot) -> list[SnapshotDifference]:
     """What `b` says otherwise than `a`. Times are no difference: a fact that was asked again is the same fact."""
-    found: list[Difference] = []
+    found: list[SnapshotDifference] = []
     for name in sorted({region.name for region in (*a.regions, *b.regions)}):
         old, new = a.region(name), b.region(name)
         if old is None or new is None:
-            found.append(Difference(name, "region", "new" if old is None else "gone", name))
+            found.append(SnapshotDifference(name, "region", "new" if old is None else "gone", name))
             continue
         if old.account != new.account:
             change = (("account", old.account, new.account),)
-            found.append(Difference(name, "account", "changed", new.account or "unknown", change))
+            found.append(SnapshotDifference(name, "account", "changed", new.account or "unknown", change))
         for field, what, told in _TABLES:
             found += _of_tables(name, what, getattr(old, field), getattr(new, field), told)
         found += _of_answers(name, old, new)
@@ -165,16 +165,16 @@ def differences(a: Snapshot, b: Snapshot) -> list[Difference]:
             for keys, row in zip(columns, types, strict=True)
         )
         if before is None or after is None:
-            found.append(Difference("", "instance type", "new" if before is None else "gone", name))
+            found.append(SnapshotDifference("", "instance type", "new" if before is None else "gone", name))
         elif before != after:
-            found.append(Difference("", "instance type", "changed", name, _fields(before, after)))
+            found.append(SnapshotDifference("", "instance type", "changed", name, _fields(before, after)))
     return found
 
 
-def diff_text(found: Sequence[Difference]) -> str:
+def diff_text(found: Sequence[SnapshotDifference]) -> str:
     """Differences by region and kind: + new, - gone, ~ changed."""
     lines: list[str] = []
-    groups: dict[tuple[str, str], list[Difference]] = {}
+    groups: dict[tuple[str, str], list[SnapshotDifference]] = {}
     for each in found:
         groups.setdefault((each.region, each.what), []).append(each)
     last = None
@@ -191,7 +191,7 @@ def diff_text(found: Sequence[Difference]) -> str:
     return "\n".join(map(printable, lines)) if lines else "The facts are the same."
 
 
-def diff_json(found: Sequence[Difference]) -> dict[str, Any]:
+def diff_json(found: Sequence[SnapshotDifference]) -> dict[str, Any]:
     """The same as plain values."""
     return {
         "version": 1,
@@ -342,27 +342,27 @@ def _question_json(question: Question) -> dict[str, Any]:
 
 def _of_tables(
     region: str, what: str, old: Mapping[str, Any], new: Mapping[str, Any], told: Callable[[Any], str]
-) -> Iterator[Difference]:
+) -> Iterator[SnapshotDifference]:
     for id in sorted({*old, *new}):
         if id not in old:
-            yield Difference(region, what, "new", id, says=told(new[id]))
+            yield SnapshotDifference(region, what, "new", id, says=told(new[id]))
         elif id not in new:
-            yield Difference(region, what, "gone", id, says=told(old[id]))
+            yield SnapshotDifference(region, what, "gone", id, says=told(old[id]))
         elif old[id] != new[id]:
             fields = _fields(old[id]._asdict(), new[id]._asdict())
-            yield Difference(region, what, "changed", id, fields, getattr(new[id], "name", None) or "")
+            yield SnapshotDifference(region, what, "changed", id, fields, getattr(new[id], "name", None) or "")
 
 
-def _of_answers(region: str, old: Region, new: Region) -> Iterator[Difference]:
+def _of_answers(region: str, old: Region, new: Region) -> Iterator[SnapshotDifference]:
     for question in sorted({*old.answers, *new.answers}):
         before, after = old.answers.get(question), new.answers.get(question)
         name = _asked(question)
         if before is None or after is None:
-            yield Difference(region, "questions", "new" if before is None else "gone", name)
+            yield SnapshotDifference(region, "questions", "new" if before is None else "gone", name)
             continue
         fields = _fields(_said_of(before), _said_of(after))
         if fields:
-            yield Difference(region, "answers", "changed", name, fields)
+            yield SnapshotDifference(region, "answers", "changed", name, fields)
 
 
 def _said_of(answer: Answer) -> dict[str, Any]:

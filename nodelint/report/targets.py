@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from nodelint.target.evidence import Evidence
 
 
-class Group(NamedTuple):
+class TargetGroup(NamedTuple):
     """Objects that are judged for the same releases by the same evidence."""
 
     chosen: tuple[Chosen, ...]
     objects: tuple[Object, ...]
 
 
-def groups(report: Report) -> list[Group]:
+def groups(report: Report) -> list[TargetGroup]:
     """The objects of a run by what they were judged for; none where all have the releases of the run itself."""
     if report.target.choose is None:
         return []
@@ -32,7 +32,7 @@ def groups(report: Report) -> list[Group]:
         chosen = report.target.choose(obj)
         if not isinstance(chosen, str):
             found.setdefault(chosen, []).append(obj)
-    return [Group(chosen, tuple(objs)) for chosen, objs in found.items()]
+    return [TargetGroup(chosen, tuple(objs)) for chosen, objs in found.items()]
 
 
 def versions_text(report: Report) -> str:

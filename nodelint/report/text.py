@@ -9,7 +9,7 @@ from nodelint.model.finding import Also, Edit, Span
 from nodelint.model.messages import counted
 from nodelint.printable import printable
 from nodelint.report.changes import fix_lines
-from nodelint.report.entries import Entry, entries
+from nodelint.report.entries import FindingGroup, entries
 from nodelint.report.excerpt import Mark, excerpt
 from nodelint.report.look import PLAIN, Look, rule_page, said, wrapped
 
@@ -38,7 +38,7 @@ def concise_text(result: Result, look: Look = PLAIN) -> str:
     return "".join(_head(result, look)) + look.style(fix, fg="green")
 
 
-def _entry(entry: Entry, look: Look, shown: set[tuple[Edit, ...]]) -> Iterator[str]:
+def _entry(entry: FindingGroup, look: Look, shown: set[tuple[Edit, ...]]) -> Iterator[str]:
     first = entry.shown[0]
     for number, result in enumerate(entry.shown):
         yield from _headline(result, look, f" ({entry.extent})" if entry.extent and not number else "")
@@ -89,7 +89,7 @@ def _elsewhere(result: Result, look: Look) -> Iterator[str]:
         yield from excerpt(group[0].span.source, [Mark(also.span, also.message) for also in group], look)
 
 
-def _fix(entry: Entry, look: Look, shown: set[tuple[Edit, ...]]) -> Iterator[str]:
+def _fix(entry: FindingGroup, look: Look, shown: set[tuple[Edit, ...]]) -> Iterator[str]:
     first = entry.shown[0]
     if not first.fixable:
         return
@@ -108,7 +108,7 @@ def _fix(entry: Entry, look: Look, shown: set[tuple[Edit, ...]]) -> Iterator[str
     yield from fix_lines(edits, first.span.source, look)
 
 
-def _places(entry: Entry, look: Look) -> Iterator[str]:
+def _places(entry: FindingGroup, look: Look) -> Iterator[str]:
     places = entry.places()
     if not places:
         return

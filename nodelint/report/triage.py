@@ -13,7 +13,7 @@ from nodelint.model.releases import OLDEST
 from nodelint.printable import printable
 from nodelint.report.look import Look, Style, plain
 from nodelint.report.text import finding_text
-from nodelint.triage import Group, Triage, written
+from nodelint.triage import LogGroup, Triage, written
 
 _WIDTH = 100
 _NAMES = 3
@@ -76,7 +76,7 @@ def _head(read: Triage, path: str) -> Iterator[str]:
         yield f"{', '.join(old)} {are} older than {OLDEST}, the oldest release known: some messages may not be."
 
 
-def _group(group: Group, read: Triage, style: Style) -> Iterator[str]:
+def _group(group: LogGroup, read: Triage, style: Style) -> Iterator[str]:
     head, colour = _HEADS[group.verdict]
     over = " (over?)" if group.over else ""
     name = f"  [{group.cause.id}]" if group.cause else ""
@@ -106,7 +106,7 @@ def _group(group: Group, read: Triage, style: Style) -> Iterator[str]:
         yield textwrap.indent(finding_text(result, Look(style, _WIDTH)), "    ")
 
 
-def _times(group: Group, read: Triage) -> str:
+def _times(group: LogGroup, read: Triage) -> str:
     often = "once" if group.times == 1 else f"{group.times:,} times"
     if group.first is None or group.last is None:
         return often
@@ -119,7 +119,7 @@ def _times(group: Group, read: Triage) -> str:
     return said
 
 
-def _example(group: Group) -> str:
+def _example(group: LogGroup) -> str:
     said = ": ".join(part for part in (group.example.message, group.example.error) if part)
     # What EC2 has encoded is for a machine, and hides what comes before and after it.
     said = _ENCODED.sub("…", printable(" ".join(said.split())))
@@ -163,7 +163,7 @@ def _time(time: float | None) -> str | None:
     return None if time is None else written(time)
 
 
-def _group_json(group: Group) -> dict[str, Any]:
+def _group_json(group: LogGroup) -> dict[str, Any]:
     from nodelint.report.json import check_json
 
     findings: list[Any] = []

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from nodelint.source.compose import compose
-from nodelint.source.nodes import UNKNOWN, Entry, Node, Position, Scalar, Unknown
+from nodelint.source.nodes import UNKNOWN, MappingEntry, Node, Position, Scalar, UnknownValue
 from nodelint.source.placeholders import CODE, holds_code, mask
 from nodelint.source.unreadable import Unreadable
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 __all__ = [
     "UNKNOWN",
     "Document",
-    "Entry",
+    "MappingEntry",
     "Node",
     "Position",
-    "Problem",
     "Scalar",
     "SetAside",
     "Source",
-    "Unknown",
+    "SyntaxProblem",
+    "UnknownValue",
 ]
 
 MARKS = ("karpenter", "NodeClass")
@@ -39,7 +39,7 @@ LARGEST_DOCUMENT = 5_000_000
 """Characters of a document that is still read; etcd takes no object above 1.5 MB."""
 
 
-class Problem:
+class SyntaxProblem:
     """A document that cannot be read: why, and where (an offset into the text)."""
 
     __slots__ = ("message", "offset")
@@ -126,7 +126,7 @@ class Source:
     text: str
     newline: str
     documents: list[Document]
-    problems: list[Problem]
+    problems: list[SyntaxProblem]
     set_aside: list[SetAside]
 
     def __init__(self, path: str, text: str) -> None:
@@ -166,7 +166,7 @@ class Source:
             except UnicodeDecodeError as error:
                 source = cls(path, data.decode(encoding, "replace"))
                 if _is_marked(source.text):
-                    source.problems.append(Problem(error.start // 2, f"no UTF-16: {error.reason}"))
+                    source.problems.append(SyntaxProblem(error.start // 2, f"no UTF-16: {error.reason}"))
             source.encoding = encoding
             return source
         if b"\0" in data:
@@ -174,7 +174,9 @@ class Source:
                 if "karpenter".encode(encoding) in data:
                     source = cls(path, data.decode("latin-1"))
                     name = encoding[:6].upper()
-                    source.problems.append(Problem(0, f"the file is {name} without a byte order mark; write UTF-8"))
+                    source.problems.append(
+                        SyntaxProblem(0, f"the file is {name} without a byte order mark; write UTF-8")
+                    )
                     return source
         try:
             return cls.from_text(path, data.decode())
@@ -184,7 +186,7 @@ class Source:
                 offset = len(data[: error.start].decode())
                 message = f"the byte 0x{data[error.start]:02x} is no UTF-8"
                 if path.endswith(_ALWAYS_YAML) or not source._is_script():
-                    source.problems.append(Problem(offset, message))
+                    source.problems.append(SyntaxProblem(offset, message))
                 else:
                     source.set_aside.append(SetAside(offset, message))
             return source
@@ -286,7 +288,7 @@ class Source:
                 self._read_chunk(begin, end)
             except Unreadable as error:
                 self.documents.append(Document(None, begin, end, len(self.documents)))
-                self.problems.append(Problem(error.offset, error.message))
+                self.problems.append(SyntaxProblem(error.offset, error.message))
             for document in self.documents[before:]:
                 if document.root is not None and self._may_hold_another(document):
                     from nodelint.source.embedded import blocks
@@ -316,7 +318,7 @@ class Source:
             if reading.problem is not None and reading.aside:
                 self.set_aside.append(SetAside(reading.at, reading.problem))
             elif reading.problem is not None:
-                self.problems.append(Problem(reading.at, reading.problem))
+                self.problems.append(SyntaxProblem(reading.at, reading.problem))
             if reading.root is None or reading.region.host == "hcl" or depth >= _MOST_TEXTS:
                 continue
             if self._may_hold_another(document):

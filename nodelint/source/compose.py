@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from nodelint.source.nodes import UNKNOWN, Entry, Node, Scalar, Style
+from nodelint.source.nodes import UNKNOWN, MappingEntry, Node, Scalar, Style
 from nodelint.source.placeholders import (
     CODE,
     MASK,
@@ -223,7 +223,7 @@ class _Composer:
         if value_of_key == "<<" and key.style == "plain" and key.tag in _MERGES:
             if not frame.node.merges:
                 frame.node.merges = []
-            frame.node.merges.append(Entry(key, value, "<<"))
+            frame.node.merges.append(MappingEntry(key, value, "<<"))
             return
         if type(value_of_key) is str:
             name: str | None = value_of_key
@@ -236,7 +236,7 @@ class _Composer:
             if name in frame.names and not self.is_alternative(frame.node, key, name):
                 raise Unreadable(key.start, f"the key `{_short(name)}` is there twice")
             frame.names.add(name)
-        frame.node.entries.append(Entry(key, value, name))
+        frame.node.entries.append(MappingEntry(key, value, name))
 
     def is_alternative(self, mapping: Node, key: Node, name: str) -> bool:
         """Whether a key that is there twice stands in another branch of a template than before."""
@@ -258,7 +258,7 @@ class _Composer:
                 node.end = max(node.end, node.items[-1].start)
             if self.masked and len(node.items) > 1:
                 others = alternatives(self.source.text, [item.start for item in node.items])
-                node.merges = [Entry(node.items[n], node.items[n], None) for n in others]
+                node.merges = [MappingEntry(node.items[n], node.items[n], None) for n in others]
                 node.items = [item for n, item in enumerate(node.items) if n not in others]
         else:
             node.end = max([entry.value.end for entry in (*node.entries[-1:], *node.merges[-1:])], default=node.start)
@@ -394,7 +394,7 @@ class _Composer:
             for entry in old.entries:
                 key, value = _again(entry.key), _again(entry.value)
                 key.parent = value.parent = new
-                new.entries.append(Entry(key, value, entry.name, entry.merged))
+                new.entries.append(MappingEntry(key, value, entry.name, entry.merged))
                 self.copies += 1
                 pending.append((entry.value, value, level + 1))
         return top
@@ -405,8 +405,8 @@ class _Composer:
         Of the mappings in one list, the first wins. A key that stands above a merge with the same key gives no
         value: it goes to the merges, among what is only written.
         """
-        last: dict[str | None, tuple[int, Entry, Node]] = {}
-        nameless: list[tuple[Entry, Node]] = []
+        last: dict[str | None, tuple[int, MappingEntry, Node]] = {}
+        nameless: list[tuple[MappingEntry, Node]] = []
         for merge in node.merges:
             value = merge.value
             if value.value is UNKNOWN:
@@ -432,7 +432,7 @@ class _Composer:
             key = _again(entry.key)
             copy = self.copy(entry.value, 0, value.start)
             key.parent = copy.parent = node
-            node.entries.append(Entry(key, copy, entry.name, True))
+            node.entries.append(MappingEntry(key, copy, entry.name, True))
 
 
 def _again(node: Node) -> Node:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from nodelint.source import jsonpatch
 from nodelint.source.compose import compose
-from nodelint.source.hcl import Odd, Text
+from nodelint.source.hcl import HclError, Text
 from nodelint.source.nodes import Node
 from nodelint.source.placeholders import MASK, holds_code, mask
 from nodelint.source.unreadable import Unreadable
@@ -68,7 +68,7 @@ def host_of(path: str) -> Host | None:
     return _HOSTS.get(name.rpartition(".")[2])
 
 
-class Region(NamedTuple):
+class EmbeddedYaml(NamedTuple):
     """Lines of a text that hold YAML.
 
     `literal`: nothing is put in the place of a `$`. `shell`: what a shell expands is. `lenient`: what is no
@@ -92,7 +92,7 @@ class Reading(NamedTuple):
     root: Node | None
     start: int
     end: int
-    region: Region
+    region: EmbeddedYaml
     templated: bool
     prefix: str
     """What every line of it begins with."""
@@ -115,7 +115,7 @@ def read(source: Source, host: Host) -> Iterator[Reading]:
         yield from _markdown(source)
 
 
-def blocks(source: Source, root: Node, within: Region | None = None) -> Iterator[Reading]:
+def blocks(source: Source, root: Node, within: EmbeddedYaml | None = None) -> Iterator[Reading]:
     """The manifests in block scalars of a document, which may itself stand within a region."""
     shell = within is not None and within.shell
     text = source.text
@@ -131,7 +131,7 @@ def blocks(source: Source, root: Node, within: Region | None = None) -> Iterator
         if keys is None or not body:
             continue
         part = not _PATCHES.isdisjoint(keys)
-        region = Region(body, _line_after(text, node.end), "block", shell=shell, part=part)
+        region = EmbeddedYaml(body, _line_after(text, node.end), "block", shell=shell, part=part)
         if target is not None and not _says_object(text, body, node.end):
             yield from read_region(source, region._replace(target=target))
         elif node.style == "literal":
@@ -167,13 +167,13 @@ def _terraform(source: Source, start: int, end: int, lenient: bool = False) -> I
     words = Text(text, start, end)
     found: list[Reading] = []
     for heredoc in words.heredocs:
-        found += _text_with_manifests(source, Region(heredoc.start, heredoc.end, "terraform", lenient=lenient))
+        found += _text_with_manifests(source, EmbeddedYaml(heredoc.start, heredoc.end, "terraform", lenient=lenient))
     for manifest in words.manifests():
         at = words.tokens[manifest.at].start
-        region = Region(at, at, "hcl")
+        region = EmbeddedYaml(at, at, "hcl")
         try:
             node = words.object(source, manifest)
-        except Odd as odd:
+        except HclError as odd:
             found.append(
                 Reading(None, at, words.end_of(manifest.at), region, False, "", odd.message, odd.offset, True)
             )
@@ -185,7 +185,7 @@ def _terraform(source: Source, start: int, end: int, lenient: bool = False) -> I
     yield from sorted(found, key=lambda reading: reading.start)
 
 
-def _text_with_manifests(source: Source, region: Region) -> Iterator[Reading]:
+def _text_with_manifests(source: Source, region: EmbeddedYaml) -> Iterator[Reading]:
     """The manifests of a text that is YAML, or a script whose heredocs are."""
     text = source.text
     if not _says_object(text, region.start, region.end):
@@ -212,7 +212,7 @@ def _comments_above(text: str, at: int) -> int:
 # -- shell
 
 
-def _heredocs(text: str, start: int, end: int) -> Iterator[Region]:
+def _heredocs(text: str, start: int, end: int) -> Iterator[EmbeddedYaml]:
     """The bodies of the heredocs of a script; one that has no end is none."""
     if "<<" not in text[start:end]:
         return
@@ -243,7 +243,7 @@ def _heredocs(text: str, start: int, end: int) -> Iterator[Region]:
             if _says_object(text, at, close.start()) and " delete " not in line:
                 part = re.search(r"\bpatch\b", line) is not None
                 ragged = bool(match["dash"]) and len(set(re.findall(r"(?m)^(\t*)\S", text[at : close.start()]))) > 1
-                yield Region(at, close.start(), "shell", literal and not substituted, not literal, ragged, part)
+                yield EmbeddedYaml(at, close.start(), "shell", literal and not substituted, not literal, ragged, part)
             at = min(close.end() + 1, end)
 
 
@@ -305,9 +305,11 @@ def _markdown(source: Source) -> Iterator[Reading]:
         if re.compile(GROUPS).search(text, start, end) is None:
             continue
         if word in _YAML:
-            yield from read_region(source, Region(start, end, "markdown", lenient=True, part=None))
+            yield from read_region(source, EmbeddedYaml(start, end, "markdown", lenient=True, part=None))
         elif word in _UNSAID:
-            for reading in _text_with_manifests(source, Region(start, end, "markdown", lenient=True, part=None)):
+            for reading in _text_with_manifests(
+                source, EmbeddedYaml(start, end, "markdown", lenient=True, part=None)
+            ):
                 yield reading._replace(region=reading.region._replace(host="markdown"))
         elif word in _SHELL:
             for region in _heredocs(text, start, end):
@@ -320,7 +322,7 @@ def _markdown(source: Source) -> Iterator[Reading]:
 # -- YAML that stands in lines of another text
 
 
-def read_region(source: Source, region: Region) -> Iterator[Reading]:
+def read_region(source: Source, region: EmbeddedYaml) -> Iterator[Reading]:
     """The documents of a region that hold an object of Karpenter's."""
     text = source.text
     body = text[region.start : region.end]
@@ -341,7 +343,9 @@ def read_region(source: Source, region: Region) -> Iterator[Reading]:
             yield _document(source, region, masked[begin:end], region.start + begin, prefix, skipped)
 
 
-def _document(source: Source, region: Region, text: str, start: int, prefix: str, skipped: list[int]) -> Reading:
+def _document(
+    source: Source, region: EmbeddedYaml, text: str, start: int, prefix: str, skipped: list[int]
+) -> Reading:
     """One document of a region, read as it stands, else with its template code masked, else without such lines."""
     end = start + len(text)
     marked = re.match(rf"[ ]*---(?=\s|$)|{' ' * len(prefix)}\.\.\.(?=\s|$)", text)
@@ -368,7 +372,7 @@ def _document(source: Source, region: Region, text: str, start: int, prefix: str
     return Reading(None, start, end, region, False, prefix, first.message, first.offset)
 
 
-def _attempts(text: str, region: Region) -> Iterator[tuple[str, list[int]]]:
+def _attempts(text: str, region: EmbeddedYaml) -> Iterator[tuple[str, list[int]]]:
     yield text, []
     if holds_code(text):
         yield mask(text)

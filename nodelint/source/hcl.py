@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from nodelint.source.nodes import UNKNOWN, Entry, Node, Scalar
+from nodelint.source.nodes import UNKNOWN, MappingEntry, Node, Scalar
 from nodelint.tuples import NamedTuple
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ _BEFORE_OBJECT = ("=", ":", "(", ",", "[", "?", "=>")
 _ENCODERS = ("yamlencode", "jsonencode")
 
 
-class Odd(Exception):
+class HclError(Exception):
     """An object that is written in a form that is not read, and where."""
 
     def __init__(self, offset: int, message: str) -> None:
@@ -60,7 +60,7 @@ class Heredoc(NamedTuple):
     mark: int
 
 
-class Found(NamedTuple):
+class HclManifest(NamedTuple):
     """A manifest written as an object: where its `{` is, and whether something is merged into it."""
 
     at: int
@@ -102,9 +102,9 @@ class Text:
             elif kind != "blank":
                 yield Token(match.group() if kind == "op" else kind, begin, at)
 
-    def manifests(self) -> list[Found]:
+    def manifests(self) -> list[HclManifest]:
         """The objects that have an `apiVersion` of Karpenter's, whose value is written beside it."""
-        found: dict[int, Found] = {}
+        found: dict[int, HclManifest] = {}
         open_: list[int] = []
         tokens = self.tokens
         for index, token in enumerate(tokens):
@@ -116,10 +116,10 @@ class Text:
             elif token.kind in ("id", "str") and self._says_group(index) and open_:
                 brace = open_[-1]
                 if tokens[brace].kind == "{" and self._begins_value(brace) and brace not in found:
-                    found[brace] = Found(brace, self._is_merged(open_[:-1]))
+                    found[brace] = HclManifest(brace, self._is_merged(open_[:-1]))
         return list(found.values())
 
-    def object(self, source: Source, found: Found) -> Node:
+    def object(self, source: Source, found: HclManifest) -> Node:
         """The node of a manifest. Raises `Odd`."""
         node, _ = _Reader(source, self.tokens).object(found.at, 0)
         return node
@@ -249,7 +249,7 @@ class _Reader:
         node = self.node(first, index, "mapping")
         for key, value in members:
             key.parent = value.parent = node
-            node.entries.append(Entry(key, value, key.value if isinstance(key.value, str) else None))
+            node.entries.append(MappingEntry(key, value, key.value if isinstance(key.value, str) else None))
         return node, index + 1
 
     def list(self, index: int, depth: int) -> tuple[Node, int]:
@@ -342,7 +342,7 @@ class _Reader:
         written = self.text[token.start : token.end]
         body = written[1:-1]
         if len(written) < 2 or not written.endswith('"'):
-            raise Odd(token.start, "could not find the end of the quoted text that starts here")
+            raise HclError(token.start, "could not find the end of the quoted text that starts here")
         if re.search(r"(?<!\$)\$\{|(?<!%)%\{", body):
             return UNKNOWN
         if "\\" not in body and "$${" not in body and "%%{" not in body:
@@ -361,9 +361,9 @@ class _Reader:
             return UNKNOWN
         return UNKNOWN if value in (float("inf"), float("-inf")) else value
 
-    def odd(self, index: int) -> Odd:
+    def odd(self, index: int) -> HclError:
         at = self.tokens[min(index, len(self.tokens) - 1)].start
-        return Odd(at, "an object of a form that is not read")
+        return HclError(at, "an object of a form that is not read")
 
 
 def _unescaped(match: re.Match[str]) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from nodelint.source.nodes import Entry, Node
+from nodelint.source.nodes import MappingEntry, Node
 
 API_VERSIONS = {"NodePool": "karpenter.sh/v1", "EC2NodeClass": "karpenter.k8s.aws/v1"}
 _NAME = r"[a-z0-9.-]+"
@@ -99,7 +99,7 @@ def _enter(holder: Node, key: Node, value: Node) -> None:
         key.parent = holder
         if value.parent is None:
             value.parent = holder
-        holder.entries.append(Entry(key, value, key.value if isinstance(key.value, str) else None))
+        holder.entries.append(MappingEntry(key, value, key.value if isinstance(key.value, str) else None))
 
 
 def _copy(value: Node) -> Node:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from nodelint.source import Source
 
 
-class Unknown:
+class UnknownValue:
     """The value of a scalar that holds a placeholder. There is one: `UNKNOWN`."""
 
     __slots__ = ()
@@ -21,8 +21,8 @@ class Unknown:
         return "unknown"
 
 
-UNKNOWN: Final = Unknown()
-Scalar = str | int | float | bool | None | Unknown
+UNKNOWN: Final = UnknownValue()
+Scalar = str | int | float | bool | None | UnknownValue
 Kind = Literal["scalar", "mapping", "sequence"]
 Style = Literal["plain", "single", "double", "literal", "folded", "flow", "block", "hcl"]
 
@@ -35,7 +35,7 @@ class Position(NamedTuple):
     offset: int
 
 
-class Entry:
+class MappingEntry:
     """A key of a mapping with its value. `merged`: it came through `<<`.
 
     `name` is the key as it stands in JSON (`true` for `on`), None where it is a placeholder.
@@ -87,7 +87,7 @@ class Node:
     kind: Kind
     style: Style
     value: Scalar
-    entries: list[Entry]
+    entries: list[MappingEntry]
     """A mapping's keys: those written, in order, then those merged in."""
     items: list[Node]
     parent: Node | None
@@ -100,7 +100,7 @@ class Node:
     """An alias or a merge refers to it: an edit here changes another place too."""
     tag: str | None
     """The tag it carries, as in `tag:yaml.org,2002:str`."""
-    merges: list[Entry]
+    merges: list[MappingEntry]
     """What a mapping holds that is no key of its value: `<<`, and keys that a `<<` below them replaces.
 
     Of a list, the items that a template writes in the place of others.
@@ -126,7 +126,7 @@ class Node:
     def __repr__(self) -> str:
         return f"<{self.kind} {self.start}-{self.end} {self.text[:40]!r}>"
 
-    def entry(self, key: str) -> Entry | None:
+    def entry(self, key: str) -> MappingEntry | None:
         """A mapping's key with its value; None where there is no such key or no mapping."""
         for entry in self.entries:
             if entry.name == key:
@@ -212,11 +212,11 @@ class Node:
         return "".join(reversed(steps)).removeprefix(".")
 
 
-def _written(entry: Entry) -> str:
+def _written(entry: MappingEntry) -> str:
     """A key's name; of a placeholder its characters, less its quotes."""
     return entry.key.written if entry.name is None else entry.name
 
 
-_NO_ENTRIES: list[Entry] = []
+_NO_ENTRIES: list[MappingEntry] = []
 _NO_ITEMS: list[Node] = []
 _BARE = r"[A-Za-z0-9_-]+"

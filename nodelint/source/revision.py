@@ -23,7 +23,7 @@ class RevisionError(Exception):
     """What git said where it could not tell."""
 
 
-class Entry(NamedTuple):
+class RevisionFile(NamedTuple):
     """A file of a revision: its path from the top of the repository, and the blob that holds it."""
 
     path: str
@@ -91,14 +91,14 @@ def _inside(folder: str, path: str) -> str | None:
     return os.path.join(folder, *steps)
 
 
-def _listed(folder: str, revision: str) -> Iterator[Entry]:
+def _listed(folder: str, revision: str) -> Iterator[RevisionFile]:
     for line in _git(folder, "ls-tree", "-r", "-z", "--full-tree", revision).split("\0"):
         about, _, path = line.partition("\t")
         if not path:
             continue
         mode, kind, blob = about.split()
         if kind == "blob":
-            yield Entry(path, blob, mode == "120000")
+            yield RevisionFile(path, blob, mode == "120000")
 
 
 def _blobs(folder: str, names: Sequence[str]) -> Iterator[bytes]:

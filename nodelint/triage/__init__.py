@@ -28,12 +28,12 @@ from nodelint.triage.causes import (
     starts,
     words_below_warning,
 )
-from nodelint.triage.logs import FAILURES, Entry, Reader
+from nodelint.triage.logs import FAILURES, LogLine, Reader
 from nodelint.triage.streams import NoLog, bounded
 from nodelint.triage.times import written
 from nodelint.tuples import NamedTuple
 
-__all__ = ["Group", "NoLog", "Release", "Triage", "bounded", "triage", "written"]
+__all__ = ["LogGroup", "NoLog", "Release", "Triage", "bounded", "triage", "written"]
 
 KINDS = ("NodePool", "EC2NodeClass", "NodeClaim", "Node", "Pod")
 """Kinds whose objects a line can be about, in the order in which they are shown."""
@@ -54,7 +54,7 @@ class Release(NamedTuple):
     source: Literal["log", "given", "assumed"]
 
 
-class Example(NamedTuple):
+class FirstLine(NamedTuple):
     """The first line of a group: its number in the log, from 1, and what it says."""
 
     line: int
@@ -62,7 +62,7 @@ class Example(NamedTuple):
     error: str
 
 
-class Group(NamedTuple):
+class LogGroup(NamedTuple):
     """Lines that have one cause, and where that is a refused permission, one call.
 
     `cause` and `case` are None where the message is unknown; `title` is then its shape. `times` is the
@@ -83,7 +83,7 @@ class Group(NamedTuple):
     names: Mapping[str, tuple[str, ...]]
     more: int
     releases: tuple[Version, ...]
-    example: Example
+    example: FirstLine
     findings: tuple[Result, ...] = ()
     not_judged: tuple[tuple[str, str], ...] = ()
     lasting: float = 0.0
@@ -107,7 +107,7 @@ class Triage(NamedTuple):
     counts the lines of unknown messages that were too many to keep apart.
     """
 
-    groups: tuple[Group, ...]
+    groups: tuple[LogGroup, ...]
     releases: tuple[Release, ...]
     lines: int
     read: int
@@ -189,7 +189,7 @@ def with_findings(read: Triage, report: Report) -> Triage:
 _CLAIM = re.compile(r"(.+)-[a-z0-9]{5}")
 
 
-def _concerned(group: Group, classes: Mapping[str, set[str]]) -> tuple[set[str], set[str]]:
+def _concerned(group: LogGroup, classes: Mapping[str, set[str]]) -> tuple[set[str], set[str]]:
     """Names of the pools and of the classes that a group is about."""
     pools, named = set(group.names.get("NodePool", ())), set(group.names.get("EC2NodeClass", ()))
     claims = (_CLAIM.fullmatch(name) for name in group.names.get("NodeClaim", ()))
@@ -201,9 +201,9 @@ def _concerned(group: Group, classes: Mapping[str, set[str]]) -> tuple[set[str],
 class _Gathering:
     """A group while lines still come."""
 
-    def __init__(self, cause: Cause | None, case: Case | None, title: str, entry: Entry) -> None:
+    def __init__(self, cause: Cause | None, case: Case | None, title: str, entry: LogLine) -> None:
         self.cause, self.case, self.title = cause, case, title
-        self.example = Example(entry.number, entry.message[:_MOST_EXAMPLE], entry.error[:_MOST_EXAMPLE])
+        self.example = FirstLine(entry.number, entry.message[:_MOST_EXAMPLE], entry.error[:_MOST_EXAMPLE])
         self.times, self.more = 0, 0
         self.first: float | None = None
         self.last: float | None = None
@@ -212,7 +212,7 @@ class _Gathering:
         self.names: dict[str, dict[str, None]] = {}
         self.releases: set[Version] = set()
 
-    def add(self, entry: Entry, release: Version) -> None:
+    def add(self, entry: LogLine, release: Version) -> None:
         self.times += 1
         self.releases.add(release)
         time = entry.time
@@ -232,7 +232,7 @@ class _Gathering:
             else:
                 self.more += 1
 
-    def done(self, end: float | None) -> Group:
+    def done(self, end: float | None) -> LogGroup:
         over = False
         if end is not None and self.last is not None:
             silence = max(_SILENCE, 2 * self.gap, self.cause.quiet if self.cause else 0)
@@ -243,7 +243,7 @@ class _Gathering:
             lasting = self.last - self.run if passes and self.last - self.run >= self.cause.lasts else 0.0
         names = {kind: tuple(self.names[kind]) for kind in KINDS if kind in self.names}
         releases = tuple(sorted(self.releases))
-        return Group(
+        return LogGroup(
             self.cause,
             self.case,
             self.title,
@@ -277,7 +277,7 @@ class _Sorter:
     def releases(self) -> tuple[Release, ...]:
         return tuple(sorted(self._seen.values())) or (self._any or self._otherwise,)
 
-    def take(self, entry: Entry) -> None:
+    def take(self, entry: LogLine) -> None:
         release = self._release(entry)
         if entry.time is not None and len(self._begun) < _MOST_STREAMS:
             self._begun.setdefault(entry.stream, entry.time)
@@ -304,7 +304,7 @@ class _Sorter:
             group = self.groups[key] = _Gathering(cause, case, title, entry)
         group.add(entry, release.version)
 
-    def _release(self, entry: Entry) -> Release:
+    def _release(self, entry: LogLine) -> Release:
         commit, version = entry.fields.get("commit"), entry.fields.get("version")
         known = release_of(commit) if isinstance(commit, str) and len(commit) < 50 else None
         if known is None and entry.message == RELEASE_MESSAGE and isinstance(version, str):
@@ -318,7 +318,7 @@ class _Sorter:
                 self._of_stream[entry.stream] = self._any
         return self._of_stream.get(entry.stream) or self._otherwise
 
-    def _start(self, entry: Entry) -> Start:
+    def _start(self, entry: LogLine) -> Start:
         if entry.time is None:
             return "unknown"
         started, begun = self._started.get(entry.stream), self._begun.get(entry.stream, entry.time)
@@ -337,7 +337,7 @@ class _Sorter:
             self._recognised[key] = recognise(text, below_warning)
         return self._recognised[key]
 
-    def _unknown(self, entry: Entry, release: Version) -> None:
+    def _unknown(self, entry: LogLine, release: Version) -> None:
         names = tuple(name for _, name in _names(entry))
         title = shape(": ".join(part for part in (entry.message, entry.error) if part), names)
         group = self.groups.get(("", title))
@@ -356,7 +356,7 @@ _POOL_IN_TEXT = re.compile(
 )
 
 
-def _names(entry: Entry) -> list[tuple[str, str]]:
+def _names(entry: LogLine) -> list[tuple[str, str]]:
     """The objects that a line is about, by kind and name."""
     found: dict[tuple[str, str], None] = {}
     fields = entry.fields

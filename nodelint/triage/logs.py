@@ -57,7 +57,7 @@ _QUIET = re.compile(rb'"level": ?"(?:INFO|DEBUG)"')
 _TIME_KEY = re.compile(rb'"time": ?"(\d{4}-\d\d-\d\dT[^"]{8,30})"')
 
 
-class Entry(NamedTuple):
+class LogLine(NamedTuple):
     """One line that the controller wrote.
 
     `number` counts the log's lines from 1; `time` is in seconds since 1970, None where the line has none;
@@ -102,9 +102,9 @@ class Reader:
         self._held_number = 0
         self._indent = ""
 
-    def entries(self, lines: Iterable[bytes]) -> Iterator[Entry]:
+    def entries(self, lines: Iterable[bytes]) -> Iterator[LogLine]:
         """The entries that matter: those of a failure's level, those with a word to keep, and the first few."""
-        pending: list[Entry] = []
+        pending: list[LogLine] = []
         proven = False
         for self.number, raw in enumerate(lines, 1):
             if not raw.strip():
@@ -133,7 +133,7 @@ class Reader:
         self._let_go()
         self._saw(instant(self._latest.decode("ascii", "replace")))
 
-    def _passed(self, entries: list[Entry]) -> Iterator[Entry]:
+    def _passed(self, entries: list[LogLine]) -> Iterator[LogLine]:
         for entry in entries:
             self.read += 1
             self._saw(entry.time)
@@ -159,7 +159,7 @@ class Reader:
             self.first = time if self.first is None else min(self.first, time)
             self.last = time if self.last is None else max(self.last, time)
 
-    def _line(self, line: str) -> tuple[list[Entry], bool]:
+    def _line(self, line: str) -> tuple[list[LogLine], bool]:
         """The entries of a line, with the lines before it that are a part of it, and whether it is surely one's."""
         line = line.rstrip("\r\n")
         if self._held and self._indent:
@@ -177,7 +177,7 @@ class Reader:
             self._indent = first_key[1] if first_key else ""
         return [], ours
 
-    def _continued(self, line: str) -> tuple[list[Entry], bool]:
+    def _continued(self, line: str) -> tuple[list[LogLine], bool]:
         """What a line makes with the beginning before it, as where a terminal has wrapped it."""
         self._held.append(line)
         found, ours = self._several("".join(self._held))
@@ -189,7 +189,7 @@ class Reader:
             self.unread -= 1  # this line is counted by who asked
         return [], False
 
-    def _indented(self, line: str) -> tuple[list[Entry], bool]:
+    def _indented(self, line: str) -> tuple[list[LogLine], bool]:
         """What a line makes of the object before it that is written over several lines, its level first."""
         closes = line.strip() in ("}", "},") and len(line) - len(line.lstrip()) < len(self._indent)
         if not closes and len(self._held) < 500 and sum(map(len, self._held)) < _MOST_HELD:
@@ -207,7 +207,7 @@ class Reader:
         self.unread += len(self._held)
         self._held = []
 
-    def _several(self, line: str) -> tuple[list[Entry], bool]:
+    def _several(self, line: str) -> tuple[list[LogLine], bool]:
         """The entries of a line: mostly one, many where a store's export has all of them on one line."""
         if not (_ARRAY.match(line) or len(_BEGINS.findall(line)) > 1):
             entry, ours = self._entry(line)
@@ -216,7 +216,7 @@ class Reader:
         found = [entry for text in _exported(line) for entry in [self._entry(text)[0]] if entry is not None]
         return found, bool(found)
 
-    def _entry(self, line: str, stream: str = "", depth: int = 0) -> tuple[Entry | None, bool]:
+    def _entry(self, line: str, stream: str = "", depth: int = 0) -> tuple[LogLine | None, bool]:
         """What a line says, and whether it is surely a Karpenter controller's (or a piece of such a line)."""
         line = _ESCAPES.sub("", line) if "\x1b" in line else line
         line = line.lstrip("\ufeff").rstrip("\r\n")
@@ -249,7 +249,7 @@ class Reader:
                     return self._unwrapped(found, inner, stream, depth)
         return self._plain(line, stream)
 
-    def _unwrapped(self, outer: dict[str, Any], inner: str, stream: str, depth: int) -> tuple[Entry | None, bool]:
+    def _unwrapped(self, outer: dict[str, Any], inner: str, stream: str, depth: int) -> tuple[LogLine | None, bool]:
         """The entry in a JSON line of a container runtime's or a collector's."""
         about = outer.get("kubernetes")
         pod = about.get("pod_name") if isinstance(about, dict) else None
@@ -276,7 +276,7 @@ class Reader:
         self._pieces[stream] = held
         return None
 
-    def _console(self, line: str, columns: re.Match[str], stream: str) -> Entry:
+    def _console(self, line: str, columns: re.Match[str], stream: str) -> LogLine:
         rest = columns[4]
         head, _, tail = rest.partition("\t")
         if _CALLER.fullmatch(head):
@@ -288,9 +288,9 @@ class Reader:
         error = _error(fields)
         if not error and tail and not fields:
             error = tail  # cut, or not JSON: better than nothing
-        return Entry(self.number, columns[2], instant(columns[1]), message, error, fields, stream)
+        return LogLine(self.number, columns[2], instant(columns[1]), message, error, fields, stream)
 
-    def _from_fields(self, fields: dict[str, Any], before: str, stream: str) -> Entry:
+    def _from_fields(self, fields: dict[str, Any], before: str, stream: str) -> LogLine:
         time = fields.get("time")
         if isinstance(time, int | float) and not isinstance(time, bool) and 0 <= time < 1e11:
             at: float | None = float(time)
@@ -298,15 +298,15 @@ class Reader:
             at = instant(time) if isinstance(time, str) else None
         if at is None:
             at = instant(before)
-        return Entry(self.number, fields["level"].upper(), at, fields["message"], _error(fields), fields, stream)
+        return LogLine(self.number, fields["level"].upper(), at, fields["message"], _error(fields), fields, stream)
 
-    def _plain(self, line: str, stream: str) -> tuple[Entry | None, bool]:
+    def _plain(self, line: str, stream: str) -> tuple[LogLine | None, bool]:
         """A panic or a line of klog's, which a controller writes to the same place; or a line of a stack trace."""
         found = _PANIC.search(line) or _KLOG.search(line)
         if found:
             level = "PANIC" if "panic: " in found[0] else "ERROR"
             stream = stream or " ".join(_STAMPS.sub(" ", line[: found.start()]).split())
-            return Entry(self.number, level, instant(line[:200]), found[1].strip(), "", {}, stream), False
+            return LogLine(self.number, level, instant(line[:200]), found[1].strip(), "", {}, stream), False
         return None, _OURS.search(line) is not None
 
 

@@ -23,7 +23,7 @@ _TELLTALE = ("clusterName", "featureGates", "interruptionQueue", "clusterEndpoin
 """Keys of `settings` by which a file of values is known for that of Karpenter's chart."""
 
 
-class Setting(NamedTuple):
+class WrittenSetting(NamedTuple):
     """A setting as it is written: a value of the chart by its path, a variable, a flag, or a feature gate."""
 
     kind: Kind
@@ -37,7 +37,7 @@ class Setting(NamedTuple):
 class Shift(NamedTuple):
     """What a move makes of a setting: known from a release on (`begins`), or no longer."""
 
-    setting: Setting
+    setting: WrittenSetting
     release: Version
     begins: bool
 
@@ -47,7 +47,7 @@ class ControllerSettings:
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self._charts: list[Node] = []
-        self.found: list[Setting] = []
+        self.found: list[WrittenSetting] = []
         for source in sources:
             for node in _chart_values(source):
                 self.found += _of_values(node, len(self._charts))
@@ -102,7 +102,7 @@ def _border(releases: str, old: Version, new: Version) -> Version:
     return next((release for release in between if releases_match(releases, release) == wanted), new)
 
 
-def _known(setting: Setting) -> str | None:
+def _known(setting: WrittenSetting) -> str | None:
     """The releases that know a setting; None where none of 1.0 and later does, or it is not one of the controller."""
     if setting.kind == "gate":
         gates = (row for row in table("settings")["gates"] if row["gate"] == setting.name)
@@ -117,7 +117,7 @@ def _known(setting: Setting) -> str | None:
     return None
 
 
-def _place(setting: Setting) -> Site:
+def _place(setting: WrittenSetting) -> Site:
     return Site(setting.node, "values of the chart" if setting.kind == "value" else "")
 
 
@@ -191,7 +191,7 @@ def _containers(source: Source) -> Iterator[Node]:
 # -- what they say
 
 
-def _of_values(values: Node, chart: int) -> Iterator[Setting]:
+def _of_values(values: Node, chart: int) -> Iterator[WrittenSetting]:
     for path, key, value in _leaves(values):
         if path.startswith(("settings.", "webhook.")):
             yield _leaf(path, key, value)._replace(chart=chart)
@@ -213,22 +213,22 @@ def _leaves(values: Node) -> Iterator[tuple[str, Node, Node]]:
                 yield at, entry.key, entry.value
 
 
-def _leaf(path: str, key: Node, value: Node) -> Setting:
-    return Setting("value", path, _written(value), key)
+def _leaf(path: str, key: Node, value: Node) -> WrittenSetting:
+    return WrittenSetting("value", path, _written(value), key)
 
 
-def _of_container(container: Node, chart: int | None) -> Iterator[Setting]:
+def _of_container(container: Node, chart: int | None) -> Iterator[WrittenSetting]:
     env, args = container.get("env"), container.get("args")
     for item in env.items if env is not None else ():
         name = text(item.get("name"))
         value = item.get("value")
         if isinstance(name, str):
-            yield Setting("variable", name, _written(value) if value is not None else "", item, chart)
+            yield WrittenSetting("variable", name, _written(value) if value is not None else "", item, chart)
     for item in args.items if args is not None else ():
         written = text(item)
         flag = re.fullmatch(r"--?([a-z][a-z0-9-]*)(?:=(.*))?", written) if isinstance(written, str) else None
         if flag is not None:
-            yield Setting("flag", flag[1], flag[2] or "", item, chart)
+            yield WrittenSetting("flag", flag[1], flag[2] or "", item, chart)
 
 
 def _written(value: Node) -> str:
@@ -237,7 +237,7 @@ def _written(value: Node) -> str:
     return value.text if isinstance(value.value, bool) else str(value.value)
 
 
-def _gates(setting: Setting) -> Iterator[Setting]:
+def _gates(setting: WrittenSetting) -> Iterator[WrittenSetting]:
     """The feature gates that a setting turns on or off."""
     if setting.kind == "value":
         for row in table("settings")["gates"]:

@@ -20,7 +20,7 @@ class Unsupported(ValueError):
     """An expression that does not compile here, or calls what this runtime does not have."""
 
 
-class Failed(Exception):
+class EvaluationError(Exception):
     """An evaluation that ended in an error, such as a key that is not there."""
 
 
@@ -42,21 +42,21 @@ class Program:
             message = str(result.plain_value())
             if "not supported here" in message:
                 raise Unsupported(message)
-            raise Failed(message)
+            raise EvaluationError(message)
         return result.plain_value()
 
     def evaluate(self, variables: dict[str, Value]) -> Value:
         """The value with these variables. An evaluation error is a `Failed`."""
         result = self._compiled.eval(data=variables)
         if result.type() == self._error:
-            raise Failed(str(result.plain_value()))
+            raise EvaluationError(str(result.plain_value()))
         return result.plain_value()
 
     def holds(self, value: Value) -> bool:
         """Whether a rule is met. An evaluation error counts as not met, as in an API server."""
         try:
             return self.run(value) is True
-        except Failed:
+        except EvaluationError:
             return False
 
     def texts(self) -> tuple[str, ...]:
@@ -96,7 +96,7 @@ def matches(text: str, pattern: str) -> bool:
     if known is None:
         try:
             known = compile("self.text.matches(self.pattern)").run({"text": text, "pattern": pattern}) is True
-        except Failed as error:
+        except EvaluationError as error:
             raise Unsupported(f"the pattern `{pattern}` does not compile: {error}") from None
         if len(_matches) >= _CACHED:
             _matches.clear()

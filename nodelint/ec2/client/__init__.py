@@ -28,16 +28,16 @@ from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.client.calls import (
     IDENTITY,
     OPERATIONS,
+    ApiCall,
     Brought,
-    Call,
-    Found,
+    OwnedRecord,
     Sold,
-    Unusable,
+    UnusableAnswer,
     made,
     planned,
     sender,
 )
-from nodelint.ec2.client.failures import CannotAsk, Failure, unreachable, why
+from nodelint.ec2.client.failures import CallFailure, CannotAsk, unreachable, why
 from nodelint.ec2.client.workers import Going, done
 from nodelint.ec2.facts import WORDS
 from nodelint.ec2.questions import EVERYWHERE, Ask
@@ -176,14 +176,14 @@ class Account:
             ) from error
 
     def _cannot(self, error: Exception) -> CannotAsk:
-        failure = why(error, "sts:AssumeRole", self._profile) or Failure(str(error))
+        failure = why(error, "sts:AssumeRole", self._profile) or CallFailure(str(error))
         return CannotAsk(failure.failed, failure.transient)
 
-    def _lost(self, region: str) -> Failure | None:
+    def _lost(self, region: str) -> CallFailure | None:
         """Why a region cannot be asked at all: there is none of that name."""
         client = self._clients.get((region, "ec2"))
         if client is None:
-            return Failure(f"`{region}` is no region")
+            return CallFailure(f"`{region}` is no region")
         host = urlsplit(client.meta.endpoint_url).hostname or ""
         session = self._session()
         named = region not in host or any(
@@ -196,7 +196,7 @@ class Account:
         try:
             socket.getaddrinfo(host, 443)
         except OSError:
-            return Failure(f"there is no region `{region}`")
+            return CallFailure(f"there is no region `{region}`")
         return None
 
     def _count(self, model: Any, **_: Any) -> None:
@@ -204,19 +204,19 @@ class Account:
             self.calls[f"{model.service_model.service_name}:{model.name}"] += 1
 
     def _run(
-        self, region: str, plan: Sequence[Call]
-    ) -> tuple[dict[Question, Sequence[Any]], dict[Question, Failure]]:
+        self, region: str, plan: Sequence[ApiCall]
+    ) -> tuple[dict[Question, Sequence[Any]], dict[Question, CallFailure]]:
         """Make calls side by side: what they brought, and what failed, by question."""
         known = Catalog.bundled() if any(call.kind == "instance-types" for call in plan) else None
-        jobs: list[Call | None] = [*plan]
+        jobs: list[ApiCall | None] = [*plan]
         if self._id is None and region not in self._identified:
             self._identified.add(region)
             jobs.insert(0, None)
         self._planned += len(jobs)
         brought: dict[Question, Sequence[Any]] = {}
-        failed: dict[Question, Failure] = {}
+        failed: dict[Question, CallFailure] = {}
 
-        def do(job: Call | None, going: Going) -> _Outcome:
+        def do(job: ApiCall | None, going: Going) -> _Outcome:
             return self._identify(region) if job is None else self._outcome(region, job, known, going)
 
         for job, outcome in done(jobs, do, self._workers, self._until):
@@ -226,20 +226,22 @@ class Account:
             self._done += 1
             if self._on_progress is not None:
                 self._on_progress(self._done, self._planned, "the account" if job is None else WORDS[job.kind])
-        late = Failure(f"timed out after {self._timeout:g} s", transient=True)
+        late = CallFailure(f"timed out after {self._timeout:g} s", transient=True)
         for call in plan:
             failed.update({q: late for q in call.questions if q not in brought and q not in failed})
         return brought, failed
 
-    def _outcome(self, region: str, call: Call, known: Catalog | None, going: Going, again: bool = True) -> _Outcome:
+    def _outcome(
+        self, region: str, call: ApiCall, known: Catalog | None, going: Going, again: bool = True
+    ) -> _Outcome:
         client = self._clients[region, call.operation.split(":")[0]]
         if client in self._unreachable:
             # Every call would wait as long as the first one that was tried again and again.
             return _Outcome(failed=dict.fromkeys(call.questions, unreachable(call.operation)))
         try:
             brought = made(call, client, known, going)
-        except Unusable as error:
-            return _Outcome(failed=dict.fromkeys(call.questions, Failure(str(error))))
+        except UnusableAnswer as error:
+            return _Outcome(failed=dict.fromkeys(call.questions, CallFailure(str(error))))
         except Exception as error:
             failure = why(error, call.operation, self._profile)
             if failure is None:
@@ -255,7 +257,7 @@ class Account:
                 {q: found for part in parts for q, found in part.brought.items()},
                 {q: failure for part in parts for q, failure in part.failed.items()},
             )
-        left_out = Failure(f"the answer to `{call.operation}` leaves it out", transient=True)
+        left_out = CallFailure(f"the answer to `{call.operation}` leaves it out", transient=True)
         return _Outcome(brought, {q: left_out for q in call.questions if q not in brought})
 
     def _identify(self, region: str) -> _Outcome:
@@ -273,7 +275,7 @@ class Account:
         region: str,
         wanted: Iterable[Question],
         brought: Mapping[Question, Sequence[Any]],
-        failed: Mapping[Question, Failure],
+        failed: Mapping[Question, CallFailure],
         answered: Mapping[Question, Answer],
     ) -> Reply:
         tables: dict[str, dict[str, Any]] = {}
@@ -299,7 +301,7 @@ class Account:
         if question in EVERYWHERE:
             return Answer(self._now, total=len(found))
         if field is None:
-            unusable = next((each for each in found if isinstance(each, Unusable)), None)
+            unusable = next((each for each in found if isinstance(each, UnusableAnswer)), None)
             if unusable is not None:
                 return Answer(self._now, failed=str(unusable))
             return Answer(self._now, tuple(found), len(found))
@@ -311,7 +313,7 @@ class Account:
                 table[record.id] = record
         return Answer(self._now, tuple(record.id for record in kept), len(records))
 
-    def _owned(self, found: Found, question: Question) -> Any:
+    def _owned(self, found: OwnedRecord, question: Question) -> Any:
         """A record that says `self` where it is the account's own."""
         record, account = found
         own = bool(account) and account == self._id
@@ -320,7 +322,7 @@ class Account:
             own = record.owner == account and not any(owner.isdigit() for owner in question.owners)
         return record._replace(owner="self") if own else record
 
-    def _failed(self, failure: Failure) -> Answer:
+    def _failed(self, failure: CallFailure) -> Answer:
         return Answer(self._now, failed=failure.failed, transient=failure.transient)
 
     def _account(self) -> str | None:
@@ -333,7 +335,7 @@ _NONE: Mapping[Question, Any] = MappingProxyType({})
 
 class _Outcome(NamedTuple):
     brought: Brought = _NONE
-    failed: Mapping[Question, Failure] = _NONE
+    failed: Mapping[Question, CallFailure] = _NONE
     account: str | None = None
 
 

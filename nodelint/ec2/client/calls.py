@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from nodelint.ec2.client.failures import INVALID, REFUSED, Unreadable
+from nodelint.ec2.client.failures import INVALID, REFUSED, MalformedAnswer
 from nodelint.ec2.client.workers import Going
 from nodelint.ec2.instance_types import OFFERINGS_QUERY, TYPES_QUERY, row, usage
 from nodelint.ec2.snapshot import (
@@ -52,7 +52,7 @@ _NAMES = 10
 """How many parameters SSM gives at once."""
 
 
-class Found(NamedTuple):
+class OwnedRecord(NamedTuple):
     """A thing that was found, and the account that owns it where its record names an owner."""
 
     record: Any
@@ -70,11 +70,11 @@ Brought = Mapping[Question, Sequence[Any]]
 """What a call found for each of its questions. A question that is missing got no answer."""
 
 
-class Unusable(Exception):
+class UnusableAnswer(Exception):
     """An answer that can be read and is no fact all the same; says why."""
 
 
-class Call(NamedTuple):
+class ApiCall(NamedTuple):
     """One call of the API, over all its pages, and the questions that it answers."""
 
     kind: FactKind
@@ -86,7 +86,7 @@ class Call(NamedTuple):
         """The operation as IAM writes it."""
         return OPERATIONS[self.kind]
 
-    def apart(self, code: str) -> list[Call]:
+    def apart(self, code: str) -> list[ApiCall]:
         """The calls to make instead of one that failed by `code` and might have done so for one question only.
 
         SSM refuses all parameters of a call for one that may not be read or that has an impossible name.
@@ -96,9 +96,9 @@ class Call(NamedTuple):
         return [_parameters((question,)) for question in self.questions]
 
 
-def planned(questions: Iterable[Question]) -> list[Call]:
+def planned(questions: Iterable[Question]) -> list[ApiCall]:
     """The calls that answer some questions: ids together, names together, parameters in tens."""
-    calls: list[Call] = []
+    calls: list[ApiCall] = []
     groups: dict[tuple[Any, ...], list[Question]] = {}
     for question in questions:
         together = _together(question)
@@ -142,32 +142,32 @@ def _together(question: Question) -> tuple[Any, ...] | None:
     return (question.kind, name, question.owners) if name in _JOINED and not re.search(r"[*?\\]", value) else None
 
 
-def _joined(questions: tuple[Question, ...]) -> Call:
+def _joined(questions: tuple[Question, ...]) -> ApiCall:
     first = questions[0]
     values = [question.filters[0][1] for question in questions]
     return _described(questions, [{"Name": first.filters[0][0], "Values": values}])
 
 
-def _parameters(questions: tuple[Question, ...]) -> Call:
-    return Call("parameters", questions, {"Names": [_name(q) for q in questions], "WithDecryption": False})
+def _parameters(questions: tuple[Question, ...]) -> ApiCall:
+    return ApiCall("parameters", questions, {"Names": [_name(q) for q in questions], "WithDecryption": False})
 
 
-def _single(question: Question) -> Call:
+def _single(question: Question) -> ApiCall:
     kind = question.kind
     if kind == "parameters":
         return _parameters((question,))
     if kind == "instance-types":
-        return Call(kind, (question,), TYPES_QUERY)
+        return ApiCall(kind, (question,), TYPES_QUERY)
     if kind == "offerings":
-        return Call(kind, (question,), OFFERINGS_QUERY)
+        return ApiCall(kind, (question,), OFFERINGS_QUERY)
     if kind == "roles":
-        return Call(kind, (question,), {"RoleName": _name(question)})
+        return ApiCall(kind, (question,), {"RoleName": _name(question)})
     if kind == "instance-profiles":
-        return Call(kind, (question,), {"InstanceProfileName": _name(question)})
+        return ApiCall(kind, (question,), {"InstanceProfileName": _name(question)})
     for name, value in question.filters:
         argument = _ARGUMENTS.get((kind, name))
         if argument is not None:
-            return Call(kind, (question,), {argument: [value]})
+            return ApiCall(kind, (question,), {argument: [value]})
     return _described((question,), [{"Name": name, "Values": [value]} for name, value in question.filters])
 
 
@@ -181,10 +181,10 @@ _PAGES: dict[FactKind, dict[str, Any]] = {
 }
 
 
-def _described(questions: tuple[Question, ...], filters: list[dict[str, Any]]) -> Call:
+def _described(questions: tuple[Question, ...], filters: list[dict[str, Any]]) -> ApiCall:
     kind, owners = questions[0].kind, questions[0].owners
     request = {**({"Filters": filters} if filters else {}), **({"Owners": list(owners)} if owners else {})}
-    return Call(kind, questions, {**request, **_PAGES[kind]})
+    return ApiCall(kind, questions, {**request, **_PAGES[kind]})
 
 
 def sender(client: Any, operation: str) -> Callable[..., Mapping[str, Any]]:
@@ -200,13 +200,13 @@ def sender(client: Any, operation: str) -> Callable[..., Mapping[str, Any]]:
         except BotoCoreError:
             raise
         except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise Unreadable from error
+            raise MalformedAnswer from error
         return answer
 
     return send
 
 
-def made(call: Call, client: Any, known: Catalog | None, going: Going) -> Brought:
+def made(call: ApiCall, client: Any, known: Catalog | None, going: Going) -> Brought:
     """Make a call, page by page; `going` is called before each and may raise. `known` is for instance types.
 
     Raises what botocore raises, Unreadable for an answer that is none, and Unusable.
@@ -234,7 +234,7 @@ def made(call: Call, client: Any, known: Catalog | None, going: Going) -> Brough
 
 
 def _pages(
-    call: Call, method: Callable[..., Mapping[str, Any]], key: str, going: Going
+    call: ApiCall, method: Callable[..., Mapping[str, Any]], key: str, going: Going
 ) -> Iterator[Mapping[str, Any]]:
     """The items of all pages. Raises Unreadable where a page lacks its list or sends back to an earlier one."""
     tokens: set[str] = set()
@@ -243,37 +243,37 @@ def _pages(
         going()
         page = method(**request)
         if key not in page:
-            raise Unreadable
+            raise MalformedAnswer
         yield from page[key]
         token = page.get("NextToken")
         if not token:
             return
         if token in tokens:
-            raise Unreadable
+            raise MalformedAnswer
         tokens.add(token)
         request["NextToken"] = token
 
 
-def _paged(call: Call, method: Callable[..., Mapping[str, Any]], going: Going) -> Brought:
+def _paged(call: ApiCall, method: Callable[..., Mapping[str, Any]], going: Going) -> Brought:
     key, read = _READERS[call.kind]
-    found: dict[str, Found] = {}
+    found: dict[str, OwnedRecord] = {}
     for item in _pages(call, method, key, going):
         try:
             _hold_to_words(item, _WORDS[call.kind])
             thing = read(item)
         except (KeyError, TypeError, AttributeError, ValueError) as error:
-            raise Unreadable from error
+            raise MalformedAnswer from error
         found[thing.record.id] = thing
     if len(call.questions) == 1:
         return {call.questions[0]: list(found.values())}
     by_name = call.questions[0].filters[0][0] == "group-name"
-    brought: dict[str, list[Found]] = {}
+    brought: dict[str, list[OwnedRecord]] = {}
     for thing in found.values():
         brought.setdefault(thing.record.name if by_name else thing.record.id, []).append(thing)
     return {question: brought.get(question.filters[0][1], []) for question in call.questions}
 
 
-def _types(call: Call, method: Callable[..., Mapping[str, Any]], known: Catalog, going: Going) -> list[Sold]:
+def _types(call: ApiCall, method: Callable[..., Mapping[str, Any]], known: Catalog, going: Going) -> list[Sold]:
     sold: dict[str, Sold] = {}
     for info in _pages(call, method, "InstanceTypes", going):
         try:
@@ -281,35 +281,37 @@ def _types(call: Call, method: Callable[..., Mapping[str, Any]], known: Catalog,
             if line is not None:
                 sold[line[0]] = Sold(line, usage(info))
         except ValueError as error:
-            raise Unusable(f"what `{call.operation}` says cannot be used: {error}") from error
+            raise UnusableAnswer(f"what `{call.operation}` says cannot be used: {error}") from error
     if not sold:
         # No region is without; what answers so is no EC2, or filters the answer.
-        raise Unusable(f"`{call.operation}` names no instance type")
+        raise UnusableAnswer(f"`{call.operation}` names no instance type")
     return [sold[name] for name in sorted(sold)]
 
 
-def _zones(call: Call, method: Callable[..., Mapping[str, Any]], going: Going) -> list[tuple[str, tuple[str, ...]]]:
+def _zones(
+    call: ApiCall, method: Callable[..., Mapping[str, Any]], going: Going
+) -> list[tuple[str, tuple[str, ...]]]:
     zones: dict[str, set[str]] = {}
     for item in _pages(call, method, "InstanceTypeOfferings", going):
         try:
             _hold_to_words(item, ("InstanceType", "Location"))
             zones.setdefault(item["InstanceType"], set()).add(item["Location"])
         except (KeyError, TypeError, AttributeError, ValueError) as error:
-            raise Unreadable from error
+            raise MalformedAnswer from error
     if not zones:
-        raise Unusable(f"`{call.operation}` names no instance type")
+        raise UnusableAnswer(f"`{call.operation}` names no instance type")
     return [(name, tuple(sorted(zones[name]))) for name in sorted(zones)]
 
 
-def _values(call: Call, answer: Mapping[str, Any]) -> Brought:
+def _values(call: ApiCall, answer: Mapping[str, Any]) -> Brought:
     """The values of parameters. One that is no plain text is a Unusable in the place of its value."""
     if "Parameters" not in answer and "InvalidParameters" not in answer:
-        raise Unreadable
+        raise MalformedAnswer
     unknown = set(answer.get("InvalidParameters", ()))
     brought: dict[Question, Sequence[Any]] = {q: () for q in call.questions if _name(q) in unknown}
     given = answer.get("Parameters", ())
     if not all(isinstance(parameter, Mapping) for parameter in given):
-        raise Unreadable
+        raise MalformedAnswer
     if len(call.questions) == 1:
         return {call.questions[0]: [_value(parameter) for parameter in given[:1]]} if given else brought
     by_name = {parameter.get("Name"): parameter for parameter in given}
@@ -317,21 +319,21 @@ def _values(call: Call, answer: Mapping[str, Any]) -> Brought:
     return brought
 
 
-def _value(parameter: Mapping[str, Any]) -> str | Unusable:
+def _value(parameter: Mapping[str, Any]) -> str | UnusableAnswer:
     if parameter.get("Type") != "String":
-        return Unusable(f"the parameter is a {parameter.get('Type')}, no String")
+        return UnusableAnswer(f"the parameter is a {parameter.get('Type')}, no String")
     value = parameter.get("Value")
     if not isinstance(value, str) or not value.strip():
-        raise Unreadable
+        raise MalformedAnswer
     return value
 
 
-def _named(call: Call, answer: Mapping[str, Any]) -> str:
+def _named(call: ApiCall, answer: Mapping[str, Any]) -> str:
     """The name of a role or instance profile, when there is one."""
     kind = "Role" if call.kind == "roles" else "InstanceProfile"
     found = answer.get(kind)
     if not isinstance(found, Mapping) or not str(found.get(f"{kind}Name", kind)).strip():
-        raise Unreadable
+        raise MalformedAnswer
     return _name(call.questions[0])
 
 
@@ -342,7 +344,7 @@ def _name(question: Question) -> str:
 _ARCHITECTURES = {"x86_64": "amd64", "arm64": "arm64"}
 
 
-def _image(item: Mapping[str, Any]) -> Found:
+def _image(item: Mapping[str, Any]) -> OwnedRecord:
     account = item.get("OwnerId", "")
     platform, architecture = item.get("Platform"), item.get("Architecture", "")
     record = MachineImage(
@@ -356,7 +358,7 @@ def _image(item: Mapping[str, Any]) -> Found:
         bool(item.get("Public")),
         platform.lower() if platform else None,
     )
-    return Found(record, account)
+    return OwnedRecord(record, account)
 
 
 _NEVER = "1970-01-01T00:00:00Z"
@@ -376,21 +378,21 @@ def _tags(item: Mapping[str, Any]) -> dict[str, str]:
     return {tag["Key"]: tag.get("Value", "") for tag in item.get("Tags", ())}
 
 
-def _subnet(item: Mapping[str, Any]) -> Found:
+def _subnet(item: Mapping[str, Any]) -> OwnedRecord:
     zone, zone_id = item["AvailabilityZone"], item.get("AvailabilityZoneId", "")
     free, name = item["AvailableIpAddressCount"], _tags(item).get("Name")
-    return Found(Subnet(item["SubnetId"], zone, zone_id, item.get("VpcId", ""), free, name))
+    return OwnedRecord(Subnet(item["SubnetId"], zone, zone_id, item.get("VpcId", ""), free, name))
 
 
 _CLUSTER = "kubernetes.io/cluster/"
 
 
-def _group(item: Mapping[str, Any]) -> Found:
+def _group(item: Mapping[str, Any]) -> OwnedRecord:
     clusters = tuple(sorted(key.removeprefix(_CLUSTER) for key in _tags(item) if key.startswith(_CLUSTER)))
-    return Found(SecurityGroup(item["GroupId"], item["GroupName"], item.get("VpcId", ""), clusters))
+    return OwnedRecord(SecurityGroup(item["GroupId"], item["GroupName"], item.get("VpcId", ""), clusters))
 
 
-def _reservation(item: Mapping[str, Any]) -> Found:
+def _reservation(item: Mapping[str, Any]) -> OwnedRecord:
     ends = item.get("EndDate")
     record = CapacityReservation(
         item["CapacityReservationId"],
@@ -403,11 +405,11 @@ def _reservation(item: Mapping[str, Any]) -> Found:
         item.get("InstanceMatchCriteria"),
         f"{ends - ends.utcoffset():%Y-%m-%dT%H:%M:%SZ}" if ends is not None else None,
     )
-    return Found(record, record.owner)
+    return OwnedRecord(record, record.owner)
 
 
-def _placement(item: Mapping[str, Any]) -> Found:
-    return Found(
+def _placement(item: Mapping[str, Any]) -> OwnedRecord:
+    return OwnedRecord(
         PlacementGroup(
             item["GroupId"], item["GroupName"], item["Strategy"], item["State"], item.get("PartitionCount", 0)
         )
@@ -431,7 +433,7 @@ def _hold_to_words(item: Mapping[str, Any], keys: Sequence[str]) -> None:
             raise ValueError(f"`{key}` is blank")
 
 
-_READERS: dict[FactKind, tuple[str, Callable[[Mapping[str, Any]], Found]]] = {
+_READERS: dict[FactKind, tuple[str, Callable[[Mapping[str, Any]], OwnedRecord]]] = {
     "images": ("Images", _image),
     "subnets": ("Subnets", _subnet),
     "security-groups": ("SecurityGroups", _group),

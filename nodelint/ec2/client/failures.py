@@ -18,7 +18,7 @@ class CannotAsk(Exception):
         self.transient = transient
 
 
-class Failure(NamedTuple):
+class CallFailure(NamedTuple):
     """Why a call brought no answer. `fatal`: so would any other call of the run.
 
     `code` is AWS's own; empty where the call did not come that far. `garbled`: worth a second try, which botocore,
@@ -33,7 +33,7 @@ class Failure(NamedTuple):
     unreachable: bool = False
 
 
-class Unreadable(Exception):
+class MalformedAnswer(Exception):
     """An answer that lacks what every answer of its kind has, as one of a proxy or a login page does."""
 
 
@@ -78,7 +78,7 @@ REFUSED = frozenset(_REFUSED)
 """Codes of a call that the caller may not make."""
 
 
-def why(error: Exception, operation: str, profile: str | None = None) -> Failure | None:
+def why(error: Exception, operation: str, profile: str | None = None) -> CallFailure | None:
     """What an exception means for the questions of a call; None for one that is no failure of AWS or the network.
 
     `operation` is as IAM writes it: `ec2:DescribeImages`.
@@ -88,70 +88,70 @@ def why(error: Exception, operation: str, profile: str | None = None) -> Failure
 
     if isinstance(error, b.ClientError):
         return _by_code(error, operation, profile)
-    if isinstance(error, Unreadable | ResponseParserError | b.IncompleteReadError):
-        return Failure(f"the answer to `{operation}` cannot be read", transient=True, garbled=True)
+    if isinstance(error, MalformedAnswer | ResponseParserError | b.IncompleteReadError):
+        return CallFailure(f"the answer to `{operation}` cannot be read", transient=True, garbled=True)
     if isinstance(error, b.ReadTimeoutError):
-        return Failure(f"`{operation}` timed out", transient=True)
+        return CallFailure(f"`{operation}` timed out", transient=True)
     if isinstance(error, b.SSLError) and "CERTIFICATE_VERIFY_FAILED" in str(error):
-        return Failure("the certificate of the endpoint is not trusted; see AWS_CA_BUNDLE", fatal=True)
+        return CallFailure("the certificate of the endpoint is not trusted; see AWS_CA_BUNDLE", fatal=True)
     if isinstance(error, b.EndpointConnectionError | b.ProxyConnectionError | b.ConnectionError):
         return unreachable(operation)
     if isinstance(error, b.ConnectionClosedError | b.HTTPClientError):
-        return Failure(f"the connection of `{operation}` was cut", transient=True)
+        return CallFailure(f"the connection of `{operation}` was cut", transient=True)
     if isinstance(error, b.ParamValidationError | b.InvalidRegionError | b.UnknownRegionError):
-        return Failure(f"`{operation}` does not take the question ({type(error).__name__})")
+        return CallFailure(f"`{operation}` does not take the question ({type(error).__name__})")
     return _by_credentials(error, profile)
 
 
-def unreachable(operation: str) -> Failure:
+def unreachable(operation: str) -> CallFailure:
     """No connection comes about: no network, no such host, nobody who listens there."""
-    return Failure(f"`{operation}` cannot be reached", transient=True, unreachable=True)
+    return CallFailure(f"`{operation}` cannot be reached", transient=True, unreachable=True)
 
 
-def _by_code(error: Exception, operation: str, profile: str | None) -> Failure:
+def _by_code(error: Exception, operation: str, profile: str | None) -> CallFailure:
     response = getattr(error, "response", {})
     status = response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
     code = str(response.get("Error", {}).get("Code") or status)
     # EC2 has put "Client." or "Server." before codes at times.
     bare = code.removeprefix("Client.").removeprefix("Server.")
     if bare in _REFUSED:
-        return Failure(f"`{operation}` is not allowed ({code})", code=bare)
+        return CallFailure(f"`{operation}` is not allowed ({code})", code=bare)
     if bare in _THROTTLED or bare.startswith("Throttl"):
-        return Failure(f"`{operation}` is throttled ({code})", transient=True, code=bare)
+        return CallFailure(f"`{operation}` is throttled ({code})", transient=True, code=bare)
     if bare in _EXPIRED:
-        return Failure(f"the credentials have expired ({code}); {_login(profile)}", fatal=True, code=bare)
+        return CallFailure(f"the credentials have expired ({code}); {_login(profile)}", fatal=True, code=bare)
     if bare == "RequestTimeTooSkewed":
-        return Failure(f"the clock of this machine is off ({code})", fatal=True, code=bare)
+        return CallFailure(f"the clock of this machine is off ({code})", fatal=True, code=bare)
     if bare in _UNKNOWN_KEYS:
-        return Failure(f"the credentials are not valid here, or the region is not enabled ({code})", code=bare)
+        return CallFailure(f"the credentials are not valid here, or the region is not enabled ({code})", code=bare)
     if bare == "OptInRequired":
-        return Failure(f"the account is not signed up for `{operation}` or the region ({code})", code=bare)
+        return CallFailure(f"the account is not signed up for `{operation}` or the region ({code})", code=bare)
     if bare in _BUSY or status >= 500 or status in (408, 429):
-        return Failure(f"`{operation}` failed at AWS ({code})", transient=True, code=bare)
+        return CallFailure(f"`{operation}` failed at AWS ({code})", transient=True, code=bare)
     if bare.startswith(_NOT_TAKEN):
-        return Failure(f"`{operation}` does not take the question ({code})", code=bare)
-    return Failure(f"`{operation}` failed ({code})", code=bare)
+        return CallFailure(f"`{operation}` does not take the question ({code})", code=bare)
+    return CallFailure(f"`{operation}` failed ({code})", code=bare)
 
 
-def _by_credentials(error: Exception, profile: str | None) -> Failure | None:
+def _by_credentials(error: Exception, profile: str | None) -> CallFailure | None:
     from botocore import exceptions as b
 
     if isinstance(error, b.NoCredentialsError):
-        return Failure(f"no AWS credentials are at hand; {_login(profile)}", fatal=True)
+        return CallFailure(f"no AWS credentials are at hand; {_login(profile)}", fatal=True)
     if isinstance(error, b.PartialCredentialsError):
-        return Failure("the AWS credentials are not whole: key id and secret belong together", fatal=True)
+        return CallFailure("the AWS credentials are not whole: key id and secret belong together", fatal=True)
     if isinstance(error, b.ProfileNotFound):
-        return Failure(f"there is no AWS profile `{error.kwargs.get('profile', profile)}`", fatal=True)
+        return CallFailure(f"there is no AWS profile `{error.kwargs.get('profile', profile)}`", fatal=True)
     if type(error).__name__.startswith("Login"):  # Known to newer releases of botocore only.
-        return Failure("the session of `aws login` has expired; run it again", fatal=True)
+        return CallFailure("the session of `aws login` has expired; run it again", fatal=True)
     if isinstance(error, b.SSOError | b.TokenRetrievalError):
-        return Failure(f"the session of AWS SSO has expired; run `{_sso(profile)}`", fatal=True)
+        return CallFailure(f"the session of AWS SSO has expired; run `{_sso(profile)}`", fatal=True)
     if isinstance(error, b.MetadataRetrievalError):
-        return Failure("the machine's AWS credentials cannot be had", transient=True, fatal=True)
+        return CallFailure("the machine's AWS credentials cannot be had", transient=True, fatal=True)
     if isinstance(error, b.CredentialRetrievalError | b.RefreshWithMFAUnsupportedError | b.InvalidConfigError):
-        return Failure(f"the AWS credentials cannot be had ({type(error).__name__})", fatal=True)
+        return CallFailure(f"the AWS credentials cannot be had ({type(error).__name__})", fatal=True)
     if isinstance(error, b.BotoCoreError):
-        return Failure(f"AWS cannot be asked ({type(error).__name__})", fatal=True)
+        return CallFailure(f"AWS cannot be asked ({type(error).__name__})", fatal=True)
     return None
 
 

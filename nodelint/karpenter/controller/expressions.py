@@ -45,7 +45,7 @@ class Expression(NamedTuple):
     node: Node
 
 
-class Failure(NamedTuple):
+class ExpressionFailure(NamedTuple):
     """An expression that fails for `number` instance types, and what it does for the first of them."""
 
     expression: Expression
@@ -92,7 +92,7 @@ def compiled(text: str) -> Callable[[dict[str, object]], int]:
     return evaluate
 
 
-def failures(node_class: EC2NodeClass, names: Iterable[str], catalog: Catalog) -> Iterator[Failure]:
+def failures(node_class: EC2NodeClass, names: Iterable[str], catalog: Catalog) -> Iterator[ExpressionFailure]:
     """The expressions that fail for some of these instance types, as far as their network limits are known.
 
     All expressions of the class have to compile. `names` are gone through in their order.
@@ -110,7 +110,7 @@ def failures(node_class: EC2NodeClass, names: Iterable[str], catalog: Catalog) -
             if each.field == "maxPods":  # what the reservations see as max_pods
                 variables["max_pods"] = None if value is None else _per_core(node_class, value, variables["vcpus"])
     for index, found in sorted(failed.items()):
-        yield Failure(asked[index], *found[0], len(found))
+        yield ExpressionFailure(asked[index], *found[0], len(found))
 
 
 def _value(expression: Expression, variables: dict[str, Any]) -> int | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
-from nodelint.apiserver import Problem, Shape, check_part, load
+from nodelint.apiserver import SchemaProblem, Shape, check_part, load
 from nodelint.ec2.questions import alias_families, alias_of
 from nodelint.karpenter.controller.verdict import ControllerProblem
 from nodelint.model.finding import Severity
@@ -66,7 +66,7 @@ def _shape(version: Version) -> Shape:
     return Shape(raw, raw, version)
 
 
-def _meant(problem: Problem) -> str | None:
+def _meant(problem: SchemaProblem) -> str | None:
     """The value that was plainly meant; of a misspelt field the message names it."""
     return None if problem.layer == "unknown" else problem.suggestion
 

@@ -24,7 +24,7 @@ from nodelint.karpenter.convert.migrate import (
     same,
 )
 from nodelint.karpenter.convert.retired import node_template, provisioner
-from nodelint.karpenter.convert.rewrite import Draft, Lines, Path, edits_between
+from nodelint.karpenter.convert.rewrite import Draft, EntryLines, Path, edits_between
 from nodelint.model.finding import Edit
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object, text
 from nodelint.source.nodes import UNKNOWN, Node
@@ -286,7 +286,7 @@ def _carry_provisioner(draft: Draft) -> None:
     draft.move(("spec", "ttlSecondsAfterEmpty"), ("spec", "disruption", "consolidateAfter"))
 
 
-def _kubelet_lines(pool: Object) -> Lines | None:
+def _kubelet_lines(pool: Object) -> EntryLines | None:
     if pool.document.host == "hcl":
         return None
     draft = Draft(_path(pool), _alone(pool), _steps(pool.node))

@@ -16,7 +16,7 @@ from nodelint.edits.writing import column
 from nodelint.karpenter.convert.migrate import Blocked, Held, held, same
 from nodelint.model.finding import Edit
 from nodelint.source import Source
-from nodelint.source.nodes import Entry, Node
+from nodelint.source.nodes import MappingEntry, Node
 
 Path = tuple[str, ...]
 
@@ -24,7 +24,7 @@ _STEPS = 400
 """More steps than any object of Karpenter needs: what takes longer is going round in circles."""
 
 
-class Lines:
+class EntryLines:
     """Lines of a block mapping's entry, the column that its key stands at, and the step of what is below."""
 
     def __init__(self, lines: list[str], indent: int, key: str, step: int) -> None:
@@ -82,20 +82,20 @@ class Draft:
             return False
         first, last = self._extent(entry)
         lines = self._lines()
-        block = Lines(lines[first:last], column(entry.key), source[-1], self._step())
+        block = EntryLines(lines[first:last], column(entry.key), source[-1], self._step())
         return self._put(block, target, (first, last))
 
-    def paste(self, block: Lines, target: Path) -> bool:
+    def paste(self, block: EntryLines, target: Path) -> bool:
         """Put an entry of another document at a path."""
         return self.node.at(*target) is None and self._put(block, target, None)
 
-    def cut(self, path: Path) -> Lines | None:
+    def cut(self, path: Path) -> EntryLines | None:
         """The lines of a block entry; None where it shares its lines with others."""
         entry = self._entry(path)
         if entry is None:
             return None
         first, last = self._extent(entry)
-        return Lines(self._lines()[first:last], column(entry.key), path[-1], self._step())
+        return EntryLines(self._lines()[first:last], column(entry.key), path[-1], self._step())
 
     def lift(self, path: Path) -> bool:
         """Put what an entry holds in the place of the entry."""
@@ -134,7 +134,7 @@ class Draft:
                 break
         raise Blocked("its text is written in a way that is not converted: do it by hand")
 
-    def _put(self, block: Lines, target: Path, source: tuple[int, int] | None) -> bool:
+    def _put(self, block: EntryLines, target: Path, source: tuple[int, int] | None) -> bool:
         depth = len(target) - 1
         while depth and not _block(self.node.at(*target[:depth])):
             depth -= 1
@@ -176,7 +176,7 @@ class Draft:
             return spans[-1][0]  # the text would get a line break that it does not have at the end of a file
         return max(last for _, last in spans)
 
-    def _entry(self, path: Path) -> Entry | None:
+    def _entry(self, path: Path) -> MappingEntry | None:
         parent = self.node.at(*path[:-1])
         entry = parent.entry(path[-1]) if parent is not None and _block(parent) else None
         if entry is None or entry.merged or entry.key.written != entry.name:
@@ -186,7 +186,7 @@ class Draft:
         start = self._text.rfind("\n", 0, entry.key.start) + 1
         return entry if not self._text[start : entry.key.start].strip(" \ufeff") else None
 
-    def _extent(self, entry: Entry) -> tuple[int, int]:
+    def _extent(self, entry: MappingEntry) -> tuple[int, int]:
         """The lines of an entry, from the comments right above it to those below that are indented deeper."""
         lines = self._lines()
         first = self._line_of(entry.key.start)

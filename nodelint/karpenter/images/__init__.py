@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from nodelint.ec2.facts import NOTHING, Facts
+from nodelint.ec2.facts import NOTHING, AwsFacts
 from nodelint.ec2.questions import alias_of, alias_version_behind
 from nodelint.karpenter.images.choice import ARCHITECTURES, Passed, Why, is_deprecated
 from nodelint.karpenter.images.families import (
@@ -30,7 +30,7 @@ from nodelint.karpenter.images.families import (
     variant_requirements,
 )
 from nodelint.karpenter.images.names import name_matches
-from nodelint.karpenter.images.records import Image, ImageProblem, ImageSet, TermImages, Unknown
+from nodelint.karpenter.images.records import Image, ImageProblem, ImageSet, TermImages, UnknownFact
 from nodelint.model.keys import ARCH
 from nodelint.model.manifest import Alias, EC2NodeClass, Text, requirement_line, text
 from nodelint.model.releases import KubernetesVersion, Version
@@ -44,7 +44,7 @@ __all__ = [
     "ImageSet",
     "Passed",
     "TermImages",
-    "Unknown",
+    "UnknownFact",
     "Why",
     "alias_images",
     "alias_version_behind",
@@ -71,7 +71,7 @@ def images_of(
     node_class: EC2NodeClass,
     version: Version,
     kubernetes: KubernetesVersion | None = None,
-    facts: Facts = NOTHING,
+    facts: AwsFacts = NOTHING,
 ) -> ImageSet:
     """The images that a class's terms find in a release, with what is unknown and what is wrong about
     them.
@@ -88,7 +88,7 @@ def images_of(
 
 
 def _of_spec(
-    node_class: EC2NodeClass, version: Version, kubernetes: KubernetesVersion | None, facts: Facts
+    node_class: EC2NodeClass, version: Version, kubernetes: KubernetesVersion | None, facts: AwsFacts
 ) -> ImageSet:
     family = node_class.ami_family
     field = node_class.node.at("spec", "amiSelectorTerms")
@@ -140,7 +140,7 @@ def _of_status(node_class: EC2NodeClass) -> Iterable[Image]:
 
 
 def _unknown(at: Node, reason: str, family: Text | None) -> ImageSet:
-    return ImageSet((Image(at, None),), (Unknown(at, reason),), ami_family=_text(family))
+    return ImageSet((Image(at, None),), (UnknownFact(at, reason),), ami_family=_text(family))
 
 
 def _text(value: Text | None) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from nodelint.ec2.facts import Facts, Missing
+from nodelint.ec2.facts import AwsFacts, Missing
 from nodelint.ec2.questions import AliasImage, AskedAlias, alias_families, alias_parameters, id_question
 from nodelint.ec2.snapshot import MachineImage
 from nodelint.karpenter.images.choice import Candidate, choose, in_order, passed_over, why_unseen
@@ -23,7 +23,7 @@ def of_alias(
     node_class: EC2NodeClass,
     version: Version,
     kubernetes: KubernetesVersion | None,
-    facts: Facts,
+    facts: AwsFacts,
 ) -> ImageSet:
     alias, node, family = asked.alias, asked.node, node_class.ami_family
     named = family if isinstance(family, str) else None
@@ -103,7 +103,7 @@ def _looked_up(
     term: SelectorTerm | None,
     version: Version,
     kubernetes: KubernetesVersion | None,
-    facts: Facts,
+    facts: AwsFacts,
 ) -> tuple[tuple[Image, ...], TermImages]:
     """The images behind an alias's parameters, and those as published of which that is not known.
 

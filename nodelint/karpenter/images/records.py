@@ -19,7 +19,7 @@ from nodelint.tuples import NamedTuple
 ProblemKind = Literal["family", "version", "kubernetes", "release", "missing", "unpublished"]
 
 
-class Unknown(NamedTuple):
+class UnknownFact(NamedTuple):
     """A place that leaves open what a pool can launch: why, and the fact that is `missing` where that is why."""
 
     at: Node
@@ -118,7 +118,7 @@ class ImageSet(NamedTuple):
     """
 
     images: tuple[Image, ...]
-    unknown: tuple[Unknown, ...] = ()
+    unknown: tuple[UnknownFact, ...] = ()
     problems: tuple[ImageProblem, ...] = ()
     notes: tuple[tuple[Node, str], ...] = ()
     ami_family: str | None = None

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from nodelint.ec2.facts import Facts, Missing
+from nodelint.ec2.facts import AwsFacts, Missing
 from nodelint.ec2.questions import id_question, image_question
 from nodelint.karpenter.images.choice import Candidate, choose, in_order, passed_over, why_unseen
 from nodelint.karpenter.images.families import of_arch
 from nodelint.karpenter.images.names import Match, name_matches, parameter_matches
-from nodelint.karpenter.images.records import Image, ImageProblem, ImageSet, TermImages, Unknown
+from nodelint.karpenter.images.records import Image, ImageProblem, ImageSet, TermImages, UnknownFact
 from nodelint.model.manifest import SelectorTerm
 from nodelint.model.messages import short
 from nodelint.model.releases import Version, behaves
@@ -35,10 +35,10 @@ class _Read(NamedTuple):
 
 
 def of_terms(
-    field: Node, terms: tuple[SelectorTerm, ...], version: Version, facts: Facts, ami_family: str | None
+    field: Node, terms: tuple[SelectorTerm, ...], version: Version, facts: AwsFacts, ami_family: str | None
 ) -> ImageSet:
     unknown = [
-        Unknown(item, "an image term is a placeholder")
+        UnknownFact(item, "an image term is a placeholder")
         for item in field.items
         if item.kind == "scalar" and item.value is UNKNOWN
     ]
@@ -55,7 +55,7 @@ def of_terms(
         if read.open:
             rest += read.images or (read.asked,)
             if read.reason is not None:
-                unknown.append(Unknown(read.asked.at, read.reason))
+                unknown.append(UnknownFact(read.asked.at, read.reason))
             continue
         finds = _find(read, facts)
         found.append((read, finds))
@@ -63,7 +63,7 @@ def of_terms(
             rest += read.images or (read.asked,)
             if read.reason is not None:
                 why = finds.missing.reason if facts else read.reason
-                unknown.append(Unknown(read.asked.at, why, finds.missing))
+                unknown.append(UnknownFact(read.asked.at, why, finds.missing))
     images, found = _chosen(found, version, facts)
     return ImageSet(
         (*images, *rest),
@@ -86,7 +86,7 @@ def _several(images: Iterable[Image]) -> Iterable[tuple[Node, str]]:
             yield same[0].at, f"the name fits {arch} images of several kinds ({variants}); the newest wins"
 
 
-def _find(read: _Read, facts: Facts) -> TermImages:
+def _find(read: _Read, facts: AwsFacts) -> TermImages:
     """What a term without alias finds in EC2; a custom parameter that is not there, or is no id, finds nothing."""
     term, node = read.term, read.asked.at
     question = image_question(term)
@@ -105,7 +105,7 @@ def _find(read: _Read, facts: Facts) -> TermImages:
 
 
 def _chosen(
-    found: list[tuple[_Read, TermImages]], version: Version, facts: Facts
+    found: list[tuple[_Read, TermImages]], version: Version, facts: AwsFacts
 ) -> tuple[list[Image], list[tuple[_Read, TermImages]]]:
     """The images that all terms together leave, one for each architecture, and what each term has part in."""
     by_id = {image.id: (read, image) for read, finds in reversed(found) for image in finds.images}

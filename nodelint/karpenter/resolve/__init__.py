@@ -12,9 +12,9 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from nodelint.ec2.catalog import Catalog, TypeSet, elsewhere, union
-from nodelint.ec2.facts import NOTHING, Facts, Missing
+from nodelint.ec2.facts import NOTHING, AwsFacts, Missing
 from nodelint.ec2.snapshot import Question
-from nodelint.karpenter.images import Image, ImageSet, Unknown, aliases_with, image_since, images_of
+from nodelint.karpenter.images import Image, ImageSet, UnknownFact, aliases_with, image_since, images_of
 from nodelint.karpenter.resolve.allocatable import Lack, lacking
 from nodelint.karpenter.resolve.devices import (
     Twin,
@@ -98,7 +98,7 @@ def resolve(
     version: Version,
     kubernetes: KubernetesVersion | None = None,
     no_class: str | None = None,
-    facts: Facts = NOTHING,
+    facts: AwsFacts = NOTHING,
     images: ImageSet | None = None,
 ) -> Resolution:
     """Work out what a NodePool can launch in a release. Never raises for what a manifest holds.
@@ -141,10 +141,10 @@ def resolve(
     )
 
 
-def _left_out(supply: Supply) -> tuple[tuple[tuple[TypeSet, str], ...], list[Unknown]]:
+def _left_out(supply: Supply) -> tuple[tuple[tuple[TypeSet, str], ...], list[UnknownFact]]:
     """The types that no pool of the class can have, each with the first reason; and what is unknown of them."""
     reasons = list(supply.places.removed) if supply.places is not None else []
-    unknown: list[Unknown] = []
+    unknown: list[UnknownFact] = []
     if supply.node_class is not None:
         unfit, unknown = class_rules(supply.node_class, supply.images, supply.view, supply.static)
         reasons += unfit
@@ -157,31 +157,31 @@ def _left_out(supply: Supply) -> tuple[tuple[tuple[TypeSet, str], ...], list[Unk
     return tuple(removed), unknown
 
 
-def _unknown_effects(lines: Sequence[LineEffect], folded: Requirements, supply: Supply) -> Iterable[Unknown]:
+def _unknown_effects(lines: Sequence[LineEffect], folded: Requirements, supply: Supply) -> Iterable[UnknownFact]:
     """The lines whose effect cannot be told from what is known."""
     known = [line for line in lines if line.known]
     places = supply.places
     if supply.images.os is None:
         on_os = (line for line in known if normalize(line.key) in (OS, WINDOWS_BUILD))
-        yield from (Unknown(line.node, "the class's operating system is not known") for line in on_os)
+        yield from (UnknownFact(line.node, "the class's operating system is not known") for line in on_os)
     if places is None or not places.reservations_known:
         reserved = (line for line in known if reserved_only(folded, line.key, supply.node_class, supply.view))
-        yield from (Unknown(line.node, RESERVED) for line in reserved)
+        yield from (UnknownFact(line.node, RESERVED) for line in reserved)
     elif places.reserved:
         asking = (line for line in known if normalize(line.key) == INTERRUPTIBLE in places.keys)
-        yield from (Unknown(line.node, "which reservations can be interrupted is not known") for line in asking)
+        yield from (UnknownFact(line.node, "which reservations can be interrupted is not known") for line in asking)
     yield from _on_enclaves(lines, supply.view.version)
     for line in lines:
         key = normalize(line.key)
         named = [value for value in line.values if line.operator == "In" and elsewhere(key, value, supply.view)]
         if named:
-            yield Unknown(line.node, f"`{short(named[0])}` {ELSEWHERE}")
+            yield UnknownFact(line.node, f"`{short(named[0])}` {ELSEWHERE}")
     for line in lines:
         if line.requirement is None and isinstance(line.at, RequirementLine) and line.at.known:
-            yield Unknown(line.node, _MALFORMED)
+            yield UnknownFact(line.node, _MALFORMED)
 
 
-def _unused(pool: NodePool, facts: Facts) -> Iterable[tuple[Node, str]]:
+def _unused(pool: NodePool, facts: AwsFacts) -> Iterable[tuple[Node, str]]:
     """Why facts from AWS that there are say nothing here."""
     if facts is not NOTHING and not facts:
         try:
@@ -204,35 +204,35 @@ def _no_class(pool: NodePool, why: str | None) -> ImageSet:
         at, reason = ref.node.get("name") or ref.node, "the name of the class is a placeholder"
     else:
         at, reason = ref.node.get("name") or ref.node, why or f"the class `{ref.name}` is not among the files"
-    return ImageSet((Image(at, None),), (Unknown(at, reason),))
+    return ImageSet((Image(at, None),), (UnknownFact(at, reason),))
 
 
-def _unknown_lines(pool: NodePool) -> Iterable[Unknown]:
+def _unknown_lines(pool: NodePool) -> Iterable[UnknownFact]:
     where = pool.requirements_node
     if pool.partial:
-        yield Unknown(pool.name_node, "the NodePool is a part; the rest of its requirements is elsewhere")
+        yield UnknownFact(pool.name_node, "the NodePool is a part; the rest of its requirements is elsewhere")
     if where is not None:
         for node in (where, *where.items):
             if node.kind == "scalar" and node.value is UNKNOWN:
-                yield Unknown(node, "a placeholder stands for requirements")
+                yield UnknownFact(node, "a placeholder stands for requirements")
             elif node.kind == "scalar" and node.value is None:
                 continue
             elif node.kind != ("sequence" if node is where else "mapping"):
-                yield Unknown(node, _MALFORMED)
+                yield UnknownFact(node, _MALFORMED)
     for line in pool.requirements:
         if not line.known:
-            yield Unknown(line.node, _why_unknown(line))
+            yield UnknownFact(line.node, _why_unknown(line))
     for label in pool.template_labels:
         if label.key is UNKNOWN or label.value is UNKNOWN:
-            yield Unknown(label.node, "a label of the template is a placeholder")
+            yield UnknownFact(label.node, "a label of the template is a placeholder")
 
 
-def _on_enclaves(lines: Sequence[LineEffect], version: Version) -> Iterable[Unknown]:
+def _on_enclaves(lines: Sequence[LineEffect], version: Version) -> Iterable[UnknownFact]:
     """Lines that ask for one value of a label whose value of each type no published table has."""
     for line in lines if NITRO_SANDBOX in well_known(version) else ():
         asked = line.requirement
         if asked is not None and asked.key == NITRO_SANDBOX and asked.has("true") != asked.has("false"):
-            yield Unknown(line.node, "which types support Nitro Enclaves is known to AWS only")
+            yield UnknownFact(line.node, "which types support Nitro Enclaves is known to AWS only")
 
 
 def _why_unknown(line: RequirementLine) -> str:

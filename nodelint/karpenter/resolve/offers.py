@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nodelint.ec2.catalog import Catalog, TypeSet
-from nodelint.karpenter.images import ImageSet, Unknown, excluded_prefix
+from nodelint.karpenter.images import ImageSet, UnknownFact, excluded_prefix
 from nodelint.karpenter.resolve.allocatable import lacking
 from nodelint.model.keys import CAPACITY_TYPE, HYPERVISOR, REGION, ZONE, ZONE_ID
 from nodelint.model.manifest import EC2NodeClass
@@ -89,11 +89,11 @@ def note(
 
 def class_rules(
     node_class: EC2NodeClass, images: ImageSet, view: Catalog, static: bool
-) -> tuple[list[tuple[TypeSet, str]], list[Unknown]]:
+) -> tuple[list[tuple[TypeSet, str]], list[UnknownFact]]:
     """The types that a class leaves out whatever a (static) pool asks, with the reason; and what is unknown."""
     version = view.version
     removed: list[tuple[TypeSet, str]] = []
-    unknown: list[Unknown] = []
+    unknown: list[UnknownFact] = []
     prefix = excluded_prefix(images.ami_family, version)
     if prefix is not None:
         bits = view.bits_of(name for name in view.names if name.startswith(prefix))
@@ -107,7 +107,7 @@ def class_rules(
     if interfaces is not None and interfaces.items and behaves("checks-network-interfaces", version):
         reason = "fewer network cards or interfaces than the class asks for"
         removed.append((_lacking_interfaces(interfaces.items, view), reason))
-        unknown.append(Unknown(interfaces, "which old types have no ENA interface is known to AWS only"))
+        unknown.append(UnknownFact(interfaces, "which old types have no ENA interface is known to AWS only"))
     tracking = spec.get("connectionTracking")
     if tracking is not None and tracking.kind == "mapping" and behaves("checks-connection-tracking", version):
         bits = view.all & ~view.values(HYPERVISOR).get("nitro", 0)
@@ -115,10 +115,10 @@ def class_rules(
     nested = spec.at("cpuOptions", "nestedVirtualization")
     nests = nested is not None and nested.value in ("enabled", UNKNOWN)
     if nested is not None and nests and behaves("checks-nested-virtualization", version):
-        unknown.append(Unknown(nested, "which types can nest virtual machines is known to AWS only"))
+        unknown.append(UnknownFact(nested, "which types can nest virtual machines is known to AWS only"))
     group = spec.get("placementGroupSelector")
     if group is not None and group.kind == "mapping" and behaves("checks-placement-group", version):
-        unknown.append(Unknown(group, "which types the placement group takes is known to AWS only"))
+        unknown.append(UnknownFact(group, "which types the placement group takes is known to AWS only"))
     return removed, unknown
 
 

@@ -16,9 +16,9 @@ from functools import lru_cache
 from typing import Final, Literal
 
 from nodelint.ec2.catalog import Catalog, TypeSet, union
-from nodelint.ec2.facts import Facts, Missing, moment
+from nodelint.ec2.facts import AwsFacts, Missing, moment
 from nodelint.ec2.snapshot import CapacityReservation, Region, Subnet
-from nodelint.karpenter.images import Unknown
+from nodelint.karpenter.images import UnknownFact
 from nodelint.karpenter.resolve.offers import RESERVATION_KEYS, may_reserve
 from nodelint.karpenter.selectors import reservations_of, subnets_of
 from nodelint.model.keys import CAPACITY_TYPE, REGION, ZONE, ZONE_ID
@@ -49,7 +49,7 @@ class Offer(NamedTuple):
     types: TypeSet
 
 
-class Places(NamedTuple):
+class LaunchPlaces(NamedTuple):
     """What is known of where a class can launch.
 
     `zones` are those of the class's subnets with their ids, None where the subnets are not known; none of them
@@ -67,7 +67,7 @@ class Places(NamedTuple):
     offers: tuple[Offer, ...]
     reserved: tuple[Offer, ...] = ()
     removed: tuple[tuple[TypeSet, str], ...] = ()
-    unknown: tuple[Unknown, ...] = ()
+    unknown: tuple[UnknownFact, ...] = ()
     notes: tuple[tuple[Node, str], ...] = ()
 
     @property
@@ -106,7 +106,7 @@ def _meets(requirement: Requirement, labels: Mapping[str, Label]) -> bool:
     return requirement.length > 0 and requirement.greater_equal is None and requirement.less_equal is None
 
 
-def place_note(requirement: Requirement | None, places: Places | None) -> str | None:
+def place_note(requirement: Requirement | None, places: LaunchPlaces | None) -> str | None:
     """What a reader has to know about a line on zones or region; None for other lines, and where nothing is known."""
     if requirement is None or places is None:
         return None
@@ -123,7 +123,7 @@ def place_note(requirement: Requirement | None, places: Places | None) -> str | 
     return None
 
 
-def places_of(node_class: EC2NodeClass | None, view: Catalog, facts: Facts) -> Places | None:
+def places_of(node_class: EC2NodeClass | None, view: Catalog, facts: AwsFacts) -> LaunchPlaces | None:
     """Where a class can launch, as far as is known; None where nothing of it is."""
     if facts.region is None:
         return None
@@ -137,7 +137,7 @@ def places_of(node_class: EC2NodeClass | None, view: Catalog, facts: Facts) -> P
             return None
         at = _subnet_terms(node_class)
         if at is not None:
-            unknown.append(Unknown(at, f"which types the zones offer is not known: {missing.reason}", missing))
+            unknown.append(UnknownFact(at, f"which types the zones offer is not known: {missing.reason}", missing))
     common = _zone_labels(zones or (sold.offered if sold is not None else ()), facts.region)
     offered = {zone: view.all if sold is None else sold.offered.get(zone, 0) for zone in common}
     keys = frozenset({ZONE, ZONE_ID, CAPACITY_TYPE} | (RESERVATION_KEYS & well_known(view.version)))
@@ -146,7 +146,7 @@ def places_of(node_class: EC2NodeClass | None, view: Catalog, facts: Facts) -> P
         *_on_the_market(common, offered, sold, keys),
         *_by_reservation(common, offered, reserved, keys),
     ]
-    return Places(
+    return LaunchPlaces(
         region=facts.region.name,
         zones=zones,
         subnets=subnets or (),
@@ -231,7 +231,7 @@ class _Sold(NamedTuple):
 
 
 @lru_cache(maxsize=16)
-def _sold(facts: Facts, view: Catalog) -> _Sold:
+def _sold(facts: AwsFacts, view: Catalog) -> _Sold:
     """What the region sells, as sets over a catalogue; worked out once for all pools. Raises Missing."""
     if not facts.offerings:
         raise Missing("offerings", "AWS names no instance type that the region offers")
@@ -273,7 +273,7 @@ def _subnet_terms(node_class: EC2NodeClass | None) -> Node | None:
 _UNREAD = "the class's zones are not known: what its subnet terms find cannot be told from the file"
 
 
-def _subnets(node_class: EC2NodeClass | None, facts: Facts) -> tuple[tuple[Subnet, ...] | None, list[Unknown]]:
+def _subnets(node_class: EC2NodeClass | None, facts: AwsFacts) -> tuple[tuple[Subnet, ...] | None, list[UnknownFact]]:
     """The subnets that a class finds, or None and why they are not known."""
     at = _subnet_terms(node_class)
     if node_class is None or at is None:
@@ -281,13 +281,13 @@ def _subnets(node_class: EC2NodeClass | None, facts: Facts) -> tuple[tuple[Subne
     finds = subnets_of(node_class, facts)
     unknown = []
     if not finds.terms or len(finds.terms) < len(at.items) or not finds.whole:
-        unknown.append(Unknown(at, _UNREAD))
+        unknown.append(UnknownFact(at, _UNREAD))
     for term in finds.terms:
         if term.missing is not None:
             why = f"the class's zones are not known: {term.missing.reason}"
-            unknown.append(Unknown(term.node, why, term.missing))
+            unknown.append(UnknownFact(term.node, why, term.missing))
         elif term.found is None:
-            unknown.append(Unknown(term.node, _UNREAD))
+            unknown.append(UnknownFact(term.node, _UNREAD))
     return (None if unknown else finds.known), unknown
 
 
@@ -303,7 +303,7 @@ _LAST_LAUNCH = 40
 """How many minutes before its end the controller launches nothing in a capacity block."""
 
 
-def _reserved(node_class: EC2NodeClass | None, view: Catalog, facts: Facts) -> list[_Reserved] | None:
+def _reserved(node_class: EC2NodeClass | None, view: Catalog, facts: AwsFacts) -> list[_Reserved] | None:
     """The reservations of a class that the controller takes; None where they are not known."""
     if not may_reserve(node_class, view.version):
         return []
@@ -328,7 +328,7 @@ def _reserved(node_class: EC2NodeClass | None, view: Catalog, facts: Facts) -> l
     return reserved
 
 
-def _ending(reservation: CapacityReservation, view: Catalog, facts: Facts) -> bool:
+def _ending(reservation: CapacityReservation, view: Catalog, facts: AwsFacts) -> bool:
     if not behaves("no-launch-in-ending-blocks", view.version) or reservation.kind != "capacity-block":
         return False
     if reservation.ends is None or facts.now is None:

@@ -11,7 +11,7 @@ from itertools import combinations
 
 from nodelint.data import table
 from nodelint.ec2.catalog import TypeSet, union
-from nodelint.karpenter.images import Unknown
+from nodelint.karpenter.images import UnknownFact
 from nodelint.karpenter.resolve.offers import PLACE_KEYS, RESERVATION_KEYS, capacity_types, may_reserve
 from nodelint.karpenter.resolve.supply import Supply
 from nodelint.model.keys import ACCELERATOR_COUNT, ARCH, CAPACITY_TYPE, FAMILY, GPU_COUNT, REGION, TENANCY, ZONE
@@ -126,7 +126,7 @@ class Resolution:
         candidates: TypeSet,
         image_bits: tuple[TypeSet, ...],
         unlaunchable: tuple[Unlaunchable, ...],
-        unknown: tuple[Unknown, ...],
+        unknown: tuple[UnknownFact, ...],
         notes: tuple[tuple[Node, str], ...] = (),
     ) -> None:
         self.pool = pool

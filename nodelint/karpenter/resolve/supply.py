@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from nodelint.ec2.catalog import Catalog, TypeSet
 from nodelint.karpenter.images import ImageSet
 from nodelint.karpenter.resolve.offers import PLACE_KEYS, RESERVATION_KEYS, capacity_types, may_reserve
-from nodelint.karpenter.resolve.places import Places
+from nodelint.karpenter.resolve.places import LaunchPlaces
 from nodelint.model.keys import CAPACITY_TYPE, OS, REGION, WINDOWS_BUILD
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.requirement import Requirement, well_known
@@ -24,7 +24,7 @@ class Supply(NamedTuple):
     view: Catalog
     node_class: EC2NodeClass | None
     images: ImageSet
-    places: Places | None
+    places: LaunchPlaces | None
     static: bool = False
 
     def keeping(self, requirements: Iterable[Requirement]) -> TypeSet:

@@ -7,8 +7,8 @@ facts are in `data/nodeconfig.json`. Shell and PowerShell are searched for calls
 
 from __future__ import annotations
 
-from nodelint.karpenter.userdata.parts import Part, Trouble
+from nodelint.karpenter.userdata.parts import Part, UserDataProblem
 from nodelint.karpenter.userdata.reading import UserData, read
-from nodelint.karpenter.userdata.settings import Call, NodeLabel, Setting
+from nodelint.karpenter.userdata.settings import BootstrapCall, KubeletSetting, NodeLabel
 
-__all__ = ["Call", "NodeLabel", "Part", "Setting", "Trouble", "UserData", "read"]
+__all__ = ["BootstrapCall", "KubeletSetting", "NodeLabel", "Part", "UserData", "UserDataProblem", "read"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from nodelint.karpenter.userdata.parts import Part, Trouble, is_mime
+from nodelint.karpenter.userdata.parts import Part, UserDataProblem, is_mime
 from nodelint.karpenter.userdata.reading import UserData
 
 _WORDS = {
@@ -19,7 +19,7 @@ _LOST = "its arguments are lost: kubelet settings go to spec.kubelet, labels and
 _NO_LAUNCH = "Karpenter cannot read the user data, and launches nothing with this class"
 
 
-def misfits(data: UserData) -> Iterator[Trouble]:
+def misfits(data: UserData) -> Iterator[UserDataProblem]:
     """What of the user data does not fit the family, in the order of the text."""
     if data.is_windows or data.family == "Bottlerocket":
         yield from _as_a_whole(data)
@@ -31,33 +31,37 @@ def misfits(data: UserData) -> Iterator[Trouble]:
         if part.kind == "shell":
             yield from _script(data, part)
         elif part.kind == "nodeconfig" and data.family == "AL2":
-            yield Trouble(*_first_line(data, part), "AL2 has no nodeadm: a NodeConfig does nothing there")
+            yield UserDataProblem(*_first_line(data, part), "AL2 has no nodeadm: a NodeConfig does nothing there")
     for call in data.calls():
         if call.program == "bootstrap.sh" and data.family == "AL2023":
             message = "AL2023 has no bootstrap.sh: the call fails, and what it sets is lost"
-            yield Trouble(call.start, _end_of_line(data.text, call.start), message, _LOST)
+            yield UserDataProblem(call.start, _end_of_line(data.text, call.start), message, _LOST)
         elif call.program == "nodeadm" and data.family == "AL2":
-            yield Trouble(call.start, _end_of_line(data.text, call.start), "AL2 has no nodeadm: the call fails")
+            yield UserDataProblem(
+                call.start, _end_of_line(data.text, call.start), "AL2 has no nodeadm: the call fails"
+            )
 
 
-def _as_a_whole(data: UserData) -> Iterator[Trouble]:
+def _as_a_whole(data: UserData) -> Iterator[UserDataProblem]:
     """Bottlerocket takes TOML and nothing else, Windows PowerShell without the tags that Karpenter writes."""
     first = _first_line(data, data.parts[0])
     takes = "PowerShell" if data.is_windows else "TOML settings"
     wanted = "powershell" if data.is_windows else "toml"
     hint = "it is run as PowerShell, and fails" if data.is_windows else _NO_LAUNCH
     if is_mime(data.text):
-        yield Trouble(*first, f"a MIME archive is none of {data.family}'s: it takes {takes}", hint)
+        yield UserDataProblem(*first, f"a MIME archive is none of {data.family}'s: it takes {takes}", hint)
     elif data.looks not in (None, wanted):
-        yield Trouble(*first, f"{_WORDS[str(data.looks)]} is none of {data.family}'s: it takes {takes}", hint)
+        yield UserDataProblem(*first, f"{_WORDS[str(data.looks)]} is none of {data.family}'s: it takes {takes}", hint)
     elif data.is_windows:
         for tag in re.finditer(r"(?im)^[ \t]*</?powershell>[ \t]*(?:\n|\Z)", data.text):
             word = tag[0].strip()
             message = f"a `{word}` too many: Karpenter writes the tags around the script itself"
-            yield Trouble(tag.start(), tag.end(), message, "it ends up inside the script, which breaks there", "")
+            yield UserDataProblem(
+                tag.start(), tag.end(), message, "it ends up inside the script, which breaks there", ""
+            )
 
 
-def _bare(data: UserData) -> Trouble:
+def _bare(data: UserData) -> UserDataProblem:
     """A text without MIME header of a kind that the family does not tell from a script or a NodeConfig."""
     part = data.parts[0]
     what = _WORDS[str(data.looks)]
@@ -66,14 +70,14 @@ def _bare(data: UserData) -> Trouble:
     hint = f"{comes}; "
     if data.looks == "cloud-config":
         hint += "put it into a MIME archive as a part of `text/cloud-config`"
-        return Trouble(*_first_line(data, part), f"{what} without MIME header is taken for {taken}", hint)
+        return UserDataProblem(*_first_line(data, part), f"{what} without MIME header is taken for {taken}", hint)
     owner = {"toml": "Bottlerocket", "powershell": "Windows", "nodeconfig": "AL2023"}[str(data.looks)]
     at = re.search(r"(?m)^[ \t]*\[\[?settings.*$", data.text) if data.looks == "toml" else None
     start, end = at.span() if at is not None else _first_line(data, part)
-    return Trouble(start, end, f"{what} is for {owner}: {data.family} takes it for {taken}", f"{comes}")
+    return UserDataProblem(start, end, f"{what} is for {owner}: {data.family} takes it for {taken}", f"{comes}")
 
 
-def _script(data: UserData, part: Part) -> Iterator[Trouble]:
+def _script(data: UserData, part: Part) -> Iterator[UserDataProblem]:
     body = data.text[part.start : part.end]
     begin = body.lstrip()
     if not begin or body.startswith("#!"):
@@ -81,15 +85,19 @@ def _script(data: UserData, part: Part) -> Iterator[Trouble]:
     hint = "cloud-init starts it as a program, and the kernel refuses it"
     if begin.startswith("#!"):
         blank = part.start + len(body) - len(begin)
-        yield Trouble(
+        yield UserDataProblem(
             part.start, blank, "a script begins with `#!` in its first line: nothing may stand above", hint, ""
         )
     elif begin.startswith("#cloud-config"):
-        yield Trouble(*_first_line(data, part), "the part says that it is a script, and it is a cloud-config", hint)
+        yield UserDataProblem(
+            *_first_line(data, part), "the part says that it is a script, and it is a cloud-config", hint
+        )
     else:
         start, end = _first_line(data, part)
         new = "#!/bin/bash\n" + data.text[start:end]
-        yield Trouble(start, end, "a script without `#!` in its first line: cloud-init cannot run it", hint, new)
+        yield UserDataProblem(
+            start, end, "a script without `#!` in its first line: cloud-init cannot run it", hint, new
+        )
 
 
 def _first_line(data: UserData, part: Part) -> tuple[int, int]:

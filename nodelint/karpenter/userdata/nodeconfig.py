@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from nodelint.data import table
-from nodelint.karpenter.userdata.parts import Part, Trouble
+from nodelint.karpenter.userdata.parts import Part, UserDataProblem
 from nodelint.model.messages import did_you_mean, short
 from nodelint.source import UNKNOWN, Document, Node, Source
 from nodelint.source.unreadable import Unreadable
@@ -38,28 +38,28 @@ def is_read_as_nodeconfig(text: str) -> bool:
     return root is None or root.kind == "mapping" or (root.kind == "scalar" and root.value is None)
 
 
-def troubles(root: Node | None, part: Part) -> Iterator[Trouble]:
+def troubles(root: Node | None, part: Part) -> Iterator[UserDataProblem]:
     """What nodeadm refuses or drops."""
     facts = table("nodeconfig")
     if root is None or root.kind != "mapping":
-        yield Trouble(part.start, part.end, "a NodeConfig is a mapping, and this is none", _NO_JOIN)
+        yield UserDataProblem(part.start, part.end, "a NodeConfig is a mapping, and this is none", _NO_JOIN)
         return
     for key, wanted in (("apiVersion", facts["apiVersion"]), ("kind", facts["kind"])):
         node = root.get(key)
         if node is None:
             at = root.entries[0].key if root.entries else root
-            yield Trouble(
+            yield UserDataProblem(
                 part.start + at.start, part.start + at.end, f"a NodeConfig begins with `{key}: {wanted}`", _NO_JOIN
             )
             return
         if node.value is not UNKNOWN and node.value != wanted:
             message = f"`{short(str(node.value), 30)}` is no {key} of nodeadm: it reads `{wanted}`"
-            yield Trouble(part.start + node.start, part.start + node.end, message, _NO_JOIN, wanted)
+            yield UserDataProblem(part.start + node.start, part.start + node.end, message, _NO_JOIN, wanted)
             return
     yield from _fields(root, facts["fields"], "", part.start)
 
 
-def _fields(node: Node, known: dict[str, Any], path: str, base: int) -> Iterator[Trouble]:
+def _fields(node: Node, known: dict[str, Any], path: str, base: int) -> Iterator[UserDataProblem]:
     for entry in node.entries:
         if entry.name is None:
             continue
@@ -68,19 +68,19 @@ def _fields(node: Node, known: dict[str, Any], path: str, base: int) -> Iterator
             where = f" in {path}" if path else ""
             meant = did_you_mean(entry.name, known)
             message = f"a NodeConfig has no field `{short(entry.name, 25)}`{where}{meant}"
-            yield Trouble(base + entry.key.start, base + entry.key.end, message, _DROPPED)
+            yield UserDataProblem(base + entry.key.start, base + entry.key.end, message, _DROPPED)
         else:
             yield from _value(entry.value, shape, f"{path}.{entry.name}" if path else entry.name, base)
 
 
-def _value(node: Node, shape: Any, path: str, base: int) -> Iterator[Trouble]:
+def _value(node: Node, shape: Any, path: str, base: int) -> Iterator[UserDataProblem]:
     if node.kind == "scalar" and (node.value is None or node.value is UNKNOWN):
         return
     if isinstance(shape, dict) and "one of" in shape:
         if node.value not in shape["one of"]:
             choice = ", ".join(shape["one of"])
             message = f"`{short(str(node.value), 25)}` is no {path.rpartition('.')[2]}: there is {choice}"
-            yield Trouble(base + node.start, base + node.end, message, _NO_JOIN)
+            yield UserDataProblem(base + node.start, base + node.end, message, _NO_JOIN)
         return
     wanted = "object" if isinstance(shape, dict) else "strings" if isinstance(shape, list) else shape
     fits = {
@@ -94,7 +94,7 @@ def _value(node: Node, shape: Any, path: str, base: int) -> Iterator[Trouble]:
         words = {"object": "a mapping", "booleans": "a mapping of true and false", "strings": "a list of texts"}
         words |= {"string": "a text", "boolean": "true or false"}
         end = node.end if node.kind == "scalar" else node.start + 1
-        yield Trouble(base + node.start, base + end, f"{path} is {words[wanted]}", _NO_JOIN)
+        yield UserDataProblem(base + node.start, base + end, f"{path} is {words[wanted]}", _NO_JOIN)
     elif isinstance(shape, dict):
         yield from _fields(node, shape, path, base)
 

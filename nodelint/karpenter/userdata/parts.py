@@ -30,7 +30,7 @@ class Part(NamedTuple):
     content_type: str | None = None
 
 
-class Trouble(NamedTuple):
+class UserDataProblem(NamedTuple):
     """What is wrong with a range of user data, what comes of it, and what should stand there (`new`) where plain."""
 
     start: int
@@ -44,7 +44,7 @@ class Archive(NamedTuple):
     """The parts that were read, and what is wrong; with a fault the parts behind it are missing."""
 
     parts: tuple[Part, ...]
-    troubles: tuple[Trouble, ...]
+    troubles: tuple[UserDataProblem, ...]
 
 
 class _Line(NamedTuple):
@@ -66,13 +66,13 @@ def archive(text: str) -> Archive:
     blank = len(text) - len(text.lstrip())
     if blank:
         message = "blank lines before the MIME header end it: the header has to be the first line"
-        return Archive((), (Trouble(0, blank, message, _NO_LAUNCH, ""),))
+        return Archive((), (UserDataProblem(0, blank, message, _NO_LAUNCH, ""),))
     lines = list(_lines(text))
     headers, body, trouble = _headers(lines, 0)
     if trouble is not None:
         return Archive((), (trouble,))
     found = _boundary(text, headers)
-    if isinstance(found, Trouble):
+    if isinstance(found, UserDataProblem):
         return Archive((), (found,))
     return _parts(text, lines, body, found)
 
@@ -85,7 +85,7 @@ def _parts(text: str, lines: list[_Line], body: int, boundary: str) -> Archive:
     if at == len(lines):
         start, end = lines[0].start, lines[0].end
         message = f"no line `{dash[:40]}` begins a part: nothing of the user data reaches the node"
-        return Archive((), (Trouble(start, end, message),))
+        return Archive((), (UserDataProblem(start, end, message),))
     parts: list[Part] = []
     while lines[at].text.rstrip(" \t") != dash + "--":
         headers, begin, trouble = _headers(lines, at + 1)
@@ -98,7 +98,7 @@ def _parts(text: str, lines: list[_Line], body: int, boundary: str) -> Archive:
             last = lines[-1] if lines[-1].text or len(lines) == 1 else lines[-2]
             closing = f"{dash}--"
             message = f"the archive has no end: the last line has to be `{closing[:40]}`"
-            return Archive(tuple(parts), (Trouble(last.end, last.end, message, _NO_LAUNCH, f"\n{closing}"),))
+            return Archive(tuple(parts), (UserDataProblem(last.end, last.end, message, _NO_LAUNCH, f"\n{closing}"),))
         start = lines[begin].start if begin < len(lines) else len(text)
         content_type = headers.get("content-type", (0, 0, ""))[2]
         kind = _TYPES.get(content_type.partition(";")[0].strip().lower(), "other")
@@ -117,7 +117,7 @@ def _delimits(line: str, dash: str) -> bool:
     return line.startswith(dash) and line[len(dash) :].rstrip(" \t") in ("", "--")
 
 
-def _headers(lines: list[_Line], at: int) -> tuple[dict[str, tuple[int, int, str]], int, Trouble | None]:
+def _headers(lines: list[_Line], at: int) -> tuple[dict[str, tuple[int, int, str]], int, UserDataProblem | None]:
     """Headers from a line on by their names in lower case, and the index of the first line behind the blank one."""
     found: dict[str, tuple[int, int, str]] = {}
     last = ""
@@ -132,25 +132,27 @@ def _headers(lines: list[_Line], at: int) -> tuple[dict[str, tuple[int, int, str
             found[last] = (start, end, f"{value} {line.text.strip()}")
         else:
             message = "a MIME header ends with a blank line: one is missing before this line"
-            return found, at, Trouble(line.start, line.end, message, _NO_LAUNCH)
+            return found, at, UserDataProblem(line.start, line.end, message, _NO_LAUNCH)
         at += 1
     return found, at + 1, None
 
 
-def _boundary(text: str, headers: dict[str, tuple[int, int, str]]) -> str | Trouble:
+def _boundary(text: str, headers: dict[str, tuple[int, int, str]]) -> str | UserDataProblem:
     start, end, value = headers.get("content-type", (0, len(text.partition("\n")[0]), ""))
     media = value.partition(";")[0].strip().lower()
     if not media.startswith("multipart/"):
         message = f"the MIME header says `{media[:30]}`: only `multipart/mixed` with a boundary is read"
-        return Trouble(start, end, message if media else "the MIME header has no `Content-Type`", _NO_LAUNCH)
+        return UserDataProblem(start, end, message if media else "the MIME header has no `Content-Type`", _NO_LAUNCH)
     found = re.search(r";\s*boundary\s*=\s*(?:\"([^\"]*)\"|([^;\s]+))", value, re.IGNORECASE)
     if found is None:
-        return Trouble(start, end, "the MIME header names no boundary", _NO_LAUNCH)
+        return UserDataProblem(start, end, "the MIME header names no boundary", _NO_LAUNCH)
     bare = found[2]
     if bare is not None and re.fullmatch(_TOKEN, bare) is None:
         at = text.find(bare, start, end)
         message = f"the boundary `{bare[:40]}` has to stand in quotes"
         return (
-            Trouble(at, at + len(bare), message, _NO_LAUNCH, f'"{bare}"') if at >= 0 else Trouble(start, end, message)
+            UserDataProblem(at, at + len(bare), message, _NO_LAUNCH, f'"{bare}"')
+            if at >= 0
+            else UserDataProblem(start, end, message)
         )
     return found[1] if bare is None else str(bare)

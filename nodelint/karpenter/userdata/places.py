@@ -13,7 +13,7 @@ from nodelint.source import Node
 _ESCAPE = r"\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[^\r\n])|[^\\\r\n]"
 
 
-class Places:
+class ScalarPlaces:
     """The text of a scalar, and where in the source it stands.
 
     `offsets` has the place of each character and of the end; None where the value is folded or escaped in a way

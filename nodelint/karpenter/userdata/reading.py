@@ -11,9 +11,9 @@ from nodelint.edits import NotEditable, add_key, add_keys, remove
 from nodelint.edits.members import root_of
 from nodelint.karpenter.userdata import settings as found_in
 from nodelint.karpenter.userdata.nodeconfig import compose, is_read_as_nodeconfig, troubles
-from nodelint.karpenter.userdata.parts import Archive, Part, PartKind, Trouble, archive, is_mime
-from nodelint.karpenter.userdata.places import Places
-from nodelint.karpenter.userdata.settings import Call, NodeLabel, Setting
+from nodelint.karpenter.userdata.parts import Archive, Part, PartKind, UserDataProblem, archive, is_mime
+from nodelint.karpenter.userdata.places import ScalarPlaces
+from nodelint.karpenter.userdata.settings import BootstrapCall, KubeletSetting, NodeLabel
 from nodelint.model.finding import Edit
 from nodelint.model.manifest import EC2NodeClass, text
 from nodelint.source import Node
@@ -33,9 +33,9 @@ class UserData:
         self.node = node
         self.text = written
         self.family = family
-        self.places = Places(node, written)
+        self.places = ScalarPlaces(node, written)
         self._roots: dict[int, Node | None] = {}
-        self._broken: list[Trouble] = []
+        self._broken: list[UserDataProblem] = []
 
     @property
     def is_windows(self) -> bool:
@@ -88,7 +88,7 @@ class UserData:
                 self._roots[part.start] = None
                 at = min(part.start + error.offset, part.end)
                 hint = "nodeadm cannot read it: the node never joins the cluster"
-                self._broken.append(Trouble(at, at, f"no YAML: {error.message}", hint))
+                self._broken.append(UserDataProblem(at, at, f"no YAML: {error.message}", hint))
         return self._roots[part.start]
 
     @cached_property
@@ -108,7 +108,7 @@ class UserData:
     def _is_open(self) -> bool:
         return re.search(_OPEN, self.text) is not None
 
-    def _no_toml(self, error: str) -> Trouble:
+    def _no_toml(self, error: str) -> UserDataProblem:
         found = re.fullmatch(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", error, re.DOTALL)
         words = (found[1] if found else error).partition("\n")[0]
         at = len(self.text.rstrip("\n"))
@@ -118,9 +118,9 @@ class UserData:
         message = f"no TOML: {words[:1].lower()}{words[1:70]}"
         at = min(at, len(self.text))
         end = self.text.find("\n", at)
-        return Trouble(at, len(self.text.rstrip()) if end < at else end, message, _NO_LAUNCH)
+        return UserDataProblem(at, len(self.text.rstrip()) if end < at else end, message, _NO_LAUNCH)
 
-    def broken(self) -> list[Trouble]:
+    def broken(self) -> list[UserDataProblem]:
         """What cannot be read, or is dropped: archive, NodeConfig, TOML. Nothing where it is for another family."""
         if is_mime(self.text) and not self.mime:
             return []
@@ -134,16 +134,18 @@ class UserData:
                     troubled += troubles(root, part)
         if self.toml is not None and "settings" not in self.toml and self.text.strip():
             message = "Bottlerocket reads the table `settings`, and there is none"
-            troubled.append(Trouble(0, len(self.text.partition("\n")[0]), message, "what stands outside is dropped"))
+            troubled.append(
+                UserDataProblem(0, len(self.text.partition("\n")[0]), message, "what stands outside is dropped")
+            )
         return [*troubled, *self._broken]
 
-    def misfits(self) -> Iterator[Trouble]:
+    def misfits(self) -> Iterator[UserDataProblem]:
         """What is written for another family, or cannot run."""
         from nodelint.karpenter.userdata.fit import misfits
 
         return misfits(self)
 
-    def calls(self) -> list[Call]:
+    def calls(self) -> list[BootstrapCall]:
         """The calls by which a script lets its node join a cluster."""
         kinds = ("powershell",) if self.is_windows else ("shell", "plain")
         return [
@@ -153,7 +155,7 @@ class UserData:
             for call in found_in.calls(self.text, part.start, part.end, self.is_windows)
         ]
 
-    def settings(self) -> Iterator[Setting]:
+    def settings(self) -> Iterator[KubeletSetting]:
         """The kubelet's settings in NodeConfig and TOML."""
         for part in self.parts:
             root = self.root(part) if part.kind == "nodeconfig" and self.family == "AL2023" else None
@@ -163,7 +165,7 @@ class UserData:
         if isinstance(table, dict):
             yield from found_in.of_toml(table, self.text)
 
-    def moved(self, setting: Setting, node_class: EC2NodeClass) -> list[Edit]:
+    def moved(self, setting: KubeletSetting, node_class: EC2NodeClass) -> list[Edit]:
         """The edits that say a setting of NodeConfig in `spec.kubelet` instead. Raises `NotEditable`."""
         spec, node = node_class.node.get("spec"), setting.node
         if setting.how != "config" or node is None or spec is None or node.parent is None:

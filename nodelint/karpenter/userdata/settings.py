@@ -23,7 +23,7 @@ _TAINTS = r"--register-with-taints[= ][\"']?([^\s\"']+)"
 _HARMLESS = ("--apiserver-endpoint", "--b64-cluster-ca", "--container-runtime", "--dns-cluster-ip", "--ip-family")
 
 
-class Setting(NamedTuple):
+class KubeletSetting(NamedTuple):
     """A setting of the kubelet: its name in `spec.kubelet`, how user data writes it, and where.
 
     `node` is its value in a NodeConfig (of a source of its own), `value` what it says.
@@ -61,7 +61,7 @@ class NodeLabel(NamedTuple):
         return not own and self.key not in table("nodeconfig")["kubeletLabels"]
 
 
-class Call(NamedTuple):
+class BootstrapCall(NamedTuple):
     """A call that makes a node join: characters `start` to `end`; `lines` are those it stands on, with the break.
 
     `plain` says that it does nothing that Karpenter's own call does not do.
@@ -74,7 +74,7 @@ class Call(NamedTuple):
     plain: bool
 
 
-def of_nodeconfig(root: Node, part: Part) -> Iterator[Setting]:
+def of_nodeconfig(root: Node, part: Part) -> Iterator[KubeletSetting]:
     """The kubelet's settings of a NodeConfig, by field and by flag."""
     facts = table("nodeconfig")
     config = root.at("spec", "kubelet", "config")
@@ -82,7 +82,7 @@ def of_nodeconfig(root: Node, part: Part) -> Iterator[Setting]:
     for entry in config.entries if config is not None else ():
         if entry.name is not None:
             key = entry.key
-            yield Setting(
+            yield KubeletSetting(
                 entry.name, entry.name, "config", base + key.start, base + key.end, entry.value, entry.value.plain()
             )
     flags = root.at("spec", "kubelet", "flags")
@@ -90,16 +90,16 @@ def of_nodeconfig(root: Node, part: Part) -> Iterator[Setting]:
     for item in flags.items if flags is not None and flags.kind == "sequence" else ():
         flag = item.value.partition("=")[0].strip() if isinstance(item.value, str) else ""
         if flag in names:
-            yield Setting(names[flag], flag, "flag", base + item.start, base + item.end, item)
+            yield KubeletSetting(names[flag], flag, "flag", base + item.start, base + item.end, item)
 
 
-def of_toml(settings: dict[str, Any], text: str) -> Iterator[Setting]:
+def of_toml(settings: dict[str, Any], text: str) -> Iterator[KubeletSetting]:
     """The kubelet's settings of Bottlerocket's TOML that Karpenter writes or plans with."""
     kubernetes = settings.get("kubernetes")
     for name, key in table("nodeconfig")["bottlerocket"].items():
         if isinstance(kubernetes, dict) and key in kubernetes:
             start, end = find_key(text, ("settings", "kubernetes", key))
-            yield Setting(name, key, "toml", start, end, value=kubernetes[key])
+            yield KubeletSetting(name, key, "toml", start, end, value=kubernetes[key])
 
 
 def labels_of_toml(settings: dict[str, Any], text: str) -> Iterator[NodeLabel]:
@@ -128,14 +128,14 @@ def taints_of_flags(text: str, start: int, end: int) -> Iterator[tuple[int, int]
             yield found.start(), found.end(1)
 
 
-def calls(text: str, start: int, end: int, windows: bool = False) -> Iterator[Call]:
+def calls(text: str, start: int, end: int, windows: bool = False) -> Iterator[BootstrapCall]:
     """The calls of a script by which a node joins a cluster."""
     for found in re.compile(_WINDOWS_CALL if windows else _CALL).finditer(text, start, end):
         first, last = found.span("call")
         program = "Start-EKSBootstrap.ps1" if windows else "nodeadm" if "nodeadm" in found[0] else "bootstrap.sh"
         begin = text.rfind("\n", 0, first) + 1
         stop = text.find("\n", last)
-        yield Call(
+        yield BootstrapCall(
             program,
             first,
             last,
