@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 from collections.abc import Callable, Mapping
 from itertools import pairwise
@@ -13,9 +12,10 @@ import jsonschema
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from nodelint.lint.engine import Selection, Target, lint
+from nodelint.lint.engine import Selection, Target
 from nodelint.lint.rule import Context, Rule
 from nodelint.model.manifest import objects
+from nodelint.model.ranges import runs
 from nodelint.model.releases import NEWEST, RELEASES, KubernetesVersion, Version, ahead, releases_match
 from nodelint.report.upgrade import upgrade_json, upgrade_markdown, upgrade_text
 from nodelint.source import Source
@@ -449,21 +449,11 @@ class TestSettings:
 
 
 class TestFindings:
-    def test_no_answer_changes_but_where_the_rules_are_asked(self, rules: dict[str, Rule]) -> None:
-        """Over all examples: from one turn to the last release before the next."""
-        texts = [path.read_text(encoding="utf-8") for path in sorted((ROOT / "examples").rglob("*.yaml"))]
-        fences = r"(?ms)^```ya?ml +bad[^\n]*\n(.*?)^```"
-        texts += [text for rule in rules.values() for text in re.findall(fences, rule.page)[:1]]
-        sources = [Source.from_text(f"{n}.yaml", text) for n, text in enumerate(texts)]
-
-        def said(release: Version) -> list[tuple[object, ...]]:
-            report = lint(sources, Target(release), rules)
-            return [(r.rule.name, r.span.source.path, r.span.start, r.severity) for r in report.results]
-
-        for begin, after in pairwise([RELEASES[0], *turns(rules, RELEASES[0], NEWEST), None]):
-            end = NEWEST if after is None else RELEASES[RELEASES.index(after) - 1]
-            assert begin is not None
-            assert begin == end or said(begin) == said(end), (begin, end)
+    def test_are_asked_for_wherever_something_changes(self, rules: dict[str, Rule]) -> None:
+        """That nothing changes elsewhere is shown by `test_nothing_changes_within_a_run_of_releases`."""
+        changing = {each.first for each in runs(RELEASES)} - {RELEASES[0]}
+        assert len(changing) > 10
+        assert changing <= set(turns(rules, RELEASES[0], NEWEST))
 
     def test_appear_with_their_release_and_whether_their_fix_can_be_early(self, rules: dict[str, Rule]) -> None:
         old = node_class(api="v1beta1")
