@@ -7,7 +7,7 @@ import stat
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -18,6 +18,7 @@ from nodelint.model.releases import NEWEST, KubernetesVersion, target
 from nodelint.source import Source
 
 from .ec2_front import front, register, server  # noqa: F401
+from .forked import Command
 
 ROOT = Path(__file__).parent.parent
 
@@ -75,8 +76,16 @@ def check(rules: dict[str, Rule]) -> Callable[..., Report]:
     return run
 
 
+@pytest.fixture(scope="session")
+def forked() -> Iterator[Command]:
+    """One server for all calls of the command."""
+    command = Command()
+    yield command
+    command.close()
+
+
 @pytest.fixture
-def nodelint(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+def nodelint(tmp_path: Path, forked: Command) -> Callable[..., subprocess.CompletedProcess[str]]:
     """Run the command as a user would, in an empty folder, with a cache of its own and no AWS account at hand."""
     inherited = {key: value for key, value in os.environ.items() if not key.startswith(("AWS_", "NODELINT_"))}
     alone = {**inherited, "NODELINT_CACHE_DIR": str(tmp_path / ".cache")}
@@ -84,15 +93,6 @@ def nodelint(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     def run(
         *args: str, stdin: str | None = None, cwd: Path = tmp_path, env: dict[str, str] | None = None
     ) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "nodelint", *args],
-            cwd=cwd,
-            env={**alone, **(env or {})},
-            input=stdin,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+        return forked.run(args, cwd, {**alone, **(env or {})}, stdin)
 
     return run

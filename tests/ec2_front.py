@@ -346,16 +346,25 @@ def _loader() -> Any:
 
 
 def clean(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing of the machine's own AWS settings, no waiting between tries, and the models of services read once."""
+    """Nothing of the machine's own AWS settings, and a quick boto3."""
     for name in [name for name in os.environ if name.startswith("AWS_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", os.devnull)
     monkeypatch.setenv("BOTO_CONFIG", os.devnull)
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-    monkeypatch.setattr("botocore.retries.standard.ExponentialBackoff.delay_amount", lambda *_: 0.0)
-    monkeypatch.setattr("botocore.session.create_loader", lambda _: _loader())
-    monkeypatch.setattr("botocore.retries.adaptive.ClientRateLimiter.on_sending_request", lambda *_, **__: None)
+    quick(monkeypatch.setattr)
+
+
+def quick(put: Callable[[Any, str, Any], None]) -> None:
+    """Set what makes boto3 quick: no waiting between tries, and the models of services read once."""
+    import botocore.retries.adaptive
+    import botocore.retries.standard
+    import botocore.session
+
+    put(botocore.retries.standard.ExponentialBackoff, "delay_amount", lambda *_: 0.0)
+    put(botocore.session, "create_loader", lambda _: _loader())
+    put(botocore.retries.adaptive.ClientRateLimiter, "on_sending_request", lambda *_, **__: None)
 
 
 @pytest.fixture

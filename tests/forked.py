@@ -1,0 +1,171 @@
+"""The command as a process of its own for each call, without the start of Python.
+
+A server imports nodelint once and forks for each call: a call has a working directory, an environment, streams,
+an exit code and a state of its own, like any process, and costs some milliseconds. What a start of Python itself
+decides (encodings, flags, an empty state) needs a real process: `Command` starts one where the environment of a call
+has a variable of its own that Python reads.
+"""
+
+from __future__ import annotations
+
+import gc
+import io
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from subprocess import CompletedProcess
+
+ROOT = Path(__file__).parent.parent
+_PATIENCE = 120
+"""Seconds after which a call is ended."""
+
+WARM = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: default}
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements: [{key: karpenter.sh/capacity-type, operator: In, values: [spot, on-demand]}]
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: default}
+spec:
+  role: nodes
+  amiSelectorTerms: [{alias: al2023@latest}]
+  subnetSelectorTerms: [{tags: {a: b}}]
+  securityGroupSelectorTerms: [{tags: {a: b}}]
+"""
+
+
+class Command:
+    """Runs the command, each call in a process of its own."""
+
+    def __init__(self) -> None:
+        self._server: subprocess.Popen[bytes] | None = None
+        self._socket: socket.socket | None = None
+
+    def run(
+        self, args: tuple[str, ...], cwd: Path, env: Mapping[str, str], stdin: str | None
+    ) -> CompletedProcess[str]:
+        """Like `subprocess.run` of `python -m nodelint` with these arguments."""
+        if not hasattr(os, "fork") or any(name.startswith(("PYTHON", "LC_", "LANG")) for name in _own(env)):
+            return _started(args, cwd, env, stdin)
+        with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+            given.write((stdin or "").encode())
+            given.seek(0)
+            call = json.dumps([list(args), str(cwd), dict(env)]).encode()
+            connection = self._connected()
+            files = [given.fileno(), out.fileno(), err.fileno()]
+            socket.send_fds(connection, [len(call).to_bytes(4, "big")], files)
+            connection.sendall(call)
+            code = int.from_bytes(connection.recv(4, socket.MSG_WAITALL), "big", signed=True)
+            texts = []
+            for file in (out, err):
+                file.seek(0)
+                texts.append(io.TextIOWrapper(file).read())
+        return CompletedProcess(["nodelint", *args], code, *texts)
+
+    def _connected(self) -> socket.socket:
+        if self._socket is None:
+            self._socket, theirs = socket.socketpair()
+            code = f"from tests.forked import serve; serve({theirs.fileno()})"
+            nothing = subprocess.DEVNULL
+            self._server = subprocess.Popen(
+                [sys.executable, "-c", code], cwd=ROOT, stdin=nothing, stdout=nothing, pass_fds=[theirs.fileno()]
+            )
+            theirs.close()
+        return self._socket
+
+    def close(self) -> None:
+        """End the server."""
+        if self._socket is not None and self._server is not None:
+            self._socket.close()
+            self._server.wait(timeout=30)
+
+
+def _own(env: Mapping[str, str]) -> list[str]:
+    """The variables that a call has of its own."""
+    return [name for name, value in env.items() if os.environ.get(name) != value]
+
+
+def _started(args: tuple[str, ...], cwd: Path, env: Mapping[str, str], stdin: str | None) -> CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "nodelint", *args],
+        cwd=cwd,
+        env=dict(env),
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=_PATIENCE,
+        check=False,
+    )
+
+
+def serve(number: int) -> None:
+    """Fork for each call that comes through a socket, until its other end is closed."""
+    _load()
+    gc.collect()
+    gc.freeze()
+    with socket.socket(fileno=number) as connection:
+        while True:
+            head, files, _, _ = socket.recv_fds(connection, 4, 3)
+            if not head:
+                return
+            call = json.loads(connection.recv(int.from_bytes(head, "big"), socket.MSG_WAITALL))
+            child = os.fork()
+            if not child:
+                connection.close()
+                _call(files, *call)
+            for file in files:
+                os.close(file)
+            code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+            connection.sendall(code.to_bytes(4, "big", signed=True))
+
+
+def _load() -> None:
+    """Import what calls import, and read the tables that nearly all of them read."""
+    import importlib
+
+    import boto3
+
+    from nodelint.lint.engine import Target, lint
+    from nodelint.lint.rule import bundled, load
+    from nodelint.model.releases import NEWEST
+    from nodelint.source import Source
+
+    from .ec2_front import quick
+
+    for path in (ROOT / "nodelint").rglob("*.py"):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        if parts[-1] not in ("__init__", "__main__"):
+            importlib.import_module(".".join(parts))
+    lint([Source.from_text("a.yaml", WARM)], Target(NEWEST), load(bundled()))
+    quick(setattr)
+    for service in ("ec2", "iam", "ssm", "sts"):  # reads the model of the service
+        boto3.client(service, region_name="us-east-1", aws_access_key_id="a", aws_secret_access_key="b")
+    assert len(os.listdir("/proc/self/task")) == 1
+
+
+def _call(files: list[int], args: list[str], cwd: str, env: dict[str, str]) -> None:
+    """In the child: become the call."""
+    from nodelint.__main__ import main
+
+    signal.alarm(_PATIENCE)
+    for number, file in enumerate(files):
+        os.dup2(file, number)
+        os.close(file)
+    sys.stdin, sys.stdout, sys.stderr = (open(n, mode, closefd=False) for n, mode in enumerate("rww"))  # noqa: SIM115
+    os.environ.clear()
+    os.environ.update(env)
+    os.chdir(cwd)
+    sys.argv = ["nodelint", *args]
+    main()
