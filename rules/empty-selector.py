@@ -143,10 +143,10 @@ from typing import Any
 
 from nodelint.api import (
     Also,
+    AwsFacts,
     Context,
     EC2NodeClass,
     Edit,
-    Facts,
     Finding,
     Findings,
     Skip,
@@ -169,7 +169,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     )
 
 
-def _selector(what: str, finds: selectors.Finds[Any], facts: Facts, needed: bool = True) -> Findings:
+def _selector(what: str, finds: selectors.Finds[Any], facts: AwsFacts, needed: bool = True) -> Findings:
     """What is wrong with a selector for `what`; `needed` says whether the class has to find one."""
     yield from finds.skips()
     yield from (Skip(t.node, f"a term for {what}s holds a placeholder") for t in finds.terms if t.is_open)
@@ -186,7 +186,7 @@ def _selector(what: str, finds: selectors.Finds[Any], facts: Facts, needed: bool
         )
 
 
-def _nothing(what: str, finds: selectors.Finds[Any], facts: Facts) -> Finding:
+def _nothing(what: str, finds: selectors.Finds[Any], facts: AwsFacts) -> Finding:
     first, *others = finds.terms
     if not others:
         message = _said(what, first)
@@ -210,7 +210,7 @@ def _said(what: str, term: selectors.TermFinds[Any]) -> str:
     return f"there is no {what} {'named ' if term.by == 'name' else ''}`{words}`"
 
 
-def _edits(term: selectors.TermFinds[Any], facts: Facts) -> list[Edit]:
+def _edits(term: selectors.TermFinds[Any], facts: AwsFacts) -> list[Edit]:
     """The one tag or name as it is written where it finds something."""
     meant = selectors.spelt_right(term.question, facts)
     if meant is None or term.question is None:
@@ -231,7 +231,7 @@ def _edits(term: selectors.TermFinds[Any], facts: Facts) -> list[Edit]:
     return edits.if_editable(edits.set_key, entry.key, new_name.removeprefix("tag:")) if old == new else []
 
 
-def _hint(what: str, term: selectors.TermFinds[Any], facts: Facts) -> str:
+def _hint(what: str, term: selectors.TermFinds[Any], facts: AwsFacts) -> str:
     region = facts.region.name if facts.region is not None else ""
     meant = selectors.spelt_right(term.question, facts)
     if meant is not None:
