@@ -36,7 +36,7 @@ def _run() -> int:
         if os.environ.get("NODELINT_DEBUG"):
             raise
         what = f"{type(error).__name__}: {error} (NODELINT_DEBUG=1 shows where)"
-        _say(f"a fault of ours, please report it: {what}")
+        _say(f"internal error, please report it: {what}")
         return FAULT
     return 0
 

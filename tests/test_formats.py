@@ -335,7 +335,7 @@ def test_github_reads_every_command_back(report: Report, run: Run) -> None:
     assert said[:3] == [
         ("error", "clusters/sécret.yaml", "not read: permission denied"),
         ("error", "/etc/pools.yaml", "not read: no such file or directory"),
-        ("error", None, "a fault of ours, please report it: some-rule on NodePool/x: KeyError: 'a'"),
+        ("error", None, "internal error, please report it: some-rule on NodePool/x: KeyError: 'a'"),
     ]
     for (level, file, message), (_, properties, _), result in zip(said[3:], commands[3:], results, strict=True):
         at = result.span.source.position(result.span.start)

@@ -98,11 +98,26 @@ def test_what_is_fixed_drops_out_of_the_baseline(nodelint: Run, manifest: Path) 
     nodelint("baseline", "class.yaml")
     manifest.write_text(CLASS.replace("Monitorin:", "Monitoring:"), encoding="utf-8")
     told = nodelint("check", "--baseline", "nodelint.baseline.json", "class.yaml")
-    assert "1 no longer there; `nodelint baseline` drops what is gone" in told.stdout
+    assert "1 no longer there; `nodelint baseline --prune` removes them" in told.stdout
     again = nodelint("baseline", "class.yaml")
     assert "0 findings (0 new, 1 gone)" in again.stdout
     data = json.loads((manifest.parent / "nodelint.baseline.json").read_text(encoding="utf-8"))
     assert data["findings"] == []
+
+
+def test_pruning_drops_what_is_fixed_and_adds_nothing(nodelint: Run, manifest: Path) -> None:
+    assert "no baseline to prune" in nodelint("baseline", "--prune", "class.yaml").stderr
+    manifest.write_text(CLASS.replace("role:", "rolle: x\n  role:"), encoding="utf-8")
+    nodelint("baseline", "class.yaml")
+    # One of two is fixed, and another one is new.
+    manifest.write_text(CLASS.replace("role:", "rollle: x\n  role:"), encoding="utf-8")
+    pruned = nodelint("baseline", "--prune", "class.yaml")
+    assert (pruned.returncode, pruned.stderr) == (0, "")
+    assert "1 finding (1 gone)" in pruned.stdout
+    data = json.loads((manifest.parent / "nodelint.baseline.json").read_text(encoding="utf-8"))
+    assert ["detailedMonitorin" in row["message"] for row in data["findings"]] == [True]
+    told = nodelint("check", "--baseline", "nodelint.baseline.json", "class.yaml")
+    assert "`rollle`" in told.stdout and "Baseline: 1 known." in told.stdout
 
 
 @pytest.mark.parametrize(

@@ -260,10 +260,10 @@ def test_what_a_release_does_not_have_is_not_judged_inside(lines, release):
     assert ec2(lines)
 
 
-def test_a_long_label_leaves_room_for_its_release():
+def test_a_long_label_keeps_its_release():
     label = "karpenter.k8s.aws/capacity-reservation-interruptible"
     problem = one(requirement(f"key: {label}, operator: Exists", release="1.4.0"))
-    assert problem.message == f"`{label}` needs Karpenter 1.10.0 or newer"
+    assert problem.message == f"`{label}` needs Karpenter 1.10.0 or newer, the target is 1.4.0"
 
 
 def test_keywords_that_changed_hold_for_their_releases():

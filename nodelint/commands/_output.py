@@ -215,5 +215,5 @@ def _about_older(older: Older) -> str:
 def _about_baseline(split: Split) -> str:
     said = f"Baseline: {len(split.known):,} known"
     if split.gone:
-        said += f", {len(split.gone):,} no longer there; `nodelint baseline` drops what is gone"
+        said += f", {len(split.gone):,} no longer there; `nodelint baseline --prune` removes them"
     return said + "."

@@ -46,24 +46,29 @@ Exit codes:
     shell_complete=files,
     help=f"The file to write. Default: that of the configuration, else {FILE}.",
 )
+@click.option("--prune", is_flag=True, help="Only drop what is fixed: add nothing that is new.")
 @judging_options
 @facts_options
 @versions
-def command(paths: Sequence[str], kustomize: bool, helm: bool, **flags: Any) -> None:
-    """Write down what is found today, so that checks tell only what is new.
+def command(paths: Sequence[str], prune: bool, kustomize: bool, helm: bool, **flags: Any) -> None:
+    """Record today's findings, so that later checks report only new ones.
 
-    `nodelint check --baseline FILE` (or `baseline:` in the configuration) then passes over what the file
-    holds. A finding is known by what it says of which field, not by its line. Run again, this drops what
-    is fixed and adds what is new; what was not judged this time stays. Give it the flags of the check.
+    `nodelint check --baseline FILE` (or `baseline:` in the configuration) leaves out what the file holds.
+    A finding is recognised by its rule and field, not by its line. Run again, the command drops what is
+    fixed and adds what is new, with --prune it adds nothing; what was not judged this time stays. Use the
+    same flags as for the check.
 
     \b
     Examples:
       nodelint baseline clusters/
       nodelint check --baseline nodelint.baseline.json clusters/
+      nodelint baseline --prune clusters/
     """
     asked = FactFlags.taken(flags)
     settings = settings_of(flags)
     path = settings.baseline or FILE
+    if prune and not os.path.exists(path):
+        stop(f"{path}: there is no baseline to prune")
     found = discovered(paths or (".",), settings)
     built = rendered(paths, kustomize, helm, found, settings)
     if found.unreadable:
@@ -77,7 +82,7 @@ def command(paths: Sequence[str], kustomize: bool, helm: bool, **flags: Any) -> 
     report = judge_of(built)(found.sources, *ready.how)
     if report.faults:
         for fault in report.faults:
-            say(f"a fault of ours, please report it: {fault}")
+            say(f"internal error, please report it: {fault}")
         sys.exit(FAULT)
     root = os.path.dirname(os.path.abspath(path))
     try:
@@ -85,11 +90,14 @@ def command(paths: Sequence[str], kustomize: bool, helm: bool, **flags: Any) -> 
     except ConfigError as error:
         stop(str(error))
     parts = baseline.split(report, old, root, paths, ready.reported)
+    kept = parts.kept if prune else parts.unjudged
+    written = report._replace(results=()) if prune else report
     try:
-        replace(path, baseline.write(report, root, parts.unjudged).encode())
+        replace(path, baseline.write(written, root, kept).encode())
     except OSError as error:
         stop(f"{path}: not written: {why(error)}")
-    total = len(report.results) + len(parts.unjudged)
-    changed = f"{len(parts.new.results):,} new, {len(parts.gone):,} gone"
+    total = len(written.results) + len(kept)
+    new = "" if prune else f"{len(parts.new.results):,} new, "
+    changed = f"{new}{len(parts.gone):,} gone"
     echo(printable(f"{path}: {counted(total, 'finding')} ({changed}). Next: nodelint check --baseline {path}"))
     sys.exit(CLEAN)

@@ -90,7 +90,7 @@ def command(file: str, manifests: Sequence[str], form: str, **flags: Any) -> Non
 
         echo(triage_text(read, file, click.style))
     for fault in faults:
-        say(f"a fault of ours, please report it: {fault}")
+        say(f"internal error, please report it: {fault}")
     if faults:
         sys.exit(FAULT)
     if bad_path:

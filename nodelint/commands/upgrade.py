@@ -102,7 +102,7 @@ def command(
         say(f"no NodePool or EC2NodeClass in {counted(found.files, 'file')}")
     _print(told, form, everything)
     for fault in told.faults:
-        say(f"a fault of ours, please report it: {fault}")
+        say(f"internal error, please report it: {fault}")
     if told.faults:
         sys.exit(FAULT)
     if found.unreadable:

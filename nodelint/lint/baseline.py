@@ -42,13 +42,15 @@ class Split(NamedTuple):
     """A report held against a baseline.
 
     `new` is the report with what is not in the baseline, `known` what is. `gone` are the entries that were
-    looked for and not found: they are fixed. `unjudged` are those that were not looked for.
+    looked for and not found: they are fixed. `unjudged` are those that were not looked for, `kept` all but
+    the gone.
     """
 
     new: Report
     known: tuple[Result, ...]
     gone: tuple[KnownFinding, ...]
     unjudged: tuple[KnownFinding, ...]
+    kept: tuple[KnownFinding, ...]
 
 
 def write(report: Report, root: str = "", keep: Iterable[KnownFinding] = ()) -> str:
@@ -120,7 +122,8 @@ def split(
     missing = [entry for entry in baseline if entry.fingerprint not in found]
     gone = tuple(entry for entry in missing if judged(entry))
     unjudged = tuple(entry for entry in missing if not judged(entry))
-    return Split(report._replace(results=new), known, gone, unjudged)
+    kept = tuple(entry for entry in baseline if entry not in gone)
+    return Split(report._replace(results=new), known, gone, unjudged, kept)
 
 
 def _below(path: str, folder: str) -> bool:

@@ -156,7 +156,7 @@ class Server(LanguageServer):
             return await self.run(answer)
         except Exception:
             # A server that ends over one request takes every open text with it: said, and the next one is answered.
-            _log.exception("a fault of ours, please report it")
+            _log.exception("internal error, please report it")
             return None
 
     async def _judge(self, state: State, quiet: float) -> None:
@@ -174,7 +174,7 @@ class Server(LanguageServer):
                     faults += view.report.faults
                 except Exception:
                     # The texts of other folders are judged all the same; of these stays what was published.
-                    _log.exception("a fault of ours, please report it")
+                    _log.exception("internal error, please report it")
                     said += [self._published[b.uri] for b in view.buffers if b.uri in self._published]
             return said, list(self._project.troubles), faults
 
@@ -182,13 +182,13 @@ class Server(LanguageServer):
             said, troubles, faults = await self.run(judge)
         except Exception:
             # What was published stays, and the next change is judged anew.
-            _log.exception("a fault of ours, please report it")
+            _log.exception("internal error, please report it")
             return
         if state.number != self.state.number:
             return
         for fault in dict.fromkeys(faults):
             if fault not in self._faults:
-                _log.error("a fault of ours, please report it: %s", fault)
+                _log.error("internal error, please report it: %s", fault)
         self._faults.update(faults)
         self._publish(said, troubles)
 
