@@ -10,6 +10,7 @@ docstrings say, stay as they are within a major version; everything else in the 
 | `Finding`, `Also`, `Edit`, `Span`, `Skip` | what a rule yields, and what these consist of |
 | `Findings`, `Group`, `Severity`, `Safety` | types for annotations |
 | `NodePool`, `EC2NodeClass`, `Object`, `RequirementLine` | manifests as typed values, each with its node |
+| `EVERY_PROVIDER` | `providers` of a rule that holds for NodePools of Auto Mode and of other providers too |
 | `Suppression` | a comment that silences a rule |
 | `Source`, `Node`, `UNKNOWN`, `scalars` | the text, a YAML value with its place, and the value of a placeholder |
 | `edits` | edits in the file's own style: `set_value`, `add_item`, `remove` |
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
 from nodelint.lint.rule import Context, Group, rule
 from nodelint.model.finding import Also, Edit, Finding, Findings, Safety, Severity, Skip, Span
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object, RequirementLine
+from nodelint.model.providers import EVERY as EVERY_PROVIDER
 from nodelint.source import UNKNOWN, Node, Source
 
 _MODULES = {
@@ -86,6 +88,7 @@ _MODULES = {
 _LATER = {"AwsFacts": "nodelint.ec2.facts", "Missing": "nodelint.ec2.facts", "Suppression": "nodelint.lint.suppress"}
 
 __all__ = [
+    "EVERY_PROVIDER",
     "UNKNOWN",
     "Also",
     "Context",

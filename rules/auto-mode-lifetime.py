@@ -3,8 +3,7 @@
 Auto Mode replaces every node after 21 days at the latest. Its API server refuses a NodePool whose `expireAfter` and
 `terminationGracePeriod` (24h where it is left out) together exceed 504h, and with it a GitOps tool stops at the
 whole folder. `720h`, which is Karpenter's own default and often copied from its documentation, is too long, and so
-is `Never`. A NodePool counts as one of Auto Mode where its `nodeClassRef` names the group `eks.amazonaws.com`;
-nodelint judges nothing else of it.
+is `Never`. A NodePool counts as one of Auto Mode where its `nodeClassRef` names the group `eks.amazonaws.com`.
 
 ```yaml bad
 apiVersion: karpenter.sh/v1
@@ -35,29 +34,18 @@ spec:
 ```
 """
 
-from nodelint.api import Context, Finding, Findings, NodePool, Source, controller, edits, manifest, rule
-
-GROUP = "eks.amazonaws.com"
+from nodelint.api import Context, Finding, Findings, NodePool, controller, edits, rule
 
 
-@rule(on=Source, group="correctness", fix="safe")
-def check(source: Source, context: Context) -> Findings:
-    if GROUP not in source.text:
+@rule(on=NodePool, group="correctness", fix="safe", gives_way_to=["invalid-field"], providers=["auto-mode"])
+def check(pool: NodePool, context: Context) -> Findings:
+    found = controller.lifetime(pool)
+    if found is None or not found.too_long:
         return
-    for pool in manifest.objects(source, foreign=True):
-        if not isinstance(pool, NodePool) or pool.class_ref is None or pool.class_ref.group != GROUP:
-            continue
-        found = controller.lifetime(pool)
-        if found is None or not found.too_long:
-            continue
-        life = (
-            f"with a grace period of {found.grace:g}h makes {found.expire + found.grace:g}h" if found.expire else ""
-        )
-        yield Finding(
-            at=found.node,
-            message=f"`{found.node.value}` {life or 'sets no end'}, and EKS Auto Mode allows {found.longest}h",
-            edits=edits.if_editable(edits.set_value, found.node, f"{found.offer}h")
-            if found.offer is not None
-            else [],
-            help="the API server refuses more than 21 days for expireAfter and the drain together",
-        )
+    life = f"with a grace period of {found.grace:g}h makes {found.expire + found.grace:g}h" if found.expire else ""
+    yield Finding(
+        at=found.node,
+        message=f"`{found.node.value}` {life or 'sets no end'}, and EKS Auto Mode allows {found.longest}h",
+        edits=edits.if_editable(edits.set_value, found.node, f"{found.offer}h") if found.offer is not None else [],
+        help="the API server refuses more than 21 days for expireAfter and the drain together",
+    )

@@ -49,12 +49,17 @@ spec:
 ```
 """
 
-from nodelint.api import Context, Finding, Findings, Node, NodePool, Skip, budgets, rule
+from nodelint.api import EVERY_PROVIDER, Context, Finding, Findings, Node, NodePool, Skip, budgets, rule
 
 HINT = "give it `schedule` (UTC) and `duration`, or `reasons: [Underutilized]` to keep pods from being moved only"
 
 
-@rule(on=NodePool, group="hazard", gives_way_to=["invalid-field", "controller-check", "never-patched"])
+@rule(
+    on=NodePool,
+    group="hazard",
+    gives_way_to=["invalid-field", "controller-check", "never-patched"],
+    providers=EVERY_PROVIDER,
+)
 def check(pool: NodePool, context: Context) -> Findings:
     node = pool.node.at("spec", "disruption", "budgets")
     if node is None or node.kind != "sequence" or not node.items:

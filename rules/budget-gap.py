@@ -88,14 +88,20 @@ spec:
 ```
 """
 
-from nodelint.api import Context, Finding, Findings, NodePool, Skip, budgets, edits, rule
+from nodelint.api import EVERY_PROVIDER, Context, Finding, Findings, NodePool, Skip, budgets, edits, rule
 
 REASONS = {"Drifted": "drift", "Underutilized": "consolidation"}
 HOURS = 24 * 7
 BASE = {"nodes": "10%"}
 
 
-@rule(on=NodePool, group="hazard", fix="safe", gives_way_to=["invalid-field", "controller-check", "blocking-budget"])
+@rule(
+    on=NodePool,
+    group="hazard",
+    fix="safe",
+    gives_way_to=["invalid-field", "controller-check", "blocking-budget"],
+    providers=EVERY_PROVIDER,
+)
 def check(pool: NodePool, context: Context) -> Findings:
     node = pool.node.at("spec", "disruption", "budgets")
     if node is None or node.kind != "sequence":

@@ -45,10 +45,10 @@ spec:
 ```
 """
 
-from nodelint.api import Context, Finding, Findings, Object, edits, rule
+from nodelint.api import EVERY_PROVIDER, Context, Finding, Findings, Object, edits, rule
 
 
-@rule(on=Object, group="practice", severity="info", fix="safe")
+@rule(on=Object, group="practice", severity="info", fix="safe", providers=EVERY_PROVIDER)
 def check(obj: Object, context: Context) -> Findings:
     node = obj.node.at("metadata", "namespace")
     if node is None or node.kind != "scalar" or node.value is None or obj.source.part or obj.document.part:

@@ -71,7 +71,7 @@ spec:
 ```
 """
 
-from nodelint.api import Context, Edit, Finding, Findings, Object, controller, edits, rule
+from nodelint.api import EVERY_PROVIDER, Context, Edit, Finding, Findings, Object, controller, edits, rule
 
 
 @rule(
@@ -89,6 +89,7 @@ from nodelint.api import Context, Edit, Finding, Findings, Object, controller, e
         "field-of-another-release",
         "removed-api",
     ],
+    providers=EVERY_PROVIDER,
 )
 def check(obj: Object, context: Context) -> Findings:
     for problem in context.controller_problems(obj):

@@ -94,6 +94,7 @@ spec:
 """
 
 from nodelint.api import (
+    EVERY_PROVIDER,
     Context,
     EC2NodeClass,
     Edit,
@@ -114,6 +115,7 @@ from nodelint.api import (
     group="correctness",
     fix="safe",
     gives_way_to=["node-class-ref", "removed-api", "unsupported-alias", "unknown-label"],
+    providers=EVERY_PROVIDER,
 )
 def check(obj: Object, context: Context) -> Findings:
     if manifest.served(obj, context.karpenter):

@@ -108,6 +108,7 @@ spec:
 from collections.abc import Sequence
 
 from nodelint.api import (
+    EVERY_PROVIDER,
     Also,
     Context,
     Edit,
@@ -116,6 +117,7 @@ from nodelint.api import (
     Node,
     NodePool,
     Skip,
+    controller,
     edits,
     keys,
     labels,
@@ -142,9 +144,13 @@ from nodelint.api import (
         "refused-combination",
         "removed-api",
     ],
+    providers=EVERY_PROVIDER,
 )
 def check(pool: NodePool, context: Context) -> Findings:
     if not pool.requirements and not pool.template_labels:
+        return
+    if pool.foreign:
+        yield from _clash(pool, context)
         return
     resolution = context.resolution(pool)
     if resolution.candidates:
@@ -166,6 +172,42 @@ def check(pool: NodePool, context: Context) -> Findings:
         core = _core(lines, resolution)
         if core:
             yield _together(core, resolution)
+
+
+def _clash(pool: NodePool, context: Context) -> Findings:
+    """Requirements on a label that every instance type has, of which nothing is left: for any provider."""
+    left: dict[str, tuple[requirement.Requirement, manifest.RequirementLine]] = {}
+    for line in pool.requirements if not pool.partial else ():
+        asked = _asked(line, context)
+        if asked is None:
+            continue
+        before, other = left.get(asked.key, (asked, line))
+        both = before.intersect(asked)
+        if before.length and asked.length and not both.length:
+            yield Finding(
+                at=line.key_node,
+                message=f"no instance type meets both `{_said(other)}` and `{_said(line)}`",
+                also=[Also(other.key_node, f"`{_said(other)}`")],
+            )
+            return
+        left[asked.key] = both, line
+
+
+def _asked(line: manifest.RequirementLine, context: Context) -> requirement.Requirement | None:
+    """What a line asks of a label that every instance type has; None for others, and for what is not known."""
+    if not line.known or not isinstance(line.key, str) or not isinstance(line.operator, str):
+        return None
+    key = requirement.normalize(line.key)
+    everywhere = (keys.ARCH, keys.CAPACITY_TYPE, keys.INSTANCE_TYPE, keys.OS, keys.ZONE)
+    if key not in everywhere and not controller.every_type_has(key):
+        return None
+    if line.operator not in requirement.OPERATORS or not (line.values or line.operator in ("Exists", "DoesNotExist")):
+        return None
+    return requirement.Requirement.of(key, line.operator, line.texts, version=context.karpenter)
+
+
+def _said(line: manifest.RequirementLine) -> str:
+    return messages.short(f"{labels.name_of(str(line.key))} {line.operator} {', '.join(line.texts)}".strip(), 31)
 
 
 def _class_has_none(resolution: resolve.Resolution) -> bool:

@@ -2,8 +2,8 @@ r"""A `nodeClassRef` that does not say which kind of class it means, in the way 
 
 In v1 a NodePool names its class by `group`, `kind` and `name`. What v1beta1 had, `apiVersion`, is gone; a version
 in the group (`karpenter.k8s.aws/v1`) is refused; a kind of another provider points to nothing that this Karpenter
-watches. References to classes of EKS Auto Mode and of other clouds are not judged when group and kind agree; the
-summary names them. Where one of them is empty, no provider's API server takes the pool.
+watches. Where group and kind agree on EKS Auto Mode or another cloud, the reference is let be. Where one of them is
+empty, no provider's API server takes the pool.
 
 ```yaml bad
 apiVersion: karpenter.sh/v1

@@ -57,10 +57,16 @@ spec:
 
 from collections.abc import Iterator
 
-from nodelint.api import Context, Finding, Findings, NodePool, edits, labels, manifest, rule
+from nodelint.api import EVERY_PROVIDER, Context, Finding, Findings, NodePool, edits, labels, manifest, rule
 
 
-@rule(on=NodePool, group="hazard", fix="unsafe", gives_way_to=["controller-check", "invalid-field"])
+@rule(
+    on=NodePool,
+    group="hazard",
+    fix="unsafe",
+    gives_way_to=["controller-check", "invalid-field"],
+    providers=EVERY_PROVIDER,
+)
 def check(pool: NodePool, context: Context) -> Findings:
     for taint in (*pool.taints, *pool.startup_taints):
         node = taint.node.get("value")

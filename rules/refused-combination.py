@@ -30,13 +30,14 @@ spec:
 ```
 """
 
-from nodelint.api import Context, Finding, Findings, Object, manifest, rule
+from nodelint.api import EVERY_PROVIDER, Context, Finding, Findings, Object, manifest, rule
 
 
 @rule(
     on=Object,
     group="correctness",
     gives_way_to=["node-class-ref", "removed-api", "unsupported-alias", "unknown-label"],
+    providers=EVERY_PROVIDER,
 )
 def check(obj: Object, context: Context) -> Findings:
     if manifest.served(obj, context.karpenter):

@@ -97,6 +97,7 @@ spec:
 """
 
 from nodelint.api import (
+    EVERY_PROVIDER,
     Context,
     Edit,
     Finding,
@@ -114,7 +115,13 @@ from nodelint.api import (
 )
 
 
-@rule(on=Object, group="correctness", fix="safe", gives_way_to=["node-class-ref", "removed-api"])
+@rule(
+    on=Object,
+    group="correctness",
+    fix="safe",
+    gives_way_to=["node-class-ref", "removed-api"],
+    providers=EVERY_PROVIDER,
+)
 def check(obj: Object, context: Context) -> Findings:
     if manifest.served(obj, context.karpenter):
         for problem in context.problems(obj):

@@ -16,7 +16,8 @@ from nodelint.lint.results import Index, Result, Skipped, first_causes, merged, 
 from nodelint.lint.rule import GROUPS, PROFILES, Context, Group, Rule
 from nodelint.lint.suppress import Suppression, suppressions
 from nodelint.model.finding import SEVERITIES, Edit, Finding, Severity, Span
-from nodelint.model.manifest import Object, left_out, objects, served
+from nodelint.model.manifest import NodePool, Object, left_out, objects, served
+from nodelint.model.providers import judged_in_part
 from nodelint.model.releases import KubernetesVersion, Version
 from nodelint.source import Source
 from nodelint.source.globs import Globs
@@ -94,7 +95,8 @@ class Report(NamedTuple):
     """What a run has to say. `objects` are those it was asked about, not those read for context.
 
     `faults` are rules that broke down over an object: our own mistakes, said aloud, the rest still told. `chosen` are
-    the releases of each object, by its id, where not all are judged for the `target`'s own.
+    the releases of each object, by its id, where not all are judged for the `target`'s own. `unjudged` counts objects
+    and documents that were seen and are none of these: classes of other providers, what cannot be read.
     """
 
     results: tuple[Result, ...]
@@ -103,6 +105,7 @@ class Report(NamedTuple):
     target: Target
     faults: tuple[str, ...] = ()
     chosen: Mapping[int, tuple[Chosen, ...]] = MappingProxyType({})
+    unjudged: int = 0
 
     def number_of(self, severity: Severity) -> int:
         return sum(r.severity == severity for r in self.results)
@@ -120,14 +123,14 @@ def lint(
     context_sources: Sequence[Source] = (),
 ) -> Report:
     """Judge the objects of `sources`; those of `context_sources` are only there to be referred to."""
-    asked = [obj for source in sources for obj in objects(source)]
+    asked = [obj for source in sources for obj in objects(source, foreign=True)]
     beside = [obj for source in context_sources for obj in objects(source)]
     reporting = {name for name, rule in rules.items() if selection.has(rule)}
     silent_too = {other for name in reporting for other in _explaining(rules[name], rules)}
     running = [rules[name] for name in rules if name in reporting | silent_too]
 
     def judged_for(one: Target, some: Sequence[Object], files: Sequence[Source] = ()) -> _Pass:
-        held = [*asked, *beside]
+        held = [obj for obj in (*asked, *beside) if not _is_foreign(obj)]
         context = Context(held, one.karpenter, one.kubernetes, one.schemas, tuple(rules), one.facts)
         made = _Pass(one, context, reporting)
         made.judge(some, running, files)
@@ -146,7 +149,9 @@ def lint(
         told = [*told, *merged(by_release, chosen)]
     for each in passes:
         skipped += each.skipped
-    skipped += _not_looked_at(asked, sources)
+    skipped += _not_looked_at(asked)
+    unread = [skip for source in sources for skip in _not_read(source)]
+    skipped += unread
 
     comments = [s for source in sources for s in suppressions(source)]
     scopes = Index((comment.scope, comment) for comment in comments if comment.scope is not None)
@@ -158,7 +163,14 @@ def lint(
     order = {source.path: n for n, source in enumerate(sources)}
     kept.sort(key=lambda r: (order.get(r.span.source.path, len(order)), r.span.start, r.rule.name))
     faults = dict.fromkeys(fault for each in passes for fault in each.faults)
-    return Report(tuple(unique(kept)), tuple(dict.fromkeys(skipped)), tuple(asked), target, tuple(faults), chosen)
+    broken = sum(source.concerns_karpenter(problem.offset) for source in sources for problem in source.problems)
+    unjudged = len(unread) + broken
+    skipped = list(dict.fromkeys(skipped))
+    return Report(tuple(unique(kept)), tuple(skipped), tuple(asked), target, tuple(faults), chosen, unjudged)
+
+
+def _is_foreign(obj: Object) -> bool:
+    return isinstance(obj, NodePool) and obj.foreign
 
 
 def _explaining(rule: Rule, rules: Mapping[str, Rule]) -> Iterator[str]:
@@ -193,7 +205,7 @@ class _Pass:
         for obj in asked:
             accepted = served(obj, target.karpenter)
             for rule in about_objects:
-                if isinstance(obj, rule.on) and (accepted or rule.on is Object):
+                if rule.is_about(obj) and (accepted or rule.on is Object):
                     self._run(rule, obj, obj, obj.source.path)
         for rule in running:
             if rule.on is Source:
@@ -231,16 +243,22 @@ def _chosen(asked: Sequence[Object], target: Target) -> tuple[dict[int, tuple[Ch
     return found, skipped
 
 
-def _not_looked_at(asked: Sequence[Object], sources: Sequence[Source]) -> Iterator[Skipped]:
-    """What of objects and files no rule has looked at."""
+def _not_looked_at(asked: Sequence[Object]) -> Iterator[Skipped]:
+    """What of objects no rule has looked at."""
     for obj in asked:
         for name in _in_several_branches(obj):
             reason = f"of `{name}`, written in several branches of a template, only the first is judged as a whole"
             yield Skipped(None, obj.source.path, obj, reason, False)
-    for source in sources:
-        yield from (Skipped(None, source.path, obj, reason, False) for obj, reason in left_out(source))
-        asides = [aside for aside in source.set_aside if source.concerns_karpenter(aside.offset)]
-        yield from (Skipped(None, source.path, None, aside.reason, False) for aside in asides)
+        if isinstance(obj, NodePool) and obj.foreign:
+            kind = obj.class_ref.kind if obj.class_ref else None
+            yield Skipped(None, obj.source.path, obj, judged_in_part(obj.provider, kind), False)
+
+
+def _not_read(source: Source) -> Iterator[Skipped]:
+    """The objects and documents of a file that are not judged at all."""
+    yield from (Skipped(None, source.path, obj, reason, False) for obj, reason in left_out(source, foreign=True))
+    asides = [aside for aside in source.set_aside if source.concerns_karpenter(aside.offset)]
+    yield from (Skipped(None, source.path, None, aside.reason, False) for aside in asides)
 
 
 def _in_several_branches(obj: Object) -> Iterator[str]:
@@ -254,7 +272,7 @@ def _in_several_branches(obj: Object) -> Iterator[str]:
 
 def _without_facts(rules: Sequence[Rule], asked: Sequence[Object], target: Target) -> Iterator[Skipped]:
     """One skip for each rule that needs facts from AWS and would have had something to look at."""
-    kinds = {type(obj) for obj in asked if served(obj, target.karpenter)}
+    kinds = {type(obj) for obj in asked if served(obj, target.karpenter) and not _is_foreign(obj)}
     for rule in rules:
         if rule.needs and any(issubclass(kind, rule.on) for kind in kinds):
             try:

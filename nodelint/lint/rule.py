@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from nodelint.karpenter.userdata import UserData
     from nodelint.lint.suppress import Suppression
     from nodelint.model.fact_kinds import FactKind
+    from nodelint.model.providers import Provider
 
 
 Group = Literal["correctness", "hazard", "practice"]
@@ -56,7 +57,8 @@ class Rule(NamedTuple):
     `gives_way_to` names rules that explain the same cause better: where a place of theirs holds this
     one's, or meets what this one `covers`, this one is silent unless it is the graver one.
     `group` says whether it runs unless it is selected by name (see `Group`). `needs` are the kinds of facts from
-    AWS without which the rule has nothing to say: where there are none at all, it is skipped aloud.
+    AWS without which the rule has nothing to say: where there are none at all, it is skipped aloud. `providers` are
+    those whose NodePools it is shown.
     """
 
     name: str
@@ -69,11 +71,16 @@ class Rule(NamedTuple):
     group: Group
     check: Callable[[Any, Context], Findings]
     needs: tuple[FactKind, ...] = ()
+    providers: tuple[Provider, ...] = ("aws",)
 
     @property
     def summary(self) -> str:
         """The first line of the page."""
         return self.page.strip().partition("\n")[0]
+
+    def is_about(self, obj: Object) -> bool:
+        """Whether the rule is shown an object: by its kind, and of a NodePool by its provider."""
+        return isinstance(obj, self.on) and (not isinstance(obj, NodePool) or obj.provider in self.providers)
 
     def speaks_of(self, release: Version) -> bool:
         """Whether the rule is about this release of Karpenter."""
@@ -89,6 +96,7 @@ def rule(
     releases: str = ">=1.0.0",
     gives_way_to: Sequence[str] = (),
     needs: Sequence[FactKind] = (),
+    providers: Sequence[Provider] = ("aws",),
 ) -> Callable[[Callable[[Any, Context], Findings]], Rule]:
     """Make a rule of a generator function; its name and page are those of the file it stands in.
 
@@ -97,7 +105,8 @@ def rule(
     grave = severity or ("error" if group == "correctness" else "warning")
 
     def made(check: Callable[[Any, Context], Findings]) -> Rule:
-        return Rule("", "", on, grave, fix, releases, tuple(gives_way_to), group, check, tuple(needs))
+        ways = tuple(gives_way_to)
+        return Rule("", "", on, grave, fix, releases, ways, group, check, tuple(needs), tuple(providers))
 
     return made
 

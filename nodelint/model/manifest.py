@@ -15,6 +15,7 @@ from nodelint.model.identity import CORE_GROUP as CORE_GROUP
 from nodelint.model.identity import GROUPS as GROUPS
 from nodelint.model.identity import Identity, identities
 from nodelint.model.parts import is_part
+from nodelint.model.providers import AUTO_MODE_GROUP, Provider, by_class, by_labels, judged_in_part, why_not_judged
 from nodelint.model.releases import Version, behaves
 from nodelint.source import UNKNOWN, Document, Node, Source, UnknownValue
 from nodelint.tuples import NamedTuple
@@ -159,9 +160,17 @@ class NodePool(Object):
     """A NodePool of any served version."""
 
     @cached_property
+    def provider(self) -> Provider:
+        """Whose it is; `aws` where that is left open."""
+        ref = self.class_ref
+        if (ref is None and self.partial) or (ref is not None and ref.group is None and ref.kind is None):
+            return by_labels([line.key for line in self.requirements if isinstance(line.key, str)])
+        return "aws" if ref is None else by_class(ref.group, ref.kind)
+
+    @property
     def foreign(self) -> bool:
         """Whether it is plainly for another provider: EKS Auto Mode, Azure, GCP and others."""
-        return _why_foreign(self) is not None
+        return self.provider != "aws"
 
     @cached_property
     def requirements(self) -> tuple[RequirementLine, ...]:
@@ -254,18 +263,21 @@ def text(node: Node | None) -> Text | None:
 def objects(source: Source, foreign: bool = False) -> Iterator[Object]:
     """Karpenter's objects for AWS in a source, those inside a `List` or in the values of others too.
 
-    Objects of other providers, of EKS Auto Mode and of other kinds are left out, NodePools that point
-    to a class of theirs too unless `foreign` asks for them. An `apiVersion` in a group or version that never had the
-    kind still gives an object, so that it can be reported. `left_out` gives what is left out here.
+    NodePools of EKS Auto Mode and of other providers are left out unless `foreign` asks for them. An `apiVersion` in
+    a group or version that never had the kind still gives an object, so that it can be reported.
     """
     for obj, reason in _all_objects(source):
-        if reason is None or (foreign and obj.group == CORE_GROUP):
+        if reason is None and (foreign or not (isinstance(obj, NodePool) and obj.foreign)):
             yield obj
 
 
-def left_out(source: Source) -> Iterator[tuple[Object, str]]:
-    """What is named like an object of Karpenter's for AWS and is none of those that `objects` gives, and why."""
-    return ((obj, reason) for obj, reason in _all_objects(source) if reason is not None)
+def left_out(source: Source, foreign: bool = False) -> Iterator[tuple[Object, str]]:
+    """What of Karpenter's `objects` does not give, and why: classes of others, say."""
+    for obj, reason in _all_objects(source):
+        if reason is not None:
+            yield obj, reason
+        elif not foreign and isinstance(obj, NodePool) and obj.foreign:
+            yield obj, judged_in_part(obj.provider, obj.class_ref.kind if obj.class_ref else None)
 
 
 _Found = Iterator[tuple["Object", str | None]]
@@ -321,11 +333,12 @@ def _object(said: Identity, document: Document) -> _Found:
     group = api_version.rpartition("/")[0]
     if cls is not None and group in (CORE_GROUP, AWS_GROUP):
         obj = cls(node, document, api_version, kind, partial=document.templated or is_part(node, kind, document))
-        why = f"another branch of the template, for `{instead}`, is judged" if instead else None
-        yield obj, why or (_why_foreign(obj) if isinstance(obj, NodePool) else None)
+        yield obj, f"another branch of the template, for `{instead}`, is judged" if instead else None
     elif cls is not None and (not group or "karpenter" in group.lower()):
         known = f"; Karpenter's is of `{GROUPS[kind]}/v1`" if kind in GROUPS else ""
         yield cls(node, document, api_version, kind), f"`{api_version}` has no {kind}{known}"
+    elif (why := why_not_judged(kind, group)) is not None:
+        yield Object(node, document, api_version, kind), why
     elif group.partition("/")[0] not in (CORE_GROUP, AWS_GROUP):
         yield from _inside(node, document)
 
@@ -336,7 +349,7 @@ def _inside(holder: Node, document: Document) -> _Found:
     What has no `spec` is a reference to an object, or what is to be deleted.
     """
     text_of_file = holder.source.text
-    if all(text_of_file.find(f"{group}/v", holder.start, holder.end) < 0 for group in (CORE_GROUP, AWS_GROUP)):
+    if all(text_of_file.find(f"{group}/v", holder.start, holder.end) < 0 for group in _GROUPS):
         return
     pending = [(node, False) for node in _below(holder)]
     while pending:
@@ -344,7 +357,7 @@ def _inside(holder: Node, document: Document) -> _Found:
         if node.kind == "scalar" or node.alias or node.shared:
             continue
         group = text(node.get("apiVersion"))
-        if isinstance(group, str) and group.rpartition("/")[0] in (CORE_GROUP, AWS_GROUP):
+        if isinstance(group, str) and group.rpartition("/")[0] in _GROUPS:
             if node.get("spec") is not None:
                 for obj, reason in _objects(node, document):
                     obj.partial = obj.partial or part
@@ -354,6 +367,7 @@ def _inside(holder: Node, document: Document) -> _Found:
         pending += [(below, part or below in named) for below in _below(node)]
 
 
+_GROUPS = (CORE_GROUP, AWS_GROUP, AUTO_MODE_GROUP)
 _PARTS = frozenset({"patch", "patches", "patchesStrategicMerge", "base"})
 """Keys below which an object is completed by others: of Kustomize, of Flux, of a Composition of Crossplane's."""
 
@@ -364,36 +378,6 @@ def _below(node: Node) -> Iterator[Node]:
     for entry in reversed(node.entries):
         if not entry.merged:
             yield entry.value
-
-
-def _why_foreign(pool: NodePool) -> str | None:
-    """Why a pool is not for AWS; None where it is, or may be.
-
-    Group and kind of its class agree that it is another provider's: EKS Auto Mode, Azure, GCP and others. The API
-    server takes neither where it is empty, so that an empty one is a mistake and no other provider's.
-    """
-    ref = pool.class_ref
-    if _is_foreign(pool):
-        return "its requirements have labels of another provider, and none of Karpenter's for AWS"
-    if ref is None or not isinstance(ref.group, str) or not isinstance(ref.kind, str) or not (ref.group and ref.kind):
-        return None
-    if ref.group.partition("/")[0] == AWS_GROUP or ref.kind == CLASS_KIND:
-        return None
-    return f"its class is of kind `{ref.kind}` in group `{ref.group}`, which is not Karpenter's for AWS"
-
-
-def _is_foreign(pool: NodePool) -> bool:
-    """Whether a pool that leaves open whose class it has asks for labels of Auto Mode or another cloud, and none of
-    Karpenter's for AWS.
-    """
-    ref = pool.class_ref
-    if (ref is None and not pool.partial) or (ref is not None and (ref.group is not None or ref.kind is not None)):
-        return False
-    keys = [line.key for line in pool.requirements if isinstance(line.key, str)]
-    return any(key.startswith(_FOREIGN) for key in keys) and not any(key.startswith(AWS_GROUP) for key in keys)
-
-
-_FOREIGN = ("eks.amazonaws.com/", "karpenter.azure.com/", "karpenter.k8s.gcp/")
 
 
 def _items(node: Node | None) -> list[Node]:

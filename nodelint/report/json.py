@@ -41,6 +41,7 @@ def check_json(
         "summary": {
             "files": files,
             "objects": len(report.objects),
+            "unjudged": report.unjudged,
             "errors": report.number_of("error"),
             "warnings": report.number_of("warning"),
             "infos": report.number_of("info"),

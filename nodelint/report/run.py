@@ -12,6 +12,7 @@ from nodelint.model.messages import counted
 from nodelint.printable import printable
 from nodelint.report.summary import Basis
 from nodelint.report.targets import judged, objects_text, versions_text
+from nodelint.report.unjudged import unjudged_text
 from nodelint.tuples import NamedTuple
 
 if TYPE_CHECKING:
@@ -78,11 +79,12 @@ def headline(report: Report, files: int) -> str:
     said = found(report)
     if said:
         return f"found {said} in {scope(report, files)}"
-    if not report.objects:
+    if not report.objects and not report.unjudged:
         return f"nothing to check: no NodePool or EC2NodeClass in {counted(files, 'file')}"
     if not judged(report):
         return f"nothing judged: {objects_text(report)} in {counted(files, 'file')}"
-    return f"all good: {scope(report, files)}"
+    unjudged = unjudged_text(report)
+    return f"no findings; {unjudged}: {scope(report, files)}" if unjudged else f"all good: {scope(report, files)}"
 
 
 def skips(skipped: Sequence[Skipped], root: str) -> list[Skips]:

@@ -9,9 +9,8 @@ from nodelint.lint.engine import Report, Result, Skipped
 from nodelint.model.messages import counted
 from nodelint.printable import printable
 from nodelint.report.targets import assumed, judged, objects_text, target_lines, versions_text
+from nodelint.report.unjudged import unjudged_text
 from nodelint.tuples import NamedTuple
-
-_WORDS = {"EC2NodeClass": "class", "NodePool": "pool"}
 
 
 class Of(NamedTuple):
@@ -50,7 +49,7 @@ def summary_text(
         lines.append(f"The fix of {result.rule.name} at {place(result.span)} was left out: {printable(why)}.")
     if applied:
         lines.append(f"Fixed {counted(len(applied), 'finding')}.")
-    if not report.objects and not report.results:
+    if not report.objects and not report.results and not report.unjudged:
         lines.append(f"Nothing to check: no NodePool or EC2NodeClass in {counted(files, 'file')}.")
         return "\n".join([*lines, *_skips(report.skipped), *_wants(report.skipped)])
     target, stated = _targets(report, karpenter_named)
@@ -59,13 +58,13 @@ def summary_text(
     found = [counted(n, s) for s in ("error", "warning") if (n := report.number_of(s))]
     if report.number_of("info"):
         found.append(f"{report.number_of('info')} info")
-    unjudged = _unjudged(report.skipped)
+    unjudged = unjudged_text(report)
     if found:
         outcome = f"Found {', '.join(found)} in {judged_for}"
     elif not judged(report):
         outcome = f"Nothing judged: {where}"
     elif unjudged:
-        outcome = f"No findings; {unjudged} not judged in full: {judged_for}"
+        outcome = f"No findings; {unjudged}: {judged_for}"
     else:
         outcome = f"All good: {judged_for}"
     further = [] if fixing else [_fixable(report.results)]
@@ -97,23 +96,6 @@ def _fixable(results: Sequence[Result]) -> str:
     if unsafe:
         ways.append(f"{unsafe} {'more' if safe else 'fixable'} with --unsafe-fixes")
     return ", ".join(ways)
-
-
-def _unjudged(skipped: Sequence[Skipped]) -> str:
-    """`1 class and 2 pools`: what some rule could not judge."""
-    seen: dict[str, set[object]] = {}
-    for skip in skipped:
-        if skip.object is not None:
-            word = _WORDS.get(skip.object.kind, "object")
-            seen.setdefault(word, set()).add((skip.path, skip.object.label, id(skip.object)))
-        elif skip.path:
-            seen.setdefault("file", set()).add(skip.path)
-    said = [_several(len(things), word) for word, things in seen.items()]
-    return " and ".join(filter(None, [", ".join(said[:-1]), said[-1]])) if said else ""
-
-
-def _several(number: int, word: str) -> str:
-    return f"{number:,} classes" if word == "class" and number > 1 else counted(number, word)
 
 
 def _few(names: Sequence[str]) -> str:

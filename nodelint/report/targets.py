@@ -53,14 +53,14 @@ def assumed(report: Report) -> bool:
 
 
 def judged(report: Report) -> int:
-    """How many objects were judged; the release of the others is too old."""
+    """How many objects were judged; the release of other ones that were asked about is too old."""
     return len(report.objects) if report.target.choose is None else sum(len(g.objects) for g in groups(report))
 
 
 def objects_text(report: Report) -> str:
     """`8 objects`, or `3 of 8 objects` where the others were not judged."""
-    some, all_ = judged(report), counted(len(report.objects), "object")
-    return all_ if some == len(report.objects) else f"{some:,} of {all_}"
+    some, all_ = judged(report), len(report.objects) + report.unjudged
+    return counted(all_, "object") if some == all_ else f"{some:,} of {counted(all_, 'object')}"
 
 
 def karpenter_text(chosen: Sequence[Chosen]) -> str:

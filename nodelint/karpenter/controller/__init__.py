@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from nodelint.data import table
-from nodelint.karpenter.controller.auto_mode import lifetime
+from nodelint.karpenter.controller.auto_mode import auto_mode_label, every_type_has, lifetime
 from nodelint.karpenter.controller.launching import node_class
 from nodelint.karpenter.controller.syntax import label_value_fault, qualified_name_fault, seconds
 from nodelint.karpenter.controller.verdict import ControllerProblem
@@ -21,7 +21,15 @@ from nodelint.model.releases import Version
 from nodelint.model.requirement import normalize
 from nodelint.source import Node
 
-__all__ = ["ControllerProblem", "check", "label_value_fault", "lifetime", "seconds"]
+__all__ = [
+    "ControllerProblem",
+    "auto_mode_label",
+    "check",
+    "every_type_has",
+    "label_value_fault",
+    "lifetime",
+    "seconds",
+]
 
 _NEVER_READY = "the API server takes the NodePool, but it never becomes ready and launches nothing"
 _UNREADABLE = "the API server takes the object, but the controller cannot read it, nor a list that holds it"

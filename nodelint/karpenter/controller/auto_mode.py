@@ -1,14 +1,36 @@
-"""What EKS Auto Mode asks of a NodePool beyond Karpenter: a node lives for 21 days at most, its drain included."""
+"""What EKS Auto Mode asks of a NodePool beyond Karpenter: labels of its own, and nodes that end within 21 days."""
 
 from __future__ import annotations
 
 from nodelint.data import table
 from nodelint.karpenter.controller.syntax import seconds
-from nodelint.model.manifest import NodePool, text
+from nodelint.model.manifest import AWS_GROUP, NodePool, text
+from nodelint.model.providers import AUTO_MODE_GROUP
 from nodelint.source import Node
 from nodelint.tuples import NamedTuple
 
 _HOUR = 3600
+
+
+def every_type_has(key: str) -> bool:
+    """Whether a key is a label of Auto Mode that each of its instance types has."""
+    start, _, name = key.partition("/")
+    return start == AUTO_MODE_GROUP and name in table("auto_mode")["labels_of_every_type"]
+
+
+def auto_mode_label(key: str) -> str | None:
+    """The label of Auto Mode that a key of self-managed Karpenter, or one with a slip, was meant for; else None."""
+    start, _, name = key.partition("/")
+    if start not in (AUTO_MODE_GROUP, AWS_GROUP):
+        return None
+    facts = table("auto_mode")
+    known = (*facts["labels_of_every_type"], *facts["labels_of_some_types"])
+    if name in known:
+        return f"{AUTO_MODE_GROUP}/{name}" if start == AWS_GROUP else None
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, known, 1, 0.9)
+    return f"{AUTO_MODE_GROUP}/{near[0]}" if near else None
 
 
 class Lifetime(NamedTuple):

@@ -1,0 +1,62 @@
+"""Whose NodePool an object is: Karpenter's for AWS, EKS Auto Mode's, or another provider's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, get_args
+
+from nodelint.model.identity import AWS_GROUP, CLASS_KIND, CORE_GROUP
+from nodelint.source import UnknownValue
+
+Provider = Literal["aws", "auto-mode", "other"]
+"""`aws` is also what leaves open whose it is."""
+
+EVERY: tuple[Provider, ...] = get_args(Provider)
+
+AUTO_MODE_GROUP = "eks.amazonaws.com"
+
+_LABELS: dict[str, Provider] = {
+    f"{AUTO_MODE_GROUP}/": "auto-mode",
+    "karpenter.azure.com/": "other",
+    "karpenter.k8s.gcp/": "other",
+}
+
+_Text = str | UnknownValue | None
+
+
+def by_class(group: _Text, kind: _Text) -> Provider:
+    """The provider that group and kind of a nodeClassRef agree on.
+
+    The API server takes neither where it is empty, so that an empty one is a mistake and no other provider's.
+    """
+    if not isinstance(group, str) or not isinstance(kind, str) or not (group and kind):
+        return "aws"
+    name = group.partition("/")[0]
+    if name == AWS_GROUP or kind == CLASS_KIND:
+        return "aws"
+    return "auto-mode" if name == AUTO_MODE_GROUP else "other"
+
+
+def by_labels(keys: Sequence[str]) -> Provider:
+    """The provider whose labels are asked for, where none of Karpenter's for AWS is."""
+    if any(key.startswith(AWS_GROUP) for key in keys):
+        return "aws"
+    return next((whose for key in keys for start, whose in _LABELS.items() if key.startswith(start)), "aws")
+
+
+def judged_in_part(provider: Provider, kind: _Text) -> str:
+    """What is said of a NodePool of which only what holds for every provider is judged."""
+    named = f" (`{kind}`)" if isinstance(kind, str) and kind else ""
+    whose = "EKS Auto Mode" if provider == "auto-mode" else f"another provider{named}"
+    return f"a NodePool of {whose}: its schema, requirements, budgets and taints are judged, and no instance types"
+
+
+def why_not_judged(kind: str, group: str) -> str | None:
+    """Why an object of a kind beside Karpenter's own for AWS is not judged; None where it has to do with neither."""
+    if kind.endswith("NodeClass") and group == AUTO_MODE_GROUP:
+        return "a class of EKS Auto Mode is not judged"
+    if kind.endswith("NodeClass") and "karpenter" in group and group != AWS_GROUP:
+        return f"a class of another provider (`{group}`) is not judged"
+    if group in (CORE_GROUP, AWS_GROUP):
+        return f"a {kind} is not judged"
+    return None

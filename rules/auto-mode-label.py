@@ -1,0 +1,54 @@
+"""A NodePool of EKS Auto Mode asks for a label of self-managed Karpenter, or for one with a slip in its name.
+
+The labels of instance types are called `eks.amazonaws.com/instance-category` and so on in Auto Mode, and
+`karpenter.k8s.aws/instance-category` where Karpenter is one's own. Auto Mode's instance types have none of the other
+ones, so that the requirement picks nothing among them. A name in Auto Mode's own domain counts as a slip where one of
+the documented labels is close to it.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: eks.amazonaws.com, kind: NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m]}
+        - {key: eks.amazonaws.com/instance-generaton, operator: Gt, values: ["4"]}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: eks.amazonaws.com, kind: NodeClass, name: default}
+      requirements:
+        - {key: eks.amazonaws.com/instance-category, operator: In, values: [c, m]}
+        - {key: eks.amazonaws.com/instance-generation, operator: Gt, values: ["4"]}
+```
+"""
+
+from nodelint.api import Context, Finding, Findings, NodePool, controller, edits, messages, rule
+
+
+@rule(on=NodePool, group="hazard", fix="unsafe", gives_way_to=["invalid-field"], providers=["auto-mode"])
+def check(pool: NodePool, context: Context) -> Findings:
+    asked = {line.key for line in pool.requirements}
+    for line in pool.requirements:
+        meant = controller.auto_mode_label(line.key) if isinstance(line.key, str) else None
+        if not isinstance(line.key, str) or meant is None:
+            continue
+        yield Finding(
+            at=line.key_node,
+            message=messages.first_fitting(
+                f"`{line.key}` is no label of EKS Auto Mode, use `{meant}`",
+                f"no label of EKS Auto Mode: use `{meant}`",
+            ),
+            edits=edits.if_editable(edits.set_value, line.key_node, meant) if meant not in asked else [],
+        )

@@ -1,0 +1,137 @@
+"""NodePools of EKS Auto Mode and of other providers are judged as far as core goes, and what is left is said."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nodelint.lint.engine import Report
+from nodelint.model.manifest import NodePool, objects
+from nodelint.source import Source
+
+Check = Callable[..., Report]
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+AUTO = "{group: eks.amazonaws.com, kind: NodeClass, name: default}"
+TAINT = "{key: a, effect: NoSchedule}"
+ZONE = "topology.kubernetes.io/zone"
+AZURE = "{group: karpenter.azure.com, kind: AKSNodeClass, name: default}"
+
+
+def pool(ref: str, lines: str = "", more: str = "", spec: str = "") -> str:
+    return (
+        "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: apps}\nspec:\n" + spec + "  template:\n"
+        f"    spec:\n{more}      nodeClassRef: {ref}\n      requirements:\n"
+        "        - {key: kubernetes.io/arch, operator: In, values: [amd64]}\n" + lines
+    )
+
+
+def names(report: Report) -> list[str]:
+    return [r.rule.name for r in report.results]
+
+
+def line(key: str, values: str, operator: str = "In") -> str:
+    return f"        - {{key: {key}, operator: {operator}, values: [{values}]}}\n"
+
+
+@pytest.mark.parametrize("ref", [AUTO, AZURE])
+class TestWhatHoldsForEveryProvider:
+    def test_a_sound_pool_is_judged_and_what_was_not_is_said(self, check: Check, ref: str) -> None:
+        report = check(pool(ref))
+        assert (names(report), len(report.objects), report.unjudged) == ([], 1, 0)
+        assert [s.reason for s in report.skipped if s.rule is None] == [
+            ("a NodePool of EKS Auto Mode" if ref is AUTO else "a NodePool of another provider (`AKSNodeClass`)")
+            + ": its schema, requirements, budgets and taints are judged, and no instance types"
+        ]
+
+    @pytest.mark.parametrize(
+        ("text", "rule"),
+        [
+            ({"spec": "  wieght: 3\n"}, "unknown-field"),
+            ({"spec": "  weight: none\n"}, "invalid-field"),
+            ({"spec": "  disruption: {budgets: [{nodes: '0'}], consolidateAfter: 1m}\n"}, "blocking-budget"),
+            ({"spec": "  disruption: {budgets: [], consolidateAfter: 1m}\n"}, "budget-gap"),
+            ({"more": "      taints: [{key: a, value: Exists, effect: NoSchedule}]\n"}, "odd-taint"),
+            ({"more": f"      taints: [{TAINT}, {TAINT}]\n"}, "controller-check"),
+            ({"lines": line(ZONE, "a") + line("failure-domain.beta.kubernetes.io/zone", "b")}, "no-instance-type"),
+            ({"lines": line("kubernetes.io/arch", "arm64")}, "no-instance-type"),
+            ({"lines": line("kubernetes.io/arch", "amd64", "NotIn")}, "no-instance-type"),
+        ],
+    )  # fmt: skip
+    def test_a_mistake_that_core_knows(self, check: Check, ref: str, text: dict[str, str], rule: str) -> None:
+        assert names(check(pool(ref, **text))) == [rule]
+
+    def test_labels_and_types_that_aws_does_not_know_are_let_be(self, check: Check, ref: str) -> None:
+        lines = line("node.kubernetes.io/instance-type", "Standard_D4s_v5") + line("a.example/b", "c")
+        lines += line("a.example/b", "d") + line("eks.amazonaws.com/instance-gpu-name", "t9")
+        assert names(check(pool(ref, lines))) == []
+
+
+class TestAutoMode:
+    def test_its_own_labels_exclude_each_other_too(self, check: Check) -> None:
+        lines = line("eks.amazonaws.com/instance-generation", "'6'", "Gt") + line(
+            "eks.amazonaws.com/instance-generation", "'5'", "Lt"
+        )
+        [result] = check(pool(AUTO, lines)).results
+        assert result.rule.name == "no-instance-type"
+
+    @pytest.mark.parametrize(
+        ("key", "meant"),
+        [
+            ("karpenter.k8s.aws/instance-category", "eks.amazonaws.com/instance-category"),
+            ("eks.amazonaws.com/instance-catgory", "eks.amazonaws.com/instance-category"),
+            ("eks.amazonaws.com/something-new", None),
+            ("eks.amazonaws.com/instance-category", None),
+            ("team.example/instance-category", None),
+        ],
+    )
+    def test_labels(self, check: Check, key: str, meant: str | None) -> None:
+        found = check(pool(AUTO, line(key, "c"))).results
+        assert [r.rule.name for r in found] == (["auto-mode-label"] if meant else [])
+        assert all(f"`{meant}`" in r.finding.message for r in found)
+
+    def test_a_pool_by_its_labels_alone(self) -> None:
+        text = pool("{name: default}", line("eks.amazonaws.com/instance-category", "c"))
+        assert [o.provider for o in objects(Source.from_text("a.yaml", text), True) if isinstance(o, NodePool)] == [
+            "auto-mode"
+        ]
+
+
+OTHER = "a class of another provider"
+CLASS = "apiVersion: {}\nkind: {}\nmetadata: {{name: default}}\nspec: {{}}\n"
+
+
+@pytest.mark.parametrize(
+    ("version", "kind", "reason"),
+    [
+        ("eks.amazonaws.com/v1", "NodeClass", "a class of EKS Auto Mode is not judged"),
+        ("karpenter.azure.com/v1beta1", "AKSNodeClass", f"{OTHER} (`karpenter.azure.com`) is not judged"),
+        ("karpenter.k8s.gcp/v1alpha1", "GCENodeClass", f"{OTHER} (`karpenter.k8s.gcp`) is not judged"),
+        ("karpenter.sh/v1alpha1", "NodeOverlay", "a NodeOverlay is not judged"),
+    ],
+)  # fmt: skip
+def test_what_is_not_judged_is_named_and_counted(
+    tmp_path: Path, nodelint: Run, version: str, kind: str, reason: str
+) -> None:
+    (tmp_path / "class.yaml").write_text(CLASS.format(version, kind), encoding="utf-8")
+    (tmp_path / "values.yaml").write_text(f"extra:\n- {CLASS.format(version, kind).replace(chr(10), chr(10) + '  ')}")
+    found = nodelint("check", ".")
+    inside = kind != "AKSNodeClass" and kind != "GCENodeClass"
+    assert found.stdout.startswith(f"Nothing judged: 0 of {'2 objects' if inside else '1 object'} in 2 files.\n")
+    assert f"{kind}/default (class.yaml)" in found.stdout or not inside
+    assert f": {reason}.\n" in found.stdout
+    summary = json.loads(nodelint("check", "--format", "json", ".").stdout)["summary"]
+    assert (summary["objects"], summary["unjudged"]) == (0, 2 if inside else 1)
+
+
+def test_the_summary_counts_all_that_was_seen(tmp_path: Path, nodelint: Run) -> None:
+    (tmp_path / "auto.yaml").write_text(
+        pool(AUTO) + "---\n" + CLASS.format("eks.amazonaws.com/v1", "NodeClass"), encoding="utf-8"
+    )
+    said = "o findings; 1 class not judged, 1 pool not judged in full: 1 of 2 objects in 1 file, for Karpenter 1.14.1"
+    assert nodelint("check", ".").stdout.startswith(f"N{said} (newest known).\n")
+    assert f"n{said}\n" in nodelint("check", "--format", "markdown", ".").stdout
