@@ -5,6 +5,9 @@ AWSNodeTemplate ended with 0.32. The fix writes the object as v1: fields move an
 the class that the pool points to, `group` and `kind` are added to the reference. Comments stay where they are.
 What v1 cannot say alike is named in the hint.
 
+The other rules judge the object that it becomes, and tell of it at the old object's lines. Their fixes come after
+this one.
+
 ```yaml bad
 apiVersion: karpenter.sh/v1beta1
 kind: NodePool

@@ -148,3 +148,81 @@ def test_an_old_pool_in_the_wrong_group_ends_as_v1(group: str, rules: dict[str, 
 def test_where_v1beta1_is_served_only_its_group_is_put_right(rules: dict[str, Rule]) -> None:
     old = POOL.format("name: a").replace("karpenter.sh/v1", "karpenter.k8s.aws/v1beta1")
     assert mended(old, rules, "1.0.5")[0] == POOL.format("name: a").replace("sh/v1", "sh/v1beta1")
+
+
+OLD = """\
+apiVersion: karpenter.sh/v1beta1
+kind: NodePool
+metadata:
+  name: old
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        name: old
+      requirements:
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [m5, m99]}
+  disruption:
+    consolidationPolicy: WhenEmpty
+    consolidateAfter: 1h
+    expireAfter: Never # moves into the template
+---
+apiVersion: karpenter.k8s.aws/v1beta1
+kind: EC2NodeClass
+metadata:
+  name: old
+spec:
+  amiFamily: AL2
+  role: nodes
+  subnetSelectorTerms:
+    - tags: {karpenter.sh/discovery: main}
+  securityGroupSelectorTerms:
+    - tags: {karpenter.sh/discovery: main}
+  userData: |
+    #!/bin/bash
+    /etc/eks/bootstrap.sh main
+"""
+
+PROVISIONER = """\
+apiVersion: karpenter.sh/v1alpha5
+kind: Provisioner
+metadata:
+  name: old
+spec:
+  requirements:
+    - {key: karpenter.k8s.aws/instance-family, operator: In, values: [m5, m99]}
+  providerRef:
+    name: old
+"""
+
+
+def told(text: str, rules: dict[str, Rule], karpenter: str = str(NEWEST)) -> dict[str, str]:
+    """What each rule says a place is about."""
+    selection = Selection(groups=frozenset({"correctness", "hazard", "practice"}))
+    report = lint([Source.from_text("a.yaml", text)], Target(target(karpenter)), rules, selection)
+    return {r.rule.name: text[r.span.start : r.span.end] for r in report.results}
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_an_object_of_an_old_api_is_judged_as_what_it_becomes(newline: str, rules: dict[str, Rule]) -> None:
+    said = told(OLD.replace("\n", newline), rules)
+    assert said["removed-api"] == "karpenter.k8s.aws/v1beta1"
+    assert said["unknown-value"] == "m99"
+    assert said["never-expires"] == "Never", "a line that conversion moves is found again"
+    assert said["unsupported-alias"] == "AL2", "an alias that conversion adds stands for the family"
+    assert said["repeated-bootstrap"].strip() == "/etc/eks/bootstrap.sh main"
+
+
+def test_what_is_found_in_a_converted_object_has_no_fix_of_its_own(rules: dict[str, Rule]) -> None:
+    report = lint([Source.from_text("a.yaml", OLD)], Target(target(str(NEWEST))), rules)
+    assert {r.rule.name for r in report.results if r.fixable} == {"removed-api"}
+
+
+def test_a_provisioner_is_judged_at_its_lines(rules: dict[str, Rule]) -> None:
+    assert told(PROVISIONER, rules)["unknown-value"] == "m99"
+
+
+def test_a_comment_in_an_old_object_silences_what_is_said_of_the_new_one(rules: dict[str, Rule]) -> None:
+    silenced = PROVISIONER.replace("m99]}", "m99]}  # nodelint: ignore[unknown-value] a plan")
+    said = told(silenced, rules)
+    assert "unknown-value" not in said and "unused-suppression" not in said

@@ -134,6 +134,7 @@ def lint(
         context = Context(held, one.karpenter, one.kubernetes, one.schemas, tuple(rules), one.facts)
         made = _Pass(one, context, reporting)
         made.judge(some, running, files)
+        made.judge_converted(some, running)
         return made
 
     chosen, skipped = _chosen(asked, target)
@@ -211,7 +212,24 @@ class _Pass:
             if rule.on is Source:
                 for source in sources:
                     self._run(rule, source, None, source.path)
-        self.told = [r for r in first_causes(self._raw) if r.rule.name in self.reporting]
+        self.told += [r for r in first_causes(self._raw) if r.rule.name in self.reporting]
+
+    def judge_converted(self, asked: Sequence[Object], running: Sequence[Rule]) -> None:
+        """Let the rules look at what objects become that the target does not serve."""
+        old = [obj for obj in asked if not served(obj, self.target.karpenter)]
+        if not old:
+            return
+        from nodelint.lint.converted import Converted
+
+        became = Converted(old, self.context)
+        one = self.target
+        context = Context(
+            became.world, one.karpenter, one.kubernetes, one.schemas, self.context.rule_names, one.facts
+        )
+        made = _Pass(one, context, self.reporting)
+        made.judge([new for new, _ in became.pairs], running, ())
+        self.told += became.told(made.told)
+        self.faults += made.faults
 
     def _run(self, rule: Rule, subject: object, obj: Object | None, path: str) -> None:
         try:

@@ -1,0 +1,152 @@
+"""Objects of old APIs as the v1 objects that they become, and the way back from these to the files.
+
+An object that the target release does not serve would be judged by nothing. So it is converted, as `removed-api`
+offers it, the result is judged, and what is found is told of the place in the file that it comes from.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+
+from nodelint.edits import apply
+from nodelint.karpenter.convert import convert
+from nodelint.lint.results import Result
+from nodelint.lint.rule import Context
+from nodelint.model.finding import Edit, Span
+from nodelint.model.manifest import Object, objects, served
+from nodelint.source import Source
+from nodelint.source.nodes import Node
+
+
+class Converted:
+    """The objects of a run with those of old APIs as v1.
+
+    `world` are all objects, `pairs` each converted object with the one of the files that it was.
+    """
+
+    def __init__(self, old: Sequence[Object], context: Context) -> None:
+        taken: dict[int, tuple[Source, set[Edit]]] = {}
+        becoming = set()
+        for obj in old:
+            edits = convert(obj, context.objects).edits
+            if edits and _take(edits, taken):
+                becoming.add(id(obj))
+        self._ways: dict[int, _Way] = {}
+        self.pairs: list[tuple[Object, Object]] = []
+        instead: dict[int, Object] = {}
+        by_source: dict[int, list[Object]] = {}
+        for obj in context.objects:
+            by_source.setdefault(id(obj.source), []).append(obj)
+        for key, (source, edits_of) in taken.items():
+            new = source.with_text(apply(source.text, edits_of))
+            before, after = by_source.get(key, []), list(objects(new))
+            if len(before) == len(after):
+                self._ways[id(new)] = _Way(source, new, edits_of)
+                instead.update((id(was), now) for was, now in zip(before, after, strict=True))
+                self.pairs += [(n, w) for w, n in zip(before, after, strict=True) if id(w) in becoming]
+        self.pairs = [pair for pair in self.pairs if served(pair[0], context.karpenter)]
+        self.world = [instead.get(id(obj), obj) for obj in context.objects]
+
+    def told(self, results: Iterable[Result]) -> list[Result]:
+        """Findings about converted objects as findings about the files; without those about what conversion adds.
+
+        They have no edits: the object has to be converted first.
+        """
+        was = {id(now): old for now, old in self.pairs}
+        found = []
+        for result in results:
+            now = result.object
+            old = was.get(id(now))
+            at = self._back(result.span, now, old) if now is not None and old is not None else None
+            if at is None:
+                continue
+            places = ((each, self._back(each.span)) for each in result.finding.also)
+            also = [each._replace(at=place) for each, place in places if place is not None]
+            finding = result.finding._replace(at=at, edits=(), safety=None, covers=(), also=also)
+            found.append(result._replace(finding=finding, object=old))
+        return found
+
+    def _back(self, span: Span, now: Object | None = None, old: Object | None = None) -> Node | Span | None:
+        way = self._ways.get(id(span.source))
+        if way is None:
+            return span
+        found = way.back(span, old)
+        if found is None and now is not None and old is not None:
+            terms = now.node.at("spec", "amiSelectorTerms")
+            # The terms that conversion adds say what the family alone said before.
+            if terms is not None and terms.start <= span.start <= terms.end:
+                return old.node.at("spec", "amiFamily")
+        return _node_at(found, old) if found is not None and old is not None else found
+
+
+def _node_at(span: Span, obj: Object) -> Node | Span:
+    """The node of the object at just these characters, which knows its field; the span where there is none."""
+    keys = (entry.key for node in obj.node.walk() for entry in node.entries)
+    nodes = (each for some in (obj.node.walk(), keys) for each in some)
+    return next((each for each in nodes if (each.start, each.end) == (span.start, span.end)), span)
+
+
+def _take(edits: Sequence[Edit], taken: dict[int, tuple[Source, set[Edit]]]) -> bool:
+    """Add edits to those of other objects; False where they touch other edits of these."""
+    for edit in edits:
+        known = taken.get(id(edit.source), (edit.source, set()))[1]
+        if edit not in known and any(edit.span.touches(other.span) for other in known):
+            return False
+    for edit in edits:
+        taken.setdefault(id(edit.source), (edit.source, set()))[1].add(edit)
+    return True
+
+
+class _Way:
+    """From places of an edited text to those of the text before."""
+
+    def __init__(self, old: Source, new: Source, edits: Iterable[Edit]) -> None:
+        self._old, self._new = old, new
+        self._starts: list[int] = []
+        self._edits = sorted(edits, key=lambda edit: (edit.start, edit.end))
+        shift = 0
+        for edit in self._edits:
+            self._starts.append(edit.start + shift)
+            shift += len(edit.text) - (edit.end - edit.start)
+
+    def back(self, span: Span, within: Object | None) -> Span | None:
+        """Where the characters stood; None for those that are new. What was moved as a line is found again."""
+        start = self._offset(span.start)
+        if start is not None:
+            end = self._offset(max(span.start, span.end - 1))
+            return Span(self._old, start, max(start, start if end is None else end + 1))
+        begin, line = _line_at(self._new.text, span.start)
+        first, last = (0, len(self._old.text)) if within is None else (within.node.start, within.node.end)
+        same = [at for at, text in _lines_between(self._old.text, first, last) if text == line]
+        if len(same) != 1 or span.start < begin:
+            return None
+        at = same[0] + span.start - begin
+        return Span(self._old, at, min(at + span.end - span.start, same[0] + len(line)))
+
+    def _offset(self, new: int) -> int | None:
+        """The offset of a character before the edits; None where an edit wrote it."""
+        number = bisect_right(self._starts, new) - 1
+        if number < 0:
+            return new
+        edit = self._edits[number]
+        behind = new - self._starts[number] - len(edit.text)
+        return edit.end + behind if behind >= 0 else None
+
+
+def _line_at(text: str, offset: int) -> tuple[int, str]:
+    """The line that holds a character, without its indent, and where it starts."""
+    start = text.rfind("\n", 0, offset) + 1
+    end = text.find("\n", offset)
+    line = text[start : end if end >= 0 else len(text)].rstrip()
+    written = line.lstrip()
+    return start + len(line) - len(written), written
+
+
+def _lines_between(text: str, first: int, last: int) -> Iterator[tuple[int, str]]:
+    """The lines of a range, as `_line_at` gives them."""
+    at = first
+    while at <= last and at < len(text):
+        begin, line = _line_at(text, at)
+        yield begin, line
+        at = max(at, begin + len(line)) + 1
