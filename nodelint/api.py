@@ -23,6 +23,7 @@ docstrings say, stay as they are within a major version; everything else in the 
 | `expressions` | CEL in a class's kubelet settings |
 | `images`, `selectors`, `resolve` | what terms find, and what a pool can launch |
 | `budgets` | how many nodes may be disrupted when, over a week |
+| `userdata` | the user data of a class: what in it fits the image family, and what it sets |
 | `apiserver`, `controller`, `convert` | what the API server and the controller say of an object; old APIs made v1 |
 
 Modules are loaded when a rule first uses something of them.
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from nodelint.karpenter import labels as labels
     from nodelint.karpenter import resolve as resolve
     from nodelint.karpenter import selectors as selectors
+    from nodelint.karpenter import userdata as userdata
     from nodelint.karpenter.controller import expressions as expressions
     from nodelint.lint import fixes as fixes
     from nodelint.lint.suppress import Suppression as Suppression
@@ -84,6 +86,7 @@ _MODULES = {
     "scalars": "nodelint.source.scalars",
     "selectors": "nodelint.karpenter.selectors",
     "snapshot": "nodelint.ec2.snapshot",
+    "userdata": "nodelint.karpenter.userdata",
 }
 _LATER = {"AwsFacts": "nodelint.ec2.facts", "Missing": "nodelint.ec2.facts", "Suppression": "nodelint.lint.suppress"}
 

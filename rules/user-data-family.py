@@ -143,13 +143,13 @@ spec:
 ```
 """
 
-from nodelint.api import Context, EC2NodeClass, Finding, Findings, edits, rule
+from nodelint.api import Context, EC2NodeClass, Finding, Findings, edits, rule, userdata
 
 
 @rule(on=EC2NodeClass, group="correctness", fix="unsafe", gives_way_to=["removed-api"])
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     data = context.user_data(node_class)
-    for trouble in data.misfits() if data is not None else ():
+    for trouble in userdata.misfits(data) if data is not None else ():
         assert data is not None
         yield Finding(
             at=data.places.at(trouble.start, trouble.end),

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import graphlib
 import re
 import subprocess
 import sys
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
@@ -16,12 +18,12 @@ PACKAGE = ROOT / "nodelint"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 
-def imports(path: Path) -> set[str]:
-    """Modules of nodelint that a module imports when it runs, wherever in it; not those for types only."""
+def imports(path: Path, types: bool = False) -> set[str]:
+    """Modules that a module imports when it runs, wherever in it; also those for types only where `types` says so."""
     found = set()
 
     def visit(node: ast.AST) -> None:
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+        if not types and isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
             return
         if isinstance(node, ast.ImportFrom) and node.module:
             found.add(node.module)
@@ -66,6 +68,40 @@ def test_imports_only_go_up_the_list(path: Path) -> None:
     for module in imports(path):
         if module.startswith("nodelint."):
             assert module.split(".")[1] in allowed, f"{path} may not import {module}"
+
+
+def test_no_modules_import_each_other() -> None:
+    """Neither when they are loaded, nor later, nor for types."""
+    names = {".".join(p.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): p for p in MODULES}
+    # `from nodelint.source import hcl` imports the inner module; that the package is loaded first is no circle.
+    graph = {}
+    for name, path in names.items():
+        found = imports(path, types=True) & names.keys()
+        parents = {module.rpartition(".")[0] for module in found}
+        graph[name] = {module for module in found if module not in parents or module in plain_imports(path, names)}
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        pytest.fail(" -> ".join(error.args[1]))
+
+
+def plain_imports(path: Path, names: Collection[str]) -> set[str]:
+    """Modules of which a module imports something that is no module itself."""
+    return {
+        node.module
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and node.module
+        if any(f"{node.module}.{alias.name}" not in names for alias in node.names)
+    }
+
+
+def test_a_public_class_has_a_name_of_its_own() -> None:
+    places: dict[str, list[str]] = {}
+    for path in MODULES:
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
+    assert {name: paths for name, paths in places.items() if len(paths) > 1} == {}
 
 
 def test_only_aws_knows_boto3() -> None:

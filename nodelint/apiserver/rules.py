@@ -5,18 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import combinations, count, repeat
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nodelint.apiserver import cel
 from nodelint.apiserver import words as schema_words
 from nodelint.apiserver.shape import Shape, Validation
+from nodelint.apiserver.state import Job, WalkState
 from nodelint.apiserver.words import SchemaProblem
 from nodelint.model.messages import LONGEST_MESSAGE
 from nodelint.source import Node, UnknownValue
 from nodelint.source.placeholders import depth
-
-if TYPE_CHECKING:
-    from nodelint.apiserver.walk import Job, Walk
 
 _held: dict[tuple[str, str], bool] = {}
 _CACHED = 50_000
@@ -34,7 +32,7 @@ def matches(text: str, pattern: str) -> bool:
         return True
 
 
-def broken(job: Job, walk: Walk) -> Iterator[SchemaProblem]:
+def broken(job: Job, state: WalkState) -> Iterator[SchemaProblem]:
     """The rules of a place that its value breaks."""
     failed = []
     for rule in job.shape.rules:
@@ -42,13 +40,13 @@ def broken(job: Job, walk: Walk) -> Iterator[SchemaProblem]:
             continue
         try:
             program = cel.compile(rule.rule)
-            if not _holds(program, job.value) and not _excused(program, job, walk):
+            if not _holds(program, job.value) and not _excused(program, job, state):
                 failed.append((rule, program))
         except cel.Unsupported:
             continue
     lasting = [pair for pair in failed if pair[0].until is None]
     for rule, program in lasting or failed[:1]:
-        problem = _problem(rule, program, job, walk)
+        problem = _problem(rule, program, job, state)
         if problem is not None:
             yield problem
 
@@ -87,20 +85,20 @@ def _holds(program: cel.Program, value: Any) -> bool:
 # -- what a rule cannot know
 
 
-def _excused(program: cel.Program, job: Job, walk: Walk) -> bool:
+def _excused(program: cel.Program, job: Job, state: WalkState) -> bool:
     """Whether the rule could hold if a placeholder, or what a partial object lacks, were known."""
     value = job.value
-    if walk.unknowns and schema_words.holds_unknown(value):
+    if state.unknowns and schema_words.holds_unknown(value):
         if _could_hold(program, _with(value, repeat(_BLANK)), True):
             return True
         for probes in _guesses(program, value):
             if _could_hold(program, _with(value, probes), False):
                 return True
-        if not walk.partial:
+        if not state.partial:
             return False
         value = _with(value, repeat(_BLANK))
-    if walk.partial:
-        forms = (*_completed(value, job.shape), *_branches(value, job, walk))
+    if state.partial:
+        forms = (*_completed(value, job.shape), *_branches(value, job, state))
         return any(_could_hold(program, form, True) for form in forms)
     return False
 
@@ -188,16 +186,16 @@ def _completed(value: Any, shape: Shape, beside: frozenset[str] = frozenset()) -
             yield [*value, *[blank] * 50]
 
 
-def _branches(value: Any, job: Job, walk: Walk) -> Iterator[Any]:
+def _branches(value: Any, job: Job, state: WalkState) -> Iterator[Any]:
     """A value without some of what a template holds under a condition: not every branch is rendered."""
-    document, node = walk.obj.document, job.node
+    document, node = state.obj.document, job.node
     if not document.templated or not isinstance(value, (dict, list)):
         return
 
     def conditional(at: Node) -> bool:
         return depth(node.source.text, document.start, at.start) > outside
 
-    outside = depth(node.source.text, document.start, walk.head(node).start)
+    outside = depth(node.source.text, document.start, state.head(node).start)
     if isinstance(value, dict):
         names: list[Any] = [e.name for e in node.entries if e.name in value and conditional(e.key)]
     else:
@@ -228,9 +226,9 @@ def _blanks(shape: Shape | None, beside: frozenset[str]) -> Iterator[Any]:
 # -- where and how it is said
 
 
-def _problem(rule: Validation, program: cel.Program, job: Job, walk: Walk) -> SchemaProblem | None:
+def _problem(rule: Validation, program: cel.Program, job: Job, state: WalkState) -> SchemaProblem | None:
     node, path, value = job.node, job.path, job.value
-    if _shape_is_to_blame(program, job, walk):
+    if _shape_is_to_blame(program, job, state):
         return None
     for step in rule.field_path:
         inner = node.get(step)
@@ -241,25 +239,25 @@ def _problem(rule: Validation, program: cel.Program, job: Job, walk: Walk) -> Sc
         node, path, value = _pinned(program, job)
         if node is job.node and node.kind == "mapping":
             # the whole of it: told at its key, for its span holds all that others have to say about parts
-            node = walk.head(node)
-    if any(problem.node is node for problem in walk.structural):
+            node = state.head(node)
+    if any(problem.node is node for problem in state.structural):
         return None
-    if node.kind == "mapping" and any(p.layer == "unknown" and p.node.parent is node for p in walk.structural):
+    if node.kind == "mapping" and any(p.layer == "unknown" and p.node.parent is node for p in state.structural):
         return None  # what it lacks may be what the unknown field was meant to be
     if rule.until is not None:
         what = schema_words.shown(value, 45) if isinstance(value, str) else f"`{schema_words.last(path)}`"
-        message = schema_words.needs(what, rule.until, walk.release)
+        message = schema_words.needs(what, rule.until, state.release)
         return SchemaProblem("release", node, path, schema_words.fit(message), since=rule.until)
     return SchemaProblem("validation", node, path, _message(rule, job.value, value))
 
 
-def _shape_is_to_blame(program: cel.Program, job: Job, walk: Walk) -> bool:
+def _shape_is_to_blame(program: cel.Program, job: Job, state: WalkState) -> bool:
     """Whether the rule ends in an error because of something that is reported already."""
     try:
         program.run(job.value)
     except cel.EvaluationError:
         inside = (job.path + ".", job.path + "[")
-        return any(p.path == job.path or p.path.startswith(inside) for p in walk.structural)
+        return any(p.path == job.path or p.path.startswith(inside) for p in state.structural)
     return False
 
 

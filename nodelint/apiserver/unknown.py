@@ -3,62 +3,59 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from nodelint.apiserver import words as schema_words
 from nodelint.apiserver.shape import Shape
+from nodelint.apiserver.state import WalkState
 from nodelint.apiserver.words import SchemaProblem
 from nodelint.source import MappingEntry, Node
 
-if TYPE_CHECKING:
-    from nodelint.apiserver.walk import Walk
 
-
-def fields(walk: Walk, node: Node, shape: Shape, path: str) -> dict[str, str | None]:
+def fields(state: WalkState, node: Node, shape: Shape, path: str) -> dict[str, str | None]:
     """Tell of a mapping's unknown fields; each with the name that it stands for, None for none."""
     renamed: dict[str, str | None] = {}
-    if shape.extra is not None or shape.preserve or walk.loose or not (shape.type or shape.has_fields):
+    if shape.extra is not None or shape.preserve or state.loose or not (shape.type or shape.has_fields):
         return renamed
     present = {entry.name for entry in node.entries}
     for entry in node.entries:
         if entry.name is None or shape.field(entry.name) is not None:
             continue
-        if walk.partial and entry.name.startswith("$"):  # a directive of a strategic merge patch
+        if state.partial and entry.name.startswith("$"):  # a directive of a strategic merge patch
             renamed[entry.name] = None
             continue
-        renamed[entry.name] = _told(walk, entry, entry.name, shape, path, present)
+        renamed[entry.name] = _told(state, entry, entry.name, shape, path, present)
     return renamed
 
 
 def _told(
-    walk: Walk, entry: MappingEntry, name: str, shape: Shape, path: str, present: Iterable[str | None]
+    state: WalkState, entry: MappingEntry, name: str, shape: Shape, path: str, present: Iterable[str | None]
 ) -> str | None:
     at = f"{path}.{name}" if path else name
     moved = shape.moved.get(name)
     suggestion = belongs = None
     if moved is not None:
-        message, belongs = f"unknown field `{name}`: {moved}", walk.shape.place_of(name)
+        message, belongs = f"unknown field `{name}`: {moved}", state.shape.place_of(name)
     else:
         near = [field for field in shape.fields if shape.has_release(_there(shape, field))]
         suggestion = schema_words.nearest(name, near)
         if suggestion is not None:
             message = f"unknown field `{name}`, did you mean `{suggestion}`?"
-            if not _could_be(walk, entry.value, _there(shape, suggestion)):
+            if not _could_be(state, entry.value, _there(shape, suggestion)):
                 suggestion = None  # a hint, and no more: its value would be refused there
-        elif (belongs := walk.shape.place_of(name)) is not None:
+        elif (belongs := state.shape.place_of(name)) is not None:
             message = f"unknown field `{name}`: it belongs in {belongs or 'the top level'}"
         else:
             message = f"unknown field `{name}`" + (f" in {path}" if path else "")
     message = schema_words.fit(message)
-    walk.found.append(SchemaProblem("unknown", entry.key, at, message, suggestion=suggestion, belongs=belongs))
+    state.found.append(SchemaProblem("unknown", entry.key, at, message, suggestion=suggestion, belongs=belongs))
     return suggestion if suggestion not in present else None
 
 
-def _could_be(walk: Walk, node: Node, shape: Shape) -> bool:
+def _could_be(state: WalkState, node: Node, shape: Shape) -> bool:
     """Whether a value is of a field's type, or plainly can be made to be."""
     if node.kind != "scalar":
         return shape.type in ("", "object" if node.kind == "mapping" else "array")
-    return node.value is None or all(problem.suggestion is not None for problem in walk.tried(node, shape))
+    return node.value is None or all(problem.suggestion is not None for problem in state.tried(node, shape))
 
 
 def _there(shape: Shape, name: str) -> Shape:

@@ -14,43 +14,16 @@ from nodelint.apiserver import unknown
 from nodelint.apiserver import words as schema_words
 from nodelint.apiserver.cel.text import escaped
 from nodelint.apiserver.shape import Shape, parsed
+from nodelint.apiserver.state import Job, WalkState
 from nodelint.apiserver.words import SchemaProblem
-from nodelint.model.manifest import Object
 from nodelint.model.releases import Version
 from nodelint.source import UNKNOWN, Node, UnknownValue
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
-class Job:
-    """CEL rules that wait until the structure is known to be sound."""
-
-    __slots__ = ("node", "path", "shape", "value")
-
-    def __init__(self, shape: Shape, node: Node, path: str, value: Any) -> None:
-        self.shape = shape
-        self.node = node
-        self.path = path
-        self.value = value
-
-
-class Walk:
+class Walk(WalkState):
     """`run` tells what is wrong with one object."""
-
-    def __init__(
-        self, obj: Object, shape: Shape, release: Version, *, loose: bool = False, partial: bool = False
-    ) -> None:
-        self.root = obj.node
-        self.partial = obj.partial or partial
-        self.obj = obj
-        self.shape = shape
-        self.release = release
-        self.found: list[SchemaProblem] = []
-        self.structural: list[SchemaProblem] = []
-        self.hard = False
-        self.unknowns = False
-        self.jobs: list[Job] = []
-        self.loose = loose
 
     def run(self, node: Node | None = None, path: str = "") -> list[SchemaProblem]:
         """Everything that an API server would have against the object, or against the part that stands at a path."""
@@ -303,17 +276,6 @@ class Walk:
             self.say(node, path, message, hard=True)
         if least is not None and count < least and not self.partial and not any_key:
             self.say(node, path, f"`{name}` has {count} keys, the least is {least}")
-
-    def head(self, node: Node) -> Node:
-        """Where a mapping is announced: its key, for an entry of a list the entry itself."""
-        if node is self.root:
-            return self.obj.name_node
-        parent = node.parent
-        if parent is not None and parent.kind == "mapping":
-            for entry in (*parent.entries, *parent.merges):
-                if entry.value is node:
-                    return entry.key
-        return node
 
     # -- what the schema says nothing of
 

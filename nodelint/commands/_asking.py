@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import timedelta
 
-    from nodelint.commands._facts import FactFlags
+    from nodelint.commands._flags import FactFlags
     from nodelint.ec2.questions import Ask
     from nodelint.lint.config import Settings
     from nodelint.model.manifest import EC2NodeClass

@@ -11,7 +11,7 @@ import click
 
 from nodelint.commands import now, stop
 from nodelint.commands._completing import files
-from nodelint.tuples import NamedTuple
+from nodelint.commands._flags import FactFlags
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -59,22 +59,6 @@ def facts_options(command: _F) -> _F:
     ):
         command = option(command)
     return command
-
-
-class FactFlags(NamedTuple):
-    """What a run was told of its facts by flags."""
-
-    live: bool
-    profile: str | None
-    max_age: timedelta | None
-
-    @classmethod
-    def taken(cls, flags: dict[str, Any]) -> FactFlags:
-        """Take them out of a command's flags; the rest are settings. Ends the run where they contradict."""
-        asked = cls(flags.pop("live"), flags.pop("aws_profile"), flags.pop("max_age"))
-        if asked.live and flags.get("snapshot"):
-            stop("--live asks AWS and --snapshot does not: one of them")
-        return asked
 
 
 def facts_for(

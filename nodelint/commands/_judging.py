@@ -12,7 +12,7 @@ from nodelint.commands._completing import files, rule_names
 from nodelint.tuples import NamedTuple
 
 if TYPE_CHECKING:
-    from nodelint.commands._facts import FactFlags
+    from nodelint.commands._flags import FactFlags
     from nodelint.lint.baseline import KnownFinding
     from nodelint.lint.config import Settings
     from nodelint.lint.engine import Judge, Selection, Target

@@ -22,7 +22,8 @@ from nodelint.commands import (
     why,
 )
 from nodelint.commands._completing import files
-from nodelint.commands._facts import FactFlags, facts_options
+from nodelint.commands._facts import facts_options
+from nodelint.commands._flags import FactFlags
 from nodelint.commands._judging import judge_of, judging, judging_options, rendered
 from nodelint.model.messages import counted
 from nodelint.printable import printable

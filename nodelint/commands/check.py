@@ -26,7 +26,8 @@ from nodelint.commands import (
     why,
 )
 from nodelint.commands._completing import files
-from nodelint.commands._facts import FactFlags, facts_options
+from nodelint.commands._facts import facts_options
+from nodelint.commands._flags import FactFlags
 from nodelint.commands._judging import judge_of, judging, judging_options, known, rendered
 from nodelint.commands._output import Output, OutputOptions, output_options, outputs_of, printed
 from nodelint.commands._terminal import colour_option

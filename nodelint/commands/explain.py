@@ -25,7 +25,8 @@ from nodelint.commands import (
     versions,
 )
 from nodelint.commands._completing import files
-from nodelint.commands._facts import FactFlags, facts_options
+from nodelint.commands._facts import facts_options
+from nodelint.commands._flags import FactFlags
 from nodelint.model.messages import counted
 
 

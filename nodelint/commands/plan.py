@@ -24,7 +24,7 @@ from nodelint.commands import (
     why,
 )
 from nodelint.commands._completing import files
-from nodelint.commands._facts import FactFlags
+from nodelint.commands._flags import FactFlags
 from nodelint.commands._judging import judging_options
 from nodelint.commands._live import cluster_of, live_option
 from nodelint.commands._output import Output, options_for, outputs_of

@@ -26,7 +26,8 @@ from nodelint.commands import (
     why,
 )
 from nodelint.commands._completing import files
-from nodelint.commands._facts import FactFlags, facts_options
+from nodelint.commands._facts import facts_options
+from nodelint.commands._flags import FactFlags
 from nodelint.model.messages import counted
 
 if TYPE_CHECKING:

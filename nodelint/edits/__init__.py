@@ -53,7 +53,7 @@ from nodelint.edits.writing import (
     scalar,
 )
 from nodelint.model.finding import Edit
-from nodelint.source import Document, Source
+from nodelint.source import Document, Source, SourceText
 from nodelint.source.nodes import Node
 
 _P = ParamSpec("_P")
@@ -81,7 +81,7 @@ def if_editable(edit: Callable[_P, list[Edit]], *args: _P.args, **kwargs: _P.kwa
         return []
 
 
-def difference(source: Source, start: int, old: str, new: str) -> Edit:
+def difference(source: SourceText, start: int, old: str, new: str) -> Edit:
     """The one edit that makes the text `old`, which stands at `start`, into another."""
     head = _common(old, new)
     tail = _common(old[head:][::-1], new[head:][::-1])

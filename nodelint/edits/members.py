@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from nodelint.edits.writing import Manner, Plain, Writer, children, column, is_broken, leading, line_end, line_start
 from nodelint.model.finding import Edit
-from nodelint.source import Document, Source
+from nodelint.source import Document, SourceText
 from nodelint.source.nodes import MappingEntry, Node
 from nodelint.source.placeholders import CODE
 
@@ -163,7 +163,7 @@ def is_hcl(node: Node) -> bool:
     return root_of(node).style == "hcl"
 
 
-def is_json(source: Source) -> bool:
+def is_json(source: SourceText) -> bool:
     return source.text.lstrip("\ufeff \t\r\n").startswith(("{", "["))
 
 
@@ -195,7 +195,7 @@ def guard(node: Node, structure: bool = False, whole: bool = False) -> None:
         raise NotEditable("template code stands in between")
 
 
-def hold_to_line_feeds(source: Source) -> None:
+def hold_to_line_feeds(source: SourceText) -> None:
     """Raise where lines end in another way than `\\n` or `\\r\\n`: edits of whole lines know no other."""
     if source.flat is not source.text:
         raise NotEditable("some lines of the file end in neither a line feed nor a carriage return with one")

@@ -19,7 +19,7 @@ from nodelint.model.finding import SEVERITIES, Edit, Finding, Severity, Span
 from nodelint.model.manifest import NodePool, Object, left_out, objects, served
 from nodelint.model.providers import judged_in_part
 from nodelint.model.releases import KubernetesVersion, Version
-from nodelint.source import Source
+from nodelint.source import Source, SourceText, reread
 from nodelint.source.globs import Globs
 from nodelint.tuples import NamedTuple
 
@@ -421,10 +421,10 @@ def _rewritten(sources: Sequence[Source], results: Sequence[Result]) -> list[Sou
     for result in results:
         for edit in result.finding.edits:
             edits.setdefault(id(edit.source), []).append(edit)
-    return [s.with_text(apply(s.text, edits[id(s)])) if id(s) in edits else s for s in sources]
+    return [reread(s, apply(s.text, edits[id(s)])) if id(s) in edits else s for s in sources]
 
 
-def why_broken(before: Sequence[Source], after: Sequence[Source], target: Target) -> str | None:
+def why_broken(before: Sequence[SourceText], after: Sequence[SourceText], target: Target) -> str | None:
     """Why the new texts are worse than the old ones; None when they are not."""
     for old, new in zip(before, after, strict=True):
         if new is old:
@@ -438,7 +438,7 @@ def why_broken(before: Sequence[Source], after: Sequence[Source], target: Target
     return None
 
 
-def _schema_faults(source: Source, target: Target) -> Counter[str]:
+def _schema_faults(source: SourceText, target: Target) -> Counter[str]:
     found: Counter[str] = Counter()
     for obj in objects(source):
         for one in target.each(obj):

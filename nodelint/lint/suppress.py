@@ -11,7 +11,7 @@ import re
 from bisect import bisect_left, bisect_right
 
 from nodelint.model.finding import Finding, Span
-from nodelint.source import Document, Node, Source
+from nodelint.source import Document, Node, SourceText
 
 # Compiled when it is first used: few files hold such a comment.
 _COMMENT = r"(?m)(?:(?<=[\s\ufeff])|^)#[ \t]*nodelint:[ \t]*ignore\b[ \t]*(?:\[([^\]\n]*)\])?[^\n\r]*"
@@ -31,7 +31,7 @@ class Suppression:
         self.used: set[str] = set()
 
     @property
-    def source(self) -> Source:
+    def source(self) -> SourceText:
         return self.span.source
 
     def silences(self, rule: str, finding: Finding) -> bool:
@@ -45,7 +45,7 @@ class Suppression:
         )
 
 
-def suppressions(source: Source) -> list[Suppression]:
+def suppressions(source: SourceText) -> list[Suppression]:
     """The comments of a source in their order."""
     if "nodelint:" not in source.text:
         return []
@@ -71,7 +71,7 @@ def _start(node: Node) -> int:
 
 
 def _suppression(
-    source: Source, document: Document, nodes: list[Node], match: re.Match[str], nexts: dict[int, Span | None]
+    source: SourceText, document: Document, nodes: list[Node], match: re.Match[str], nexts: dict[int, Span | None]
 ) -> Suppression:
     text = source.flat
     line_start = text.rfind("\n", 0, match.start()) + 1
@@ -85,7 +85,7 @@ def _suppression(
 
 
 def _next(
-    source: Source, document: Document, nodes: list[Node], after: int, nexts: dict[int, Span | None]
+    source: SourceText, document: Document, nodes: list[Node], after: int, nexts: dict[int, Span | None]
 ) -> Span | None:
     """The widest thing that begins on the first line after `after` that is neither blank nor a comment."""
     text = source.flat

@@ -15,7 +15,7 @@ from nodelint.lsp.positions import LineIndex
 from nodelint.lsp.project import Buffer, View
 from nodelint.model.finding import Edit, by_source
 from nodelint.model.messages import short
-from nodelint.source import Source
+from nodelint.source import Source, reread
 
 FIX_ALL = "source.fixAll.nodelint"
 
@@ -84,7 +84,7 @@ def _applies(view: View, result: Result) -> bool:
     """Whether `--fix` would not refuse the fix: the texts can be read with it, and the API server takes them."""
     groups = by_source(result.finding.edits)
     old = [edits[0].source for edits in groups]
-    new = [edits[0].source.with_text(apply(edits[0].source.text, edits)) for edits in groups]
+    new = [reread(edits[0].source, apply(edits[0].source.text, edits)) for edits in groups]
     return why_broken(old, new, view.target) is None
 
 
@@ -132,7 +132,7 @@ def _ignored(source: Source, result: Result) -> Edit | None:
     above = Edit(source, start, start, f"{indent}{comment}{source.newline}")
     for edit in (behind, above):
         moved = at + (len(edit.text) if edit is above else 0)
-        new = source.with_text(apply(source.text, [edit]))
+        new = reread(source, apply(source.text, [edit]))
         if len(new.problems) <= len(source.problems) and any(
             result.rule.name in each.rules and each.scope is not None and each.scope.start <= moved < each.scope.end
             for each in suppressions(new)

@@ -23,7 +23,7 @@ from nodelint.lint.targets import Choose
 from nodelint.lsp.positions import LineIndex
 from nodelint.model.manifest import Object, objects
 from nodelint.session import Session
-from nodelint.source import Source
+from nodelint.source import Source, SourceText
 from nodelint.source.discover import discover
 from nodelint.source.kustomize import forget, is_patch
 from nodelint.source.reading import repository
@@ -169,7 +169,7 @@ class View:
         target = self.target
         return Context(every, target.karpenter, target.kubernetes, target.schemas, (), target.facts)
 
-    def buffer_of(self, source: Source) -> Buffer | None:
+    def buffer_of(self, source: SourceText) -> Buffer | None:
         """The open text that a source is of."""
         return next((buffer for buffer in self.buffers if buffer.source is source), None)
 

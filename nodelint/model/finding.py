@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from nodelint.source import Node, Source
+from nodelint.source import Node, SourceText
 from nodelint.tuples import NamedTuple
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 class Span(NamedTuple):
     """A range of characters of one source: `start` inclusive, `end` exclusive, in code points."""
 
-    source: Source
+    source: SourceText
     start: int
     end: int
 
@@ -40,7 +40,7 @@ class Span(NamedTuple):
 class Edit(NamedTuple):
     """Characters `start` to `end` of a source's text, and what is to stand there instead."""
 
-    source: Source
+    source: SourceText
     start: int
     end: int
     text: str

@@ -17,7 +17,7 @@ from nodelint.model.identity import Identity, identities
 from nodelint.model.parts import is_part
 from nodelint.model.providers import AUTO_MODE_GROUP, Provider, by_class, by_labels, judged_in_part, why_not_judged
 from nodelint.model.releases import Version, behaves
-from nodelint.source import UNKNOWN, Document, Node, Source, UnknownValue
+from nodelint.source import UNKNOWN, Document, Node, SourceText, UnknownValue
 from nodelint.tuples import NamedTuple
 
 Text = str | UnknownValue
@@ -130,7 +130,7 @@ class Object:
         return f"<{self.api_version} {self.label}>"
 
     @property
-    def source(self) -> Source:
+    def source(self) -> SourceText:
         return self.node.source
 
     @property
@@ -260,7 +260,7 @@ def text(node: Node | None) -> Text | None:
     return None
 
 
-def objects(source: Source, foreign: bool = False) -> Iterator[Object]:
+def objects(source: SourceText, foreign: bool = False) -> Iterator[Object]:
     """Karpenter's objects for AWS in a source, those inside a `List` or in the values of others too.
 
     NodePools of EKS Auto Mode and of other providers are left out unless `foreign` asks for them. An `apiVersion` in
@@ -271,7 +271,7 @@ def objects(source: Source, foreign: bool = False) -> Iterator[Object]:
             yield obj
 
 
-def left_out(source: Source, foreign: bool = False) -> Iterator[tuple[Object, str]]:
+def left_out(source: SourceText, foreign: bool = False) -> Iterator[tuple[Object, str]]:
     """What of Karpenter's `objects` does not give, and why: classes of others, say."""
     for obj, reason in _all_objects(source):
         if reason is not None:
@@ -284,7 +284,7 @@ _Found = Iterator[tuple["Object", str | None]]
 """Objects, each with the reason for which it is not judged."""
 
 
-def _all_objects(source: Source) -> _Found:
+def _all_objects(source: SourceText) -> _Found:
     for document in source.documents:
         root = document.root
         if root is not None and root.kind == "sequence" and (document.target or source.part):

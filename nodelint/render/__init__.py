@@ -15,7 +15,7 @@ from nodelint.model.finding import Also, Edit, Finding, Span, span_of
 from nodelint.render import sandbox, tools
 from nodelint.render.places import Origins, Place
 from nodelint.render.roots import Root, read, roots
-from nodelint.source import Node, Source
+from nodelint.source import Node, Source, reread
 from nodelint.source.globs import NOTHING, Globs
 from nodelint.tuples import NamedTuple
 
@@ -288,7 +288,7 @@ def _edits(finding: Finding, source: Source, origins: Origins) -> Sequence[Edit]
 
     if not finding.edits or any(edit.source is not source for edit in finding.edits):
         return ()
-    after = source.with_text(apply(source.text, finding.edits))
+    after = reread(source, apply(source.text, finding.edits))
     if len(after.documents) != len(source.documents):
         return ()
     made: list[Edit] = []

@@ -9,7 +9,7 @@ from nodelint.model.finding import Edit, by_source
 from nodelint.printable import flat, printable
 from nodelint.report.excerpt import window
 from nodelint.report.look import Look, cells, wrapped
-from nodelint.source import Source
+from nodelint.source import SourceText
 from nodelint.tuples import NamedTuple
 
 LINES = 20
@@ -29,7 +29,7 @@ class _Line(NamedTuple):
     end: int
 
 
-def fix_lines(edits: Sequence[Edit], home: Source, look: Look) -> Iterator[str]:
+def fix_lines(edits: Sequence[Edit], home: SourceText, look: Look) -> Iterator[str]:
     """The lines that a fix changes; those of `home`, where the finding is, first."""
     groups = by_source(edits)
     for group in sorted(groups, key=lambda g: g[0].source is not home):
@@ -60,7 +60,7 @@ def _shown(line: _Line, look: Look) -> Iterator[str]:
         yield f"{head}{'…' if start else ''}{text[start:end]}{'…' if cut else ''}"
 
 
-def _changed(source: Source, edits: Sequence[Edit]) -> Iterator[_Line]:
+def _changed(source: SourceText, edits: Sequence[Edit]) -> Iterator[_Line]:
     from difflib import SequenceMatcher
 
     # Only what lies between the first and the last edit can differ: their lines and one on either side.

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from nodelint.model.finding import Span
 from nodelint.printable import flat, printable
 from nodelint.report.look import Look, cells, wrapped
-from nodelint.source import Source
+from nodelint.source import SourceText
 from nodelint.tuples import NamedTuple
 
 # Where a long line is cut, the end of a word is looked for within so many characters.
@@ -32,7 +32,7 @@ class _On(NamedTuple):
     end: int
 
 
-def excerpt(source: Source, marks: Sequence[Mark], look: Look) -> Iterator[str]:
+def excerpt(source: SourceText, marks: Sequence[Mark], look: Look) -> Iterator[str]:
     """The marked lines of one file, in their order; `...` stands for lines between them."""
     placed = [on for mark in marks if (on := _placed(source, mark)) is not None]
     if not placed:
@@ -56,7 +56,7 @@ def excerpt(source: Source, marks: Sequence[Mark], look: Look) -> Iterator[str]:
             yield from (f"{gutter} {row}".rstrip() for row in rows)
 
 
-def _placed(source: Source, mark: Mark) -> _On | None:
+def _placed(source: SourceText, mark: Mark) -> _On | None:
     at = source.position(mark.span.start)
     line = source.line(at.line)
     if not line.strip():

@@ -6,13 +6,23 @@ A source never changes: an edit makes a new text, and that is read anew.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterable
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from nodelint.source.compose import compose
-from nodelint.source.nodes import UNKNOWN, MappingEntry, Node, Position, Scalar, UnknownValue
+from nodelint.source.nodes import (
+    UNKNOWN,
+    Document,
+    MappingEntry,
+    Node,
+    Position,
+    Scalar,
+    SetAside,
+    SourceText,
+    SyntaxProblem,
+    UnknownValue,
+)
 from nodelint.source.placeholders import CODE, holds_code, mask
 from nodelint.source.unreadable import Unreadable
 
@@ -28,8 +38,10 @@ __all__ = [
     "Scalar",
     "SetAside",
     "Source",
+    "SourceText",
     "SyntaxProblem",
     "UnknownValue",
+    "reread",
 ]
 
 MARKS = ("karpenter", "NodeClass")
@@ -39,111 +51,13 @@ LARGEST_DOCUMENT = 5_000_000
 """Characters of a document that is still read; etcd takes no object above 1.5 MB."""
 
 
-class SyntaxProblem:
-    """A document that cannot be read: why, and where (an offset into the text)."""
+class Source(SourceText):
+    """A file as it is read from a text or from bytes."""
 
-    __slots__ = ("message", "offset")
-
-    def __init__(self, offset: int, message: str) -> None:
-        self.offset = offset
-        self.message = message
-
-    def __repr__(self) -> str:
-        return f"Problem({self.offset}, {self.message!r})"
-
-
-class SetAside:
-    """A document that is left unread because it is a template: why, and where it begins."""
-
-    __slots__ = ("offset", "reason")
-
-    def __init__(self, offset: int, reason: str) -> None:
-        self.offset = offset
-        self.reason = reason
-
-    def __repr__(self) -> str:
-        return f"SetAside({self.offset}, {self.reason!r})"
-
-
-class Document:
-    """One document of a source: the characters `start` to `end`, its `---` line included.
-
-    `root` is None where the document is empty, cannot be read, or was passed over because the word
-    karpenter is not in it. `templated` says that whole lines of it were template code: what a reader
-    misses may be there after rendering.
-
-    A document that stands in a text of another kind has a `host`: `terraform` (a heredoc), `hcl` (an object
-    of HCL's own), `shell`, `markdown`, or `block` for a block scalar of another document. Every line of it
-    begins with `prefix`. `part` is as in `Source`. `target` is the kind that a JSON6902 patch is for.
-    """
-
-    __slots__ = ("end", "host", "index", "part", "prefix", "root", "start", "target", "templated")
-
-    def __init__(self, root: Node | None, start: int, end: int, index: int, templated: bool = False) -> None:
-        self.root = root
-        self.start = start
-        self.end = end
-        self.index = index
-        self.templated = templated
-        self.host: str | None = None
-        self.prefix = ""
-        self.part: bool | None = False
-        self.target: Node | None = None
-
-    @property
-    def origin(self) -> str | None:
-        """The file that a `# Source:` comment above the first key names, as `helm template` writes it."""
-        if self.root is None:
-            return None
-        above = self.root.source.text[self.start : self.root.start]
-        named = re.search(r"(?m)^# Source: ([^\s:]+/(?:templates|crds)/[^\r\n]+)", above)
-        return None if named is None else named[1].rstrip()
-
-
-class Source:
-    """A file's text, its documents, and what could not be read.
-
-    `part` is told by whoever knows the file's surroundings: True where its objects are parts of others, such
-    as a Kustomize patch, None where they may be. `tabbed` says that tabs begin the lines of a document.
-    """
-
-    __slots__ = (
-        "_flat",
-        "_lines",
-        "_masked",
-        "documents",
-        "encoding",
-        "newline",
-        "part",
-        "path",
-        "problems",
-        "set_aside",
-        "tabbed",
-        "text",
-    )
-
-    path: str
-    text: str
-    newline: str
-    documents: list[Document]
-    problems: list[SyntaxProblem]
-    set_aside: list[SetAside]
+    __slots__ = ("_masked",)
 
     def __init__(self, path: str, text: str) -> None:
-        self.path = path
-        self.text = text
-        self.encoding = "utf-8"
-        first = text.find("\n")
-        self.newline = "\r\n" if first > 0 and text[first - 1] == "\r" else "\n"
-        if first < 0 and "\r" in text:
-            self.newline = "\r"
-        self.documents = []
-        self.problems = []
-        self.set_aside = []
-        self.part: bool | None = False
-        self.tabbed = False
-        self._flat: str | None = None
-        self._lines: list[int] | None = None
+        super().__init__(path, text)
         self._masked: tuple[str, list[int]] | None = None
 
     @classmethod
@@ -191,78 +105,11 @@ class Source:
                     source.set_aside.append(SetAside(offset, message))
             return source
 
-    @property
-    def data(self) -> bytes:
-        """The text as the bytes of its file, in the encoding in which that was read."""
-        return self.text.encode(self.encoding)
-
-    @property
-    def flat(self) -> str:
-        """The text with a line feed for each line break of YAML that is neither `\\n` nor `\\r\\n`; places stay.
-
-        It is the text itself where there is none: a lone `\\r`, NEL, LS or PS.
-        """
-        if self._flat is None:
-            plain = self.text.isascii() and "\r" not in self.text
-            self._flat = self.text if plain else re.sub(_ODD_BREAK, "\n", self.text)
-            if self._flat == self.text:
-                self._flat = self.text
-        return self._flat
-
     def _is_script(self) -> bool:
         """Whether it is a text in which the encoding is the author's own choice."""
         from nodelint.source.embedded import host_of
 
         return host_of(self.path) in ("shell", "markdown")
-
-    def with_text(self, text: str) -> Source:
-        """The same file with another text."""
-        source = Source.from_text(self.path, text)
-        source.part, source.encoding = self.part, self.encoding
-        return source
-
-    def position(self, offset: int) -> Position:
-        """Line and column of a character."""
-        lines = self._line_starts()
-        offset = max(0, min(offset, len(self.text)))
-        line = bisect_right(lines, offset)
-        start = lines[line - 1]
-        column = offset - start + 1
-        if line == 1 and offset > 0 and self.text.startswith("\ufeff"):
-            column -= 1  # no editor counts the byte order mark
-        return Position(line, column, offset)
-
-    def line(self, number: int) -> str:
-        """The text of a line, counted from 1, without its line break; empty where there is none."""
-        lines = self._line_starts()
-        if not 1 <= number <= len(lines):
-            return ""
-        end = lines[number] - 1 if number < len(lines) else len(self.text)
-        return self.text[lines[number - 1] : end].removesuffix("\r").removeprefix("\ufeff")
-
-    def origin(self, offset: int) -> str | None:
-        """The chart's file from which the document at a place was rendered, where a comment of Helm's names one."""
-        if "# Source: " not in self.text:
-            return None
-        return next((d.origin for d in self.documents if d.start <= offset < d.end), None)
-
-    def concerns_karpenter(self, offset: int) -> bool:
-        """Whether the document at a place holds objects of Karpenter's, or would if it could be read.
-
-        Many others mention Karpenter, in an affinity or a comment: what is wrong with those is for others to say.
-        """
-        pattern = re.compile(_OURS)
-        for document in self.documents:
-            if document.start <= offset <= document.end and pattern.search(self.text, document.start, document.end):
-                return True
-        return not self.documents and pattern.search(self.text.replace("\0", "")) is not None
-
-    def _line_starts(self) -> list[int]:
-        if self._lines is None:
-            # A lone \r ends a line for YAML and for editors.
-            breaks = r"\r\n?|\n" if "\r" in self.text else "\n"
-            self._lines = [0, *(match.end() for match in re.finditer(breaks, self.text))]
-        return self._lines
 
     def _read(self) -> None:
         if not self.path.endswith(_ALWAYS_YAML):
@@ -392,10 +239,16 @@ class Source:
         return (plainly.offset, plainly.message) != (masked.offset, masked.message)
 
 
+def reread(source: SourceText, text: str) -> Source:
+    """The same file with another text."""
+    new = Source.from_text(source.path, text)
+    new.part, new.encoding = source.part, source.encoding
+    return new
+
+
 _UTF_16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 _BEHIND_MARKER = r"(?m)^---[ \t]+(?![ \t#\r]|$|\{\{|\{%|%\{|<%|\$\{)"
 _DIRECTIVE = r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*(%[A-Za-z])"
-_ODD_BREAK = "\r(?!\n)|[\x85\u2028\u2029]"
 _MOST_TEXTS = 5
 """Texts within texts: a heredoc, a chart's values in it, a manifest in those is three."""
 
@@ -403,10 +256,6 @@ _ALWAYS_YAML = (".yaml", ".yml", ".json", "-")
 _BLOCK_SCALAR = r"[|>][-+1-9]*[ \t]*(?:#[^\n]*)?\r?\n"
 _OPERATION = r"\bop[\"']?[ \t]*:[ \t]*[\"']?(?:add|replace)\b"
 _TOP = r"(?m)^(?:\{[ \t\r\n]*)?[\"']?apiVersion[\"']?[ \t]*:"
-_OURS = (
-    r"karpenter\.(?:sh|k8s\.aws)/v[0-9]"
-    r"|\bkind[\"']?[ \t]*:[ \t]*[\"']?(?:NodePool|EC2NodeClass|Provisioner|AWSNodeTemplate)\b"
-)
 
 
 def _is_marked(text: str, begin: int = 0, end: int | None = None) -> bool:

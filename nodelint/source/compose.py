@@ -23,7 +23,7 @@ from nodelint.source.scalars import float_as_key, resolve
 from nodelint.source.unreadable import Unreadable, worded
 
 if TYPE_CHECKING:
-    from nodelint.source import Source
+    from nodelint.source.nodes import SourceText
 
 DEEPEST = 100
 """Collections within collections, aliases followed; an API server stops at 10,000, no object needs ten."""
@@ -73,7 +73,7 @@ class _Frame:
         self.anchor = anchor
 
 
-def compose(source: Source, text: str, base: int, masked: bool, literal: bool = False) -> list[Node | None]:
+def compose(source: SourceText, text: str, base: int, masked: bool, literal: bool = False) -> list[Node | None]:
     """The roots of the documents in `text`, which stands at `base` in the source's own text.
 
     `masked` says that template code was set aside in it, so that values may be unknown for it; `literal` that
@@ -90,7 +90,7 @@ def compose(source: Source, text: str, base: int, masked: bool, literal: bool = 
 
 
 def _compose_again(
-    source: Source, text: str, base: int, masked: bool, literal: bool, escapes: bool
+    source: SourceText, text: str, base: int, masked: bool, literal: bool, escapes: bool
 ) -> list[Node | None]:
     """The same by a newer libyaml, with repairs of what Go's reader takes and it does not. Raises `Unreadable`."""
     import yaml
@@ -128,7 +128,7 @@ def _join(pair: re.Match[str]) -> str:
 
 
 class _Composer:
-    def __init__(self, source: Source, text: str, base: int, masked: bool, literal: bool, escapes: bool) -> None:
+    def __init__(self, source: SourceText, text: str, base: int, masked: bool, literal: bool, escapes: bool) -> None:
         self.source = source
         self.text = text
         self.base = base

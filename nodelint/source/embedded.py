@@ -20,7 +20,7 @@ from nodelint.source.unreadable import Unreadable
 from nodelint.tuples import NamedTuple
 
 if TYPE_CHECKING:
-    from nodelint.source import Source
+    from nodelint.source.nodes import SourceText
 
 Host = Literal["terraform", "shell", "markdown"]
 
@@ -101,7 +101,7 @@ class Reading(NamedTuple):
     aside: bool = False
 
 
-def read(source: Source, host: Host) -> Iterator[Reading]:
+def read(source: SourceText, host: Host) -> Iterator[Reading]:
     """The manifests inside a text of a known kind, in their order. Nothing is raised."""
     text = source.text
     if re.search(GROUPS, text) is None:
@@ -115,7 +115,7 @@ def read(source: Source, host: Host) -> Iterator[Reading]:
         yield from _markdown(source)
 
 
-def blocks(source: Source, root: Node, within: EmbeddedYaml | None = None) -> Iterator[Reading]:
+def blocks(source: SourceText, root: Node, within: EmbeddedYaml | None = None) -> Iterator[Reading]:
     """The manifests in block scalars of a document, which may itself stand within a region."""
     shell = within is not None and within.shell
     text = source.text
@@ -162,7 +162,7 @@ def _says_object(text: str, start: int, end: int) -> bool:
 # -- Terraform
 
 
-def _terraform(source: Source, start: int, end: int, lenient: bool = False) -> Iterator[Reading]:
+def _terraform(source: SourceText, start: int, end: int, lenient: bool = False) -> Iterator[Reading]:
     text = source.text
     words = Text(text, start, end)
     found: list[Reading] = []
@@ -185,7 +185,7 @@ def _terraform(source: Source, start: int, end: int, lenient: bool = False) -> I
     yield from sorted(found, key=lambda reading: reading.start)
 
 
-def _text_with_manifests(source: Source, region: EmbeddedYaml) -> Iterator[Reading]:
+def _text_with_manifests(source: SourceText, region: EmbeddedYaml) -> Iterator[Reading]:
     """The manifests of a text that is YAML, or a script whose heredocs are."""
     text = source.text
     if not _says_object(text, region.start, region.end):
@@ -291,7 +291,7 @@ def _closed(text: str, at: int, opening: str) -> int:
 # -- Markdown
 
 
-def _markdown(source: Source) -> Iterator[Reading]:
+def _markdown(source: SourceText) -> Iterator[Reading]:
     text = source.text
     fence = re.compile(_FENCE)
     at = 0
@@ -322,7 +322,7 @@ def _markdown(source: Source) -> Iterator[Reading]:
 # -- YAML that stands in lines of another text
 
 
-def read_region(source: Source, region: EmbeddedYaml) -> Iterator[Reading]:
+def read_region(source: SourceText, region: EmbeddedYaml) -> Iterator[Reading]:
     """The documents of a region that hold an object of Karpenter's."""
     text = source.text
     body = text[region.start : region.end]
@@ -344,7 +344,7 @@ def read_region(source: Source, region: EmbeddedYaml) -> Iterator[Reading]:
 
 
 def _document(
-    source: Source, region: EmbeddedYaml, text: str, start: int, prefix: str, skipped: list[int]
+    source: SourceText, region: EmbeddedYaml, text: str, start: int, prefix: str, skipped: list[int]
 ) -> Reading:
     """One document of a region, read as it stands, else with its template code masked, else without such lines."""
     end = start + len(text)

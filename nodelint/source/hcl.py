@@ -15,7 +15,7 @@ from nodelint.source.nodes import UNKNOWN, MappingEntry, Node, Scalar
 from nodelint.tuples import NamedTuple
 
 if TYPE_CHECKING:
-    from nodelint.source import Source
+    from nodelint.source.nodes import SourceText
 
 DEEPEST = 60
 """Objects and lists within each other; what lies deeper is not known."""
@@ -119,7 +119,7 @@ class Text:
                     found[brace] = HclManifest(brace, self._is_merged(open_[:-1]))
         return list(found.values())
 
-    def object(self, source: Source, found: HclManifest) -> Node:
+    def object(self, source: SourceText, found: HclManifest) -> Node:
         """The node of a manifest. Raises `Odd`."""
         node, _ = _Reader(source, self.tokens).object(found.at, 0)
         return node
@@ -209,7 +209,7 @@ def template_end(text: str, at: int, end: int) -> int:
 
 
 class _Reader:
-    def __init__(self, source: Source, tokens: list[Token]) -> None:
+    def __init__(self, source: SourceText, tokens: list[Token]) -> None:
         self.source = source
         self.text = source.text
         self.tokens = tokens

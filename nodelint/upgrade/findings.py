@@ -19,7 +19,7 @@ from nodelint.lint.rule import Rule
 from nodelint.model.finding import Edit, Severity
 from nodelint.model.manifest import served
 from nodelint.model.releases import RELEASES, Version
-from nodelint.source import Source
+from nodelint.source import Source, reread
 from nodelint.tuples import NamedTuple
 
 _FACTS = ("catalog", "images", "labels", "tables", "versions")
@@ -110,7 +110,7 @@ class Runs:
         edits: dict[int, list[Edit]] = {}
         for edit in result.finding.edits:
             edits.setdefault(id(edit.source), []).append(edit)
-        return [s.with_text(apply(s.text, edits[id(s)])) if id(s) in edits else s for s in self._sources]
+        return [reread(s, apply(s.text, edits[id(s)])) if id(s) in edits else s for s in self._sources]
 
 
 def turns(rules: Mapping[str, Rule], old: Version, new: Version) -> list[Version]:

@@ -15,7 +15,7 @@ from nodelint import edits
 from nodelint.edits.writing import column
 from nodelint.karpenter.convert.migrate import Blocked, Held, held, same
 from nodelint.model.finding import Edit
-from nodelint.source import Source
+from nodelint.source import Source, SourceText
 from nodelint.source.nodes import MappingEntry, Node
 
 Path = tuple[str, ...]
@@ -234,7 +234,7 @@ class Draft:
         return True
 
 
-def edits_between(source: Source, start: int, old: str, new: str) -> list[Edit]:
+def edits_between(source: SourceText, start: int, old: str, new: str) -> list[Edit]:
     """The edits that make one text, found at `start` of a source, into another, line by line."""
     before, after = _lines(old), _lines(new)
     offsets = [start]

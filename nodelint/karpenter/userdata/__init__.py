@@ -7,8 +7,9 @@ facts are in `data/nodeconfig.json`. Shell and PowerShell are searched for calls
 
 from __future__ import annotations
 
+from nodelint.karpenter.userdata.fit import misfits
 from nodelint.karpenter.userdata.parts import Part, UserDataProblem
 from nodelint.karpenter.userdata.reading import UserData, read
 from nodelint.karpenter.userdata.settings import BootstrapCall, KubeletSetting, NodeLabel
 
-__all__ = ["BootstrapCall", "KubeletSetting", "NodeLabel", "Part", "UserData", "UserDataProblem", "read"]
+__all__ = ["BootstrapCall", "KubeletSetting", "NodeLabel", "Part", "UserData", "UserDataProblem", "misfits", "read"]

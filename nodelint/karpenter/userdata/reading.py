@@ -139,12 +139,6 @@ class UserData:
             )
         return [*troubled, *self._broken]
 
-    def misfits(self) -> Iterator[UserDataProblem]:
-        """What is written for another family, or cannot run."""
-        from nodelint.karpenter.userdata.fit import misfits
-
-        return misfits(self)
-
     def calls(self) -> list[BootstrapCall]:
         """The calls by which a script lets its node join a cluster."""
         kinds = ("powershell",) if self.is_windows else ("shell", "plain")

@@ -1,0 +1,62 @@
+"""What a walk over an object has come to know: problems, and rules that wait."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from nodelint.apiserver.shape import Shape
+from nodelint.apiserver.words import SchemaProblem
+from nodelint.model.manifest import Object
+from nodelint.model.releases import Version
+from nodelint.source import Node
+
+
+class Job:
+    """CEL rules that wait until the structure is known to be sound."""
+
+    __slots__ = ("node", "path", "shape", "value")
+
+    def __init__(self, shape: Shape, node: Node, path: str, value: Any) -> None:
+        self.shape = shape
+        self.node = node
+        self.path = path
+        self.value = value
+
+
+class WalkState(ABC):
+    """An object, the schema of its kind at a release, and what was found so far.
+
+    `partial`: the object may lack what another file adds. `loose`: unknown fields are no problem. `hard`: a value
+    has a shape on which the API server asks no rule.
+    """
+
+    def __init__(
+        self, obj: Object, shape: Shape, release: Version, *, loose: bool = False, partial: bool = False
+    ) -> None:
+        self.root = obj.node
+        self.partial = obj.partial or partial
+        self.obj = obj
+        self.shape = shape
+        self.release = release
+        self.found: list[SchemaProblem] = []
+        self.structural: list[SchemaProblem] = []
+        self.hard = False
+        self.unknowns = False
+        self.jobs: list[Job] = []
+        self.loose = loose
+
+    def head(self, node: Node) -> Node:
+        """Where a mapping is announced: its key, for an entry of a list the entry itself."""
+        if node is self.root:
+            return self.obj.name_node
+        parent = node.parent
+        if parent is not None and parent.kind == "mapping":
+            for entry in (*parent.entries, *parent.merges):
+                if entry.value is node:
+                    return entry.key
+        return node
+
+    @abstractmethod
+    def tried(self, node: Node, shape: Shape) -> list[SchemaProblem]:
+        """What would be wrong with a value of the object if it had another shape."""

@@ -1,0 +1,27 @@
+"""Flags that several commands read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from nodelint.commands import stop
+from nodelint.tuples import NamedTuple
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+
+
+class FactFlags(NamedTuple):
+    """The flags about facts from AWS: ask it, with which profile, and how old an answer may be."""
+
+    live: bool
+    profile: str | None
+    max_age: timedelta | None
+
+    @classmethod
+    def taken(cls, flags: dict[str, Any]) -> FactFlags:
+        """Take them out of a command's flags; the rest are settings. Ends the run where they contradict."""
+        asked = cls(flags.pop("live"), flags.pop("aws_profile"), flags.pop("max_age"))
+        if asked.live and flags.get("snapshot"):
+            stop("--live asks AWS and --snapshot does not: one of them")
+        return asked
