@@ -15,7 +15,7 @@ from nodelint.lint.results import Result
 from nodelint.lint.rule import Context
 from nodelint.model.finding import Edit, Span
 from nodelint.model.manifest import Object, objects, served
-from nodelint.source import Source
+from nodelint.source import SourceText, reread
 from nodelint.source.nodes import Node
 
 
@@ -26,7 +26,7 @@ class Converted:
     """
 
     def __init__(self, old: Sequence[Object], context: Context) -> None:
-        taken: dict[int, tuple[Source, set[Edit]]] = {}
+        taken: dict[int, tuple[SourceText, set[Edit]]] = {}
         becoming = set()
         for obj in old:
             edits = convert(obj, context.objects).edits
@@ -39,7 +39,7 @@ class Converted:
         for obj in context.objects:
             by_source.setdefault(id(obj.source), []).append(obj)
         for key, (source, edits_of) in taken.items():
-            new = source.with_text(apply(source.text, edits_of))
+            new = reread(source, apply(source.text, edits_of))
             before, after = by_source.get(key, []), list(objects(new))
             if len(before) == len(after):
                 self._ways[id(new)] = _Way(source, new, edits_of)
@@ -87,7 +87,7 @@ def _node_at(span: Span, obj: Object) -> Node | Span:
     return next((each for each in nodes if (each.start, each.end) == (span.start, span.end)), span)
 
 
-def _take(edits: Sequence[Edit], taken: dict[int, tuple[Source, set[Edit]]]) -> bool:
+def _take(edits: Sequence[Edit], taken: dict[int, tuple[SourceText, set[Edit]]]) -> bool:
     """Add edits to those of other objects; False where they touch other edits of these."""
     for edit in edits:
         known = taken.get(id(edit.source), (edit.source, set()))[1]
@@ -101,7 +101,7 @@ def _take(edits: Sequence[Edit], taken: dict[int, tuple[Source, set[Edit]]]) -> 
 class _Way:
     """From places of an edited text to those of the text before."""
 
-    def __init__(self, old: Source, new: Source, edits: Iterable[Edit]) -> None:
+    def __init__(self, old: SourceText, new: SourceText, edits: Iterable[Edit]) -> None:
         self._old, self._new = old, new
         self._starts: list[int] = []
         self._edits = sorted(edits, key=lambda edit: (edit.start, edit.end))
