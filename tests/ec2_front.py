@@ -72,9 +72,10 @@ def asked(*questions: Question, region: str = HOME, **options: Any) -> Reply:
 
 
 class Request(NamedTuple):
-    """A call as it came in: of what service and operation, and its fields (of EC2, `Filter.1.Name` and so on)."""
+    """A call as it came in: service, region, operation, and its fields (of EC2, `Filter.1.Name` and so on)."""
 
     service: str
+    region: str
     operation: str
     fields: Mapping[str, Any]
 
@@ -176,6 +177,39 @@ def listed(key: str, items: Sequence[Mapping[str, Any]] | Callable[[Request], Se
     return step
 
 
+FEW = (
+    "c5.large",
+    "c6g.xlarge",
+    "g5.xlarge",
+    "i3.large",
+    "m5.large",
+    "m7g.2xlarge",
+    "p4d.24xlarge",
+    "r6i.large",
+    "t3.micro",
+)
+"""The instance types that the front knows unless it is told to ask moto, whose answer of all takes two seconds."""
+
+
+def few_types(request: Request, front: Front) -> Response:
+    """A few of EC2's instance types, as moto holds them."""
+    from moto.ec2.models.instance_types import INSTANCE_TYPES
+
+    return listed("InstanceTypes", [INSTANCE_TYPES[name] for name in FEW])(request, front) or Response(500, b"")
+
+
+def few_offerings(request: Request, front: Front) -> Response:
+    """Where in the region of the call these are offered, as moto holds it."""
+    from moto.ec2.models.instance_types import INSTANCE_TYPE_OFFERINGS
+
+    places = INSTANCE_TYPE_OFFERINGS["availability-zone"][request.region]
+    few = [place for place in places if place["InstanceType"] in FEW]
+    return listed("InstanceTypeOfferings", few)(request, front) or Response(500, b"")
+
+
+_USUAL: dict[str, Step] = {"DescribeInstanceTypes": few_types, "DescribeInstanceTypeOfferings": few_offerings}
+
+
 @cache
 def _model(service: str) -> Any:
     import botocore.session
@@ -241,6 +275,14 @@ class Front:
         self._steps.clear()
         self.seen.clear()
 
+    def reset(self) -> None:
+        """Forget what moto holds, too."""
+        self.clear()
+        assert self._moto is not None
+        connection = http.client.HTTPConnection(*self._moto, timeout=30)
+        connection.request("POST", "/moto-api/reset")
+        assert connection.getresponse().status == 200
+
     def counted(self) -> Counter[str]:
         """How often each operation was called."""
         return Counter(f"{request.service}:{request.operation}" for request in self.seen)
@@ -250,7 +292,8 @@ class Front:
         request = _request(headers, sent)
         with self._lock:
             self.seen.append(request)
-            steps = self._steps.get(request.operation) or self._steps.get("*") or [passed]
+            usual = [_USUAL.get(request.operation, passed)]
+            steps = self._steps.get(request.operation) or self._steps.get("*") or usual
             step = steps.pop(0) if len(steps) > 1 else steps[0]
         kind = "application/x-amz-json-1.1" if request.service == "ssm" else "text/xml"
         response = step(request, self)
@@ -264,12 +307,12 @@ class Front:
 
 
 def _request(headers: Mapping[str, str], sent: bytes) -> Request:
-    service = headers.get("Authorization", "/////").split("/")[3]
+    _, _, region, service, *_ = headers.get("Authorization", "/////").split("/")
     target = headers.get("X-Amz-Target")
     if target is not None:
-        return Request(service, target.split(".")[-1], json.loads(sent))
+        return Request(service, region, target.split(".")[-1], json.loads(sent))
     fields = dict(parse_qsl(sent.decode(), keep_blank_values=True))
-    return Request(service, fields.get("Action", ""), fields)
+    return Request(service, region, fields.get("Action", ""), fields)
 
 
 def _handler(front: Front) -> type[BaseHTTPRequestHandler]:

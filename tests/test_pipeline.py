@@ -7,10 +7,8 @@ publishes one that looks alike.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
-from urllib.request import Request, urlopen
 
 import pytest
 from click.testing import CliRunner, Result
@@ -18,6 +16,8 @@ from syrupy.assertion import SnapshotAssertion
 
 from nodelint.cli import cli
 from nodelint.ec2.snapshot import parse_snapshot
+
+from .ec2_front import Front, clean
 
 pytest.importorskip("moto.server")
 
@@ -55,21 +55,15 @@ spec:
 
 
 @pytest.fixture(scope="module")
-def endpoint() -> Iterator[str]:
-    """A server with the account in it."""
+def account(server: Front) -> None:
+    """An account whose images moto's own API could not make."""
     import boto3
     from moto.ec2.models import ec2_backends
     from moto.ec2.models.amis import Ami
-    from moto.server import ThreadedMotoServer
 
-    server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    url = f"http://{host}:{port}"
+    server.reset()
     with pytest.MonkeyPatch.context() as patch:
-        _credentials(patch, url)
-        # All servers of a process share moto's state, and this one may be there a second time.
-        urlopen(Request(f"{url}/moto-api/reset", method="POST")).close()
+        _credentials(patch, server.url)
         boto3.client("sts", region_name="ca-central-1").get_caller_identity()
         images = ec2_backends[ACCOUNT]["ca-central-1"]
         for id, name, created, state, owner, tags in (
@@ -102,28 +96,24 @@ def endpoint() -> Iterator[str]:
         ec2.create_tags(Resources=found, Tags=[{"Key": "karpenter.sh/discovery", "Value": "main"}])
         iam = boto3.client("iam")
         iam.create_role(RoleName="KarpenterNodeRole-golden", AssumeRolePolicyDocument="{}")
-    yield url
-    server.stop()
 
 
 def _credentials(patch: pytest.MonkeyPatch, url: str) -> None:
+    clean(patch)
     for name, value in {
         "AWS_ENDPOINT_URL": url,
         "AWS_ACCESS_KEY_ID": "testing",
         "AWS_SECRET_ACCESS_KEY": "testing",
         "AWS_REGION": "ca-central-1",
         "AWS_DEFAULT_REGION": "ca-central-1",
-        "AWS_CONFIG_FILE": "/dev/null",
-        "AWS_SHARED_CREDENTIALS_FILE": "/dev/null",
-        "AWS_EC2_METADATA_DISABLED": "true",
         "NODELINT_NOW": NOW,
     }.items():
         patch.setenv(name, value)
 
 
 @pytest.fixture
-def folder(endpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    _credentials(monkeypatch, endpoint)
+def folder(account: None, front: Front, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    _credentials(monkeypatch, front.url)
     monkeypatch.setenv("NODELINT_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     return tmp_path
