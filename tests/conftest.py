@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from nodelint.lint.engine import Report, Selection, Target, lint
 from nodelint.lint.rule import Rule, bundled, load
@@ -21,6 +22,14 @@ from .ec2_front import front, register, server  # noqa: F401
 from .forked import Command
 
 ROOT = Path(__file__).parent.parent
+
+# The default run tries the same few examples each time and has no deadline by wall time: it passes or fails by the
+# code alone. `pytest --hypothesis-profile=long` looks for new ones.
+settings.register_profile(
+    "few", max_examples=30, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck)
+)
+settings.register_profile("long", settings.get_profile("few"), max_examples=1000, derandomize=False)
+settings.load_profile("few")
 
 
 @pytest.fixture(scope="session")

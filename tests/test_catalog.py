@@ -6,7 +6,7 @@ import re
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nodelint.ec2.catalog import Catalog
@@ -189,7 +189,6 @@ OF_EACH_KIND = [*CATALOG.names[::40], "c5.metal", "g5g.xlarge", "g6f.large", "in
 
 class TestSelect:
     @given(st.sampled_from(KEYS), st.lists(written, min_size=1, max_size=3), RELEASES_TRIED, st.booleans())
-    @settings(max_examples=150, deadline=None)
     def test_it_keeps_the_types_whose_own_requirements_intersect(
         self, key: str, lines: list[tuple[str, list[str]]], version: Version, windows: bool
     ) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nodelint.data import DATA
@@ -525,7 +525,6 @@ def fits(found: Row) -> None:
     assert parse_snapshot(text).rows == [json.loads(json.dumps(found))]
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.sets(st.sampled_from(OPTIONAL)))
 def test_optional_parts_may_be_missing(dropped: set[Path]) -> None:
     item = copy.deepcopy(FULL)
@@ -564,7 +563,6 @@ JUNK = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.sampled_from(list(paths(FULL))), JUNK)
 def test_a_malformed_part_is_refused_by_name_or_changes_nothing_else(path: Path, junk: object) -> None:
     item: Any = copy.deepcopy(FULL)

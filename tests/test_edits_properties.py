@@ -12,7 +12,7 @@ import json
 import re
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from nodelint.edits import (
@@ -29,12 +29,6 @@ from nodelint.edits import (
     set_values,
 )
 from nodelint.source import Node, Source
-
-laws = settings(
-    max_examples=100,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-)
 
 
 def quoted(value: object) -> str:
@@ -282,14 +276,12 @@ def nothing_lost(source: Source, edits) -> None:
         assert not source.text[edit.start : edit.end].strip(), source.text[edit.start : edit.end]
 
 
-@laws
 @given(documents())
 def test_what_is_written_is_what_is_read(document) -> None:
     text, value = document
     assert read(text).documents[0].root.plain() == value
 
 
-@laws
 @given(documents(), st.data())
 def test_spans_hold_exactly_their_value(document, data) -> None:
     source = read(document[0])
@@ -301,7 +293,6 @@ def test_spans_hold_exactly_their_value(document, data) -> None:
         assert node.text == node.text.strip()
 
 
-@laws
 @given(documents(), st.data())
 def test_set_value(document, data) -> None:
     text, value = document
@@ -317,7 +308,6 @@ def test_set_value(document, data) -> None:
     assert set_value(again.documents[0].root.at(*path), new) == []
 
 
-@laws
 @given(documents(), st.data())
 def test_replace(document, data) -> None:
     text, value = document
@@ -329,7 +319,6 @@ def test_replace(document, data) -> None:
     check(source, replace(node, new), changed(value, path, lambda _: new))
 
 
-@laws
 @given(documents(), st.data())
 def test_set_key(document, data) -> None:
     text, value = document
@@ -347,7 +336,6 @@ def test_set_key(document, data) -> None:
     )
 
 
-@laws
 @given(documents(), values, st.data())
 def test_add_and_insert_item(document, item, data) -> None:
     text, value = document
@@ -365,7 +353,6 @@ def test_add_and_insert_item(document, item, data) -> None:
     assert notes(after) == notes(text)
 
 
-@laws
 @given(documents(), keys, values, st.data())
 def test_add_key(document, key, item, data) -> None:
     text, value = document
@@ -382,7 +369,6 @@ def test_add_key(document, key, item, data) -> None:
     assert order.index(key) == (order.index(after) + 1 if after is not None else len(order) - 1)
 
 
-@laws
 @given(documents(), st.data())
 def test_remove(document, data) -> None:
     text, value = document
@@ -399,7 +385,6 @@ def test_remove(document, data) -> None:
     check(source, remove(node), changed(value, path[:-1], without))
 
 
-@laws
 @given(documents(st.fixed_dictionaries({"values": st.lists(texts, max_size=5), "name": scalars})), st.data())
 def test_set_values(document, data) -> None:
     text, value = document
@@ -412,7 +397,6 @@ def test_set_values(document, data) -> None:
     assert set_values(read(after).documents[0].root.get("values"), new) == []
 
 
-@laws
 @given(documents())
 def test_add_document(document) -> None:
     text, _ = document

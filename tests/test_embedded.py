@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nodelint import edits
@@ -991,7 +991,6 @@ hcl_values = st.recursive(
 )
 
 
-@settings(deadline=None, max_examples=60)
 @given(hcl_values)
 def test_hcl_says_what_it_was_made_from(value: Any) -> None:
     root = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "spec": {"x": value}}
@@ -1000,7 +999,6 @@ def test_hcl_says_what_it_was_made_from(value: Any) -> None:
     assert obj.node.plain() == root
 
 
-@settings(deadline=None, max_examples=40)
 @given(hcl_values)
 def test_hcl_agrees_with_another_parser(value: Any) -> None:
     hcl2 = pytest.importorskip("hcl2")
@@ -1033,7 +1031,6 @@ PIECES = [
 ]  # fmt: skip
 
 
-@settings(deadline=None, max_examples=300)
 @given(
     st.sampled_from(["a.tf", "a.sh", "a.md", "a.yaml", "a.yaml.tpl", "a.tftpl"]),
     st.lists(st.sampled_from(PIECES) | st.text(max_size=3), max_size=40).map("".join),
@@ -1048,7 +1045,6 @@ def test_no_text_breaks_a_reader(path: str, text: str) -> None:
         assert 0 <= problem.offset <= len(source.text)
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.sampled_from(sorted(TREES.rglob("*.*"))), st.data())
 def test_no_half_of_a_file_breaks_a_reader(path: Path, data: st.DataObject) -> None:
     if not path.is_file():
@@ -1195,7 +1191,6 @@ def _laid_out(value: Any, draw: Callable[[Any], Any], indent: str = "  ") -> str
     return f"{opening}\n{out}{indent}{closing}"
 
 
-@settings(deadline=None, max_examples=150)
 @given(st.dictionaries(st.sampled_from("abcd"), hcl_values, min_size=1, max_size=4), st.data())
 def test_an_edit_of_hcl_changes_what_it_says_and_nothing_else(value: dict[str, Any], data: st.DataObject) -> None:
     root = {"apiVersion": "karpenter.sh/v1", "spec": value}

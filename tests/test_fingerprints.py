@@ -7,7 +7,7 @@ from collections.abc import Callable
 from textwrap import indent as indented
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nodelint.lint.engine import Report, Result, Target, lint
@@ -79,7 +79,6 @@ def test_there_is_enough_to_tell_apart(rules: dict[str, Rule]) -> None:
     assert all(len(mark) == 32 and int(mark, 16) >= 0 for mark in found)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.integers(0, TEXT.count("\n") - 1), max_size=8),
     st.sampled_from(["", "# a comment", "   # another: [one"]),

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nodelint.lint.engine import Report, Selection, Target, fix, lint
@@ -315,11 +315,6 @@ def _prints(report: Report) -> None:
     json.dumps(check_json(report, 1, None)).encode()
 
 
-def _settled(**more: int) -> settings:
-    quick = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
-    return settings(deadline=None, suppress_health_check=quick, derandomize=True, **more)
-
-
 RELEASE = st.sampled_from(RELEASES)
 KUBERNETES = st.sampled_from([None, "1.30", "1.35"])
 
@@ -329,7 +324,6 @@ def _faults_raise(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NODELINT_DEBUG", "1")
 
 
-@_settled(max_examples=250)
 @given(text=manifests(), release=RELEASE, kubernetes=KUBERNETES, unsafe=st.booleans())
 @example(V1, "1.0.0", None, True)
 @example(V1, "1.14.1", "1.35", True)
@@ -339,13 +333,11 @@ def test_anything_in_the_place_of_a_value(text: str, release: str, kubernetes: s
     _hold(text, release, kubernetes, unsafe)
 
 
-@_settled(max_examples=120)
 @given(text=torn(), release=RELEASE, kubernetes=KUBERNETES, unsafe=st.booleans())
 def test_a_file_that_was_torn(text: str, release: str, kubernetes: str | None, unsafe: bool) -> None:
     _hold(text, release, kubernetes, unsafe)
 
 
-@_settled(max_examples=60)
 @given(data=st.binary(max_size=80), at=st.integers(0, len(V1)))
 def test_bytes_within_a_file(data: bytes, at: int) -> None:
     """What is no UTF-8 is refused once, with its place, and never changed."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
@@ -213,7 +213,6 @@ EFFECTS = st.sampled_from(["NoSchedule", "NoExecute"])
 TAINTS = st.lists(st.fixed_dictionaries({"key": NAMES, "effect": EFFECTS}, optional={"value": NAMES}), max_size=5)
 
 
-@settings(deadline=None)
 @given(TAINTS, st.randoms(use_true_random=False))
 def test_the_order_of_a_list_never_counts(taints: list[dict[str, str]], chance: Any) -> None:
     mixed = [dict(sorted(taint.items(), reverse=True)) for taint in taints]
@@ -221,14 +220,12 @@ def test_the_order_of_a_list_never_counts(taints: list[dict[str, str]], chance: 
     assert value(pool(f"taints: {json.dumps(taints)}")) == value(pool(f"taints: {json.dumps(mixed)}"))
 
 
-@settings(deadline=None)
 @given(st.dictionaries(NAMES, NAMES), st.dictionaries(NAMES, NAMES))
 def test_tags_hash_alike_only_where_they_are_the_same(one: dict[str, str], other: dict[str, str]) -> None:
     hashes = [value(node_class(f"tags: {json.dumps(tags)}")) for tags in (one, other)]
     assert (hashes[0] == hashes[1]) is (one == other)
 
 
-@settings(deadline=None)
 @given(st.integers(1, 4000), st.integers(0, 3))
 def test_a_quantity_is_the_same_however_it_is_written(number: int, steps: int) -> None:
     names = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"]
@@ -236,7 +233,6 @@ def test_a_quantity_is_the_same_however_it_is_written(number: int, steps: int) -
     assert golang.quantity(f"{number}000M") == golang.quantity(f"{number}G") == golang.quantity(f"{number}.0G")
 
 
-@settings(deadline=None)
 @given(st.integers(0, 10**6))
 def test_a_duration_is_the_same_however_it_is_written(seconds: int) -> None:
     minutes, rest = divmod(seconds, 60)

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from lsprotocol import types
 from pygls.lsp.client import LanguageClient
@@ -755,7 +755,6 @@ PROJECT = Project(lambda: datetime(2026, 11, 20, tzinfo=UTC))
 NUMBERS = count()
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 700), st.integers(0, 12), SNIPPETS), max_size=6), st.integers(0, 700))
 def test_whatever_a_text_holds_there_is_an_answer(edits: list[tuple[int, int, str]], at: int) -> None:
     text = POOL + "---\n" + CLASS
@@ -777,7 +776,7 @@ def test_whatever_a_text_holds_there_is_an_answer(edits: list[tuple[int, int, st
         assert action.edit is not None and action.edit.document_changes
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=8)  # each starts a server
 @given(data=st.data())
 def test_any_text_is_borne_and_nothing_is_lost(data: st.DataObject, editor: Editor) -> None:
     """After any edits the server still has the client's text: it says of it what the engine says."""
@@ -810,7 +809,6 @@ def _sane(text: str) -> bool:
 
 
 @example(0, 29, "", 134)  # the kind of the object is gone, that of its class is not
-@settings(max_examples=150, deadline=None)
 @given(
     st.integers(0, len(POOL)), st.integers(0, len(POOL)), st.text("[]{}:-#'\"|\n ab", max_size=8), st.integers(0, 500)
 )

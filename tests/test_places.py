@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nodelint.ec2.facts import AwsFacts
@@ -411,7 +411,6 @@ def launched(
     return fits and any(wanted.compatible(each, well_known(release)) is None for each in available)
 
 
-@settings(deadline=None, max_examples=400)
 @given(
     st.lists(offer_lines(), max_size=5),
     markets(),
@@ -436,7 +435,6 @@ def test_what_is_left_is_what_the_controllers_own_loop_leaves(
     assert found.complete
 
 
-@settings(deadline=None, max_examples=100)
 @given(st.lists(offer_lines(), max_size=5), markets(), reserved())
 def test_effects_add_up_with_offers(
     lines: list[dict[str, Any]], sold: Sold, reservations: tuple[CapacityReservation, ...]

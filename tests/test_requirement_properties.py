@@ -1,6 +1,6 @@
 """The algebra against a naive model: plain sets of the values that are enumerated one by one."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nodelint.model.releases import Version
@@ -119,7 +119,6 @@ def test_finite_results_have_no_bounds_and_operators_follow_from_the_values(writ
 
 
 @given(old_lines)
-@settings(max_examples=200)
 def test_releases_differ_only_where_nothing_fits(written: list[Written]) -> None:
     before, after = fold(written, Version(1, 8, 8)), fold(written, Version(1, 9, 0))
     if before.operator != after.operator:

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nodelint.ec2.catalog import Catalog
@@ -311,7 +311,6 @@ def requirement_lines(draw: st.DrawFn) -> dict[str, Any]:
     return line(key, operator, *draw(st.lists(st.sampled_from(values), min_size=1, max_size=5)))
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.lists(requirement_lines(), max_size=5), st.sampled_from(["1.0.3", "1.8.0", "1.14.1"]))
 def test_candidates_are_those_that_the_algebra_keeps_type_by_type(lines: list[dict[str, Any]], version: str) -> None:
     found = run(*lines, alias="bottlerocket@latest", version=version)
@@ -326,7 +325,6 @@ def test_candidates_are_those_that_the_algebra_keeps_type_by_type(lines: list[di
         assert bool(found.candidates & found.catalog.bit(name)) == (mine.intersects(wanted) is None)
 
 
-@settings(deadline=None, max_examples=40)
 @given(st.lists(requirement_lines(), max_size=5))
 def test_effects_add_up(lines: list[dict[str, Any]]) -> None:
     found = run(*lines, alias="bottlerocket@latest")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nodelint.apiserver import Schemas, cel, check
@@ -679,7 +679,6 @@ ANYTHING = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     spec=ANYTHING,
     kind=st.sampled_from(["NodePool", "EC2NodeClass"]),

@@ -12,7 +12,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nodelint.data import DATA
@@ -272,7 +272,6 @@ snapshots = st.builds(
 
 
 @given(snapshots)
-@settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow])
 def test_every_snapshot_comes_back_as_it_was_and_meets_the_schema(snapshot: Snapshot) -> None:
     text = snapshot_text(snapshot)
     again = parse_snapshot(text)
@@ -300,7 +299,6 @@ def look_into(snapshot: Snapshot) -> None:
 
 
 @given(snapshots, st.data())
-@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 def test_what_is_damaged_is_refused_or_a_whole_snapshot(snapshot: Snapshot, data: st.DataObject) -> None:
     text = snapshot_text(snapshot).encode()
     place = data.draw(st.integers(0, len(text) - 1))

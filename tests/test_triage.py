@@ -15,7 +15,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
@@ -171,7 +171,6 @@ def test_the_same_is_found_in_any_wrapping(release: str, wrap: Callable[[str], s
     assert (wrapped.read, wrapped.unread, wrapped.last) == (plain.read, 0, plain.last)
 
 
-@settings(deadline=None)
 @given(
     st.sampled_from(sorted(WRAPPINGS)),
     st.sampled_from([" ".join(words) for cause in causes() for words in cause.says]),
@@ -374,7 +373,6 @@ def test_a_long_line_of_broken_entries_takes_no_long_time(piece: str) -> None:
     assert time.process_time() - start < 20  # a second or two; were it quadratic, many minutes
 
 
-@settings(deadline=None)
 @given(st.lists(st.one_of(st.binary(max_size=200), st.sampled_from(log("1.6.8").splitlines())), max_size=12))
 def test_bytes_of_any_kind_never_raise(pieces: list[bytes]) -> None:
     data = b"\n".join(pieces)
@@ -387,7 +385,6 @@ def test_bytes_of_any_kind_never_raise(pieces: list[bytes]) -> None:
         assert triage_text(read, "-").isprintable() or "\n" in triage_text(read, "-")
 
 
-@settings(deadline=None)
 @given(
     st.recursive(
         st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=8),
@@ -463,7 +460,6 @@ def test_a_shape_masks_what_differs() -> None:
 # Times
 
 
-@settings(deadline=None)
 @given(st.datetimes(datetime(1970, 1, 2), datetime(9000, 1, 1), timezones=st.just(UTC)))
 def test_times_are_those_of_the_calendar(moment: datetime) -> None:
     moment = moment.replace(microsecond=moment.microsecond // 1000 * 1000)
