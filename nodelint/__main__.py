@@ -21,12 +21,10 @@ def main() -> None:
 
 
 def _run() -> int:
-    from nodelint.cli import cli
     from nodelint.commands import FAULT, UNUSABLE
-    from nodelint.commands._terminal import preferred
 
     try:
-        cli(prog_name="nodelint", color=preferred())
+        _call()
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else 0
     except OSError as error:  # a full disk below standard output, say: no mistake of ours
@@ -39,6 +37,23 @@ def _run() -> int:
         _say(f"internal error, please report it: {what}")
         return FAULT
     return 0
+
+
+def _call() -> None:
+    from nodelint.commands._plain import plain
+
+    told = plain(sys.argv[1:])
+    if told is None:
+        from nodelint.cli import cli
+        from nodelint.commands._terminal import preferred
+
+        cli(prog_name="nodelint", color=preferred())
+    else:
+        from nodelint.commands import ending
+        from nodelint.commands._checking import check
+
+        with ending():
+            check(**told)
 
 
 def _end(code: int) -> None:

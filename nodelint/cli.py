@@ -16,12 +16,6 @@ import click
 from nodelint import __version__
 from nodelint.printable import printable_lines
 
-INTERRUPTED = 130
-"""What a shell makes of a program that was ended by Ctrl-C."""
-
-UNHEARD = 141
-"""What a shell makes of a program whose reader has gone, as `head` does when it has enough."""
-
 
 @contextmanager
 def _printable_messages() -> Iterator[None]:
@@ -46,19 +40,10 @@ class _Commands(click.Group):
             return super().make_context(info_name, args, parent, **extra)
 
     def invoke(self, context: click.Context) -> object:
-        try:
-            with _printable_messages():
-                return super().invoke(context)
-        except KeyboardInterrupt:
-            # Not click's own code for it, 1: to whoever waits for this run, that means that something was found.
-            from nodelint.commands import say
+        from nodelint.commands import ending
 
-            say("interrupted")
-            context.exit(INTERRUPTED)
-        except BrokenPipeError:
-            # Not 1 either, which is click's code for it too. What is still to be flushed goes nowhere.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-            context.exit(UNHEARD)
+        with ending(), _printable_messages():
+            return super().invoke(context)
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name not in self.list_commands(context):

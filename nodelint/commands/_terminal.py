@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Literal
-
-import click
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 if TYPE_CHECKING:
+    import click
+
     from nodelint.report.look import Look
+
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 # Programs that take hyperlinks (OSC 8), by what they set in the environment.
 _LINKING = ("WT_SESSION", "KITTY_WINDOW_ID", "KONSOLE_VERSION", "DOMTERM", "WEZTERM_EXECUTABLE")
@@ -36,14 +39,18 @@ def _chosen(context: click.Context, _: click.Parameter, value: Literal["auto", "
             context.color = preferred()
 
 
-colour_option = click.option(
-    "--color",
-    type=click.Choice(["auto", "always", "never"]),
-    callback=_chosen,
-    expose_value=False,
-    help="Colours in the output. Default: auto, on a terminal unless NO_COLOR is set or TERM is dumb;"
-    " FORCE_COLOR stands for always.",
-)
+def colour_option(command: _F) -> _F:
+    """The option that says whether there are colours."""
+    import click
+
+    return click.option(
+        "--color",
+        type=click.Choice(["auto", "always", "never"]),
+        callback=_chosen,
+        expose_value=False,
+        help="Colours in the output. Default: auto, on a terminal unless NO_COLOR is set or TERM is dumb;"
+        " FORCE_COLOR stands for always.",
+    )(command)
 
 
 def look(err: bool = False) -> Look:
@@ -52,11 +59,24 @@ def look(err: bool = False) -> Look:
 
     stream = sys.stderr if err else sys.stdout
     terminal = stream is not None and stream.isatty()
-    context = click.get_current_context(silent=True)
-    chosen = context.color if context is not None else None
+    chosen = _preference()
     coloured = terminal if chosen is None else chosen
-    style = click.style if coloured else PLAIN.style
+    style = PLAIN.style
+    if coloured:
+        import click
+
+        style = click.style
     return Look(style, _columns(stream, terminal), terminal, coloured and terminal and _links())
+
+
+def _preference() -> bool | None:
+    if "click" in sys.modules:
+        import click
+
+        context = click.get_current_context(silent=True)
+        if context is not None:
+            return context.color
+    return preferred()
 
 
 def _columns(stream: object, terminal: bool) -> int:

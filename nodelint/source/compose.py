@@ -79,8 +79,9 @@ def compose(source: SourceText, text: str, base: int, masked: bool, literal: boo
     `masked` says that template code was set aside in it, so that values may be unknown for it; `literal` that
     nothing is put in the place of a `$`. Raises `Unreadable`.
     """
-    import _ruamel_yaml as ruamel  # 9 ms, so only where there is something to parse
+    from nodelint.source.libyaml import libyaml  # here, because most runs of a hook have nothing to parse
 
+    ruamel = libyaml()
     escapes = ("\\u" in text or "\\/" in text) and (masked or is_json(text))
     try:
         return _Composer(source, text, base, masked, literal, escapes).run(ruamel, ruamel.CParser)

@@ -1,0 +1,211 @@
+"""What `nodelint check` does with what it was told."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from nodelint.commands import (
+    CLEAN,
+    FAULT,
+    FOUND,
+    LACKING,
+    TRY_AGAIN,
+    UNUSABLE,
+    discovered,
+    echo,
+    echo_file,
+    say,
+    settings_of,
+    unreadable,
+    why,
+)
+from nodelint.commands._flags import FactFlags
+from nodelint.commands._judging import judge_of, judging, known, rendered
+from nodelint.commands._output import Output, OutputOptions, outputs_of, printed
+from nodelint.model.messages import counted
+from nodelint.printable import has_codes, screened
+from nodelint.tuples import NamedTuple
+
+if TYPE_CHECKING:
+    from nodelint.commands._judging import Judging
+    from nodelint.ec2.facts import AwsFacts
+    from nodelint.lint.baseline import KnownFinding
+    from nodelint.lint.config import Settings
+    from nodelint.lint.engine import Fixed, Report, Result
+    from nodelint.render import Rendering
+    from nodelint.source import Source
+    from nodelint.source.discover import Discovery
+
+
+class _Run(NamedTuple):
+    """What a run was told and has found, for its end."""
+
+    found: Discovery
+    settings: Settings
+    require_facts: bool
+    outputs: list[Output]
+    words: OutputOptions
+
+
+def check(
+    paths: Sequence[str],
+    fixing: bool,
+    unsafe_fixes: bool,
+    diff: bool,
+    outputs: Sequence[Output],
+    output: str | None,
+    quiet: bool,
+    kustomize: bool,
+    helm: bool,
+    require_facts: bool,
+    **flags: Any,
+) -> None:
+    """Read, judge, write and tell; ends the run. `flags` are settings, and where facts are from."""
+    asked = FactFlags.taken(flags)
+    wanted = outputs_of(outputs, output)
+    settings = settings_of(flags)
+    found = discovered(paths or (".",), settings)
+    writing = (fixing or unsafe_fixes) and not diff
+    # Standard output then carries what standard input brought, fixed.
+    words = OutputOptions(settings.karpenter_named, writing, to_stderr=writing and "-" in paths, quiet=quiet)
+    run = _Run(found, settings, require_facts, wanted, words)
+    built = rendered(paths, kustomize, helm, found, settings)
+    if not found.sources and (built is None or not built.builds):
+        if words.to_stderr:
+            _write(found, None)
+        _nothing(run)
+    ready = judging(found, asked, settings, paths)
+    entries = known(ready.session)
+    applied: Sequence[Result] = ()
+    refused: Sequence[tuple[Result, str]] = ()
+    if diff:
+        report = judge_of(built)(found.sources, *ready.how)
+        _print_diff(found.sources, _fixed(run, ready, built, unsafe_fixes))
+        run = run._replace(outputs=[each for each in wanted if each.path is not None])
+    elif writing:
+        fixed = _fixed(run, ready, built, unsafe_fixes)
+        left = _write(found, fixed)
+        report, refused = fixed.report, fixed.refused
+        applied = [result for result in fixed.applied if result.span.source.path not in left]
+        if left or (built is not None and applied):
+            sources = [o if o.path in left else n for o, n in zip(found.sources, fixed.sources, strict=True)]
+            report = judge_of(rendered(paths, kustomize, helm, found, settings))(sources, *ready.how)
+    else:
+        report = judge_of(built)(found.sources, *ready.how)
+        if built is None and not settings.karpenter_named:
+            from nodelint.lint.older import older
+
+            words = words._replace(older=older(report, *ready.how[1:3], found.sources, ready.beside))
+            run = run._replace(words=words)
+    if entries is not None:
+        report, run = _less_known(report, run, entries, paths, ready)
+    _tell(run, report, ready.target.facts, ready.file, applied, refused)
+    _end(run, report)
+
+
+def _fixed(run: _Run, ready: Judging, built: Rendering | None, unsafe: bool) -> Fixed:
+    from nodelint.lint.engine import fix
+
+    return fix(run.found.sources, *ready.how, unsafe=unsafe, judge=judge_of(built))
+
+
+def _less_known(
+    report: Report, run: _Run, entries: Sequence[KnownFinding], paths: Sequence[str], ready: Judging
+) -> tuple[Report, _Run]:
+    """What is new, and the run with what is to be said of the rest."""
+    from nodelint.lint.baseline import split
+
+    root = os.path.dirname(os.path.abspath(str(run.settings.baseline)))
+    parts = split(report, entries, root, paths, ready.reported)
+    return parts.new, run._replace(words=run.words._replace(split=parts))
+
+
+def _nothing(run: _Run) -> NoReturn:
+    """End a run that met nothing of Karpenter's, without loading what judges it."""
+    if run.outputs == [Output("text")]:
+        if run.words.quiet:
+            unreadable(run.found)
+            sys.exit(UNUSABLE if run.found.unreadable else CLEAN)
+        files = counted(run.found.files, "file")
+        echo(f"Nothing to check: no NodePool or EC2NodeClass in {files}.", err=run.words.to_stderr)
+    else:
+        from nodelint.lint.engine import Report, Target
+        from nodelint.report.run import Run
+
+        report = Report((), (), (), Target(run.settings.karpenter, run.settings.kubernetes))
+        about = Run(run.found.files, None, run.found.unreadable)
+        run.found.unreadable += printed(run.outputs, report, about, run.words)
+    unreadable(run.found)
+    sys.exit(UNUSABLE if run.found.unreadable else CLEAN)
+
+
+def _tell(
+    run: _Run,
+    report: Report,
+    facts: AwsFacts,
+    file: str | None,
+    applied: Sequence[Result],
+    refused: Sequence[tuple[Result, str]],
+) -> None:
+    from nodelint.commands._facts import basis
+    from nodelint.report.run import Run
+
+    rests_on = basis(facts, file) if report.objects else None
+    about = Run(run.found.files, rests_on, run.found.unreadable, applied, refused, older=run.words.older)
+    run.found.unreadable += printed(run.outputs, report, about, run.words)
+
+
+def _end(run: _Run, report: Report) -> NoReturn:
+    """End with the exit code that a report asks for, after what has to be said on standard error."""
+    unreadable(run.found)
+    for fault in report.faults:
+        say(f"internal error, please report it: {fault}")
+    missing = [skip for skip in report.skipped if skip.fact] if run.require_facts else []
+    if missing:
+        from nodelint.report.summary import missing_lines
+
+        for line in missing_lines(missing):
+            say(line)
+    if report.faults:
+        sys.exit(FAULT)
+    if run.found.unreadable:
+        sys.exit(UNUSABLE)
+    if missing:
+        sys.exit(TRY_AGAIN if all(skip.transient for skip in missing) else LACKING)
+    fail_on = run.settings.fail_on
+    sys.exit(FOUND if fail_on != "never" and report.at_or_above(fail_on) else CLEAN)
+
+
+def _print_diff(sources: Sequence[Source], fixed: Fixed) -> None:
+    from nodelint.report.diff import unified
+
+    for old, new in zip(sources, fixed.sources, strict=True):
+        lines = "".join(unified(old, new))
+        echo(screened(lines), nl=False)
+        if has_codes(lines):
+            say(f"{new.path}: the diff shows control characters as escapes, so it does not apply; use --fix")
+    echo(f"Would fix {counted(len(fixed.applied), 'finding')}.", err=True)
+
+
+def _write(found: Discovery, fixed: Fixed | None) -> set[str]:
+    """Write what has changed; the paths that could not be written, whose files are as they were."""
+    from nodelint.source.files import replace
+
+    stdin, left = found.stdin, set()
+    for old, new in zip(list(found.sources), fixed.sources if fixed else (), strict=True):
+        if old.text == new.text:
+            continue
+        if new.path == "-":
+            stdin = new.data
+            continue
+        try:
+            replace(new.path, new.data, before=old.data)
+        except OSError as error:
+            left.add(new.path)
+            found.unreadable.append((new.path, f"not written: {why(error)}"))
+    if stdin is not None:
+        echo_file(stdin)
+    return left

@@ -1,0 +1,168 @@
+"""What is loaded for which command: a run that has little to do loads little, and takes no longer than that."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nodelint.commands._plain import plain
+from nodelint.commands.check import command
+from nodelint.tuples import NamedTuple
+
+POOL = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: default}
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m]}
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: default}
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+"""
+
+
+def loaded(folder: Path, *arguments: str) -> set[str]:
+    """The modules that a run imports."""
+    code = (
+        "import os, sys\nfrom nodelint.__main__ import main\n"
+        "os._exit = lambda code: print('loaded:', *sys.modules, flush=True)\n"
+        f"sys.argv[1:] = {list(arguments)}\nmain()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=True)
+    return set(done.stdout.splitlines()[-1].split()[1:])
+
+
+def test_a_run_that_meets_nothing_of_karpenter_loads_nothing_that_judges(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("kind: ConfigMap\n", encoding="utf-8")
+    modules = loaded(tmp_path, "check", "--", "a.yaml")
+    assert "nodelint.source.discover" in modules
+    slow = ("click", "inspect", "datetime", "cel_expr_python", "_ruamel_yaml", "ruamel", "yaml", "fractions")
+    rooms = (
+        "ec2",
+        "apiserver",
+        "karpenter",
+        "drift",
+        "lint.engine",
+        "lint.rule",
+        "report",
+        "target",
+        "plan",
+        "edits",
+    )
+    assert not modules & {*slow, *(f"nodelint.{room}" for room in rooms)}
+
+
+def test_a_check_loads_no_more_than_its_objects_need(tmp_path: Path) -> None:
+    (tmp_path / "pool.yaml").write_text(POOL, encoding="utf-8")
+    modules = loaded(tmp_path, "check", "pool.yaml")
+    assert {"nodelint.karpenter.resolve", "cel_expr_python", "_ruamel_yaml"} <= modules
+    slow = ("click", "inspect", "uuid", "difflib", "boto3", "jsonschema", "yaml", "ruamel.yaml", "subprocess")
+    rooms = ("plan", "upgrade", "triage", "render", "lsp", "drift", "karpenter.convert", "karpenter.userdata")
+    assert not modules & {*slow, *(f"nodelint.{room}" for room in rooms)}
+
+
+@pytest.mark.parametrize("arguments", [("check", "--format", "json", "pool.yaml"), ("explain", "pool.yaml")])
+def test_other_commands_load_neither_aws_nor_what_only_tests_need(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    (tmp_path / "pool.yaml").write_text(POOL, encoding="utf-8")
+    assert not loaded(tmp_path, *arguments) & {
+        "boto3",
+        "botocore",
+        "jsonschema",
+        "difflib",
+        "ruamel.yaml",
+        "subprocess",
+    }
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                "--",
+                "-",
+                "a.yaml",
+                "--fix",
+                "--unsafe-fixes",
+                "--diff",
+                "--quiet",
+                "-q",
+                "-qq",
+                "--qui",
+                "--live",
+                "--fail-on",
+                "error",
+                "--format=json",
+                "-h",
+                "-x",
+            ]
+        ),
+        max_size=6,
+    )
+)
+def test_plain_arguments_mean_what_click_makes_of_them(arguments: list[str]) -> None:
+    taken = plain(["check", *arguments])
+    if taken is not None:
+        params = command.make_context("check", list(arguments)).params
+        assert taken == {name: type(taken[name])(value) if value == [] else value for name, value in params.items()}
+
+
+def test_what_is_plain_and_what_is_not() -> None:
+    taken = plain(["check", "--fix", "a.yaml", "--", "--diff", "-"])
+    assert taken is not None
+    assert (taken["paths"], taken["fixing"], taken["diff"]) == (("a.yaml", "--diff", "-"), True, False)
+    for other in (["explain", "a.yaml"], ["check", "--format", "json"], ["check", "-h"], ["check", "--fi"], []):
+        assert plain(other) is None
+
+
+class _Pair(NamedTuple):
+    first: int
+    second: str = "b"
+
+    def __str__(self) -> str:
+        return super().__repr__().lower()
+
+
+def test_named_tuples_are_what_those_of_collections_are() -> None:
+    pair = _Pair(1)
+    assert (repr(pair), str(pair), pair) == ("_Pair(first=1, second='b')", "_pair(first=1, second='b')", (1, "b"))
+    assert (pair._replace(second="c"), pair._asdict()) == (_Pair(1, "c"), {"first": 1, "second": "b"})
+    assert (_Pair._fields, _Pair._make([3, "x"]), _Pair(second="y", first=4).second) == (
+        ("first", "second"),
+        (3, "x"),
+        "y",
+    )
+    for wrong in (
+        lambda: _Pair(),
+        lambda: _Pair(1, "b", 2),
+        lambda: pair._replace(third=1),
+        lambda: _Pair._make([1]),
+    ):
+        with pytest.raises(TypeError):
+            wrong()
+
+
+def test_the_parser_alone_and_the_package_after_it(tmp_path: Path) -> None:
+    """What stands in for ruamel.yaml while its parser is loaded is gone afterwards."""
+    code = (
+        "import sys\nfrom nodelint.source.libyaml import libyaml\nalone = libyaml()\n"
+        "assert not {'ruamel.yaml', 'ruamel.yaml.constructor'} & set(sys.modules)\n"
+        "from ruamel.yaml import YAML\nassert YAML(typ='safe').load('a: [1]') == {'a': [1]}\n"
+        "try: YAML(typ='safe').load('a: [1')\nexcept alone.YAMLError: print('refused')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout == "refused\n"
