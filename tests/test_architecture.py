@@ -95,6 +95,15 @@ def plain_imports(path: Path, names: Collection[str]) -> set[str]:
     }
 
 
+def test_the_walks_are_true_of_the_code() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8").split("## Two walks", 1)[1].split("\n## ", 1)[0]
+    steps = re.findall(r"`([\w/-]+\.py):(\w+)`", text)
+    assert len(steps) > 20
+    for file, name in steps:
+        path = ROOT / file if file.startswith("rules/") else PACKAGE / file
+        assert re.search(rf"(?m)^(?:def|class) {name}\b", path.read_text(encoding="utf-8")), f"{file} has no {name}"
+
+
 def test_a_public_class_has_a_name_of_its_own() -> None:
     places: dict[str, list[str]] = {}
     for path in MODULES:
