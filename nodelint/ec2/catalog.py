@@ -300,12 +300,27 @@ def tables_alone() -> Catalog:
 
 
 def elsewhere(key: str, value: str, catalog: Catalog) -> bool:
-    """Whether a value names a type, or a family, that the controller's tables know and the catalogue lacks."""
-    if key not in (INSTANCE_TYPE, FAMILY) or value in catalog.values(key):
+    """Whether a value names a type, or a family, that the controller's tables know and the catalogue lacks.
+
+    What AWS has ended is not sold elsewhere either (see `retired`).
+    """
+    if key not in (INSTANCE_TYPE, FAMILY) or value in catalog.values(key) or retired(key, value, catalog):
         return False
     if key == INSTANCE_TYPE:
         return value in tables_alone()
     return any(name.partition(".")[0] == value for name in tables_alone())
+
+
+def retired(key: str, value: str, catalog: Catalog) -> str | None:
+    """What to look at in the place of a type or family that AWS offers no more; None for any other value."""
+    if key not in (INSTANCE_TYPE, FAMILY) or value in catalog.values(key):
+        return None
+    ended = table("retired")
+    family, _, size = value.partition(".")
+    if key == INSTANCE_TYPE and value in ended["types"]:
+        return str(ended["types"][value])
+    successor = ended["families"].get(family) if bool(size) == (key == INSTANCE_TYPE) else None
+    return None if successor is None else str(successor)
 
 
 def union(sets: Iterable[int]) -> int:

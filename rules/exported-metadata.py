@@ -1,0 +1,79 @@
+"""Metadata that belongs to one object in one cluster, copied from `kubectl get -o yaml`.
+
+With a `resourceVersion` the API server refuses to create the object (it must not be set) and to change it once
+anything else has changed, as the controller does all the time: `the object has been modified`. A `uid` has it refuse
+the object in every cluster but the one it comes from. The other fields that the API server sets, `creationTimestamp`,
+`generation`, `managedFields` and `status`, are ignored. The fix takes the two away.
+
+The rule is silent about standard input and about lists that kubectl printed: there its output is what is asked about.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+  creationTimestamp: "2024-01-28T13:54:07Z"
+  resourceVersion: "7859105"
+  uid: f5ebd01d-6971-4809-9777-325a3ba08be0
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: kubernetes.io/arch
+          operator: In
+          values: ["amd64"]
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+  creationTimestamp: "2024-01-28T13:54:07Z"
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: kubernetes.io/arch
+          operator: In
+          values: ["amd64"]
+```
+"""
+
+from nodelint.api import Context, Finding, Findings, Object, edits, rule
+
+LIVE = ("resourceVersion", "uid")
+
+
+@rule(on=Object, group="hazard", fix="safe")
+def check(obj: Object, context: Context) -> Findings:
+    metadata = obj.node.get("metadata")
+    if metadata is None or obj.source.path == "-" or _listed(obj):
+        return
+    found = [
+        (name, node) for name in LIVE if (node := metadata.get(name)) is not None and node.value not in (None, "")
+    ]
+    if not found:
+        return
+    name, node = found[0]
+    yield Finding(
+        at=metadata.key(name) or node,
+        message=f"`{name}` is the API server's: refused in another cluster, and here once the object has changed",
+        edits=edits.if_editable(edits.remove, node),
+        covers=[each for _, each in found],
+        help="take it out: it was copied from a cluster",
+    )
+
+
+def _listed(obj: Object) -> bool:
+    """Whether it stands in a list with metadata of its own, as kubectl prints several objects."""
+    items = obj.node.parent
+    return items is not None and items.parent is not None and items.parent.get("metadata") is not None

@@ -1,0 +1,62 @@
+"""An image that is pinned by its id: no patch reaches the nodes until a person writes another id.
+
+A node that expires is replaced by one of the same image. An id is also of one region and one architecture, says
+nothing of its Kubernetes version, and stops the pool when its owner removes the image. An alias with a version, an
+SSM parameter, or a name or tag with an owner says the same and can be read. A pipeline that writes the id is a good
+reason to keep it.
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiFamily: AL2023
+  amiSelectorTerms:
+    - id: ami-0123456789abcdef0
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+```
+"""
+
+from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, images, messages, rule
+
+
+@rule(on=EC2NodeClass, group="practice", severity="info", gives_way_to=["no-image", "deprecated-image"])
+def check(node_class: EC2NodeClass, context: Context) -> Findings:
+    terms = [term for term in node_class.ami_terms if isinstance(term.id, str)]
+    if not terms or len(terms) != len(node_class.ami_terms):
+        return
+    family = node_class.ami_family
+    alias = next((name for name in images.families() if images.ami_family_of(name) == family), None)
+    first = messages.short(str(terms[0].id), 24)
+    shown = f"`{first}`" if len(terms) == 1 else f"`{first}` and {len(terms) - 1} more"
+    node = terms[0].node.get("id") or terms[0].node
+    yield Finding(
+        at=node,
+        message=f"{shown}: an image pinned by id gets no patches, and is of one region only",
+        also=[Also(term.node, "pinned by id") for term in terms[1:]],
+        help=f"`alias: {images.family_example(alias)}` names a version" if alias else None,
+    )

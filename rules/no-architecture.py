@@ -1,0 +1,82 @@
+r"""A NodePool that says nothing about the architecture, so that its nodes can be amd64 or arm64.
+
+Karpenter has no default: without a requirement on `kubernetes.io/arch` it takes the cheapest type of any
+architecture, often a Graviton one. A container image that is built for amd64 alone then ends with `exec format error`
+on it, and the pod is tried again on the same node. Whoever has images for both writes `In [amd64, arm64]`, and the
+rule is silent; so it is where the other requirements or the class's images leave one architecture only.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: karpenter.k8s.aws/instance-category
+          operator: In
+          values: ["c", "m", "r"]
+        - key: karpenter.k8s.aws/instance-generation
+          operator: Gt
+          values: ["4"]
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: karpenter.k8s.aws/instance-category
+          operator: In
+          values: ["c", "m", "r"]
+        - key: karpenter.k8s.aws/instance-generation
+          operator: Gt
+          values: ["4"]
+        - key: kubernetes.io/arch
+          operator: In
+          values: ["amd64"]
+```
+"""
+
+from nodelint.api import Context, Finding, Findings, NodePool, fixes, keys, labels, rule
+
+
+@rule(
+    on=NodePool,
+    group="practice",
+    gives_way_to=["image-arch-mismatch", "gpu-image-gap", "no-instance-type", "removed-api"],
+)
+def check(pool: NodePool, context: Context) -> Findings:
+    if pool.partial or pool.class_ref is None or labels.last_asking(pool, keys.ARCH) is not None:
+        return
+    resolution = context.resolution(pool)
+    if fixes.doubts(resolution):
+        return
+    if resolution.node_class is not None and any(image.arch is None for image in resolution.images.images):
+        return  # the images decide, and are not known
+    left = resolution.launchable or resolution.candidates
+    arches = resolution.catalog.distinct(keys.ARCH, left)
+    if not {"amd64", "arm64"} <= set(arches):
+        return
+    named = [item for item in labels.asked(pool) if item.key in (keys.FAMILY, keys.INSTANCE_TYPE)]
+    if any(item.operator == "In" for item in named):
+        return  # whoever lists `m7g` knows what it is
+    arm = left & resolution.catalog.values(keys.ARCH)["arm64"]
+    yield Finding(
+        at=fixes.place(pool),
+        message=f"no requirement on architecture: {arm.bit_count():,} of {left.bit_count():,} types left are arm64",
+        help="say `kubernetes.io/arch In [amd64]`, or `[amd64, arm64]` where all container images are built for both",
+    )
