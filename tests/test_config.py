@@ -130,6 +130,8 @@ def test_the_schema_for_editors_knows_the_same_settings(tmp_path: Path) -> None:
         "crds": "crds",
         "snapshot": "nodelint.snapshot.json",
         "region": "eu-central-1",
+        "kustomize": True,
+        "helm": False,
     }
     assert set(values) == set(schema["properties"])
     jsonschema.validate(values, schema)

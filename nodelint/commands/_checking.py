@@ -35,7 +35,9 @@ if TYPE_CHECKING:
     from nodelint.lint.baseline import KnownFinding
     from nodelint.lint.config import Settings
     from nodelint.lint.engine import Fixed, Report, Result
+    from nodelint.model.manifest import Object
     from nodelint.render import Rendering
+    from nodelint.report.unjudged import Unread
     from nodelint.source import Source
     from nodelint.source.discover import Discovery
 
@@ -58,8 +60,6 @@ def check(
     outputs: Sequence[Output],
     output: str | None,
     quiet: bool,
-    kustomize: bool,
-    helm: bool,
     require_facts: bool,
     **flags: Any,
 ) -> None:
@@ -72,7 +72,7 @@ def check(
     # Standard output then carries what standard input brought, fixed.
     words = OutputOptions(settings.karpenter_named, writing, to_stderr=writing and "-" in paths, quiet=quiet)
     run = _Run(found, settings, require_facts, wanted, words)
-    built = rendered(paths, kustomize, helm, found, settings)
+    built = rendered(paths, found, settings)
     if not found.sources and (built is None or not built.builds):
         if words.to_stderr:
             _write(found, None)
@@ -92,7 +92,7 @@ def check(
         applied = [result for result in fixed.applied if result.span.source.path not in left]
         if left or (built is not None and applied):
             sources = [o if o.path in left else n for o, n in zip(found.sources, fixed.sources, strict=True)]
-            report = judge_of(rendered(paths, kustomize, helm, found, settings))(sources, *ready.how)
+            report = judge_of(rendered(paths, found, settings))(sources, *ready.how)
     else:
         report = judge_of(built)(found.sources, *ready.how)
         if built is None and not settings.karpenter_named:
@@ -130,16 +130,29 @@ def _nothing(run: _Run) -> NoReturn:
             unreadable(run.found)
             sys.exit(UNUSABLE if run.found.unreadable else CLEAN)
         files = counted(run.found.files, "file")
-        echo(f"Nothing to check: no NodePool or EC2NodeClass in {files}.", err=run.words.to_stderr)
+        lines = [f"Nothing to check: no NodePool or EC2NodeClass in {files}."]
+        if aside := _unread(run):
+            from nodelint.report.unjudged import unread_lines
+
+            lines += unread_lines(aside)
+        echo("\n".join(lines), err=run.words.to_stderr)
     else:
         from nodelint.lint.engine import Report, Target
         from nodelint.report.run import Run
 
         report = Report((), (), (), Target(run.settings.karpenter, run.settings.kubernetes))
-        about = Run(run.found.files, None, run.found.unreadable)
+        about = Run(run.found.files, None, run.found.unreadable, unread=_unread(run))
         run.found.unreadable += printed(run.outputs, report, about, run.words)
     unreadable(run.found)
     sys.exit(UNUSABLE if run.found.unreadable else CLEAN)
+
+
+def _unread(run: _Run, objects: Sequence[Object] = ()) -> list[Unread]:
+    if not run.found.folders:
+        return []
+    from nodelint.commands._unread import unread
+
+    return unread(run.found, run.settings, objects)
 
 
 def _tell(
@@ -154,7 +167,8 @@ def _tell(
     from nodelint.report.run import Run
 
     rests_on = basis(facts, file) if report.objects else None
-    about = Run(run.found.files, rests_on, run.found.unreadable, applied, refused, older=run.words.older)
+    about = Run(run.found.files, rests_on, run.found.unreadable, applied, refused)
+    about = about._replace(older=run.words.older, unread=_unread(run, report.objects))
     run.found.unreadable += printed(run.outputs, report, about, run.words)
 
 

@@ -30,13 +30,13 @@ def judging_options(command: _F) -> _F:
 
     for option in (
         click.option(
-            "--helm",
-            is_flag=True,
+            "--helm/--no-helm",
+            default=None,
             help="Judge charts as helm renders them with each of their values files. Nothing is fetched.",
         ),
         click.option(
-            "--kustomize",
-            is_flag=True,
+            "--kustomize/--no-kustomize",
+            default=None,
             help="Judge overlays as kustomize, or kubectl, builds them. Nothing is fetched.",
         ),
         click.option(
@@ -110,19 +110,18 @@ def judging(found: Discovery, asked: FactFlags, settings: Settings, paths: Seque
     return Judging(session, session.target(facts, session.choose(found)), beside, file)
 
 
-def rendered(
-    paths: Sequence[str], kustomize: bool, helm: bool, found: Discovery, settings: Settings
-) -> Rendering | None:
+def rendered(paths: Sequence[str], found: Discovery, settings: Settings) -> Rendering | None:
     """Overlays and charts as their tools render them; None where that is not asked for.
 
     `found` takes what could not be rendered, and the files of what could that a fix may be written to.
     """
-    if not (kustomize or helm):
+    if not (settings.kustomize or settings.helm):
         return None
     from nodelint.render import parts, render
     from nodelint.session import Session
 
-    built = render(paths or (".",), kustomize, helm, Session(settings).exclude, settings.kubernetes)
+    exclude = Session(settings).exclude
+    built = render(paths or (".",), settings.kustomize, settings.helm, exclude, settings.kubernetes)
     found.unreadable += [problem for problem in built.problems if problem not in found.unreadable]
     found.sources += parts(built, found.sources)
     return built

@@ -176,15 +176,19 @@ def _rendered(form: str, report: Report, run: Run, words: OutputOptions) -> str:
 def _json(report: Report, run: Run) -> object:
     from nodelint.report.json import check_json
 
-    return check_json(report, run.files, run.facts, run.unreadable, run.applied, run.refused, run.older)
+    return check_json(report, run.files, run.facts, run.unreadable, run.applied, run.refused, run.older, run.unread)
 
 
 def _text(form: str, report: Report, run: Run, words: OutputOptions, look: Look) -> str:
     if not report.objects and not report.results and not report.skipped and run.facts is None:
         from nodelint.model.messages import counted
 
-        nothing = f"Nothing to check: no NodePool or EC2NodeClass in {counted(run.files, 'file')}."
-        return "" if words.quiet else nothing
+        nothing = [f"Nothing to check: no NodePool or EC2NodeClass in {counted(run.files, 'file')}."]
+        if run.unread:
+            from nodelint.report.unjudged import unread_lines
+
+            nothing += unread_lines(run.unread)
+        return "" if words.quiet else "\n".join(nothing)
     from nodelint.report.summary import summary_text
     from nodelint.report.text import concise_text, findings_text
 
@@ -195,7 +199,9 @@ def _text(form: str, report: Report, run: Run, words: OutputOptions, look: Look)
     if words.quiet:
         return "\n".join(parts).rstrip("\n")
     parts.append(
-        summary_text(report, run.files, run.facts, words.karpenter_named, run.applied, run.refused, words.writing)
+        summary_text(
+            report, run.files, run.facts, words.karpenter_named, run.applied, run.refused, words.writing, run.unread
+        )
     )
     if words.split is not None:
         parts.append(_about_baseline(words.split))

@@ -38,9 +38,7 @@ class Read(NamedTuple):
     above: str | None = None
 
 
-def read_side(
-    paths: Sequence[str], settings: Settings, kustomize: bool, helm: bool, root: str, whole: bool = False
-) -> Read:
+def read_side(paths: Sequence[str], settings: Settings, root: str, whole: bool = False) -> Read:
     """Read a side from folders and files, rendered where that is asked for.
 
     Classes that are not at hand are looked for in the repository around, unless the side is `whole`.
@@ -50,7 +48,7 @@ def read_side(
     from nodelint.session import Session
 
     found = discovered(paths, settings) if paths else _nothing()
-    built = rendered(paths, kustomize, helm, found, settings)
+    built = rendered(paths, found, settings)
     held = [obj for source in found.sources for obj in objects(source)]
     beside = [] if whole else Session(settings).beside(held, found.sources)
     for source in beside:

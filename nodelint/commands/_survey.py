@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object, objects
 from nodelint.model.releases import OLDEST
 from nodelint.printable import printable
-from nodelint.render.roots import KUSTOMIZATIONS
 from nodelint.source import Node
 from nodelint.source.discover import CHART, discover
+from nodelint.source.kustomize import KUSTOMIZATIONS
 from nodelint.source.reading import read
 from nodelint.target import Evidence, evidence_of
 from nodelint.target.evidence import About

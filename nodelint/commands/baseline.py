@@ -51,7 +51,7 @@ Exit codes:
 @judging_options
 @facts_options
 @versions
-def command(paths: Sequence[str], prune: bool, kustomize: bool, helm: bool, **flags: Any) -> None:
+def command(paths: Sequence[str], prune: bool, **flags: Any) -> None:
     """Record today's findings, so that later checks report only new ones.
 
     `nodelint check --baseline FILE` (or `baseline:` in the configuration) leaves out what the file holds.
@@ -71,7 +71,7 @@ def command(paths: Sequence[str], prune: bool, kustomize: bool, helm: bool, **fl
     if prune and not os.path.exists(path):
         stop(f"{path}: there is no baseline to prune")
     found = discovered(paths or (".",), settings)
-    built = rendered(paths, kustomize, helm, found, settings)
+    built = rendered(paths, found, settings)
     if found.unreadable:
         unreadable(found)
         stop(f"{path} is left as it is: not everything could be read")

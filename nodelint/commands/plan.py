@@ -82,8 +82,6 @@ def command(
     outputs: Sequence[Output],
     output: str | None,
     gate: str,
-    kustomize: bool,
-    helm: bool,
     **flags: Any,
 ) -> None:
     """Say what a change of manifests does to the fleet: which nodes are replaced, by which line, and why.
@@ -104,8 +102,8 @@ def command(
     cluster = cluster_of(live)
     asked = paths or (".",)
     with ExitStack() as stack:
-        was = _old_side(stack, asked, settings, kustomize, helm, against, old)
-        new = read_side(asked, settings, kustomize, helm, was.above or _root(asked), whole=old is not None)
+        was = _old_side(stack, asked, settings, against, old)
+        new = read_side(asked, settings, was.above or _root(asked), whole=old is not None)
         plan, findings = _planned(was, new, settings, asked, cluster)
         renamed(was, findings)
     bad = _told(wanted, plan, findings)
@@ -160,15 +158,13 @@ def _old_side(
     stack: ExitStack,
     paths: Sequence[str],
     settings: Settings,
-    kustomize: bool,
-    helm: bool,
     against: str | None,
     old: str | None,
 ) -> Read:
     if old is not None:
-        return read_side([old], settings, kustomize, helm, _root([old]), whole=True)
+        return read_side([old], settings, _root([old]), whole=True)
     into, inside, above = stack.enter_context(revision(against, paths))
-    return read_side(inside, settings, kustomize, helm, into)._replace(above=above)
+    return read_side(inside, settings, into)._replace(above=above)
 
 
 def _root(paths: Sequence[str]) -> str:

@@ -51,6 +51,8 @@ _KEYS = (
     "crds",
     "snapshot",
     "region",
+    "kustomize",
+    "helm",
 )
 
 
@@ -74,7 +76,8 @@ class Settings(NamedTuple):
     `snapshot` is a path, BUNDLED, or None for the one that is cached, if any. `crds_within` is the folder that
     links among the CRDs must not leave, None where a flag names the CRDs.
 
-    `rules` are folders of rules, each policy comes with what tells the place of one of its keys.
+    `rules` are folders of rules, each policy comes with what tells the place of one of its keys. `kustomize` and
+    `helm` say that overlays and charts are judged as those tools render them.
 
     Globs of a file are about paths from its folder, `root`; those of a flag about paths as they are printed.
     """
@@ -98,6 +101,8 @@ class Settings(NamedTuple):
     rules: tuple[str, ...] = ()
     policies: tuple[tuple[Policy, Callable[..., str]], ...] = ()
     region: str | None = None
+    kustomize: bool = False
+    helm: bool = False
     root: str = ""
     exclude_root: str = ""
     include_root: str = ""
@@ -189,6 +194,8 @@ def load(path: str | None, flags: Mapping[str, object], trusted: bool = False) -
         rules=_rules(given, flags, folder, trusted),
         policies=_policies(given),
         region=None if region is None else _region(_text(region, there), there),
+        kustomize=_switch(*value("kustomize")),
+        helm=_switch(*value("helm")),
         root=folder,
         exclude_root=folder if not flags.get("exclude") else "",
         include_root=folder if not flags.get("include") else "",
@@ -350,19 +357,10 @@ def _policies(given: _Given) -> tuple[tuple[Policy, Callable[..., str]], ...]:
     return tuple(found)
 
 
-def _version(text: str, where: str) -> Version:
-    try:
-        return target(text)
-    except ValueError as error:
-        raise ConfigError(f"{where}: {error}") from error
-
-
 def _releases(text: str, where: str) -> tuple[Releases, ...]:
     """One release, or a range parted where something changes."""
-    if not is_range(text.strip()):
-        return (only(_version(text, where)),)
     try:
-        return runs(releases_in(text))
+        return runs(releases_in(text)) if is_range(text.strip()) else (only(target(text)),)
     except ValueError as error:
         raise ConfigError(f"{where}: {error}") from error
 
@@ -421,6 +419,12 @@ def _per_path(value: object, where: str) -> dict[str, frozenset[str]]:
     if not isinstance(value, Mapping):
         raise ConfigError(f"{where}: a mapping of globs to rule names is wanted, not `{value}`")
     return {str(glob): _names(rules, where) for glob, rules in value.items()}
+
+
+def _switch(value: object, where: str) -> bool:
+    if value is None or isinstance(value, bool):
+        return bool(value)
+    raise ConfigError(f"{where}: `{value}` is neither true nor false")
 
 
 def _profile(value: object, where: str) -> str:

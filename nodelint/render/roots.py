@@ -11,11 +11,11 @@ from nodelint.source import Document, Node, Source, reading
 from nodelint.source.compose import compose
 from nodelint.source.discover import CHART
 from nodelint.source.globs import NOTHING, Globs
+from nodelint.source.kustomize import KUSTOMIZATIONS
 from nodelint.source.reading import is_inside, repository
 from nodelint.source.unreadable import Unreadable
 from nodelint.tuples import NamedTuple
 
-KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 _MARK = b"karpenter"
 _LARGEST = 64 << 20
 _PASSED_OVER = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})

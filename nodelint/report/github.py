@@ -30,7 +30,7 @@ def render(report: Report, run: Run) -> str:
     if any(report.number_of(severity) > _SHOWN for severity in SEVERITIES):
         more = f" GitHub shows {_SHOWN} annotations of each level; all are in this log."
     fixed = f" Fixed {len(run.applied):,}." if run.applied else ""
-    lines.append(_plain(f"nodelint: {headline(report, run.files)}.{fixed}{more}"))
+    lines.append(_plain(f"nodelint: {headline(report, run.files, run.unread)}.{fixed}{more}"))
     return screened(writable("\n".join(lines) + "\n"))
 
 

@@ -9,6 +9,7 @@ from nodelint.lint.engine import Report, Result
 from nodelint.model.finding import Edit, Span
 from nodelint.model.manifest import Object
 from nodelint.report.summary import Basis
+from nodelint.report.unjudged import Unread
 
 if TYPE_CHECKING:
     from nodelint.lint.older import Older
@@ -22,6 +23,7 @@ def check_json(
     applied: Sequence[Result] = (),
     refused: Sequence[tuple[Result, str]] = (),
     older: Older | None = None,
+    unread: Sequence[Unread] = (),
 ) -> dict[str, Any]:
     """The whole report as plain values."""
     return {
@@ -54,6 +56,10 @@ def check_json(
             ],
             "unreadable": [{"path": path, "reason": reason} for path, reason in unreadable],
             **_versions(report),
+            "unread": [
+                {"kind": each.kind, "paths": list(each.files), "objects": each.objects, "flag": each.way}
+                for each in unread
+            ],
             "older": older and {**older._asdict(), "release": str(older.release)},
             "facts": _facts(facts) if facts else None,
         },

@@ -37,7 +37,7 @@ _REASONS = 5
 
 def render(report: Report, run: Run) -> str:
     """Counts, a table of the findings by file, the fixes as diffs, and what was skipped."""
-    head = f"### nodelint: {inline(headline(report, run.files))}\n"
+    head = f"### nodelint: {inline(headline(report, run.files, run.unread))}\n"
     notes = _within(_notes(report, run), _FOR_NOTES)
     table = _table([(result, _row(result, run)) for result in report.results])
     fixes = _details([r for r in report.results if r.fixable], run, MOST - len(head + notes + table) - _FOR_MORE)

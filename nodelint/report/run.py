@@ -12,7 +12,7 @@ from nodelint.model.messages import counted
 from nodelint.printable import printable
 from nodelint.report.summary import Basis
 from nodelint.report.targets import judged, objects_text, versions_text
-from nodelint.report.unjudged import unjudged_text
+from nodelint.report.unjudged import Unread, unjudged_text
 from nodelint.tuples import NamedTuple
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class Run(NamedTuple):
     `files` were looked at, `facts` stand behind what was said, `unreadable` are paths with the reason,
     `applied` and `refused` what became of fixes. `root` is the folder that paths are seen from (default: the
     working folder); where a tool shows findings beside the lines of a repository, it has to be the repository's.
-    `older` is what an older release would find.
+    `older` is what an older release would find, `unread` what holds objects and was not read.
     """
 
     files: int
@@ -35,6 +35,7 @@ class Run(NamedTuple):
     refused: Sequence[tuple[Result, str]] = ()
     root: str = ""
     older: Older | None = None
+    unread: Sequence[Unread] = ()
 
 
 class Skips(NamedTuple):
@@ -74,7 +75,7 @@ def scope(report: Report, files: int) -> str:
     return f"{objects_text(report)} in {counted(files, 'file')}, for {versions_text(report)}"
 
 
-def headline(report: Report, files: int) -> str:
+def headline(report: Report, files: int, unread: Sequence[Unread] = ()) -> str:
     """The outcome in one sentence."""
     said = found(report)
     if said:
@@ -83,7 +84,7 @@ def headline(report: Report, files: int) -> str:
         return f"nothing to check: no NodePool or EC2NodeClass in {counted(files, 'file')}"
     if not judged(report):
         return f"nothing judged: {objects_text(report)} in {counted(files, 'file')}"
-    unjudged = unjudged_text(report)
+    unjudged = unjudged_text(report, unread)
     return f"no findings; {unjudged}: {scope(report, files)}" if unjudged else f"all good: {scope(report, files)}"
 
 

@@ -9,7 +9,7 @@ from nodelint.lint.engine import Report, Result, Skipped
 from nodelint.model.messages import counted
 from nodelint.printable import printable
 from nodelint.report.targets import assumed, judged, objects_text, target_lines, versions_text
-from nodelint.report.unjudged import unjudged_text
+from nodelint.report.unjudged import Unread, unjudged_text, unread_lines
 from nodelint.tuples import NamedTuple
 
 
@@ -40,6 +40,7 @@ def summary_text(
     applied: Sequence[Result] = (),
     refused: Sequence[tuple[Result, str]] = (),
     fixing: bool = False,
+    unread: Sequence[Unread] = (),
 ) -> str:
     """One line with the counts and what a fix would do; further lines for what was left out, and why."""
     from nodelint.report.text import place
@@ -51,14 +52,14 @@ def summary_text(
         lines.append(f"Fixed {counted(len(applied), 'finding')}.")
     if not report.objects and not report.results and not report.unjudged:
         lines.append(f"Nothing to check: no NodePool or EC2NodeClass in {counted(files, 'file')}.")
-        return "\n".join([*lines, *_skips(report.skipped), *_wants(report.skipped)])
+        return "\n".join([*lines, *_skips(report.skipped), *_wants(report.skipped), *unread_lines(unread)])
     target, stated = _targets(report, karpenter_named)
     where = f"{objects_text(report)} in {counted(files, 'file')}"
     judged_for = f"{where}, for {target}"
     found = [counted(n, s) for s in ("error", "warning") if (n := report.number_of(s))]
     if report.number_of("info"):
         found.append(f"{report.number_of('info')} info")
-    unjudged = unjudged_text(report)
+    unjudged = unjudged_text(report, unread)
     if found:
         outcome = f"Found {', '.join(found)} in {judged_for}"
     elif not judged(report):
@@ -73,6 +74,7 @@ def summary_text(
     lines += stated
     lines += _skips(report.skipped)
     lines += _wants(report.skipped)
+    lines += unread_lines(unread)
     if facts and facts.snapshot:
         lines.append(f"Facts: {_of(facts.snapshot)}; {facts.types:,} instance types of {facts.date}.")
     return "\n".join(lines)

@@ -3,21 +3,65 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from nodelint.lint.engine import Report
-from nodelint.lint.results import Skipped
 from nodelint.model.messages import counted
+from nodelint.tuples import NamedTuple
+
+if TYPE_CHECKING:
+    from nodelint.lint.engine import Report, Skipped
+
+_RENDERED = ("--kustomize", "--helm")
+_DOES = {"overlay": ("patches", "patch"), "chart": ("makes", "make")}
 
 
-def unjudged_text(report: Report) -> str:
+class Unread(NamedTuple):
+    """Files of one kind that hold, or change, Karpenter objects, and were not read; or not rendered.
+
+    `kind` is `script`, `Markdown file`, `overlay`, `chart`, or the name of a programming language. `objects` is their
+    number as far as it was counted. `way` is the flag that judges them, None where there is none.
+    """
+
+    kind: str
+    files: tuple[str, ...]
+    objects: int
+    way: str | None
+
+
+def unjudged_text(report: Report, unread: Sequence[Unread] = ()) -> str:
     """`1 class not judged, 2 pools not judged in full`; empty where all was judged by every rule."""
     asked = {id(obj) for obj in report.objects}
     groups: dict[str, list[Skipped]] = {"not judged": [], "not judged in full": []}
     for skip in report.skipped:
         if skip.object is not None or skip.path:
-            unread = skip.rule is None and (skip.object is None or id(skip.object) not in asked)
-            groups["not judged" if unread else "not judged in full"].append(skip)
-    return ", ".join(f"{_counts(skips)} {how}" for how, skips in groups.items() if skips)
+            passed_over = skip.rule is None and (skip.object is None or id(skip.object) not in asked)
+            groups["not judged" if passed_over else "not judged in full"].append(skip)
+    said = [f"{_counts(skips)} {how}" for how, skips in groups.items() if skips]
+    said += [f"{_files(each)} not {'rendered' if each.way in _RENDERED else 'read'}" for each in unread]
+    return ", ".join(said)
+
+
+def unread_lines(unread: Sequence[Unread]) -> list[str]:
+    """What was not read or rendered, and what judges it."""
+    lines = []
+    programs = [each for each in unread if each.way is None]
+    for each in unread:
+        one = len(each.files) == 1
+        if each.way in _RENDERED:
+            does = _DOES[each.kind][not one]
+            lines.append(f"Not rendered: {_files(each)} {does} Karpenter objects; {each.way} judges the result.")
+        elif each.way is not None:
+            objects = counted(each.objects, "Karpenter object")
+            lines.append(f"Not read: {_files(each)} {'holds' if one else 'hold'} {objects}; {each.way} reads them.")
+    if programs:
+        objects = counted(sum(each.objects for each in programs), "Karpenter object")
+        where = ", ".join(map(_files, programs))
+        lines.append(f"Not read: {objects} in {where}; pipe what they generate into `nodelint check -`.")
+    return lines
+
+
+def _files(unread: Unread) -> str:
+    return counted(len(unread.files), unread.kind)
 
 
 def _counts(skips: Sequence[Skipped]) -> str:

@@ -22,6 +22,11 @@ _STATING = (
     *(".sh", ".bash", ".mk", "Makefile", "justfile", "Justfile"),
     *(".env", ".envrc", ".tfvars", ".hcl", "Chart.lock"),
 )
+# Texts and programs that may hold manifests, and are not read unless they are asked for, or at all.
+_TEXTS = (
+    *(".md", ".mdx", ".markdown", ".zsh", ".ts", ".tsx", ".js", ".mjs", ".py", ".go", ".cue", ".java", ".kt", ".cs"),
+    *(".jsonnet", ".libsonnet", ".rb"),
+)
 _NOT_STATING = (".tftest.hcl", ".terraform.lock.hcl")
 _WORKFLOWS = ".github"
 _READ, _GLANCE = 1, 2
@@ -53,6 +58,7 @@ class Discovery:
 
     `stdin` is what standard input brought, where it was asked for. `stating` are files that may state which release
     runs, sources among them; `seen` are the paths of all files that may hold manifests, `glanced` those of others;
+    `unread` are the paths of texts and programs in folders, which may hold manifests and were not opened.
     `folders` are those that were asked for.
     """
 
@@ -60,6 +66,7 @@ class Discovery:
         self.stating: list[Source] = []
         self.seen: set[str] = set()
         self.glanced: set[str] = set()
+        self.unread: list[str] = []
         self.folders: list[str] = []
         self.sources: list[Source] = []
         self.unreadable: list[tuple[str, str]] = []
@@ -219,6 +226,8 @@ def _below(folder: str, prefix: str, exclude: Globs, include: Globs, found: Disc
                             found.unreadable.append((path, f"a link out of the {what}, which is not followed"))
                     else:
                         yield path
+                elif name.endswith(_TEXTS):
+                    found.unread.append(path)
             except OSError as error:  # a link that leads back to itself
                 found.unreadable.append((path, why(error)))
         else:

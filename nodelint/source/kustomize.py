@@ -11,7 +11,7 @@ from functools import cache
 
 from nodelint.source.reading import read
 
-_NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 _PATCHES = ("patches", "patchesStrategicMerge")
 _WHOLES = ("resources", "bases", "components")
 
@@ -39,6 +39,18 @@ def is_patch(path: str) -> bool | None:
             return False
         near = True
     return None if near or _called_patch(path) else False
+
+
+def patched_in(path: str) -> str | None:
+    """The folder of the kustomization, beside a file or above it, that names the file as a patch."""
+    folder = os.path.dirname(os.path.abspath(path))
+    file = os.path.join(folder, os.path.basename(path))
+    for _ in range(_HIGHEST):
+        named = _named(folder)
+        if named is not None and file in named[0]:
+            return folder
+        folder = os.path.dirname(folder)
+    return None
 
 
 def builds_on(patch: str, base: str) -> bool:
@@ -104,7 +116,7 @@ def _takes(folder: str) -> tuple[frozenset[str], tuple[str, ...]]:
 
 
 def _text(folder: str) -> str | None:
-    for name in _NAMES:
+    for name in KUSTOMIZATIONS:
         path = os.path.join(folder, name)
         if os.path.isfile(path):
             try:

@@ -1,0 +1,119 @@
+"""What a run over folders leaves aside: texts and programs that hold manifests, overlays and charts not rendered."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from nodelint.report.unjudged import Unread
+from nodelint.source.discover import CHART
+from nodelint.source.kustomize import KUSTOMIZATIONS, patched_in
+from nodelint.source.reading import read, repository
+
+if TYPE_CHECKING:
+    from nodelint.lint.config import Settings
+    from nodelint.model.manifest import Object
+    from nodelint.source.discover import Discovery
+
+_TEXTS = {
+    "script": (".sh", ".bash", ".zsh"),
+    "Markdown file": (".md", ".mdx", ".markdown"),
+}
+_PROGRAMS = {
+    "TypeScript": (".ts", ".tsx"),
+    "JavaScript": (".js", ".mjs"),
+    "Python": (".py",),
+    "Go": (".go",),
+    "CUE": (".cue",),
+    "Java": (".java",),
+    "Kotlin": (".kt",),
+    "C#": (".cs",),
+    "Jsonnet": (".jsonnet", ".libsonnet"),
+    "Ruby": (".rb",),
+}
+_LARGEST = 4 << 20
+"""Bytes of a text or program that somebody wrote."""
+
+# An object as YAML or as a literal of a language; a reference of v1beta1 to a class goes on with its name.
+_OBJECT = rb"""(?x)
+    apiVersion ["'`]? \s* [:=] \s* ["'`]? karpenter\.(?:sh|k8s\.aws)/v\w+ ["'`]? ,? \s*
+    ["'`]? kind ["'`]? \s* [:=] \s* ["'`]? (?:NodePool|EC2NodeClass|Provisioner|AWSNodeTemplate|NodeOverlay)\b
+    ["'`]?+ ,?+ (?! \s* ["'`]?+ name\b)
+"""
+
+
+def unread(found: Discovery, settings: Settings, objects: Sequence[Object] = ()) -> list[Unread]:
+    """What a run over folders has not read, or not rendered; `objects` are those that it has read."""
+    said = [*_texts(found), *_programs(found)]
+    if not settings.kustomize:
+        said += _overlays(objects)
+    if not settings.helm:
+        said += _charts(objects)
+    return said
+
+
+def _texts(found: Discovery) -> Iterator[Unread]:
+    from nodelint.model.manifest import objects
+    from nodelint.source import Source
+
+    candidates = sorted({*found.unread, *found.glanced})
+    for kind, endings in _TEXTS.items():
+        held: dict[str, int] = {}
+        for path in candidates:
+            if path.endswith(endings) and (data := _with_objects(path)) is not None:
+                number = sum(1 for _ in objects(Source.from_bytes(path, data), foreign=True))
+                if number:
+                    held[path.replace(os.sep, "/")] = number
+        if held:
+            globs = ",".join(f"**/*{ending}" for ending in endings if any(path.endswith(ending) for path in held))
+            yield Unread(kind, tuple(held), sum(held.values()), f"--include '{globs}'")
+
+
+def _programs(found: Discovery) -> Iterator[Unread]:
+    for kind, endings in _PROGRAMS.items():
+        held = {}
+        for path in found.unread:
+            if path.endswith(endings) and (data := _with_objects(path)) is not None:
+                held[path.replace(os.sep, "/")] = len(re.findall(_OBJECT, data))
+        if held:
+            yield Unread(f"{kind} file", tuple(held), sum(held.values()), None)
+
+
+def _with_objects(path: str) -> bytes | None:
+    """The content of a file that holds an object; what cannot be read was not asked for."""
+    try:
+        data = read(path, _LARGEST, within=repository(os.path.dirname(os.path.abspath(path))))
+    except OSError:
+        return None
+    return data if b"karpenter." in data and re.search(_OBJECT, data) else None
+
+
+def _overlays(objects: Sequence[Object]) -> Iterator[Unread]:
+    """The kustomizations that patch what was judged by itself."""
+    held: dict[str, int] = {}
+    for obj in objects:
+        path = obj.source.path
+        if obj.partial:
+            own = os.path.basename(path) in KUSTOMIZATIONS
+            folder = os.path.dirname(path) if own else patched_in(path)
+            if folder is not None:
+                held[_shown(folder)] = held.get(_shown(folder), 0) + 1
+    if held:
+        yield Unread("overlay", tuple(held), sum(held.values()), "--kustomize")
+
+
+def _charts(objects: Sequence[Object]) -> Iterator[Unread]:
+    """The charts whose templates were judged before they are rendered."""
+    held: dict[str, int] = {}
+    for obj in objects:
+        chart, templates, _ = obj.source.path.rpartition("templates/")
+        if templates and "{{" in obj.source.text and os.path.isfile(os.path.join(chart, CHART)):
+            held[_shown(chart)] = held.get(_shown(chart), 0) + 1
+    if held:
+        yield Unread("chart", tuple(held), sum(held.values()), "--helm")
+
+
+def _shown(folder: str) -> str:
+    return os.path.normpath(os.path.relpath(folder or os.curdir)).replace(os.sep, "/")

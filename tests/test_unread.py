@@ -1,0 +1,134 @@
+"""What holds Karpenter objects and was not asked for, or is not rendered, is said, and no headline hides it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+CLASS = """\
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: nodes
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {a: b}}]
+  securityGroupSelectorTerms: [{tags: {a: b}}]
+"""
+SCRIPT = f"kubectl apply -f - <<'EOF'\n{CLASS}---\n{CLASS.replace('default', 'gpu')}EOF\n"
+PAGE = f"# How\n\n```yaml\n{CLASS}```\n"
+CHART = "apiVersion: v2\nname: pools\nversion: 1.0.0\n"
+TYPESCRIPT = """\
+new k8s.CustomResource("pool", { apiVersion: "karpenter.sh/v1", kind: "NodePool", metadata: { name: "a" } });
+const nodeClassRef = { apiVersion: "karpenter.k8s.aws/v1beta1", kind: "EC2NodeClass", name: "default" };
+"""
+PYTHON = 'POOL = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "a"}}\n'
+CUE = 'pool: {\n\tapiVersion: "karpenter.sh/v1"\n\tkind: "NodePool"\n\tmetadata: name: "a"\n}\n'
+GO = "const pool = `\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata:\n  name: a\n`\n"
+
+
+def write(folder: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+def said(done: subprocess.CompletedProcess[str]) -> list[str]:
+    return [line for line in done.stdout.splitlines() if line.startswith(("Not re", "All good", "No findings"))]
+
+
+OVERLAY = {
+    "base/kustomization.yaml": "resources: [class.yaml]\n",
+    "base/class.yaml": CLASS,
+    "prod/kustomization.yaml": "resources: [../base]\npatches:\n  - path: heavier.yaml\n",
+    "prod/heavier.yaml": CLASS.partition("spec:")[0] + "spec: {role: prod}\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("files", "headline", "lines"),
+    [
+        (
+            {"a.sh": SCRIPT, "sub/b.sh": SCRIPT},
+            "2 scripts not read",
+            ["Not read: 2 scripts hold 4 Karpenter objects; --include '**/*.sh' reads them."],
+        ),
+        (
+            {"README.md": PAGE},
+            "1 Markdown file not read",
+            ["Not read: 1 Markdown file holds 1 Karpenter object; --include '**/*.md' reads them."],
+        ),
+        (
+            {"a.ts": TYPESCRIPT, "b.py": PYTHON, "c/d.cue": CUE, "e.go": GO},
+            "1 TypeScript file not read, 1 Python file not read, 1 Go file not read, 1 CUE file not read",
+            [
+                "Not read: 4 Karpenter objects in 1 TypeScript file, 1 Python file, 1 Go file, 1 CUE file; "
+                "pipe what they generate into `nodelint check -`."
+            ],
+        ),
+        (
+            OVERLAY,
+            "1 overlay not rendered",
+            ["Not rendered: 1 overlay patches Karpenter objects; --kustomize judges the result."],
+        ),
+        (
+            {"c/Chart.yaml": CHART, "c/templates/class.yaml": CLASS.replace("nodes", "{{ .Values.role }}")},
+            "1 chart not rendered",
+            ["Not rendered: 1 chart makes Karpenter objects; --helm judges the result."],
+        ),
+        ({"c/Chart.yaml": CHART, "c/templates/class.yaml": CLASS, "notes.md": "karpenter.sh/v1 NodePool\n"}, "", []),
+    ],
+    ids=["scripts", "Markdown", "programs", "overlay", "chart", "nothing"],
+)  # fmt: skip
+def test_what_is_not_read_or_rendered_is_said(
+    nodelint: Run, tmp_path: Path, files: dict[str, str], headline: str, lines: list[str]
+) -> None:
+    write(tmp_path, {"class.yaml": CLASS.replace("default", "other"), **files})
+    first, *rest = said(nodelint("check", "."))
+    assert first.startswith(f"No findings; {headline}: " if headline else "All good: ")
+    assert rest == lines
+    if not {"prod/heavier.yaml", "c/Chart.yaml"} & files.keys():
+        (tmp_path / "class.yaml").unlink()
+        assert nodelint("check", ".").stdout == "\n".join(
+            ["Nothing to check: no NodePool or EC2NodeClass in 0 files.", *lines, ""]
+        )
+
+
+def test_what_was_asked_for_is_not_said_again(nodelint: Run, tmp_path: Path) -> None:
+    write(tmp_path, {"class.yaml": CLASS.replace("default", "other"), "a.sh": SCRIPT, "README.md": PAGE})
+    every = nodelint("check", ".", "--include", "**/*.sh,**/*.md")
+    assert said(every)[0].startswith("All good: 4 objects in 3 files")
+    assert said(nodelint("check", "class.yaml"))[0].startswith("All good: 1 object in 1 file")
+
+
+def test_programs_read_it_too(nodelint: Run, tmp_path: Path) -> None:
+    write(tmp_path, {"class.yaml": CLASS.replace("default", "other"), "a.sh": SCRIPT, "b.py": PYTHON})
+    assert json.loads(nodelint("check", "--format", "json", ".").stdout)["summary"]["unread"] == [
+        {"kind": "script", "paths": ["a.sh"], "objects": 2, "flag": "--include '**/*.sh'"},
+        {"kind": "Python file", "paths": ["b.py"], "objects": 1, "flag": None},
+    ]
+
+
+def test_the_configuration_asks_for_overlays_and_charts(nodelint: Run, tmp_path: Path) -> None:
+    write(tmp_path, {**OVERLAY, "nodelint.yaml": "kustomize: true\n"})
+    path = {"PATH": str(tmp_path / "nowhere")}
+    done = nodelint("check", ".", env=path)
+    assert (done.returncode, "neither kustomize nor kubectl is on the path" in done.stderr) == (2, True)
+    assert "Not rendered" not in done.stdout
+    done = nodelint("check", "--no-kustomize", ".", env=path)
+    assert (done.returncode, "Not rendered: 1 overlay patches" in done.stdout) == (0, True)
+    write(tmp_path, {"nodelint.yaml": "helm: maybe\n"})
+    assert nodelint("check", ".").stderr == "nodelint: nodelint.yaml:1:1: `maybe` is neither true nor false\n"
+
+
+def test_init_proposes_what_the_repository_could_use(nodelint: Run, tmp_path: Path) -> None:
+    write(tmp_path, {**OVERLAY, ".git/HEAD": ""})
+    text = nodelint("init", "--dry-run").stdout
+    assert ("# kustomize: true" in text, "# helm: true" in text) == (True, False)
