@@ -196,16 +196,13 @@ def _dead(key: str, value: str, context: Context) -> bool:
 
 def _finding(item: labels.PoolRequirement, value: manifest.Value, wholly: bool, context: Context) -> Finding:
     text = value.text if isinstance(value.text, str) else ""
-    ended = catalog.retired(item.key, text, context.catalog)
-    near = None if ended else labels.nearest_value(item.key, text, context.catalog)
+    near = labels.nearest_value(item.key, text, context.catalog)
     first = labels.since(item.key, text)
     unit = labels.unit_of(item.key)
     refused = controller.label_value_fault(text) is not None
     hint = None
     if refused and not wholly:
         hint = "it is no label value, so that the NodePool never becomes ready"
-    elif ended is not None:
-        hint = f"`{ended}` is the nearest to it that is offered"
     elif first is not None:
         hint = f"it came with Karpenter {first}"
     elif near is None and (form := labels.form_of(item.key)) is not None:
@@ -228,8 +225,6 @@ def _finding(item: labels.PoolRequirement, value: manifest.Value, wholly: bool, 
 def _message(item: labels.PoolRequirement, text: str, near: str | None, context: Context) -> str:
     """What no type has: with what was meant, else with the catalogue's day for names that AWS adds to."""
     name = labels.name_of(item.key)
-    if catalog.retired(item.key, text, context.catalog):
-        return f"`{text}` of {name} is retired: no region of the catalogue offers it"
     meant = f", did you mean `{near}`?" if near is not None else ""
     growing = item.key in (keys.INSTANCE_TYPE, keys.FAMILY, keys.SIZE) and near is None
     day = f" of {context.catalog.date}" if growing else ""

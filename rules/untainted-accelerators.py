@@ -45,7 +45,7 @@ spec:
 ```
 """
 
-from nodelint.api import UNKNOWN, Context, Finding, Findings, NodePool, fixes, keys, resolve, rule
+from nodelint.api import UNKNOWN, Context, Finding, Findings, NodePool, catalog, fixes, keys, resolve, rule
 
 
 @rule(on=NodePool, group="hazard", gives_way_to=["no-instance-type", "removed-api"])
@@ -55,7 +55,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         return
     resolution = context.resolution(pool)
     left = resolution.candidates
-    if not left or left & ~resolve.accelerated(resolution.catalog) or fixes.doubts(resolution):
+    if not left or left & ~resolve.accelerated(resolution.catalog) or _doubts(resolution):
         return
     gpus = left & resolution.catalog.having(keys.GPU_COUNT)
     what, key = ("GPU", "nvidia.com/gpu") if gpus else ("accelerator", "aws.amazon.com/neuron")
@@ -66,3 +66,14 @@ def check(pool: NodePool, context: Context) -> Findings:
         message=f"{what} nodes without a taint take pods that need no {what}{cost}",
         help=f"taints: [{{key: {key}, effect: NoSchedule}}], and the toleration in the pods that need one",
     )
+
+
+def _doubts(resolution: resolve.Resolution) -> bool:
+    """Whether types without a device may be left; ended families of GPUs are none."""
+    old = {
+        id(line.node)
+        for line in resolution.lines
+        if line.values
+        and all(catalog.accelerated_once(each) or each in resolution.catalog.values(line.key) for each in line.values)
+    }
+    return any(id(each.at) not in old for each in fixes.doubts(resolution))

@@ -300,11 +300,8 @@ def tables_alone() -> Catalog:
 
 
 def elsewhere(key: str, value: str, catalog: Catalog) -> bool:
-    """Whether a value names a type, or a family, that the controller's tables know and the catalogue lacks.
-
-    What AWS has ended is not sold elsewhere either (see `retired`).
-    """
-    if key not in (INSTANCE_TYPE, FAMILY) or value in catalog.values(key) or retired(key, value, catalog):
+    """Whether a value names a type, or a family, that the controller's tables know and the catalogue lacks."""
+    if key not in (INSTANCE_TYPE, FAMILY) or value in catalog.values(key):
         return False
     if key == INSTANCE_TYPE:
         return value in tables_alone()
@@ -312,7 +309,7 @@ def elsewhere(key: str, value: str, catalog: Catalog) -> bool:
 
 
 def retired(key: str, value: str, catalog: Catalog) -> str | None:
-    """What to look at in the place of a type or family that AWS offers no more; None for any other value."""
+    """What to look at in the place of a type or family that AWS is ending; None for any other value."""
     if key not in (INSTANCE_TYPE, FAMILY) or value in catalog.values(key):
         return None
     ended = table("retired")
@@ -321,6 +318,11 @@ def retired(key: str, value: str, catalog: Catalog) -> str | None:
         return str(ended["types"][value])
     successor = ended["families"].get(family) if bool(size) == (key == INSTANCE_TYPE) else None
     return None if successor is None else str(successor)
+
+
+def accelerated_once(value: str) -> bool:
+    """Whether a type or family that AWS is ending has GPUs or other devices."""
+    return value.partition(".")[0] in table("retired")["accelerated"]
 
 
 def union(sets: Iterable[int]) -> int:

@@ -1,0 +1,62 @@
+"""A type or family of an old generation that AWS is ending: it is sold in few regions, or in none.
+
+`p2`, `p3`, `g3` and `f1` were common once; us-east-1, us-east-2 and us-west-2 offer them no more. In a region without
+them such a value matches nothing, and a pool that names nothing else never launches a node. Facts from AWS
+(`nodelint refresh`) say what your region has: then `not-offered` speaks, and this rule does not.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: gpu
+spec:
+  template:
+    spec:
+      taints: [{key: nvidia.com/gpu, effect: NoSchedule}]
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [p3, g4dn]}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: gpu
+spec:
+  template:
+    spec:
+      taints: [{key: nvidia.com/gpu, effect: NoSchedule}]
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [g6e, g4dn]}
+```
+"""
+
+from nodelint.api import Context, Finding, Findings, NodePool, catalog, fixes, keys, labels, manifest, messages, rule
+
+
+@rule(on=NodePool, group="practice", gives_way_to=["not-offered", "no-instance-type", "removed-api"])
+def check(pool: NodePool, context: Context) -> Findings:
+    for item in labels.asked(pool):
+        if item.key not in (keys.FAMILY, keys.INSTANCE_TYPE) or item.operator != "In":
+            continue
+        found = [
+            (value, instead)
+            for value in item.values
+            if isinstance(value.text, str) and (instead := catalog.retired(item.key, value.text, context.catalog))
+        ]
+        if found:
+            yield _finding(item, found)
+
+
+def _finding(item: labels.PoolRequirement, found: list[tuple[manifest.Value, str]]) -> Finding:
+    names = [f"`{value.text}`" for value, _ in found]
+    shown = messages.short(", ".join(names[:3]), 50) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    alone = " and nothing else is listed" if item.known and len(found) == len(item.values) else ""
+    return Finding(
+        at=fixes.seen(found[0][0].node),
+        message=f"AWS is ending {shown}: us-east-1 and us-west-2 have none{alone}",
+        covers=[value.node for value, _ in found],
+        help=f"`{found[0][1]}` is the nearest to `{found[0][0].text}` that is sold widely",
+    )
