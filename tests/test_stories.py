@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from nodelint.lint.engine import fix, lint
+from nodelint.lint.engine import Report, Result, fix, lint
 from nodelint.lint.rule import Example, Rule
 from nodelint.report.page import target_of
 from nodelint.report.text import finding_text
@@ -36,6 +36,12 @@ CASES = [
 ids = [f"{name}-{release}" for name, release, _, _ in CASES]
 
 
+def of_stories(report: Report) -> list[Result]:
+    """What the rules of the stories find, and every error: another rule may warn of what is beside the point."""
+    ours = set[str]().union(*(expected for _, _, expected, _ in CASES))
+    return [r for r in report.results if r.rule.name in ours or r.severity == "error"]
+
+
 def source_of(name: str) -> Source:
     return Source.from_bytes(name, (STORIES / name).read_bytes())
 
@@ -50,13 +56,13 @@ def test_found_explained_fixed_and_clean_after(
     snapshot: SnapshotAssertion,
 ) -> None:
     target = target_of(Example(False, "", release))
-    report = lint([source_of(name)], target, rules)
-    assert {r.rule.name for r in report.results} == expected
-    assert "\n\n".join(map(finding_text, report.results)) == snapshot(name="said")
+    told = of_stories(lint([source_of(name)], target, rules))
+    assert {r.rule.name for r in told} == expected
+    assert "\n\n".join(map(finding_text, told)) == snapshot(name="said")
 
     done = fix([source_of(name)], target, rules, unsafe=True)
     assert done.refused == ()
-    left = [(r.rule.name, r.finding.message) for r in done.report.results if r.severity != "info"]
+    left = [(r.rule.name, r.finding.message) for r in of_stories(done.report) if r.severity != "info"]
     assert left == []
     assert done.sources[0].text == snapshot(name="fixed")
     assert fix(done.sources, target, rules, unsafe=True).sources[0].text == done.sources[0].text

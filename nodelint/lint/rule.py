@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -183,6 +183,7 @@ class Context:
         self._resolutions: dict[int, Resolution] = {}
         self._user_data: dict[int, UserData | None] = {}
         self._class_of: dict[int, EC2NodeClass | None] = {}
+        self._stored: dict[int, Mapping[str, Any] | None] = {}
         self._problems: dict[int, list[SchemaProblem]] = {}
         self._controller: dict[int, list[ControllerProblem]] = {}
 
@@ -379,6 +380,22 @@ class Context:
                 found = check(obj, self.karpenter, self.schemas, partial=True)
             self._problems[id(obj)] = found
         return found
+
+    def stored(self, obj: Object) -> Mapping[str, Any] | None:
+        """The object as the API server stores it: defaults filled in, fields that the schema lacks dropped.
+
+        Placeholders are `UnknownValue`s. None for a part of an object, and for an API version that is not v1: what
+        is stored of those is not to be told from the file. Whether the object is taken at all, `problems` says.
+        """
+        if id(obj) not in self._stored:
+            from nodelint.drift.stored import stored
+            from nodelint.drift.structure import Unhashable
+
+            try:
+                self._stored[id(obj)] = stored(obj, self.karpenter, self.schemas)
+            except Unhashable:
+                self._stored[id(obj)] = None
+        return self._stored[id(obj)]
 
     def _completed(self, obj: Object) -> bool:
         """Whether an overlay of the run patches a field into an object that it lacks."""
