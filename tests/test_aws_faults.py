@@ -259,18 +259,16 @@ BLANK = {
 }
 
 
-@pytest.mark.parametrize(
-    ("operation", "field"), [(operation, field) for operation, (*_, fields) in BLANK.items() for field in fields]
-)
-@pytest.mark.parametrize("blank", ["", " "])
-def test_a_blank_word_is_no_fact(front: aws.Front, operation: str, field: str, blank: str) -> None:
-    key, item, _ = BLANK[operation]
+@pytest.mark.parametrize("operation", BLANK)
+def test_a_blank_word_is_no_fact(front: aws.Front, operation: str) -> None:
+    key, item, fields = BLANK[operation]
     question = ONE_OF_EACH[operation]
     front.on(operation.split(":")[1], aws.answer({key: [item]}))
     assert asked(question).region.answers[question].failed is None
-    front.on(operation.split(":")[1], aws.answer({key: [{**item, field: blank}]}))
-    answer = asked(question).region.answers[question]
-    assert answer == Answer(NOW, failed=f"the answer to `{operation}` cannot be read", transient=True)
+    for field, blank in [(fields[0], " "), *((field, "") for field in fields)]:
+        front.on(operation.split(":")[1], aws.answer({key: [{**item, field: blank}]}))
+        answer = asked(question).region.answers[question]
+        assert answer == Answer(NOW, failed=f"the answer to `{operation}` cannot be read", transient=True), field
 
 
 @pytest.mark.parametrize("field", ["InstanceType", "Location"])
@@ -527,10 +525,10 @@ spec:
 """
 
 
-def test_a_large_account_is_asked_nothing_twice(front: aws.Front, capsys: pytest.CaptureFixture[str]) -> None:
-    types = [{**SMALL, "InstanceType": f"t9.{number}xlarge"} for number in range(1, 1201)]
+def test_a_large_account_is_asked_nothing_twice(front: aws.Front) -> None:
+    types = [{**SMALL, "InstanceType": f"t9.{number}xlarge"} for number in range(1, 301)]
     zones = [{**PLACE, "InstanceType": t["InstanceType"], "Location": f"{HOME}{z}"} for t in types for z in "abcdef"]
-    pipeline = images(10_000)
+    pipeline = images(2_500)
     by_id = {image["ImageId"]: image for image in pipeline}
 
     def found(request: aws.Request) -> list[dict[str, Any]]:
@@ -546,29 +544,25 @@ def test_a_large_account_is_asked_nothing_twice(front: aws.Front, capsys: pytest
     classes = [each for each in objects(Source.from_text("a.yaml", text)) if isinstance(each, EC2NodeClass)]
     account = Account(NOW)
     account.region(HOME)(())
-    begun = time.monotonic()
     region, rows = gather(account.region(HOME), HOME, classes, NEWEST, None)
-    seconds = time.monotonic() - begun
     assert not {answer.failed for answer in region.answers.values()} - {None}
-    assert len(rows) == len(region.offerings) == 1200
+    assert len(rows) == len(region.offerings) == 300
     assert region.offerings["t9.1xlarge"].zones == tuple(f"{HOME}{zone}" for zone in "abcdef")
     golden = Question.of("images", ("name", "golden-*"), owners=("self", "amazon"))
-    assert region.answers[golden].total == 10_000 and len(region.answers[golden].found) == 20
+    assert region.answers[golden].total == 2_500 and len(region.answers[golden].found) == 20
     sent = [(r.operation, tuple(sorted((k, str(v)) for k, v in r.fields.items()))) for r in front.seen]
     assert len(sent) == len(set(sent))
     assert account.calls == front.counted()
     assert {name.split(":")[1]: count for name, count in account.calls.items()} == {
         "GetCallerIdentity": 1,
-        "DescribeInstanceTypes": 12,
-        "DescribeInstanceTypeOfferings": 8,
-        "DescribeImages": 10 + 1 + 20,
+        "DescribeInstanceTypes": 3,
+        "DescribeInstanceTypeOfferings": 2,
+        "DescribeImages": 3 + 1 + 20,
         "GetParameters": 2,
         "DescribeSubnets": 2,
         "DescribeSecurityGroups": 3,
         "GetRole": 20,
     }
-    with capsys.disabled():
-        print(f"\n{account.calls.total()} calls, {len(region.answers)} answers in {seconds:.1f} s")
 
 
 def test_a_check_loads_nothing_of_aws() -> None:

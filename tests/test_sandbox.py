@@ -395,8 +395,10 @@ transformers:
 
 @real_kustomize
 @isolated
-@pytest.mark.parametrize("case", FETCHING)
-@pytest.mark.parametrize("base", [False, True], ids=["overlay", "base"])
+@pytest.mark.parametrize(
+    ("case", "base"),
+    [*((case, False) for case in FETCHING), ("flow", True), ("git", True), ("transformer-file", True)],
+)
 def test_the_real_kustomize_fetches_nothing(here: Path, server: Server, case: str, base: bool) -> None:
     url = f"http://127.0.0.1:{server.port}/x"
     text = FETCHING[case].format(url=url, port=server.port, here=here)
