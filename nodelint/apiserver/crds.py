@@ -142,31 +142,46 @@ def _hold_to_form(schema: Raw, where: str) -> None:
             raise _Misshapen(f"{where} is one of more than {_MOST_SCHEMAS:,} schemas")
         for key, value in schema.items():
             at = f"{where}.{key}"
-            if key in _TEXTS:
-                _of(str, value, at)
-                if key == "type" and value not in _TYPES:
-                    raise _Misshapen(f"{at}: there is no type `{value[:40]}`")
-            elif key in _NUMBERS:
-                _of(int if isinstance(value, int) else float, value, at)
-            elif key in _COUNTS:
-                _of(int, value, at)
-            elif key == "enum":
-                _of(list, value, at)
-            elif key in _LISTS_OF_TEXTS:
-                for item in _of(list, value, at):
-                    _of(str, item, at)
-            elif key in ("items", "not") or (key == "additionalProperties" and not isinstance(value, bool)):
-                pending.append((_of(dict, value, at), at))
-            elif key in ("anyOf", "oneOf", "allOf"):
-                pending += [(_of(dict, item, at), at) for item in _of(list, value, at)]
-            elif key == "properties":
-                pending += [(_of(dict, item, f"{at}.{k}"), f"{at}.{k}") for k, item in _of(dict, value, at).items()]
-            elif key == "x-kubernetes-validations":
-                for item in _of(list, value, at):
-                    _of(str, _of(dict, item, at).get("rule"), f"{at}: a rule")
-                    for name in ("message", "messageExpression", "reason", "fieldPath"):
-                        if name in item:
-                            _of(str, item[name], f"{at}: {name}")
+            _hold_value(key, value, at)
+            pending += _schemas_below(key, value, at)
+
+
+def _hold_value(key: str, value: Any, at: str) -> None:
+    """Raise where a keyword that holds no schemas is of a wrong type."""
+    if key in _TEXTS:
+        _of(str, value, at)
+        if key == "type" and value not in _TYPES:
+            raise _Misshapen(f"{at}: there is no type `{value[:40]}`")
+    elif key in _NUMBERS:
+        _of(int if isinstance(value, int) else float, value, at)
+    elif key in _COUNTS:
+        _of(int, value, at)
+    elif key == "enum":
+        _of(list, value, at)
+    elif key in _LISTS_OF_TEXTS:
+        for item in _of(list, value, at):
+            _of(str, item, at)
+    elif key == "x-kubernetes-validations":
+        for item in _of(list, value, at):
+            _hold_rule(item, at)
+
+
+def _hold_rule(item: Any, at: str) -> None:
+    _of(str, _of(dict, item, at).get("rule"), f"{at}: a rule")
+    for name in ("message", "messageExpression", "reason", "fieldPath"):
+        if name in item:
+            _of(str, item[name], f"{at}: {name}")
+
+
+def _schemas_below(key: str, value: Any, at: str) -> list[tuple[Raw, str]]:
+    """The schemas that a keyword holds, each with its place."""
+    if key in ("items", "not") or (key == "additionalProperties" and not isinstance(value, bool)):
+        return [(_of(dict, value, at), at)]
+    if key in ("anyOf", "oneOf", "allOf"):
+        return [(_of(dict, item, at), at) for item in _of(list, value, at)]
+    if key == "properties":
+        return [(_of(dict, item, f"{at}.{k}"), f"{at}.{k}") for k, item in _of(dict, value, at).items()]
+    return []
 
 
 def _root(schema: Raw, status: bool) -> Raw:

@@ -162,28 +162,36 @@ def _completed(value: Any, shape: Shape, beside: frozenset[str] = frozenset()) -
     `beside` holds the keys of the maps around it, which a map may have to match.
     """
     if isinstance(value, dict):
-        keys = frozenset(key for one in value.values() if isinstance(one, dict) for key in one)
-        for name in shape.fields:
-            child = shape.field(name)
-            if name not in value:
-                for blank in _blanks(child, keys):
-                    yield {**value, name: blank}
-            elif child is not None:
-                for more in _completed(value[name], child, keys):
-                    yield {**value, name: more}
-        if shape.extra is not None:
-            yield {**dict.fromkeys(beside, _BLANK), **value, "\0": _BLANK}
-            yield {**dict.fromkeys(beside, _BLANK), **value}
+        yield from _completed_map(value, shape, beside)
     elif isinstance(value, list) and shape.items is not None:
-        for index, one in enumerate(value):
-            for more in _completed(one, shape.items):
-                yield [*value[:index], more, *value[index + 1 :]]
-        for name in shape.items.fields:
-            for blank in _blanks(shape.items.field(name), beside):
-                yield [{name: blank, **one} if isinstance(one, dict) else one for one in value]
-        for blank in _blanks(shape.items, beside):
-            yield [*value, blank]
-            yield [*value, *[blank] * 50]
+        yield from _completed_list(value, shape.items, beside)
+
+
+def _completed_map(value: dict[str, Any], shape: Shape, beside: frozenset[str]) -> Iterator[Any]:
+    keys = frozenset(key for one in value.values() if isinstance(one, dict) for key in one)
+    for name in shape.fields:
+        child = shape.field(name)
+        if name not in value:
+            for blank in _blanks(child, keys):
+                yield {**value, name: blank}
+        elif child is not None:
+            for more in _completed(value[name], child, keys):
+                yield {**value, name: more}
+    if shape.extra is not None:
+        yield {**dict.fromkeys(beside, _BLANK), **value, "\0": _BLANK}
+        yield {**dict.fromkeys(beside, _BLANK), **value}
+
+
+def _completed_list(value: list[Any], items: Shape, beside: frozenset[str]) -> Iterator[Any]:
+    for index, one in enumerate(value):
+        for more in _completed(one, items):
+            yield [*value[:index], more, *value[index + 1 :]]
+    for name in items.fields:
+        for blank in _blanks(items.field(name), beside):
+            yield [{name: blank, **one} if isinstance(one, dict) else one for one in value]
+    for blank in _blanks(items, beside):
+        yield [*value, blank]
+        yield [*value, *[blank] * 50]
 
 
 def _branches(value: Any, job: Job, state: WalkState) -> Iterator[Any]:

@@ -25,7 +25,8 @@ _SUFFIXES = {
 }
 _QUANTITY = re.compile(r"([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))(?:([eE][+-]?[0-9]{1,3})|([KMGTPE]i|[numkMGTPE]?))")
 
-
+_Overload = tuple[Any, list[Any], Callable[..., Any]]
+"""A function's result, its parameters, and what is called."""
 RENAMED = {"indexOf": "first_index", "lastIndexOf": "last_index"}
 """Methods that the runtime has for texts alone, and that it lets nobody extend to lists."""
 
@@ -35,30 +36,60 @@ def environment(variables: tuple[str, ...] = ("self",)) -> tuple[Any, Any]:
     from cel_expr_python import cel
     from cel_expr_python.ext import ext_bindings, ext_math, ext_optional, ext_strings
 
-    kind = cel.Type
-    text, number, flag, any_list = kind.STRING, kind.INT, kind.BOOL, kind.List(kind.DYN)
-    scalars = (text, number, flag, kind.DOUBLE)  # a parameter of any type would take none at run time
-    thing = kind.Map(kind.STRING, kind.DYN)
+    types = _Types(cel)
+    extensions = [
+        ext_strings.ExtStrings(),
+        ext_optional.ExtOptional(),
+        ext_bindings.ExtBindings(),
+        ext_math.ExtMath(),
+    ]
+    return cel.NewEnv(
+        variables=dict.fromkeys(variables, cel.Type.DYN),
+        extensions=extensions,
+        functions=[*_of_texts_and_lists(types), *_of_quantities(types), *_of_urls(types), *_of_addresses(types)],
+    ), cel.Type.ERROR
 
-    def free(name: str, *overloads: tuple[Any, list[Any], Callable[..., Any]]) -> Any:
-        return cel.FunctionDecl(
-            name, [cel.Overload(f"{name}_{i}", r, p, False, call) for i, (r, p, call) in enumerate(overloads)]
-        )
 
-    def member(name: str, *overloads: tuple[Any, list[Any], Callable[..., Any]]) -> Any:
-        return cel.FunctionDecl(
+class _Types:
+    """The runtime's types, and functions declared in them: each overload is its result, its parameters, its code."""
+
+    def __init__(self, cel: Any) -> None:
+        kind = cel.Type
+        self._cel = cel
+        self.text, self.number, self.decimal, self.flag = kind.STRING, kind.INT, kind.DOUBLE, kind.BOOL
+        self.any = kind.DYN
+        self.texts, self.list = kind.List(kind.STRING), kind.List(kind.DYN)
+        self.thing = kind.Map(kind.STRING, kind.DYN)
+        self.texts_by_name = kind.Map(kind.STRING, self.texts)
+
+    def free(self, name: str, *overloads: _Overload) -> Any:
+        """A function, `name(x)`."""
+        return self._declared(name, name, False, overloads)
+
+    def member(self, name: str, *overloads: _Overload) -> Any:
+        """A method, `x.name()`."""
+        return self._declared(name, f"of_{name}", True, overloads)
+
+    def _declared(self, name: str, prefix: str, is_member: bool, overloads: tuple[_Overload, ...]) -> Any:
+        overload = self._cel.Overload
+        return self._cel.FunctionDecl(
             name,
-            [cel.Overload(f"of_{name}_{i}", r, p, True, call) for i, (r, p, call) in enumerate(overloads)],
+            [
+                overload(f"{prefix}_{i}", result, of, is_member, call)
+                for i, (result, of, call) in enumerate(overloads)
+            ],
         )
 
-    functions = [
-        free("strict_int", (number, [text], strict_int), (number, [number], int), (number, [kind.DOUBLE], int)),
+
+def _of_texts_and_lists(types: _Types) -> list[Any]:
+    free, member = types.free, types.member
+    text, texts, number, decimal, flag = types.text, types.texts, types.number, types.decimal, types.flag
+    any_list = types.list
+    scalars = (text, number, flag, decimal)  # a parameter of any type would take none at run time
+    return [
+        free("strict_int", (number, [text], strict_int), (number, [number], int), (number, [decimal], int)),
         member("find", (text, [text, text], find)),
-        member(
-            "findAll",
-            (kind.List(text), [text, text], find_all),
-            (kind.List(text), [text, text, number], find_all),
-        ),
+        member("findAll", (texts, [text, text], find_all), (texts, [text, text, number], find_all)),
         member(
             "first_index",
             *((number, [any_list, one], index_of) for one in scalars),
@@ -72,14 +103,21 @@ def environment(variables: tuple[str, ...] = ("self",)) -> tuple[Any, Any]:
             (number, [text, text, number], lambda s, part, at: s.rfind(part, 0, at + len(part))),
         ),
         member("isSorted", (flag, [any_list], is_sorted)),
-        member("sum", (kind.DYN, [any_list], sum)),
-        member("min", (kind.DYN, [any_list], min)),
-        member("max", (kind.DYN, [any_list], max)),
+        member("sum", (types.any, [any_list], sum)),
+        member("min", (types.any, [any_list], min)),
+        member("max", (types.any, [any_list], max)),
+    ]
+
+
+def _of_quantities(types: _Types) -> list[Any]:
+    free, member = types.free, types.member
+    text, number, flag, thing = types.text, types.number, types.flag, types.thing
+    return [
         free("quantity", (thing, [text], quantity)),
         free("isQuantity", (flag, [text], _accepts(quantity))),
         member("isInteger", (flag, [thing], lambda q: _number(q).denominator == 1)),
         member("asInteger", (number, [thing], _as_integer)),
-        member("asApproximateFloat", (kind.DOUBLE, [thing], lambda q: float(_number(q)))),
+        member("asApproximateFloat", (types.decimal, [thing], lambda q: float(_number(q)))),
         member("sign", (number, [thing], lambda q: (_number(q) > 0) - (_number(q) < 0))),
         member("isGreaterThan", (flag, [thing, thing], lambda a, b: _number(a) > _number(b))),
         member("isLessThan", (flag, [thing, thing], lambda a, b: _number(a) < _number(b))),
@@ -97,14 +135,28 @@ def environment(variables: tuple[str, ...] = ("self",)) -> tuple[Any, Any]:
             (thing, [thing, thing], lambda a, b: _quantity(_number(a) - _number(b))),
             (thing, [thing, number], lambda a, b: _quantity(_number(a) - b)),
         ),
+    ]
+
+
+def _of_urls(types: _Types) -> list[Any]:
+    free, member = types.free, types.member
+    text, thing = types.text, types.thing
+    return [
         free("url", (thing, [text], url)),
-        free("isURL", (flag, [text], _accepts(url))),
+        free("isURL", (types.flag, [text], _accepts(url))),
         member("getScheme", (text, [thing], lambda u: u["scheme"])),
         member("getHost", (text, [thing], lambda u: u["host"])),
         member("getHostname", (text, [thing], lambda u: u["hostname"])),
         member("getPort", (text, [thing], lambda u: u["port"])),
         member("getEscapedPath", (text, [thing], lambda u: u["path"])),
-        member("getQuery", (kind.Map(text, kind.List(text)), [thing], lambda u: u["query"])),
+        member("getQuery", (types.texts_by_name, [thing], lambda u: u["query"])),
+    ]
+
+
+def _of_addresses(types: _Types) -> list[Any]:
+    free, member = types.free, types.member
+    text, number, flag, thing = types.text, types.number, types.flag, types.thing
+    return [
         free("ip", (thing, [text], ip)),
         free("isIP", (flag, [text], _accepts(ip))),
         free("cidr", (thing, [text], cidr)),
@@ -125,15 +177,6 @@ def environment(variables: tuple[str, ...] = ("self",)) -> tuple[Any, Any]:
             (flag, [thing, text], lambda c, d: _network(cidr(d)).subnet_of(_network(c))),
         ),
     ]
-    extensions = [
-        ext_strings.ExtStrings(),
-        ext_optional.ExtOptional(),
-        ext_bindings.ExtBindings(),
-        ext_math.ExtMath(),
-    ]
-    return cel.NewEnv(
-        variables=dict.fromkeys(variables, kind.DYN), extensions=extensions, functions=functions
-    ), kind.ERROR
 
 
 def find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
