@@ -315,42 +315,19 @@ def remove_from_flow(parent: Node, members: list[tuple[Node, Node]], index: int)
 def remove_from_block(parent: Node, members: list[tuple[Node, Node]], index: int) -> list[Edit]:
     """One of several members of a block collection goes, with its lines and the comments right above."""
     text = parent.source.text
-    first, last = members[index]
-    indent = column(parent)
-    begin = first.raw
-    if parent.kind == "sequence":
-        begin = parent.start
-        if index > 0:
-            dash = re.compile(rf"(?m)^\ufeff? {{{indent}}}-(?=[ \t\r\n]|\Z)").search(text, members[index - 1][1].end)
-            if dash is None:
-                raise NotEditable("the item is written in a form that is not edited")
-            begin = dash.end() - 1
-    elif behind_colon(MappingEntry(first, last, None)) is None:
-        raise NotEditable("the key is written in a form that is not edited")
+    begin = _beginning(parent, members, index)
     top = line_start(text, begin)
-    bottom = last_line_end(text, last)
+    bottom = last_line_end(text, members[index][1])
     if text[top:begin].strip():
         # `- key: value`: what follows moves up into its place
         following = bottom
         while following < len(text) and text[following] in " \t\r\n":
             following += 1
         return [edit_of(parent, begin, following, "")]
-    floor = 0
     if index > 0:
-        floor = members[index - 1][1].end
-    elif parent.parent is None:
-        floor = top  # above a document's first key stands what is said of the document
-    while top > floor:
-        above = line_start(text, max(top - 1, 0)) if top > 0 else 0
-        line = text[above:top]
-        if (
-            above < floor
-            or above == top
-            or len(line) - len(line.lstrip(" ")) != indent
-            or line.lstrip(" ")[:1] != "#"
-        ):
-            break
-        top = above
+        top = _above_comments(text, top, members[index - 1][1].end, column(parent))
+    elif parent.parent is not None:  # above a document's first key stands what is said of the document
+        top = _above_comments(text, top, 0, column(parent))
     if bottom >= len(text):
         # no line break at the end of the file: the one before goes, so that there is none again
         return [edit_of(parent, len(text[:top].rstrip("\r\n")), len(text), "")]
@@ -359,3 +336,31 @@ def remove_from_block(parent: Node, members: list[tuple[Node, Node]], index: int
         blank = re.compile(r"[ \t]*\r?\n").match(text, bottom)
         bottom = bottom if blank is None else blank.end()  # not two blank lines in a row
     return [edit_of(parent, top, bottom, "")]
+
+
+def _beginning(parent: Node, members: list[tuple[Node, Node]], index: int) -> int:
+    """Where a member of a block collection begins: its key, or the dash of an item."""
+    first, last = members[index]
+    if parent.kind != "sequence":
+        if behind_colon(MappingEntry(first, last, None)) is None:
+            raise NotEditable("the key is written in a form that is not edited")
+        return first.raw
+    if index == 0:
+        return parent.start
+    dash = re.compile(rf"(?m)^\ufeff? {{{column(parent)}}}-(?=[ \t\r\n]|\Z)")
+    found = dash.search(parent.source.text, members[index - 1][1].end)
+    if found is None:
+        raise NotEditable("the item is written in a form that is not edited")
+    return found.end() - 1
+
+
+def _above_comments(text: str, top: int, floor: int, indent: int) -> int:
+    """Where the comments begin that stand right above a line, indented as it is; nothing before `floor` counts."""
+    while top > floor:
+        above = line_start(text, max(top - 1, 0)) if top > 0 else 0
+        line = text[above:top]
+        comment = line.lstrip(" ")
+        if above < floor or above == top or len(line) - len(comment) != indent or comment[:1] != "#":
+            break
+        top = above
+    return top

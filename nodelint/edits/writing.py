@@ -64,6 +64,32 @@ def scalar(value: str | int | float | bool | None, style: Style, flow: bool, fal
     return quoted(value, style if style in ("single", "double") else fallback)
 
 
+class _Counts:
+    """How often a document writes what how, before it is known what it does most."""
+
+    def __init__(self) -> None:
+        self.quotes: dict[Style, int] = {"single": 0, "double": 0}
+        self.texts: dict[Style, int] = {"plain": 0, "single": 0, "double": 0}
+        self.keys: dict[int, Style] = {}
+        self.lists: dict[Style, int] = {"flow": 0, "block": 0}
+        self.spaced = self.compact = 0
+
+    def count(self, node: Node) -> None:
+        """Take a node into account; the keys of a mapping come before the nodes that they are."""
+        if node.kind == "sequence" and node.items:
+            if all(item.kind == "scalar" for item in node.items):
+                self.lists[node.style] = self.lists.get(node.style, 0) + 1
+        elif isinstance(node.value, str) and node.style in self.texts and id(node) not in self.keys:
+            if node.style in self.quotes:
+                self.quotes[node.style] += 1
+            if plain_is_safe(node.value, False):  # else it had no choice
+                self.texts[node.style] += 1
+        if node.style == "flow" and not node.alias and len(node.items) > 1:
+            after = node.source.text[node.items[0].end : node.items[1].start]
+            self.spaced += ", " in after
+            self.compact += after == ","
+
+
 class Manner:
     """What a document does, asked when there is no model nearer by."""
 
@@ -72,53 +98,41 @@ class Manner:
         self.source = root.source
         self.json = root.style == "flow" and all(entry.key.style == "double" for entry in root.entries)
         self._by_key: dict[str, list[Node]] = {}
-        quotes: dict[Style, int] = {"single": 0, "double": 0}
-        texts: dict[Style, int] = {"plain": 0, "single": 0, "double": 0}
-        keys: dict[int, Style] = {}
-        lists = {"flow": 0, "block": 0}
         self.step = 0
         self.sequence_step = -1
-        spaced = compact = 0
+        counts = _Counts()
         for node in root.walk():
-            if node.shared:
-                continue
-            if node.kind == "mapping":
-                for entry in node.entries:
-                    if entry.merged:
-                        continue
-                    value = entry.value
-                    keys[id(entry.key)] = entry.key.style
-                    if entry.name is not None:
-                        self._by_key.setdefault(entry.name, []).append(value)
-                    if node.style == "block" and value.style == "block" and not value.alias:
-                        shift = column(value) - column(node)
-                        if value.kind == "mapping" and not self.step and shift > 0:
-                            self.step = shift
-                        elif value.kind == "sequence" and self.sequence_step < 0 <= shift:
-                            self.sequence_step = shift
-            elif node.kind == "sequence" and node.items:
-                if all(item.kind == "scalar" for item in node.items):
-                    lists[node.style] = lists.get(node.style, 0) + 1
-            elif isinstance(node.value, str) and node.style in texts and id(node) not in keys:
-                if node.style in quotes:
-                    quotes[node.style] += 1
-                if plain_is_safe(node.value, False):  # else it had no choice
-                    texts[node.style] += 1
-            if node.style == "flow" and not node.alias and len(node.items) > 1:
-                after = self.source.text[node.items[0].end : node.items[1].start]
-                spaced += ", " in after
-                compact += after == ","
-        self.compact = compact > spaced
-        self.quotes: Style = "single" if quotes["single"] > quotes["double"] else "double"
-        styles = set(keys.values())
-        self.keys: Style = styles.pop() if len(styles) == 1 else "plain"
-        self.strings: Style = "double" if self.json else max(texts, key=lambda style: texts[style])
-        self.lists: Style = "block" if lists["block"] > lists["flow"] else "flow"
+            if not node.shared:
+                if node.kind == "mapping":
+                    self._see_mapping(node, counts)
+                counts.count(node)
         self.step = self.step or 2
         if self.sequence_step < 0:
             self.sequence_step = self.step
+        self.compact = counts.compact > counts.spaced
         if self.json and "\n" not in root.text and re.search(r'":[^\s]', root.text):
             self.compact = True
+        self.quotes: Style = "single" if counts.quotes["single"] > counts.quotes["double"] else "double"
+        styles = set(counts.keys.values())
+        self.keys: Style = styles.pop() if len(styles) == 1 else "plain"
+        self.strings: Style = "double" if self.json else max(counts.texts, key=lambda style: counts.texts[style])
+        self.lists: Style = "block" if counts.lists["block"] > counts.lists["flow"] else "flow"
+
+    def _see_mapping(self, mapping: Node, counts: _Counts) -> None:
+        """Keep the values of its keys, and how far in the first one of each kind stands."""
+        for entry in mapping.entries:
+            if entry.merged:
+                continue
+            value = entry.value
+            counts.keys[id(entry.key)] = entry.key.style
+            if entry.name is not None:
+                self._by_key.setdefault(entry.name, []).append(value)
+            if mapping.style == "block" and value.style == "block" and not value.alias:
+                shift = column(value) - column(mapping)
+                if value.kind == "mapping" and not self.step and shift > 0:
+                    self.step = shift
+                elif value.kind == "sequence" and self.sequence_step < 0 <= shift:
+                    self.sequence_step = shift
 
     def like(self, key: str, before: int) -> Node | None:
         """The value of the same key that stands nearest above a place, or the first one below."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from typing import Any
 
 from nodelint.triage.times import instant
@@ -331,22 +331,39 @@ def _object(text: str, start: int) -> dict[str, Any] | None:
 
 def _exported(line: str) -> Iterator[str]:
     """The controller's lines in a line of an export: in an array, in JSON strings or CSV cells, or side by side."""
+    rest = yield from _in_array(line)
+    if rest is None:
+        return
+    broken = yield from _in_strings(line, rest)
+    for cell in _CELL.finditer(line):
+        yield cell[1].replace('""', '"')
+    yield from _side_by_side(line, rest, broken)
+
+
+def _in_array(line: str) -> Generator[str, None, int | None]:
+    """The lines in an array. Gives where the rest begins: 0 for no array, None for one that was read to its end."""
     array = _ARRAY.match(line)
-    start = array.end() if array else -1
-    while start >= 0:
+    if array is None:
+        return 0
+    start = array.end()
+    while True:
         try:
             found, end = _DECODER.raw_decode(line, start)
         except (ValueError, RecursionError):
-            break
+            return start
         if isinstance(found, dict) and _is_ours(found):
             yield line[start:end]
         else:
             yield from _exported(line[start:end])
         comma = _NEXT.match(line, end)
         if comma is None:
-            return
+            return None
         start = comma.end()
-    done, broken = max(start, 0), 0
+
+
+def _in_strings(line: str, done: int) -> Generator[str, None, int]:
+    """The JSON strings that hold a line, from `done` on. Gives how many could not be read."""
+    broken = 0
     for mark in _BEGINS_ESCAPED.finditer(line):
         if mark.start() < done or broken == _MOST_BROKEN:
             continue
@@ -361,9 +378,11 @@ def _exported(line: str) -> Iterator[str]:
             broken += 1
         else:
             yield text
-    for cell in _CELL.finditer(line):
-        yield cell[1].replace('""', '"')
-    done = max(start, 0)
+    return broken
+
+
+def _side_by_side(line: str, done: int, broken: int) -> Iterator[str]:
+    """The objects that stand in a line one after the other, from `done` on; `broken` could not be read before."""
     for begins in _BEGINS.finditer(line, done):
         if begins.start() < done or broken == _MOST_BROKEN:
             continue

@@ -1,0 +1,139 @@
+"""Another value, or another name of a key, in the place of the one that stands there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from nodelint.edits.members import (
+    NotEditable,
+    after_key,
+    behind_colon,
+    behind_mark,
+    edit_of,
+    entry_of,
+    guard,
+    hold_to_line_feeds,
+    is_explicit,
+    is_hcl,
+    key_column,
+    manner_of,
+    model_for,
+    opens_block,
+    root_of,
+)
+from nodelint.edits.writing import Plain, Writer, column, is_broken, leading, line_end, line_start, scalar
+from nodelint.model.finding import Edit
+from nodelint.source.nodes import MappingEntry, Node
+
+_TEXT_TAGS = (None, "!", "tag:yaml.org,2002:str")
+
+
+def set_value(node: Node, value: str | int | float | bool) -> list[Edit]:
+    """Another scalar in a node's place; its quotes stay where the new value allows it."""
+    if is_hcl(node):
+        from nodelint.edits import hcl
+
+        return hcl.set_value(node, value)
+    if node.kind != "scalar" or node.alias:
+        return replace(node, value)
+    guard(node)
+    manner = manner_of(root_of(node))
+    in_flow = node.parent is not None and node.parent.style == "flow"
+    style = node.style if node.style in ("plain", "single", "double") else manner.strings
+    if manner.json:
+        style = "double"
+    written = scalar(value, style, in_flow, manner.quotes)
+    keeps_tag = isinstance(value, str) and node.tag in _TEXT_TAGS
+    start = node.start if node.tag is None or keeps_tag else node.raw
+    if node.start == node.end and start == node.start:
+        _hold_to_place(node)
+        return [edit_of(node, start, start, behind_mark(node, written))]
+    if node.source.text[start : node.end] == written:
+        return []
+    return [edit_of(node, start, node.end, written)]
+
+
+def _hold_to_place(node: Node) -> None:
+    """Raise where a value has no place of its own that is known: `? key`, with or without a `:` below."""
+    entry = entry_of(node)
+    if entry is not None and entry.value is node and is_explicit(entry.key):
+        raise NotEditable("its key is written with `?`")
+
+
+def set_key(node_of_key: Node, new: str) -> list[Edit]:
+    """Another name for a mapping's key."""
+    return set_value(node_of_key, new)
+
+
+def replace(node: Node, value: Plain) -> list[Edit]:
+    """Another value in a node's place, in the style that stands there; comments inside the old one go."""
+    if is_hcl(node):
+        from nodelint.edits import hcl
+
+        return hcl.replace(node, value)
+    guard(node, structure=node.kind != "scalar")
+    hold_to_line_feeds(node.source)
+    _hold_to_place(node)
+    writer = Writer(manner_of(root_of(node)), node.start)
+    entry = entry_of(node)
+    if entry is not None and entry.key is node:
+        raise NotEditable("a key can only be renamed")
+    is_flow = node.style == "flow" if node.parent is None else node.parent.style != "block"
+    if is_flow:
+        return _replace_in_flow(node, value, writer)
+    if node.style == "block" and not node.alias:
+        return _replace_block(node, value, writer, entry)
+    return _replace_in_block(node, value, writer, entry)
+
+
+def _replace_in_flow(node: Node, value: Plain, writer: Writer) -> list[Edit]:
+    """A value between brackets, or a document that is one."""
+    model = None if node.alias else node
+    written = writer.broken(value, leading(node), model) if is_broken(node) else writer.flow(value, model)
+    return [edit_of(node, node.raw, node.end, behind_mark(node, written) if node.raw == node.end else written)]
+
+
+def _replace_block(node: Node, value: Plain, writer: Writer, entry: MappingEntry | None) -> list[Edit]:
+    """A mapping or list that is laid out in lines."""
+    text, newline = node.source.text, node.source.newline
+    indent, start = column(node), node.start
+    if entry is not None and node.kind == "sequence" and isinstance(value, Mapping):
+        # a list may stand right below its key, a mapping has to be further in
+        indent = max(indent, key_column(entry) + writer.manner.step)
+    lines = writer.block(value, indent, node)
+    if len(lines) > 1 or opens_block(lines[0], value):
+        if indent != column(node):
+            start, lines[0] = line_start(text, start), " " * indent + lines[0]
+        return [edit_of(node, start, node.end, newline.join(lines))]
+    colon = behind_colon(entry) if entry is not None else None
+    if colon is None or "\n" not in text[colon : node.start] or node.raw != node.start:
+        return [edit_of(node, node.raw, node.end, lines[0])]
+    # what fits on one line goes behind its key, and its own lines go
+    first = line_end(text, colon)
+    return [edit_of(node, colon, colon, " " + lines[0]), edit_of(node, first, line_end(text, node.end), "")]
+
+
+def _replace_in_block(node: Node, value: Plain, writer: Writer, entry: MappingEntry | None) -> list[Edit]:
+    """A value on one line, of a mapping or list that is laid out in lines; the new one may take several."""
+    text, newline = node.source.text, node.source.newline
+    model = None if node.alias else node
+    start, opens = node.raw, False
+    if entry is None:
+        lines = writer.block(value, column(node), model)
+    else:
+        lines = writer.entry(entry.name or "", value, key_column(entry), model_for(model, value))
+        opens = len(lines) > 1 and lines[0].endswith(":")
+        lines[0] = (
+            "" if opens else lines[0].partition(": ")[2] if entry.name is None else after_key(lines[0], writer, entry)
+        )
+        if opens:
+            colon = behind_colon(entry)
+            if colon is None:
+                raise NotEditable("the key is written in a form that is not edited")
+            start = colon
+    first_line = lines[0] if node.raw != node.end or opens else behind_mark(node, lines[0])
+    rest = "".join(newline + line for line in lines[1:])
+    end = line_end(text, node.end)
+    if not rest or not text[node.end : end].strip():
+        return [edit_of(node, start, node.end if not rest else end, first_line + rest)]
+    return [edit_of(node, start, node.end, first_line), edit_of(node, end, end, rest)]
