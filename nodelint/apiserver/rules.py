@@ -16,8 +16,11 @@ from nodelint.model.messages import LONGEST_MESSAGE
 from nodelint.source import Node, UnknownValue
 from nodelint.source.placeholders import depth
 
-_held: dict[tuple[str, str], bool] = {}
+_held: dict[tuple[str, str, type], bool] = {}
 _CACHED = 50_000
+_LONGEST = 400
+"""Characters of a value whose verdict is kept."""
+
 _MIXED = 400
 _BRANCHES = 6
 _BLANK = None
@@ -70,9 +73,10 @@ def _plainly_holds(rule: str, value: Any) -> bool:
 
 
 def _holds(program: cel.Program, value: Any) -> bool:
-    if not isinstance(value, str):
+    shown = value if isinstance(value, str) else repr(value)
+    key = (program.text, shown, type(value))
+    if len(shown) > _LONGEST:
         return program.holds(value)
-    key = (program.text, value)
     known = _held.get(key)
     if known is None:
         known = program.holds(value)

@@ -112,13 +112,16 @@ class Shape:
     def has_fields(self) -> bool:
         return bool(self._properties)
 
-    def defaults(self) -> Iterator[tuple[str, Shape]]:
+    @cached_property
+    def defaults(self) -> list[tuple[str, Shape]]:
         """The fields that an API server fills in."""
+        found = []
         for name, raw in self._properties.items():
             if not _OTHERWISE.isdisjoint(raw):
                 shape = self.field(name)
                 if shape is not None and shape.default and self.has_release(shape):
-                    yield name, shape
+                    found.append((name, shape))
+        return found
 
     def has_release(self, shape: Shape) -> bool:
         """Whether the target release has what the other shape stands for."""

@@ -153,6 +153,8 @@ class Walk(WalkState):
                 return
         low, high = raw.get("minimum"), raw.get("maximum")
         open_low, open_high = raw.get("exclusiveMinimum"), raw.get("exclusiveMaximum")
+        if low is None and high is None and "multipleOf" not in raw:
+            return
         name = schema_words.last(path)
         if low is not None and (value <= low if open_low is True else value < low):
             self.say(node, path, f"`{name}` is {value}, the least is {low}")
@@ -166,12 +168,14 @@ class Walk(WalkState):
     def _sequence(self, node: Node, shape: Shape, path: str) -> list[Any]:
         raw, items = shape.raw, shape.items
         most, least = raw.get("maxItems"), raw.get("minItems")
-        name, count = schema_words.last(path), len(node.items)
+        count = len(node.items)
         if most is not None and count > most:
-            self.say(node, path, f"`{name}` has {count} entries, the most is {most}", hard=True)
+            said = f"`{schema_words.last(path)}` has {count} entries, the most is {most}"
+            self.say(node, path, said, hard=True)
         if least is not None and count < least and not (self.partial and not count):
             few = f"{least} entries" if least > 1 else "an entry"
-            self.say(node, path, f"`{name}` needs at least {few}; it has {count or 'none'}")
+            said = f"`{schema_words.last(path)}` needs at least {few}; it has {count or 'none'}"
+            self.say(node, path, said)
         values = []
         for index, item in enumerate(node.items):
             if items is None:
@@ -235,7 +239,7 @@ class Walk(WalkState):
             elif child is extra and child.default:
                 value[name] = _filled(child, child.raw["default"])
         if not self.partial:
-            for name, child in shape.defaults():
+            for name, child in shape.defaults:
                 if escaped(name) not in value and not any_key:
                     value[escaped(name)] = _filled(child, child.raw["default"])
         self._size(node, shape, path, value, any_key)
@@ -270,12 +274,13 @@ class Walk(WalkState):
                         holder=node,
                     )
         most, least = shape.raw.get("maxProperties"), shape.raw.get("minProperties")
-        name, count = schema_words.last(path), len(value)
+        count = len(value)
         if most is not None and count > most:
+            name = schema_words.last(path)
             message = f"`{name}` has {count} keys, the most is {most}" if most else f"`{name}` must be empty"
             self.say(node, path, message, hard=True)
         if least is not None and count < least and not self.partial and not any_key:
-            self.say(node, path, f"`{name}` has {count} keys, the least is {least}")
+            self.say(node, path, f"`{schema_words.last(path)}` has {count} keys, the least is {least}")
 
     # -- what the schema says nothing of
 
@@ -323,7 +328,7 @@ def _filled(shape: Shape, value: Any) -> Any:
     """A default with the defaults of what it holds."""
     if isinstance(value, dict):
         made = {name: _filled(shape.field(name) or shape.extra or shape, v) for name, v in value.items()}
-        for name, child in shape.defaults():
+        for name, child in shape.defaults:
             if name not in made:
                 made[name] = _filled(child, child.raw["default"])
         return made

@@ -57,6 +57,8 @@ def fit(message: str) -> str:
 
 def last(path: str) -> str:
     """The last field of a path: `values` for `spec.requirements[0].values[1]`."""
+    if not path.endswith("]"):
+        return path.rpartition(".")[2] or "the object"
     quoted = re.search(r'\["(.*)"\]$', path)
     if quoted:
         return quoted[1] or "the empty key"

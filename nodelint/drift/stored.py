@@ -72,7 +72,7 @@ def _mapping(node: Node, shape: Shape | None, path: Path) -> dict[str, Any]:
         elif child is not None and child.default:
             value[entry.name] = _default(child)
     if shape is not None:
-        for name, child in shape.defaults():
+        for name, child in shape.defaults:
             if name not in value:
                 value[name] = _default(child)
     return value
@@ -98,7 +98,7 @@ def _filled(shape: Shape | None, value: Any) -> Any:
         return value
     if isinstance(value, dict):
         made = {name: _filled(_child(shape, name), each) for name, each in value.items()}
-        for name, child in shape.defaults():
+        for name, child in shape.defaults:
             if name not in made:
                 made[name] = _default(child)
         return made

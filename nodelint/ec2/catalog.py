@@ -7,6 +7,7 @@ label values, a NodePool an AND of requirements. Columns and bit sets are built 
 from __future__ import annotations
 
 import os
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, reduce
 from itertools import compress
@@ -38,6 +39,7 @@ TypeSet = int
 """A set of instance types: bit i stands for the i-th name of a catalogue."""
 
 _ALWAYS_THERE = frozenset({REGION, ZONE})
+_CACHED = 5_000
 
 
 class Catalog:
@@ -46,7 +48,17 @@ class Catalog:
     `at` and `on_windows` give the same types as another release, or a class of a Windows family, sees them.
     """
 
-    __slots__ = ("_columns", "_index", "_names", "_snapshot", "_values", "_version", "_windows_build")
+    __slots__ = (
+        "_columns",
+        "_index",
+        "_keys",
+        "_names",
+        "_selected",
+        "_snapshot",
+        "_values",
+        "_version",
+        "_windows_build",
+    )
 
     def __init__(self, snapshot: Snapshot, version: Version = NEWEST, windows_build: str | None = None) -> None:
         self._snapshot = snapshot
@@ -56,6 +68,8 @@ class Catalog:
         self._index: dict[str, int] = {}
         self._columns: dict[str, tuple[str | None, ...] | None] = {}
         self._values: dict[str, dict[str, int]] = {}
+        self._selected: dict[Requirement, int] = {}
+        self._keys: frozenset[str] | None = None
 
     @classmethod
     def bundled(cls) -> Catalog:
@@ -135,8 +149,10 @@ class Catalog:
     @property
     def keys(self) -> frozenset[str]:
         """The labels that types have, or could have, in this release."""
-        known = {key for key in self._snapshot.labels if self._has_label(key)}
-        return frozenset(known | {WINDOWS_BUILD})
+        if self._keys is None:
+            known = {key for key in self._snapshot.labels if self._has_label(key)}
+            self._keys = frozenset(known | {WINDOWS_BUILD})
+        return self._keys
 
     def __len__(self) -> int:
         return len(self._names)
@@ -152,6 +168,18 @@ class Catalog:
     def names_in(self, bits: int) -> list[str]:
         """The names of a set's types, sorted."""
         return list(compress(self._names, map(int, reversed(f"{bits:b}"))))
+
+    def each_in(self, bits: int) -> Iterator[str]:
+        """The same one by one, for who may have enough of a few."""
+        while bits:
+            lowest = bits & -bits
+            yield self._names[lowest.bit_length() - 1]
+            bits ^= lowest
+
+    def starting_with(self, prefix: str) -> int:
+        """The set of the types whose names begin so: names are sorted, so their bits stand side by side."""
+        begin = bisect_left(self._names, prefix)
+        return (1 << bisect_left(self._names, f"{prefix}\U0010ffff")) - (1 << begin)
 
     def bits_of(self, names: Iterable[str]) -> int:
         """The set of the types of these names; names that are unknown are passed over."""
@@ -217,6 +245,14 @@ class Catalog:
         no offering anywhere could meet the requirement. A type that lacks a label that others have is kept
         by NotIn and DoesNotExist alone.
         """
+        known = self._selected.get(requirement)
+        if known is None:
+            if len(self._selected) >= _CACHED:
+                self._selected.clear()
+            known = self._selected[requirement] = self._select(requirement)
+        return known
+
+    def _select(self, requirement: Requirement) -> int:
         key = requirement.key
         if key in (CAPACITY_TYPE, NITRO_SANDBOX, TENANCY):
             brought = table("vocabulary")["values"][key].items()

@@ -203,11 +203,14 @@ class _Pass:
         if not target.facts:
             self.skipped += _without_facts([r for r in about_objects if r.name in self.reporting], asked, target)
             about_objects = [r for r in about_objects if not r.needs]
+        about: dict[tuple[object, ...], list[Rule]] = {}
         for obj in asked:
             accepted = served(obj, target.karpenter)
-            for rule in about_objects:
-                if rule.is_about(obj) and (accepted or rule.on is Object):
-                    self._run(rule, obj, obj, obj.source.path)
+            alike = (type(obj), obj.provider if isinstance(obj, NodePool) else None, accepted)
+            if alike not in about:
+                about[alike] = [r for r in about_objects if r.is_about(obj) and (accepted or r.on is Object)]
+            for rule in about[alike]:
+                self._run(rule, obj, obj, obj.source.path)
         for rule in running:
             if rule.on is Source:
                 for source in sources:
@@ -281,6 +284,8 @@ def _not_read(source: Source) -> Iterator[Skipped]:
 
 def _in_several_branches(obj: Object) -> Iterator[str]:
     """The fields that a template writes more than once, and lists with alternatives: the first is what they mean."""
+    if not obj.source.masked:
+        return
     for node in obj.node.walk():
         names = [entry.name for entry in node.entries if entry.name is not None]
         if len(set(names)) < len(names):

@@ -160,6 +160,7 @@ class Source(SourceText):
             document.host, document.part = reading.region.host, reading.region.part
             document.prefix, document.target = reading.prefix, reading.region.target
             self.documents.append(document)
+            self.masked = True
             if "\t" in reading.prefix:
                 self.tabbed = True
             if reading.problem is not None and reading.aside:
@@ -193,6 +194,7 @@ class Source(SourceText):
                 raise
             if self._masked is None:
                 self._masked = mask(self.text)
+                self.masked = True
             masked, lines = self._masked
             try:
                 try:

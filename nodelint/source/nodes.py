@@ -287,7 +287,8 @@ class SourceText:
     """A file's text, its documents, and what could not be read.
 
     `part` is told by whoever knows the file's surroundings: True where its objects are parts of others, such
-    as a Kustomize patch, None where they may be. `tabbed` says that tabs begin the lines of a document.
+    as a Kustomize patch, None where they may be. `tabbed` says that tabs begin the lines of a document,
+    `masked` that template code may have been set aside in one, so that a key may be there more than once.
     """
 
     __slots__ = (
@@ -295,6 +296,7 @@ class SourceText:
         "_lines",
         "documents",
         "encoding",
+        "masked",
         "newline",
         "part",
         "path",
@@ -324,6 +326,7 @@ class SourceText:
         self.set_aside = []
         self.part: bool | None = False
         self.tabbed = False
+        self.masked = False
         self._flat: str | None = None
         self._lines: list[int] | None = None
 

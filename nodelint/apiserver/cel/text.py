@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 
 
 def strict_int(text: str) -> int:
@@ -87,6 +87,7 @@ _KEYWORDS = (
 )
 
 
+@lru_cache(10_000)
 def escaped(name: str) -> str:
     """A field's name as CEL rules write it: what is no identifier is escaped, as Kubernetes documents it."""
     if name.isidentifier() and "__" not in name:

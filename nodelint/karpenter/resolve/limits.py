@@ -69,7 +69,7 @@ def some_fits(limits: Iterable[Limit], resolution: Resolution) -> bool:
             return int(catalog.label(name, MEMORY) or "0") * _MIB
         return quantities.billionths(catalog.resources(name).get(resource, "0"))
 
-    names = catalog.names_in(resolution.candidates)
+    names = catalog.each_in(resolution.candidates)
     return any(all(has(name, resource) <= amount for resource, amount in wanted) for name in names)
 
 

@@ -96,8 +96,7 @@ def class_rules(
     unknown: list[UnknownFact] = []
     prefix = excluded_prefix(images.ami_family, version)
     if prefix is not None:
-        bits = view.bits_of(name for name in view.names if name.startswith(prefix))
-        removed.append((bits, f"{prefix.rstrip('.')} does not boot {images.ami_family}"))
+        removed.append((view.starting_with(prefix), f"{prefix.rstrip('.')} does not boot {images.ami_family}"))
     lacks = lacking(node_class, images.ami_family, view, static)
     removed += [(lack.types, lack.reason) for lack in lacks]
     spec = node_class.node.get("spec")
