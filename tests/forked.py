@@ -17,9 +17,12 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from subprocess import CompletedProcess
+from typing import Any, BinaryIO
 
 ROOT = Path(__file__).parent.parent
 _PATIENCE = 120
@@ -62,17 +65,33 @@ class Command:
         with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             given.write((stdin or "").encode())
             given.seek(0)
-            call = json.dumps([list(args), str(cwd), dict(env)]).encode()
-            connection = self._connected()
-            files = [given.fileno(), out.fileno(), err.fileno()]
-            socket.send_fds(connection, [len(call).to_bytes(4, "big")], files)
-            connection.sendall(call)
-            code = int.from_bytes(connection.recv(4, socket.MSG_WAITALL), "big", signed=True)
+            number = self._fork(args, cwd, env, [given.fileno(), out.fileno(), err.fileno()])
+            code = self.wait(number)
             texts = []
             for file in (out, err):
                 file.seek(0)
                 texts.append(io.TextIOWrapper(file).read())
         return CompletedProcess(["nodelint", *args], code, *texts)
+
+    def start(self, args: Sequence[str], cwd: Path, env: Mapping[str, str]) -> Process:
+        """Like `subprocess.Popen` of `python -m nodelint` with pipes to its standard streams."""
+        pipes = [os.pipe() for _ in range(3)]
+        theirs = [pipes[0][0], pipes[1][1], pipes[2][1]]
+        number = self._fork(args, cwd, env, theirs)
+        for file in theirs:
+            os.close(file)
+        return Process(self, number, (open(pipes[0][1], "wb"), open(pipes[1][0], "rb"), open(pipes[2][0], "rb")))
+
+    def wait(self, number: int) -> int:
+        """The exit code of a call, when it has ended."""
+        _send(self._connected(), number, [])
+        code: int = _receive(self._connected())[0]
+        return code
+
+    def _fork(self, args: Sequence[str], cwd: Path, env: Mapping[str, str], files: list[int]) -> int:
+        _send(self._connected(), [list(args), str(cwd), dict(env)], files)
+        number: int = _receive(self._connected())[0]
+        return number
 
     def _connected(self) -> socket.socket:
         if self._socket is None:
@@ -90,6 +109,46 @@ class Command:
         if self._socket is not None and self._server is not None:
             self._socket.close()
             self._server.wait(timeout=30)
+
+
+class Process:
+    """A call that goes on: its standard streams and its end."""
+
+    def __init__(self, command: Command, number: int, streams: tuple[BinaryIO, BinaryIO, BinaryIO]) -> None:
+        self.stdin, self.stdout, self.stderr = streams
+        self.returncode: int | None = None
+        self._command = command
+        self._number = number
+
+    def communicate(self) -> tuple[bytes, bytes]:
+        """Close its input, and wait for its end: what is left of its output, and of its standard error."""
+        with suppress(BrokenPipeError):
+            self.stdin.close()
+        with ThreadPoolExecutor(1) as pool:
+            err = pool.submit(self.stderr.read)
+            found = self.stdout.read(), err.result()
+        self.returncode = self._command.wait(self._number)
+        return found
+
+    def end(self) -> None:
+        """Kill it, unless it has ended."""
+        if self.returncode is None:
+            os.kill(self._number, signal.SIGKILL)
+            self.communicate()
+
+
+def _send(connection: socket.socket, value: object, files: list[int]) -> None:
+    data = json.dumps(value).encode()
+    socket.send_fds(connection, [len(data).to_bytes(4, "big")], files)
+    connection.sendall(data)
+
+
+def _receive(connection: socket.socket) -> tuple[Any, list[int]]:
+    """A value and the files that come with it. EOFError where the other end is closed."""
+    head, files, _, _ = socket.recv_fds(connection, 4, 3)
+    if not head:
+        raise EOFError("the server of forks has ended")
+    return json.loads(connection.recv(int.from_bytes(head, "big"), socket.MSG_WAITALL)), files
 
 
 def _own(env: Mapping[str, str]) -> list[str]:
@@ -115,20 +174,19 @@ def serve(number: int) -> None:
     _load()
     gc.collect()
     gc.freeze()
-    with socket.socket(fileno=number) as connection:
+    with socket.socket(fileno=number) as connection, suppress(EOFError):
         while True:
-            head, files, _, _ = socket.recv_fds(connection, 4, 3)
-            if not head:
-                return
-            call = json.loads(connection.recv(int.from_bytes(head, "big"), socket.MSG_WAITALL))
+            call, files = _receive(connection)
+            if isinstance(call, int):
+                _send(connection, os.waitstatus_to_exitcode(os.waitpid(call, 0)[1]), [])
+                continue
             child = os.fork()
             if not child:
                 connection.close()
                 _call(files, *call)
             for file in files:
                 os.close(file)
-            code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-            connection.sendall(code.to_bytes(4, "big", signed=True))
+            _send(connection, child, [])
 
 
 def _load() -> None:

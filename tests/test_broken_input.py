@@ -151,22 +151,22 @@ LARGE = {
     "keys": HEAD + "".join(f"k{n}: v\n" for n in range(4000)),
     "suppressions": HEAD + "".join(f"k{n}: v # nodelint: ignore[unknown-field]\n" for n in range(3000)),
     "a row of suppressions": HEAD + "# nodelint: ignore[unknown-field]\n" * 4000 + "k: v\n",
-    "blank lines in a text": HEAD + "a: |\n  x\n" + "    \n" * 200_000,
-    "unclosed braces": HEAD + "a: " + "{{" * 500_000,
+    "blank lines in a text": HEAD + "a: |\n  x\n" + "    \n" * 60_000,
+    "unclosed braces": HEAD + "a: " + "{{" * 250_000,
     "unclosed tags": HEAD + "a: " + "<%" * 500_000,
     "digits": HEAD + "a: " + "9" * 1_000_000,
     "a long line": HEAD + "a: " + "x " * 1_000_000 + "\nb: c\n",
-    "empty documents": "---\n" * 300_000 + HEAD,
-    "documents": ("---\n" + HEAD) * 2000,
-    "requirements": WIDE + "      requirements:\n" + "        - {key: a, operator: In, values: [x]}\n" * 2500,
+    "empty documents": "---\n" * 100_000 + HEAD,
+    "documents": ("---\n" + HEAD) * 700,
+    "requirements": WIDE + "      requirements:\n" + "        - {key: a, operator: In, values: [x]}\n" * 1000,
     "labels": HEAD
     + "spec:\n  template:\n    metadata:\n      labels:\n"
-    + "".join(f"        a{n}: b\n" for n in range(3000)),
+    + "".join(f"        a{n}: b\n" for n in range(1200)),
     "wildcards": WIDE
     + "      requirements:\n        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [c6i"
-    + ", c6*" * 2500
+    + ", c6*" * 800
     + "]}\n",
-    "items": "apiVersion: v1\nkind: List\nitems:\n" + "- {apiVersion: karpenter.sh/v1, kind: NodePool}\n" * 2000,
+    "items": "apiVersion: v1\nkind: List\nitems:\n" + "- {apiVersion: karpenter.sh/v1, kind: NodePool}\n" * 600,
 }
 
 
@@ -177,7 +177,7 @@ def test_large_input_takes_bounded_time(name: str, rules: dict[str, Rule]) -> No
     report = lint([Source.from_text("large.yaml", LARGE[name])], Target(NEWEST), rules)
     assert report.results
     assert len([finding_text(result) for result in report.results]) < 10_000
-    assert time.process_time() - start < 4
+    assert time.process_time() - start < 3
 
 
 def test_memory_is_bounded(tmp_path: Path) -> None:

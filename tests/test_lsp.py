@@ -41,7 +41,7 @@ from nodelint.source import Source
 
 from .conftest import ROOT
 
-PATIENCE = 30
+PATIENCE = 120
 """Seconds until a test gives up waiting for the server."""
 
 CLASS = """\

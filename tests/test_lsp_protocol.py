@@ -11,9 +11,11 @@ import time
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import pytest
+
+from .forked import Command
 
 pytest.importorskip("pygls")
 
@@ -28,25 +30,18 @@ spec: {rool: x}
 class Wire:
     """A server as a process, spoken to message by message."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, command: Command) -> None:
         env = {key: value for key, value in os.environ.items() if not key.startswith(("AWS_", "NODELINT_"))}
         env["NODELINT_CACHE_DIR"] = str(home / ".cache")
-        command = [sys.executable, "-m", "nodelint", "lsp"]
-        pipe = subprocess.PIPE
-        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, cwd=home, env=env)
+        self.process = command.start(["lsp"], home, env)
         self.ids = count(1)
-
-    @property
-    def input(self) -> IO[bytes]:
-        assert self.process.stdin is not None
-        return self.process.stdin
 
     def send(self, message: object) -> None:
         self.raw(json.dumps(message).encode())
 
     def raw(self, body: bytes) -> None:
-        self.input.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
-        self.input.flush()
+        self.process.stdin.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+        self.process.stdin.flush()
 
     def notify(self, method: str, params: object) -> None:
         self.send({"jsonrpc": "2.0", "method": method, "params": params})
@@ -65,7 +60,6 @@ class Wire:
 
     def next(self) -> dict[str, Any]:
         out = self.process.stdout
-        assert out is not None
         length = 0
         while line := out.readline():
             if line == b"\r\n":
@@ -94,18 +88,17 @@ class Wire:
 
     def end(self) -> tuple[int, str]:
         """Close the server's input; its exit code, and what it has said on standard error."""
-        _, said = self.process.communicate(timeout=60)
+        _, said = self.process.communicate()
+        assert self.process.returncode is not None
         return self.process.returncode, said.decode()
 
 
 @pytest.fixture
-def wire(tmp_path: Path) -> Iterator[Wire]:
+def wire(tmp_path: Path, forked: Command) -> Iterator[Wire]:
     (tmp_path / ".git").mkdir()
-    wire = Wire(tmp_path)
+    wire = Wire(tmp_path, forked)
     yield wire
-    if wire.process.poll() is None:
-        wire.process.kill()
-        wire.process.communicate()
+    wire.process.end()
 
 
 def test_requests_with_bad_params_are_answered_with_an_error(wire: Wire) -> None:
@@ -129,9 +122,8 @@ def test_requests_with_bad_params_are_answered_with_an_error(wire: Wire) -> None
     assert said.startswith("nodelint lsp: textDocument/didOpen: required field missing") and said.count("\n") == 1
 
 
-@pytest.mark.parametrize(
-    ("body", "id", "code"),
-    [
+def test_what_is_no_request_is_answered_as_such(wire: Wire) -> None:
+    for body, id, code in [
         (b"hello", None, -32700),
         (b"\xff\xfe", None, -32700),
         (b"[" * 100_000, None, -32700),
@@ -142,13 +134,10 @@ def test_requests_with_bad_params_are_answered_with_an_error(wire: Wire) -> None
         (b'{"jsonrpc": "2.0", "id": {}, "method": "shutdown"}', None, -32600),
         (b'{"jsonrpc": "2.0", "id": 4}', 4, -32600),
         (b'{"jsonrpc": "2.0", "id": 4, "method": "textDocument/hover", "params": {}}', 4, -32002),
-    ],
-    ids=lambda value: value[:30].decode("latin-1") if isinstance(value, bytes) else str(value),
-)
-def test_what_is_no_request_is_answered_as_such(wire: Wire, body: bytes, id: int | None, code: int) -> None:
-    wire.raw(body)
-    answer = wire.next()
-    assert (answer["id"], answer["error"]["code"]) == (id, code)
+    ]:
+        wire.raw(body)
+        answer = wire.next()
+        assert (answer["id"], answer["error"]["code"]) == (id, code), body[:80]
     wire.begin()  # and the next message counts
     assert "Traceback" not in wire.end()[1]
 
@@ -192,20 +181,20 @@ def test_the_end_of_input_while_an_answer_is_made(wire: Wire, tmp_path: Path) ->
     for number in range(100, 120):
         params = {"textDocument": {"uri": uri}, "position": {"line": 3, "character": 8}}
         wire.send({"jsonrpc": "2.0", "id": number, "method": "textDocument/hover", "params": params})
-    wire.input.write(b"Content-Length: 500\r\n\r\n{")
+    wire.process.stdin.write(b"Content-Length: 500\r\n\r\n{")
     code, said = wire.end()
     assert code == 1
     assert "Traceback" not in said
 
 
-@pytest.mark.parametrize("uri", ["file:///%00.yaml", "file:///a%00b/x.yaml", "file://[", "file:///" + "a" * 5000])
-def test_an_address_that_no_file_has_leaves_the_others_judged(wire: Wire, tmp_path: Path, uri: str) -> None:
+def test_an_address_that_no_file_has_leaves_the_others_judged(wire: Wire, tmp_path: Path) -> None:
     wire.begin(tmp_path)
-    good = (tmp_path / "a.yaml").as_uri()
-    wire.open(uri, BAD_CLASS)
-    wire.open(good, BAD_CLASS)
-    assert [each["code"] for each in wire.diagnostics(good)]
-    assert wire.ask("textDocument/hover", {"textDocument": {"uri": uri}, "position": {"line": 0, "character": 0}})
+    for n, uri in enumerate(["file:///%00.yaml", "file:///a%00b/x.yaml", "file://[", "file:///" + "a" * 5000]):
+        good = (tmp_path / f"{n}.yaml").as_uri()
+        wire.open(uri, BAD_CLASS)
+        wire.open(good, BAD_CLASS)
+        assert [each["code"] for each in wire.diagnostics(good)]
+        assert wire.ask("textDocument/hover", {"textDocument": {"uri": uri}, "position": {"line": 0, "character": 0}})
     wire.ask("shutdown")
     code, said = wire.end()
     assert code == 0
