@@ -30,7 +30,7 @@ spec:
 ```
 """
 
-from nodelint.api import EVERY_PROVIDER, Context, Finding, Findings, Object, manifest, rule
+from nodelint.api import EVERY_PROVIDER, Context, Finding, Findings, Object, Skip, manifest, rule
 
 
 @rule(
@@ -44,3 +44,5 @@ def check(obj: Object, context: Context) -> Findings:
         for problem in context.problems(obj):
             if problem.layer == "validation":
                 yield Finding(at=problem.node, message=problem.message)
+            elif problem.layer == "unjudged":
+                yield Skip(problem.node, f"a value has the wrong type, so this is not judged: {problem.message}")

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import jsonschema
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nodelint.apiserver import Schemas, cel, check
+from nodelint.lint.engine import Report
 from nodelint.model.manifest import objects
 from nodelint.model.releases import NEWEST, RELEASES, Version, ahead
 from nodelint.source import Source
@@ -411,9 +413,9 @@ def test_two_broken_rules_of_one_place_are_both_told():
     assert [p.layer for p in found] == ["validation", "validation"]
 
 
-def test_rules_wait_for_a_sound_structure():
+def test_rules_do_not_wait_for_a_sound_structure():
     found = ec2("instanceProfile: x\ntags: []")
-    assert one(found).path == "spec.tags"
+    assert [(each.layer, each.path) for each in found] == [("validation", "spec"), ("structure", "spec.tags")]
 
 
 def test_rules_of_static_pools():
@@ -697,3 +699,58 @@ def test_whatever_stands_there_is_judged_in_short_messages(spec, kind, version, 
             assert len(problem.message) <= 100
             assert not problem.message.endswith(".") or problem.message.endswith("...")
             assert not partial or problem.missing is None
+
+
+class TestOneWrongValue:
+    """An API server stops before its rules where a value has the wrong type: here one mistake hides no other."""
+
+    POOL = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: a}
+spec:
+  weight: WEIGHT
+  limits: LIMITS
+  REPLICAS
+  disruption: {consolidateAfter: 5m, budgets: [{nodes: "1", schedule: "0 0 * * *"}]}
+  template:
+    metadata: {labels: {karpenter.sh/nodepool: x}}
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements: []
+"""
+
+    def told(self, weight: str = "10", limits: str = "{cpu: 1}", replicas: str = "{}") -> list[tuple[str, str]]:
+        text = self.POOL.replace("WEIGHT", weight).replace("LIMITS", limits)
+        text = text.replace("REPLICAS", "replicas: 2" if replicas == "2" else f"disruptions: {replicas}")
+        return [(p.layer, p.message) for p in problems(text) if p.layer != "unknown"]
+
+    HIDDEN = (
+        ("validation", "a budget has `schedule` and `duration` together or neither"),
+        (
+            "validation",
+            "label `karpenter.sh/nodepool` is Karpenter's own; of karpenter.sh only capacity-type may be used",
+        ),
+    )
+    WEIGHT = ("structure", "`weight` must be an integer, but is the string `10`")
+    BOTH = ("validation", "`weight` and `replicas` cannot go together")
+
+    def test_a_rule_about_other_values_is_judged(self) -> None:
+        assert self.told('"10"') == [self.WEIGHT, *self.HIDDEN]
+
+    def test_a_rule_that_breaks_whatever_the_value_is_judged(self) -> None:
+        assert self.told('"10"', "{nodes: 3}", "2") == [self.WEIGHT, self.BOTH, *self.HIDDEN]
+
+    def test_a_rule_that_hangs_on_the_value_is_named(self) -> None:
+        limits = ("structure", "`limits` must be a mapping, but is a list")
+        unjudged = ("unjudged", "with `replicas` the only limit is `nodes`")
+        told = self.told(limits="[1]", replicas="2")
+        assert sorted(told) == sorted([limits, unjudged, self.BOTH, *self.HIDDEN])
+
+
+def test_a_rule_that_was_not_judged_is_a_skip(check: Callable[..., Report]) -> None:
+    text = TestOneWrongValue.POOL.replace("REPLICAS", "replicas: 2").replace("  weight: WEIGHT\n", "")
+    report = check(text.replace("LIMITS", "[1]"))
+    assert [s.reason for s in report.skipped if s.rule == "refused-combination"] == [
+        "a value has the wrong type, so this is not judged: with `replicas` the only limit is `nodes`"
+    ]

@@ -43,8 +43,13 @@ def broken(job: Job, state: WalkState) -> Iterator[SchemaProblem]:
             continue
         try:
             program = cel.compile(rule.rule)
-            if not _holds(program, job.value) and not _excused(program, job, state):
+            if _holds(program, job.value):
+                continue
+            if not _excused(program, job, state):
                 failed.append((rule, program))
+            elif _asks_for_unsound(program, job.value):
+                message = " ".join(rule.message.split())
+                yield SchemaProblem("unjudged", state.head(job.node), job.path, message)
         except cel.Unsupported:
             continue
     lasting = [pair for pair in failed if pair[0].until is None]
@@ -105,6 +110,11 @@ def _excused(program: cel.Program, job: Job, state: WalkState) -> bool:
         forms = (*_completed(value, job.shape), *_branches(value, job, state))
         return any(_could_hold(program, form, True) for form in forms)
     return False
+
+
+def _asks_for_unsound(program: cel.Program, value: Any) -> bool:
+    """Whether it hangs on a value of the wrong type if a rule holds."""
+    return schema_words.holds_unsound(value) and not _could_hold(program, _with(value, repeat(_BLANK)), False)
 
 
 def _guesses(program: cel.Program, value: Any) -> Iterator[Iterator[Any]]:
@@ -252,7 +262,9 @@ def _problem(rule: Validation, program: cel.Program, job: Job, state: WalkState)
         if node is job.node and node.kind == "mapping":
             # the whole of it: told at its key, for its span holds all that others have to say about parts
             node = state.head(node)
-    if any(problem.node is node for problem in state.structural):
+    # A rule that breaks whatever stands in the place of a value of the wrong type has a cause of its own.
+    known = any(problem.node is node for problem in state.structural)
+    if known and not (value is None and schema_words.holds_unsound(job.value)):
         return None
     if node.kind == "mapping" and any(p.layer == "unknown" and p.node.parent is node for p in state.structural):
         return None  # what it lacks may be what the unknown field was meant to be
@@ -265,8 +277,11 @@ def _problem(rule: Validation, program: cel.Program, job: Job, state: WalkState)
 
 def _shape_is_to_blame(program: cel.Program, job: Job, state: WalkState) -> bool:
     """Whether the rule ends in an error because of something that is reported already."""
+    value = job.value
+    if schema_words.holds_unsound(value):
+        value = _with(value, repeat(_BLANK))
     try:
-        program.run(job.value)
+        program.run(value)
     except cel.EvaluationError:
         inside = (job.path + ".", job.path + "[")
         return any(p.path == job.path or p.path.startswith(inside) for p in state.structural)

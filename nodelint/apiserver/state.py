@@ -27,8 +27,8 @@ class Job:
 class WalkState(ABC):
     """An object, the schema of its kind at a release, and what was found so far.
 
-    `partial`: the object may lack what another file adds. `loose`: unknown fields are no problem. `hard`: a value
-    has a shape on which the API server asks no rule.
+    `partial`: the object may lack what another file adds. `loose`: unknown fields are no problem. `unknowns`: rules
+    see a value that is not known, for it is a placeholder or of the wrong type.
     """
 
     def __init__(
@@ -41,7 +41,6 @@ class WalkState(ABC):
         self.release = release
         self.found: list[SchemaProblem] = []
         self.structural: list[SchemaProblem] = []
-        self.hard = False
         self.unknowns = False
         self.jobs: list[Job] = []
         self.loose = loose

@@ -1,7 +1,8 @@
 """One walk over an object and its schema: what is wrong with it, and the value that CEL rules see.
 
-In the order of an API server: unknown fields, nulls dropped, defaults filled in, structure, and CEL
-rules where nothing is of the wrong shape.
+In the order of an API server: unknown fields, nulls dropped, defaults filled in, structure, and CEL rules. An API
+server asks no rule where any value has the wrong type; here such a value is unknown to the rules, so that one mistake
+hides no other.
 """
 
 from __future__ import annotations
@@ -30,9 +31,8 @@ class Walk(WalkState):
         self.visit(node or self.root, self.shape, path)
         self._settle_moves()
         self.structural = list(self.found)
-        if not self.hard:
-            for job in self.jobs:
-                self.found.extend(schema_rules.broken(job, self))
+        for job in self.jobs:
+            self.found.extend(schema_rules.broken(job, self))
         return self.found
 
     def _settle_moves(self) -> None:
@@ -45,23 +45,26 @@ class Walk(WalkState):
         if strays:
             self.found = [problem for problem in self.found if not problem.missing or problem.path not in strays]
 
-    def say(self, node: Node, path: str, message: str, *, hard: bool = False, **more: Any) -> None:
-        """Note a problem of structure. `hard`: the CEL rules make no sense on such an object."""
-        self.hard |= hard
+    def say(self, node: Node, path: str, message: str, **more: Any) -> None:
+        """Note a problem of structure."""
         self.found.append(SchemaProblem("structure", node, path, schema_words.fit(message), **more))
+
+    def _unsound(self, node: Node, path: str, message: str, **more: Any) -> Any:
+        """Note a problem on which an API server asks no rule; what rules see in the place of the value."""
+        self.unknowns = True
+        self.say(node, path, message, **more)
+        return schema_words.UNSOUND
 
     # -- values
 
     def visit(self, node: Node, shape: Shape, path: str) -> Any:
         """The value of a node as rules see it, after noting what is wrong with it."""
         if node.kind == "mapping":
-            value: Any = None
-            if self._typed(node, shape, path, "object"):
-                value = self._mapping(node, shape, path)
+            fits = self._typed(node, shape, path, "object")
+            value: Any = self._mapping(node, shape, path) if fits else schema_words.UNSOUND
         elif node.kind == "sequence":
-            value = None
-            if self._typed(node, shape, path, "array"):
-                value = self._sequence(node, shape, path)
+            fits = self._typed(node, shape, path, "array")
+            value = self._sequence(node, shape, path) if fits else schema_words.UNSOUND
         else:
             value = self.scalar(node, node.value, shape, path)
         self._combined(node, shape, path)
@@ -71,7 +74,7 @@ class Walk(WalkState):
         wanted = "int-or-string" if shape.int_or_string else shape.type
         if wanted and wanted != kind:
             at = self.head(node) if node.style == "block" else node
-            self.say(at, path, schema_words.type_of(node, path, wanted), hard=True)
+            self._unsound(at, path, schema_words.type_of(node, path, wanted))
             return False
         return True
 
@@ -91,14 +94,15 @@ class Walk(WalkState):
             if pattern and not schema_rules.matches(str(text), pattern):
                 fits = False
             more = {"suggestion": text if fits else None}
-            self.say(node, path, schema_words.type_of(node, path, wanted), hard=True, **more)
-            return value
+            return self._unsound(node, path, schema_words.type_of(node, path, wanted), **more)
         if self._of_another_release(node, value, shape, path):
             return value
         choices = shape.raw.get("enum")
         if choices is not None and not any(schema_words.same(value, one) for one in choices):
             meant = schema_words.nearest(value, choices)
             self.say(node, path, schema_words.not_one_of(value, path, choices, meant), suggestion=meant)
+        elif isinstance(value, str) and len(value) > (most := shape.raw.get("maxLength", len(value))):
+            return self._unsound(node, path, schema_words.too_long(value, path, most))
         elif isinstance(value, str):
             self._text(node, value, shape, path)
         elif isinstance(value, (int, float)) and not isinstance(value, bool):
@@ -131,10 +135,8 @@ class Walk(WalkState):
 
     def _text(self, node: Node, value: str, shape: Shape, path: str) -> None:
         raw = shape.raw
-        most, least, pattern = raw.get("maxLength"), raw.get("minLength"), raw.get("pattern")
-        if most is not None and len(value) > most:
-            self.say(node, path, schema_words.too_long(value, path, most), hard=True)
-        elif least is not None and len(value) < least:
+        least, pattern = raw.get("minLength"), raw.get("pattern")
+        if least is not None and len(value) < least:
             self.say(node, path, schema_words.too_short(path, least))
         elif pattern and not schema_rules.matches(value, pattern):
             words = raw.get("patternErrorMessage")
@@ -165,13 +167,10 @@ class Walk(WalkState):
 
     # -- lists
 
-    def _sequence(self, node: Node, shape: Shape, path: str) -> list[Any]:
+    def _sequence(self, node: Node, shape: Shape, path: str) -> Any:
         raw, items = shape.raw, shape.items
         most, least = raw.get("maxItems"), raw.get("minItems")
         count = len(node.items)
-        if most is not None and count > most:
-            said = f"`{schema_words.last(path)}` has {count} entries, the most is {most}"
-            self.say(node, path, said, hard=True)
         if least is not None and count < least and not (self.partial and not count):
             few = f"{least} entries" if least > 1 else "an entry"
             said = f"`{schema_words.last(path)}` needs at least {few}; it has {count or 'none'}"
@@ -185,6 +184,9 @@ class Walk(WalkState):
             else:
                 values.append(self.visit(item, items, f"{path}[{index}]"))
         self._unique(node, shape, path, values)
+        if most is not None and count > most:
+            said = f"`{schema_words.last(path)}` has {count} entries, the most is {most}"
+            return self._unsound(node, path, said)
         if shape.rules:
             self.jobs.append(Job(shape, node, path, values))
         return values
@@ -209,7 +211,7 @@ class Walk(WalkState):
 
     # -- mappings
 
-    def _mapping(self, node: Node, shape: Shape, path: str) -> dict[str, Any]:
+    def _mapping(self, node: Node, shape: Shape, path: str) -> Any:
         value: dict[str, Any] = {}
         any_key = False
         renamed = unknown.fields(self, node, shape, path)
@@ -242,7 +244,8 @@ class Walk(WalkState):
             for name, child in shape.defaults:
                 if escaped(name) not in value and not any_key:
                     value[escaped(name)] = _filled(child, child.raw["default"])
-        self._size(node, shape, path, value, any_key)
+        if self._size(node, shape, path, value, any_key):
+            return schema_words.UNSOUND
         if shape.rules and not any_key:
             self.jobs.append(Job(shape, node, path, value))
         return value
@@ -257,7 +260,8 @@ class Walk(WalkState):
         self.say(node, at, schema_words.no_key(name, path, choices, meant), suggestion=meant)
         return meant if meant is not None and holder.key(meant) is None else name
 
-    def _size(self, node: Node, shape: Shape, path: str, value: dict[str, Any], any_key: bool) -> None:
+    def _size(self, node: Node, shape: Shape, path: str, value: dict[str, Any], any_key: bool) -> bool:
+        """Judge which fields are missing, and their number; whether these are too many for rules to be asked."""
         if not self.partial and not any_key:
             told = " ".join(shape.moved.get(entry.name or "", "") for entry in node.entries)
             moved = set(re.findall(r"\w+", told)) if told else set()
@@ -265,22 +269,18 @@ class Walk(WalkState):
                 if escaped(name) not in value and name not in moved:
                     at = f"{path}.{name}" if path else name
                     where = f" in {path}" if path else ""
-                    self.say(
-                        self.head(node),
-                        at,
-                        f"required field `{name}` is missing{where}",
-                        hard=True,
-                        missing=name,
-                        holder=node,
-                    )
+                    message = f"required field `{name}` is missing{where}"
+                    value[escaped(name)] = self._unsound(self.head(node), at, message, missing=name, holder=node)
         most, least = shape.raw.get("maxProperties"), shape.raw.get("minProperties")
         count = len(value)
         if most is not None and count > most:
             name = schema_words.last(path)
             message = f"`{name}` has {count} keys, the most is {most}" if most else f"`{name}` must be empty"
-            self.say(node, path, message, hard=True)
+            self._unsound(node, path, message)
+            return True
         if least is not None and count < least and not self.partial and not any_key:
             self.say(node, path, f"`{schema_words.last(path)}` has {count} keys, the least is {least}")
+        return False
 
     # -- what the schema says nothing of
 

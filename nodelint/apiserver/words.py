@@ -11,7 +11,7 @@ from nodelint.model.releases import NEWEST, Version
 from nodelint.source import Node, UnknownValue
 from nodelint.tuples import NamedTuple
 
-Layer = Literal["structure", "validation", "unknown", "release"]
+Layer = Literal["structure", "validation", "unknown", "release", "unjudged"]
 
 
 class SchemaProblem(NamedTuple):
@@ -19,7 +19,8 @@ class SchemaProblem(NamedTuple):
 
     `layer`: `unknown` is a field that no release has at this place, `release` something that the target
     release does not have (`since`, `until`: the releases that do, the second exclusive), `validation` a
-    CEL rule, `structure` all else. `node` is the tightest place to show, `path` names it in the object.
+    CEL rule, `unjudged` a CEL rule that asks for a value which has the wrong type, `structure` all else.
+    `node` is the tightest place to show, `path` names it in the object.
     `suggestion` is what was probably meant at the same place: a field's name for `unknown`, a value
     else. `belongs` is the path of the place that an unknown field belongs to. `missing` is the field
     that is not there, to be added to the mapping `holder`.
@@ -117,6 +118,24 @@ def holds_unknown(value: object) -> bool:
     if isinstance(value, list):
         return any(map(holds_unknown, value))
     return isinstance(value, UnknownValue)
+
+
+class Unsound(UnknownValue):
+    """What CEL rules see of a value that has the wrong type, or is missing: nothing that they could judge."""
+
+    __slots__ = ()
+
+
+UNSOUND = Unsound()
+
+
+def holds_unsound(value: object) -> bool:
+    """Whether a value of the wrong type stands somewhere in a value."""
+    if isinstance(value, dict):
+        return any(map(holds_unsound, value.values()))
+    if isinstance(value, list):
+        return any(map(holds_unsound, value))
+    return isinstance(value, Unsound)
 
 
 def nearest(value: object, choices: Iterable[object]) -> str | None:

@@ -41,7 +41,7 @@ def refusals(old: Object | None, new: Object, release: Version, schemas: Schemas
 def _faults(obj: Object, release: Version, schemas: Schemas) -> Iterator[SchemaProblem]:
     """What is wrong with an object, but for fields that an API server drops."""
     for problem in check(obj, release, schemas):
-        if problem.layer == "unknown" or (problem.layer == "release" and _is_key(problem.node)):
+        if problem.layer in ("unknown", "unjudged") or (problem.layer == "release" and _is_key(problem.node)):
             continue
         yield problem
 

@@ -55,6 +55,8 @@ def problems(node_class: EC2NodeClass, version: Version) -> Iterator[ControllerP
         return
     unsure = judged_as(version) is not None
     for problem in check_part(node_class, kubelet, "spec.kubelet", _shape(version), version):
+        if problem.layer == "unjudged":
+            continue
         severity: Severity = "warning" if problem.layer == "unknown" and unsure else "error"
         yield ControllerProblem(problem.node, problem.message, "kubelet", severity, NOT_READY, _meant(problem))
     yield from _unsupported(kubelet, family_of(node_class))
