@@ -111,7 +111,9 @@ class Session:
         except OSError as error:
             raise ConfigError(f"{path}: {why(error)}") from error
         except baseline.BaselineError as error:
-            raise ConfigError(str(error)) from error
+            from nodelint.lint.validity import in_json
+
+            raise ConfigError(*(in_json("baseline", path) or [str(error)])) from error
         return entries
 
     def facts(self, folder: str, now: datetime, max_age: timedelta | None = None) -> tuple[AwsFacts, str | None]:

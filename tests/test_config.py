@@ -91,14 +91,14 @@ def test_the_nearest_file_upwards_is_found_but_not_beyond_the_repository(tmp_pat
         ),
         (
             "fail-on: error\nkarpenter-version: 1.10\n",
-            "nodelint.yaml:2:1: write the version, path or region as a text",
+            "nodelint.yaml:2:20: `karpenter-version` must be a string, not `1.10`; put it in quotes",
         ),
         ("karpenter-version: newest\n", "nodelint.yaml:1:1: "),
         ("karpenter-version: '0.37.0'\n", "nodelint.yaml:1:1: "),
-        ("fail-on: info\n", "`info` is none of error, warning, never"),
-        ("select: {a: b}\n", "a list of names is wanted"),
+        ("fail-on: info\n", "nodelint.yaml:1:10: `fail-on` is `info`, must be error, warning or never"),
+        ("select: {a: b}\n", "nodelint.yaml:1:9: `select` must be a string or a list, not a mapping"),
         ("region: us-east-1.example.org\n", "nodelint.yaml:1:1: `us-east-1.example.org` is no region"),
-        ("snapshot: 5\n", "nodelint.yaml:1:1: write the version, path or region as a text"),
+        ("snapshot: 5\n", "nodelint.yaml:1:11: `snapshot` must be a string, not `5`"),
         ("- a\n", "a mapping of settings is wanted"),
         ("select: [a\n", "nodelint.yaml:"),
         ("select: a\nselect: b\n", "nodelint.yaml:2:1"),
@@ -108,6 +108,32 @@ def test_what_cannot_be_used_is_said_with_its_place(tmp_path: Path, text: str, s
     with pytest.raises(ConfigError) as caught:
         load(written(tmp_path, text), {})
     assert said in str(caught.value)
+
+
+def test_all_faults_are_said_at_once(tmp_path: Path) -> None:
+    """By the schema, in the order of the file, each at its own place."""
+    text = "fail-onn: error\nignore: [x, 5]\nhelm: maybe\npolicies:\n  - {name: a, expr: x, on: Nodepool, foo: 1}\n"
+    path = written(tmp_path, text)
+    with pytest.raises(ConfigError) as caught:
+        load(path, {})
+    assert [message.removeprefix(path) for message in caught.value.messages] == [
+        ":1:1: unknown setting `fail-onn`, did you mean `fail-on`?",
+        ":2:13: an item of `ignore` must be a string, not `5`; put it in quotes",
+        ":3:7: `helm` must be true or false, not `maybe`",
+        ":5:5: `message` is missing",
+        ":5:28: `on` is `Nodepool`, must be NodePool or EC2NodeClass",
+        ":5:38: unknown setting `foo`; the known ones are name, on, expr, message, at, severity, group",
+    ]
+
+
+def test_a_toml_table_has_its_faults_by_key(tmp_path: Path) -> None:
+    path = written(tmp_path, "[tool.nodelint]\nselect = 5\nfoo = 1\n", "pyproject.toml")
+    with pytest.raises(ConfigError) as caught:
+        load(path, {})
+    assert sorted(message.removeprefix(path)[:40] for message in caught.value.messages) == [
+        ": foo: unknown setting `foo`; the known ",
+        ": select: `select` must be a string or a",
+    ]
 
 
 def test_the_schema_for_editors_knows_the_same_settings(tmp_path: Path) -> None:

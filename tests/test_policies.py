@@ -117,16 +117,16 @@ def test_what_a_placeholder_hides_is_not_judged(nodelint: Run, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("config", "message"),
     [
-        ("policies: {}", "nodelint.yaml:1:1: a list of policies is wanted"),
-        ("policies: [5]", "nodelint.yaml:1:12: a policy is a mapping with name, on, expr and message"),
-        ("policies:\n  - name: a\n    on: NodePool\n    expr: 'true'", "nodelint.yaml:2:5: a policy needs `message`"),
+        ("policies: {}", "nodelint.yaml:1:11: `policies` must be a list, not a mapping"),
+        ("policies: [5]", "nodelint.yaml:1:12: an item of `policies` must be a mapping, not `5`"),
+        ("policies:\n  - name: a\n    on: NodePool\n    expr: 'true'", "nodelint.yaml:2:5: `message` is missing"),
         (
             "policies:\n  - {name: a, on: Pod, expr: 'true', message: m}",
-            "nodelint.yaml:2:19: `Pod` is not one of NodePool, EC2NodeClass",
+            "nodelint.yaml:2:19: `on` is `Pod`, must be NodePool or EC2NodeClass",
         ),
         (
             "policies:\n  - {name: a, on: NodePool, expr: 'true', message: m, when: never}",
-            "nodelint.yaml:2:61: unknown key `when`",
+            "nodelint.yaml:2:55: unknown setting `when`",
         ),
         (
             "policies:\n  - name: a\n    on: NodePool\n    message: m\n    expr: self.a = 1",

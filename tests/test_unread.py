@@ -125,7 +125,7 @@ def test_the_configuration_asks_for_overlays_and_charts(nodelint: Run, tmp_path:
     done = nodelint("check", "--no-kustomize", ".", env=path)
     assert (done.returncode, "Not rendered: 1 overlay patches" in done.stdout) == (0, True)
     write(tmp_path, {"nodelint.yaml": "helm: maybe\n"})
-    assert nodelint("check", ".").stderr == "nodelint: nodelint.yaml:1:1: `maybe` is neither true nor false\n"
+    assert nodelint("check", ".").stderr == "nodelint: nodelint.yaml:1:7: `helm` must be true or false, not `maybe`\n"
 
 
 def test_init_proposes_what_the_repository_could_use(nodelint: Run, tmp_path: Path) -> None:

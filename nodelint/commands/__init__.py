@@ -20,7 +20,7 @@ from nodelint.source.reading import why as why
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from nodelint.lint.config import Settings
+    from nodelint.lint.config import ConfigError, Settings
     from nodelint.session import Session
     from nodelint.source.discover import Discovery
 
@@ -115,11 +115,11 @@ def settings_of(flags: dict[str, Any]) -> Settings:
     except FileNotFoundError:
         stop("the working folder is no longer there")
     except config.ConfigError as error:
-        stop(str(error))
+        unusable(error)
     try:
         return config.load(path, {key.replace("_", "-"): value for key, value in flags.items()}, trusted)
     except config.ConfigError as error:
-        stop(str(error))
+        unusable(error)
 
 
 def discovered(paths: Sequence[str], settings: Settings) -> Discovery:
@@ -160,7 +160,7 @@ def session_of(settings: Settings) -> Session:
     try:
         _ = session.selection
     except ConfigError as error:
-        stop(str(error))
+        unusable(error)
     for rule in session.schemas.skipped if session.schemas is not None else ():
         say(f"--crds {settings.crds}: a validation rule is left out: {rule}")
     return session
@@ -261,6 +261,13 @@ def _write(text: str, err: bool, nl: bool = True) -> None:
 
     outside = click.get_current_context(silent=True) is None
     click.echo(text, err=err, nl=nl, color=preferred() if outside else None)
+
+
+def unusable(error: ConfigError) -> NoReturn:
+    """Say what is wrong with a configuration, or a file that it names, and end the run."""
+    for message in error.messages:
+        say(message)
+    sys.exit(UNUSABLE)
 
 
 def stop(message: str, code: int = UNUSABLE) -> NoReturn:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from nodelint.commands import exclude, include, session_of, stop
+from nodelint.commands import exclude, include, session_of, unusable
 from nodelint.commands._completing import files, rule_names
 from nodelint.tuples import NamedTuple
 
@@ -147,4 +147,4 @@ def known(session: Session) -> Sequence[KnownFinding] | None:
     try:
         return session.known
     except ConfigError as error:
-        stop(str(error))
+        unusable(error)

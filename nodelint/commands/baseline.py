@@ -18,6 +18,7 @@ from nodelint.commands import (
     settings_of,
     stop,
     unreadable,
+    unusable,
     versions,
     why,
 )
@@ -89,7 +90,7 @@ def command(paths: Sequence[str], prune: bool, **flags: Any) -> None:
     try:
         old = ready.session.baseline(path) if os.path.exists(path) else ()
     except ConfigError as error:
-        stop(str(error))
+        unusable(error)
     parts = baseline.split(report, old, root, paths, ready.reported)
     kept = parts.kept if prune else parts.unjudged
     written = report._replace(results=()) if prune else report

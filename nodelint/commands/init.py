@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nodelint import __version__
-from nodelint.commands import CLEAN, UNUSABLE, echo, say, stop, why
+from nodelint.commands import CLEAN, UNUSABLE, echo, say, stop, unusable, why
 from nodelint.model.messages import counted
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def _configuration(top: str, seen: Survey, dry_run: bool, force: bool, profile: 
     try:
         there = find(os.path.abspath(top))
     except ConfigError as error:
-        stop(str(error))
+        unusable(error)
     if there is not None and not force:
         echo(f"{os.path.relpath(there)} is there already, and stays as it is; --force writes {_CONFIG} anew.")
         return False

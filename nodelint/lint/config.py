@@ -57,7 +57,14 @@ _KEYS = (
 
 
 class ConfigError(Exception):
-    """A setting that cannot be used. The message names the file and, where it has one, the place."""
+    """What cannot be used of a configuration, a line for each fault.
+
+    A line names the file and, where it has one, the place. `str` is the first one.
+    """
+
+    def __init__(self, *messages: str) -> None:
+        super().__init__(messages[0])
+        self.messages = messages
 
 
 class Versions(NamedTuple):
@@ -148,11 +155,22 @@ def load(path: str | None, flags: Mapping[str, object], trusted: bool = False) -
     repository, one of a flag may lie anywhere.
     """
     given = _read(path) if path else _Given({}, "", None)
+    try:
+        return _settings(given, flags, trusted)
+    except ConfigError as error:
+        from nodelint.lint.validity import faults
+
+        # The reader stops at the first fault. The schema knows all of them.
+        found = faults("config", given.plain(), given.root, given.path) if path else []
+        raise ConfigError(*(found or error.messages)) from error
+
+
+def _settings(given: _Given, flags: Mapping[str, object], trusted: bool) -> Settings:
     for key in given.values:
         if key not in _KEYS:
             meant = did_you_mean(key, _KEYS) or f"; known are {', '.join(_KEYS)}"
             raise ConfigError(f"{given.place(key)}: unknown setting `{key}`{meant}")
-    folder = os.path.dirname(path) if path else ""
+    folder = os.path.dirname(given.path)
 
     def value(key: str) -> tuple[object, str]:
         flag = flags.get(key)
@@ -228,12 +246,23 @@ def no_rule(name: str, rules: Iterable[str]) -> str:
     return f"there is no rule `{name}`{did_you_mean(name, rules)}; `nodelint rule` lists them"
 
 
+_ON = {"true": "on"}
+
+
 class _Given(NamedTuple):
     """What a file says, and where in it."""
 
     values: dict[str, object]
     path: str
     root: Node | None
+
+    def plain(self) -> dict[str, object]:
+        """The values with the key `on` of a policy as it is written; YAML 1.1 reads it as true."""
+        policies = self.values.get("policies")
+        if not isinstance(policies, list):
+            return self.values
+        named = [{_ON.get(key, key): v for key, v in p.items()} if isinstance(p, dict) else p for p in policies]
+        return {**self.values, "policies": named}
 
     def place(self, key: str) -> str:
         node = self.root and (self.root.key(key) or self.root)

@@ -1,0 +1,167 @@
+"""What is wrong with one of nodelint's own files, by its JSON Schema in `schemas/`: all faults with their places.
+
+Files are read by quicker means. This is loaded only for a file that those refuse, for jsonschema is slow to load.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from nodelint.data import shipped
+from nodelint.model.messages import did_you_mean
+from nodelint.source.nodes import Node
+from nodelint.tuples import NamedTuple
+
+_TYPES = {
+    "string": "a string",
+    "array": "a list",
+    "object": "a mapping",
+    "boolean": "true or false",
+    "integer": "a whole number",
+    "number": "a number",
+    "null": "null",
+}
+_LEFT_TO_THE_READER = ("pattern", "format", "minLength")
+"""The reader says these better: it knows which releases and regions there are."""
+
+
+_LARGEST = 5_000_000
+"""Characters of a file in which places are looked for."""
+
+
+class Fault(NamedTuple):
+    """Something that the schema does not allow: keys and indices that lead to it, and what is wrong.
+
+    `of_key` says that it is about the key, not its value.
+    """
+
+    path: tuple[str | int, ...]
+    message: str
+    of_key: bool = False
+
+
+def faults(schema: str, values: object, root: Node | None, path: str) -> list[str]:
+    """What the schema of a name (`config`, `baseline`, `snapshot`) has against a file, in the order of the file.
+
+    `root` is the file's content with its places; None where they are not known. A line begins with
+    `path:line:column`, or with the keys that lead to the fault.
+    """
+    try:
+        from jsonschema import Draft202012Validator
+    except ImportError:  # a machine for which one of its parts has no wheel: the reader's own message stays
+        return []
+    with open(os.path.join(shipped("schemas"), f"{schema}.schema.json"), encoding="utf-8") as file:
+        validator = Draft202012Validator(json.load(file))
+    lines: list[tuple[int, str]] = []
+    for error in validator.iter_errors(values):
+        for fault in _faults_of(error, root):
+            node = _node(fault.path, root, fault.of_key)
+            if node is None:
+                keys = "".join(f"{step}: " for step in fault.path[:1])
+                lines.append((0, f"{path}: {keys}{fault.message}"))
+            else:
+                at = node.source.position(node.start)
+                lines.append((at.offset, f"{path}:{at.line}:{at.column}: {fault.message}"))
+    return [line for _, line in sorted(lines, key=lambda pair: pair[0])]
+
+
+def _node(path: Sequence[str | int], root: Node | None, of_key: bool = False) -> Node | None:
+    at = root
+    for step in path[:-1] if of_key else path:
+        if at is None:
+            return None
+        if isinstance(step, int):
+            at = at.items[step] if step < len(at.items) else None
+        else:
+            at = at.get(step) or (at.get("true") if step == "on" else None)  # `on` is true in YAML 1.1
+    return at.key(str(path[-1])) if of_key and at is not None else at
+
+
+def in_json(schema: str, path: str) -> list[str]:
+    """What is wrong with a JSON file, a line for each fault.
+
+    Nothing where it is no JSON, too large, or without the key `nodelint-<schema>`: another file than the schema's.
+    """
+    from nodelint.source import Source
+    from nodelint.source.compose import compose
+    from nodelint.source.reading import read
+    from nodelint.source.unreadable import Unreadable
+
+    try:
+        text = read(path).decode("utf-8-sig")
+        values = json.loads(text)
+        if f"nodelint-{schema}" not in values:
+            return []
+        source = Source(path, text)
+        roots = compose(source, text, 0, masked=False) if len(text) <= _LARGEST else []
+    except (OSError, ValueError, TypeError, RecursionError, Unreadable):
+        return []
+    return faults(schema, values, roots[0] if roots else None, path)
+
+
+def _faults_of(error: Any, root: Node | None) -> Iterator[Fault]:
+    path, value, rule = tuple(error.absolute_path), error.instance, error.validator
+    shown = _shown(value, _node(path, root))
+    if rule in _LEFT_TO_THE_READER:
+        return
+    if rule == "additionalProperties":
+        known = error.schema.get("properties", {})
+        for key in value:
+            if key not in known:
+                meant = did_you_mean(str(key), known) or f"; the known ones are {', '.join(known)}"
+                yield Fault((*path, key), f"unknown setting `{key}`{meant}", of_key=True)
+    elif rule == "required":
+        name = next(name for name in error.validator_value if error.message.startswith(repr(name)))
+        yield Fault(path, f"`{name}` is missing")
+    elif rule == "enum":
+        yield Fault(path, f"{_name(path)} is {shown}, must be {_one_of(map(str, error.validator_value))}")
+    elif rule == "const":
+        yield Fault(path, f"{_name(path)} is {shown}, must be {_shown(error.validator_value, None)}")
+    elif rule == "type":
+        yield Fault(path, f"{_name(path)} must be {_type(error.validator_value)}, not {shown}{_quotes(error)}")
+    elif rule in ("oneOf", "anyOf"):
+        deeper = [each for each in error.context if len(each.absolute_path) > len(path)]
+        if deeper:
+            for each in deeper:
+                yield from _faults_of(each, root)
+        else:
+            types = _one_of(_type(each.validator_value) for each in error.context if each.validator == "type")
+            yield Fault(path, f"{_name(path)} must be {types}, not {shown}")
+    else:
+        yield Fault(path, f"{_name(path)}: {error.message}")
+
+
+def _name(path: tuple[str | int, ...]) -> str:
+    named = next((step for step in reversed(path) if isinstance(step, str)), None)
+    if named is None:
+        return "the file"
+    return f"`{named}`" if path[-1] == named else f"an item of `{named}`"
+
+
+def _type(wanted: str | Sequence[str]) -> str:
+    return _one_of(_TYPES[each] for each in ([wanted] if isinstance(wanted, str) else wanted))
+
+
+def _one_of(words: Iterator[str]) -> str:
+    *most, last = dict.fromkeys(words)
+    return f"{', '.join(most)} or {last}" if most else last
+
+
+def _quotes(error: Any) -> str:
+    """1.10 without quotes is the number 1.1: it looks like a release, and is another one."""
+    number = isinstance(error.instance, (int, float)) and not isinstance(error.instance, bool)
+    return "; put it in quotes" if error.validator_value == "string" and number else ""
+
+
+def _shown(value: object, node: Node | None) -> str:
+    if isinstance(value, Mapping):
+        return "a mapping"
+    if isinstance(value, list):
+        return "a list"
+    text = json.dumps(value, ensure_ascii=False) if not isinstance(value, str) else value
+    if node is not None and node.kind == "scalar" and not isinstance(value, str):
+        text = node.text
+    return f"`{text if len(text) <= 60 else text[:57] + '...'}`"
