@@ -45,4 +45,4 @@ def check(obj: Object, context: Context) -> Findings:
             if problem.layer == "validation":
                 yield Finding(at=problem.node, message=problem.message)
             elif problem.layer == "unjudged":
-                yield Skip(problem.node, f"a value has the wrong type, so this is not judged: {problem.message}")
+                yield Skip(problem.node, f"a field that it needs is missing or has the wrong type: {problem.message}")

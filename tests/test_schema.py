@@ -752,5 +752,5 @@ def test_a_rule_that_was_not_judged_is_a_skip(check: Callable[..., Report]) -> N
     text = TestOneWrongValue.POOL.replace("REPLICAS", "replicas: 2").replace("  weight: WEIGHT\n", "")
     report = check(text.replace("LIMITS", "[1]"))
     assert [s.reason for s in report.skipped if s.rule == "refused-combination"] == [
-        "a value has the wrong type, so this is not judged: with `replicas` the only limit is `nodes`"
+        "a field that it needs is missing or has the wrong type: with `replicas` the only limit is `nodes`"
     ]

@@ -19,7 +19,7 @@ class SchemaProblem(NamedTuple):
 
     `layer`: `unknown` is a field that no release has at this place, `release` something that the target
     release does not have (`since`, `until`: the releases that do, the second exclusive), `validation` a
-    CEL rule, `unjudged` a CEL rule that asks for a value which has the wrong type, `structure` all else.
+    CEL rule, `unjudged` a CEL rule that needs a field which is missing or has the wrong type, `structure` all else.
     `node` is the tightest place to show, `path` names it in the object.
     `suggestion` is what was probably meant at the same place: a field's name for `unknown`, a value
     else. `belongs` is the path of the place that an unknown field belongs to. `missing` is the field
