@@ -120,12 +120,88 @@ def test_an_upgrade_in_the_log_is_seen_in_its_lines() -> None:
     assert [(g.verdict, str(g.releases[0])) for g in read.groups] == [("stays", "1.14.1"), ("unclear", "1.0.9")]
 
 
-def test_the_release_is_the_users_word_where_the_log_has_none_and_the_newest_else() -> None:
+def test_the_release_is_the_users_word_where_the_log_has_none() -> None:
     own_build = lines_of(line("Reconciler error", "no instance types found", commit="fffffff-dirty"))
     assert triage(own_build, Version(1, 3, 0)).releases[0] == (Version(1, 3, 0), "given")
-    assert triage(own_build).releases[0] == (NEWEST, "assumed")
     debug = line("discovered karpenter version", level="DEBUG", commit="fffffff", version="1.5.2")
     assert triage([*lines_of(debug), *own_build], Version(1, 3, 0)).releases[0] == (Version(1, 5, 2), "log")
+
+
+def test_where_the_release_is_not_known_what_depends_on_it_cannot_be_told() -> None:
+    started = line("Starting workers", level="INFO", commit="")
+    failed = line("Reconciler error", "no instance types found", at="2026-02-10T05:00:09.000Z", commit="")
+    same = line("Reconciler error", "no instance types satisfy requirements of amis [ami-1]", commit="")
+    read = triage(lines_of(started, failed, same))
+    assert read.releases == ()
+    assert verdicts(read) == {"no-types-known": "unclear", "image-none-fits": "stays"}
+    text = triage_text(read, "-")
+    assert "of Karpenter (release not known), " in text
+    assert "It depends on the release" in text and "Up to 1.6.8: " in text and "From 1.7.0 on" in text
+    assert "do: Name the release with --karpenter-version." in text
+    SCHEMA.validate(triage_json(read, "-"))
+    assert verdicts(triage(lines_of(started, failed), Version(1, 6, 8))) == {"no-types-known": "passes"}
+
+
+def test_what_goes_on_after_the_start_is_told_once() -> None:
+    def log_of(*minutes: int, pool: str = "default") -> Triage:
+        times = [f"2026-02-10T{5 + n // 60:02}:{n % 60:02}:09Z" for n in minutes]
+        failed = [line("skipping", "no instance types found", at=at, NodePool={"name": pool}) for at in times]
+        return triage(lines_of(line("Starting workers", level="INFO"), *failed))
+
+    [group] = log_of(0, 3, 12).groups
+    assert (group.verdict, group.times, group.example.line) == ("unclear", 3, 2)
+    assert group.first == instant("2026-02-10T05:00:09Z") and group.last == instant("2026-02-10T05:12:09Z")
+    # What was over for an hour in between did pass the first time.
+    assert [(g.verdict, g.times) for g in log_of(0, 3, 63).groups] == [("unclear", 1), ("passes", 2)]
+
+
+# One node after another for the same pod
+
+
+def rounds(
+    count: int, *, fits: int = 1, ready: bool = True, gone: bool = False, commit: str = "0871602"
+) -> list[bytes]:
+    """Rounds of scheduling of one pod, each with a node of its own; the commit is that of 1.4.0."""
+    found = []
+    for n in range(count):
+        at = f"2026-02-10T05:{n * 2:02}:00Z"
+        claim, node = {"name": f"web-{n}x7k2"}, {"name": f"ip-10-0-0-{n}"}
+        said = [
+            line(
+                "found provisionable pod(s)", level="INFO", at=at, commit=commit, Pods="shop/cart-0", duration="9ms"
+            ),
+            line(
+                "computed new nodeclaim(s) to fit pod(s)", level="INFO", at=at, commit=commit, nodeclaims=1, pods=fits
+            ),
+            line("created nodeclaim", level="INFO", at=at, commit=commit, NodePool={"name": "web"}, NodeClaim=claim),
+        ]
+        if ready:
+            said.append(line("initialized nodeclaim", level="INFO", at=at, commit=commit, NodeClaim=claim, Node=node))
+        if gone:
+            said.append(line("tainted node", level="INFO", at=at, commit=commit, Node=node))
+        found += lines_of(*said)
+    return found
+
+
+def test_the_same_launch_again_and_again_for_one_pod_is_a_finding() -> None:
+    [group] = triage(rounds(4)).groups
+    assert group.cause and (group.cause.id, group.verdict, group.times) == ("launched-again", "stays", 4)
+    assert group.names["Pod"] == ("shop/cart-0",)
+    assert len(group.names["NodeClaim"]) == 4
+    assert "Before 1.4.0" not in triage_text(triage(rounds(4)), "-")
+    [old] = triage(rounds(3, commit="ff59416")).groups  # 1.3.0
+    assert old.case and "Before 1.4.0 an alias that stands for several images" in old.case.means
+    assert old.rules == ("loose-image-match",)
+
+
+def test_launches_that_have_another_reason_are_no_finding() -> None:
+    assert triage(rounds(2)).groups == ()
+    assert triage(rounds(4, ready=False)).groups == ()  # the nodes never came up: another fault, told elsewhere
+    assert triage(rounds(4, gone=True)).groups == ()  # the nodes went away, and the pod with them
+    assert triage(rounds(4, fits=2)).groups == ()  # of the pods, not all are named
+    # Far into a log too, where most lines are only glanced at.
+    calm = lines_of(line("disrupting node(s)", level="INFO", at="2026-02-10T04:00:00Z")) * 200
+    assert len(triage([*calm, *rounds(3)]).groups) == 1
 
 
 # Wrappings
@@ -842,7 +918,10 @@ def test_the_commands_exit_code_is_0_where_everything_passes(nodelint: Run) -> N
 def test_the_command_refuses_what_it_cannot_use(nodelint: Run, tmp_path: Path) -> None:
     no_log = nodelint("triage", "-", stdin="hello\n")
     assert (no_log.returncode, no_log.stdout) == (2, "")
-    assert no_log.stderr == "nodelint: standard input holds no line of a Karpenter controller's log\n"
+    assert no_log.stderr == (
+        "nodelint: standard input holds no line of a Karpenter controller's log, and no event or condition that "
+        "Karpenter wrote\n"
+    )
     missing = nodelint("triage", "no.log")
     assert (missing.returncode, missing.stderr) == (2, "nodelint: no.log: no such file or directory\n")
     assert nodelint("triage", str(tmp_path)).returncode == 2

@@ -1,4 +1,4 @@
-"""`nodelint triage`: a controller's log, sorted by cause."""
+"""`nodelint triage`: a controller's log, or a cluster's events and conditions, sorted by cause."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 _EXIT = """
 \b
 Exit codes:
-  0  nothing in the log that stays until something is done
+  0  nothing that stays until something is done
   1  something that stays
-  2  wrong usage, a path that could not be read, or text that is no log of Karpenter's
+  2  wrong usage, a path that could not be read, or text that holds nothing of Karpenter's
   3  a fault of nodelint itself
 """
 
@@ -59,15 +59,18 @@ Exit codes:
 @facts_options
 @versions
 def command(file: str, manifests: Sequence[str], form: str, **flags: Any) -> None:
-    """Sort the errors in a Karpenter controller's log: what stays, and what passes by itself.
+    """Sort the errors of a Karpenter controller: what stays, and what passes by itself.
 
     FILE is a log of one or more controllers as kubectl, stern, a container runtime or a collector gives
-    it; - or nothing is standard input. The release is read from the log where it says it.
+    it, what `kubectl get events` or `kubectl describe` prints, NodeClaims, NodePools and EC2NodeClasses with
+    their status, or a bare message; - or nothing is standard input. A log tells its release; for the rest
+    name it with --karpenter-version.
 
     \b
     Examples:
       kubectl logs -n kube-system deploy/karpenter | nodelint triage
       nodelint triage controller.log --manifests clusters/prod
+      kubectl get events -A | nodelint triage --karpenter-version 1.6
     """
     asked = FactFlags.taken(flags)
     if asked.live and not manifests:
@@ -119,7 +122,7 @@ def _opened(file: str) -> BinaryIO:
     if sys.stdin is None:
         stop("standard input is closed")
     if sys.stdin.isatty():
-        say("reading a log from standard input; end it with Ctrl-D")
+        say("reading a log or events from standard input; end it with Ctrl-D")
     return sys.stdin.buffer
 
 
@@ -130,7 +133,8 @@ def _findings(paths: Sequence[str], asked: FactFlags, settings: Settings, read: 
     from nodelint.model.releases import OLDEST
 
     found = discovered(paths, settings)
-    settings = settings._replace(karpenter=max(read.newest_release, OLDEST))
+    if read.newest_release is not None:
+        settings = settings._replace(karpenter=max(read.newest_release, OLDEST))
     ready = judging(found, asked, settings, paths)
     report = engine.lint(found.sources, *ready.how)
     unreadable(found)

@@ -9,7 +9,7 @@ from typing import Any
 
 from nodelint.lint.engine import Report, Target
 from nodelint.model.messages import counted
-from nodelint.model.releases import OLDEST
+from nodelint.model.releases import NEWEST, OLDEST
 from nodelint.printable import printable
 from nodelint.report.look import Look, Style, plain
 from nodelint.report.text import finding_text
@@ -20,7 +20,9 @@ _NAMES = 3
 _EXAMPLE = 400
 _ENCODED = re.compile(r"[A-Za-z0-9_-]{100,}")
 _HEADS = {"stays": ("STAYS", "red"), "unclear": ("CANNOT TELL", "yellow"), "passes": ("PASSES", "green")}
-_SOURCES = {"log": "", "given": " (as given)", "assumed": " (newest known: the log does not say)"}
+_SOURCES = {"log": "", "given": " (as given)"}
+_READ = {"log": ("line", "lines"), "messages": ("message", "messages")}
+_READ_OBJECTS = ("event or unmet condition", "events and unmet conditions")
 
 
 def triage_text(read: Triage, path: str, style: Style = plain) -> str:
@@ -41,6 +43,7 @@ def triage_json(read: Triage, path: str) -> dict[str, Any]:
         "version": 1,
         "log": {
             "path": path,
+            "kind": read.kind,
             "lines": read.lines,
             "read": read.read,
             "unread": read.unread,
@@ -56,13 +59,14 @@ def triage_json(read: Triage, path: str) -> dict[str, Any]:
 
 
 def _head(read: Triage, path: str) -> Iterator[str]:
-    releases = ", ".join(f"{r.version}{_SOURCES[r.source]}" for r in read.releases)
+    releases = ", ".join(f"{r.version}{_SOURCES[r.source]}" for r in read.releases) or "(release not known)"
     where = "standard input" if path == "-" else printable(path)
     if read.first is None or read.last is None:
         span = "without times"
     else:
         span = f"{_day(read.first)} to {_until(read.last, read.first)} UTC"
-    yield f"{where}: {counted(read.read, 'line')} of Karpenter {releases}, {span}"
+    one, many = _READ.get(read.kind, _READ_OBJECTS)
+    yield f"{where}: {read.read:,} {one if read.read == 1 else many} of Karpenter {releases}, {span}"
     if read.unread:
         cut = [which for which, is_cut in (("first", read.cut_first), ("last", read.cut_last)) if is_cut]
         lines = counted(read.unread, "line")
@@ -96,7 +100,8 @@ def _group(group: LogGroup, read: Triage, style: Style) -> Iterator[str]:
     if group.case:
         yield from _wrapped(group.case.means)
         yield from _wrapped(f"do: {group.case.do}")
-    yield from _wrapped(f"line {group.example.line:,}: {_example(group)}")
+    example = "example" if read.kind == "objects" else f"line {group.example.line:,}"
+    yield from _wrapped(f"{example}: {_example(group)}")
     if group.rules:
         looks = "rule that looks" if len(group.rules) == 1 else "rules that look"
         yield from _wrapped(f"{looks} for it: {', '.join(group.rules)}")
@@ -169,7 +174,7 @@ def _group_json(group: LogGroup) -> dict[str, Any]:
     findings: list[Any] = []
     if group.findings:
         # A finding looks the same here as from `check`; the release is no part of it.
-        report = Report(tuple(group.findings), (), (), Target(group.releases[-1]))
+        report = Report(tuple(group.findings), (), (), Target(group.releases[-1] if group.releases else NEWEST))
         findings = check_json(report, 0, None)["findings"]
     return {
         "cause": group.cause.id if group.cause else None,

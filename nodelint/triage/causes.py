@@ -8,11 +8,12 @@ release and on how long the controller has been up: the first of its cases that 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, Literal
 
 from nodelint.data import table
-from nodelint.model.releases import Version, releases_match
+from nodelint.model.releases import RELEASES, Version, releases_match
 from nodelint.tuples import NamedTuple
 
 Verdict = Literal["stays", "unclear", "passes"]
@@ -59,6 +60,32 @@ class Cause(NamedTuple):
         """What it means there; the last case fits any release and time."""
         return next(c for c in self.cases if c.start in (None, start) and releases_match(c.releases, release))
 
+    def case_of_any_release(self, start: Start) -> Case:
+        """What it means where the release is not known: the case of every release, or that they differ."""
+        told: dict[Case, list[Version]] = {}
+        for release in RELEASES:
+            told.setdefault(self.case(release, start), []).append(release)
+        if len(told) == 1:
+            return next(iter(told))
+        verdicts = {case.verdict for case in told}
+        means = " ".join(_of_releases(releases, case.means) for case, releases in told.items())
+        return Case(
+            "",
+            start if any(case.start == "within" for case in told) else None,
+            verdicts.pop() if len(verdicts) == 1 else "unclear",
+            f"It depends on the release, which is not known here. {means}",
+            "Name the release with --karpenter-version.",
+        )
+
+
+def _of_releases(releases: Sequence[Version], means: str) -> str:
+    """What something means in releases that follow each other."""
+    if releases[0] == RELEASES[0]:
+        span = f"Up to {releases[-1]}"
+    else:
+        span = f"From {releases[0]} on" if releases[-1] == RELEASES[-1] else f"{releases[0]} to {releases[-1]}"
+    return means if means.startswith(span) else f"{span}: {means}"
+
 
 @cache
 def causes() -> tuple[Cause, ...]:
@@ -67,10 +94,16 @@ def causes() -> tuple[Cause, ...]:
 
 
 @cache
+def cause_named(name: str) -> Cause:
+    """The cause of an id; StopIteration where there is none."""
+    return next(cause for cause in causes() if cause.id == name)
+
+
+@cache
 def words_below_warning() -> tuple[str, ...]:
     """Words of lines below a warning that matter: failures told there, starts, and the release."""
     told = [words[0] for cause in causes() if cause.info for words in cause.says]
-    return (*told, *table("triage")["starts"], RELEASE_MESSAGE)
+    return (*told, *table("triage")["starts"], *table("triage")["launches"].values(), RELEASE_MESSAGE)
 
 
 RELEASE_MESSAGE = "discovered karpenter version"

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Generator, Iterable, Iterator
-from typing import Any
+from typing import Any, Literal
 
 from nodelint.triage.times import instant
 from nodelint.tuples import NamedTuple
@@ -62,7 +62,8 @@ class LogLine(NamedTuple):
 
     `number` counts the log's lines from 1; `time` is in seconds since 1970, None where the line has none;
     `fields` is everything that was logged beside the message; `stream` tells the lines of several pods
-    apart, as far as their prefixes do.
+    apart, as far as their prefixes do. What was not read from a log (`source`) is an event or condition of an
+    object, or a bare message: `times` says how often, since `since`.
     """
 
     number: int
@@ -72,6 +73,9 @@ class LogLine(NamedTuple):
     error: str
     fields: dict[str, Any]
     stream: str
+    times: int = 1
+    since: float | None = None
+    source: Literal["log", "object", "text"] = "log"
 
     @property
     def text(self) -> str:

@@ -1,0 +1,169 @@
+"""What kubectl prints of a cluster: events and the conditions of Karpenter's objects.
+
+Read are lists of events (the table of `kubectl get events` and `kubectl events`, YAML, JSON), what `kubectl
+describe` prints, and NodeClaims, NodePools and EC2NodeClasses with their status. Each event and each condition
+that is not met becomes an entry as a log has it. None of it tells the controller's release.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from nodelint.triage.logs import LogLine
+from nodelint.triage.times import instant
+
+KINDS = {kind.lower(): kind for kind in ("NodePool", "EC2NodeClass", "NodeClaim", "NodeOverlay", "Node", "Pod")}
+"""Kinds that events and conditions are read of, by the name that kubectl prints."""
+
+_OWN = frozenset({"NodePool", "EC2NodeClass", "NodeClaim", "NodeOverlay"})
+# In the order in which they come true: while one is open, those behind it say nothing of their own.
+_STEPS = ("Launched", "Registered", "Initialized")
+_NOT_FAULTS = frozenset(
+    {"Consolidatable", "Drifted", "Drained", "VolumesDetached", "InstanceTerminating", "DisruptionReason", "Empty"}
+    | {"Expired", "Ready", "ConsistentStateFound"}
+)
+_OBJECT = re.compile(r"\s*\[?\s*\{\s*\"(?:apiVersion|kind|action|count|eventTime|firstTimestamp|metadata)\"")
+_DOCUMENT = re.compile(r"(?:---\s*|#.*\n|\s*\n)*(?:apiVersion|kind|items|metadata):")
+_NODE = re.compile(r"\bnode/")
+_CLAIM = re.compile(r"\bnodeclaim/([\w.-]+)")
+
+
+def is_objects(head: str) -> bool:
+    """Whether a text begins as YAML or JSON of Kubernetes objects."""
+    return bool(_OBJECT.match(head) or _DOCUMENT.match(head))
+
+
+def of_objects(text: str) -> tuple[list[LogLine], bool]:
+    """Entries of the events and conditions in YAML or JSON, oldest first, and whether anything is Karpenter's.
+
+    ValueError where it is neither.
+    """
+    found: list[LogLine] = []
+    own = False
+    for number, obj in enumerate(_objects(text), 1):
+        if obj.get("kind") == "Event" or "involvedObject" in obj or "regarding" in obj:
+            entry = _event(obj, number)
+            found += [entry] if entry else []
+        else:
+            found += conditions_of(obj, number)
+            own = own or _text(obj, "kind") in _OWN
+    return sorted(found, key=lambda entry: (entry.time is not None, entry.time or 0.0)), own or bool(found)
+
+
+def conditions_of(obj: dict[str, Any], number: int) -> list[LogLine]:
+    """Entries of the conditions that are not met of one of Karpenter's objects."""
+    kind, status = _text(obj, "kind"), obj.get("status")
+    conditions = status.get("conditions") if isinstance(status, dict) else None
+    if kind not in _OWN or not isinstance(conditions, list):
+        return []
+    name = _text(obj.get("metadata"), "name")
+    stated = {_text(each, "type"): each for each in conditions if isinstance(each, dict)}
+    unmet = {key: each for key, each in stated.items() if _text(each, "status") in ("False", "Unknown")}
+    open_steps = [step for step in _STEPS if step in unmet]
+    told = [key for key in unmet if key not in _NOT_FAULTS and key not in open_steps[1:]]
+    if not told and "Ready" in unmet:
+        told = ["Ready"]
+    return [_condition(kind, name, unmet[key], number) for key in told]
+
+
+def _condition(kind: str, name: str, stated: dict[str, Any], number: int) -> LogLine:
+    what, reason = f"{_text(stated, 'type')}={_text(stated, 'status')}", _text(stated, "reason")
+    # The pool's own words differ from those of a class, whose conditions have the same names.
+    message = {"EC2NodeClass": what, "NodePool": reason or what}.get(kind, f"{what}: {reason}" if reason else what)
+    said = _text(stated, "message")
+    error = "" if said in (_text(stated, "type"), reason) else said
+    time = instant(_text(stated, "lastTransitionTime"))
+    return LogLine(number, "ERROR", time, message, error, {kind: {"name": name}}, "", source="object")
+
+
+def event(kind: str, name: str, space: str, reason: str, message: str, warns: bool, number: int) -> LogLine | None:
+    """The entry of an event; None where Karpenter did not write it."""
+    known = KINDS.get(kind.lower())
+    scheduler = reason == "FailedScheduling" and not message.startswith("Failed to schedule pod")
+    if known is None or scheduler or (known in ("Pod", "Node") and reason not in _REASONS):
+        return None
+    about: dict[str, Any] = {known: {"name": name, "namespace": space if known == "Pod" else ""}}
+    level = "WARN" if warns else "INFO"
+    if reason == "Nominated":
+        claim = _CLAIM.search(message)
+        if claim is None or _NODE.search(message):
+            return None  # a node that is there already
+        about["NodeClaim"] = {"name": claim[1]}
+    return LogLine(number, level, None, reason, message, about, "", source="object")
+
+
+_REASONS = frozenset(
+    {"FailedScheduling", "Nominated", "FailedDraining", "DisruptionBlocked", "Unconsolidatable", "FailedDisruption"}
+    | {"TerminationGracePeriodExpiring", "SpotInterrupted", "TerminatingOnInterruption", "NodeRepairBlocked"}
+)
+
+
+def _event(obj: dict[str, Any], number: int) -> LogLine | None:
+    source = _text(obj.get("source"), "component") or _text(obj, "reportingComponent")
+    source = source or _text(obj, "reportingController")
+    if source and "karpenter" not in source:
+        return None
+    about = obj.get("involvedObject", obj.get("regarding"))
+    message = _text(obj, "message") or _text(obj, "note")
+    entry = event(
+        _text(about, "kind"),
+        _text(about, "name"),
+        _text(about, "namespace"),
+        _text(obj, "reason"),
+        message,
+        _text(obj, "type") == "Warning",
+        number,
+    )
+    if entry is None:
+        return None
+    series = obj.get("series")
+    several = series if isinstance(series, dict) else {}
+    times = [several.get("count"), obj.get("count"), obj.get("deprecatedCount"), 1]
+    last = [_text(several, "lastObservedTime"), _text(obj, "lastTimestamp"), _text(obj, "deprecatedLastTimestamp")]
+    last += [_text(obj, "eventTime"), _text(obj.get("metadata"), "creationTimestamp")]
+    first = [_text(obj, "firstTimestamp"), _text(obj, "deprecatedFirstTimestamp"), _text(obj, "eventTime")]
+    return entry._replace(
+        times=next(int(str(n)) for n in times if re.fullmatch(r"[1-9]\d{0,8}", str(n))),
+        time=next(filter(None, map(instant, last)), None),
+        since=next(filter(None, map(instant, first)), None),
+    )
+
+
+def _objects(text: str) -> Iterator[dict[str, Any]]:
+    for each in _json(text) if text.lstrip()[:1] in ("{", "[") else _yaml(text):
+        for one in each if isinstance(each, list) else [each]:
+            if not isinstance(one, dict):
+                continue
+            items = one.get("items")
+            yield from (item for item in items if isinstance(item, dict)) if isinstance(items, list) else [one]
+
+
+def _json(text: str) -> Iterator[Any]:
+    decoder, at = json.JSONDecoder(), 0
+    while at < len(text):
+        try:
+            found, at = decoder.raw_decode(text, at)
+        except RecursionError:
+            raise ValueError("is nested too deeply") from None
+        yield found
+        while at < len(text) and text[at].isspace():
+            at += 1
+
+
+def _yaml(text: str) -> list[Any]:
+    import yaml
+
+    try:
+        return list(yaml.load_all(text, yaml.CBaseLoader))  # every scalar as its text: a time, too
+    except (yaml.YAMLError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        raise ValueError(f"is no YAML{where}: {getattr(error, 'problem', None) or error}") from None
+
+
+def _text(value: Any, key: str) -> str:
+    found = value.get(key) if isinstance(value, dict) else None
+    return found if isinstance(found, str) else ""
