@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from nodelint.source.nodes import UNKNOWN, MappingEntry, Node, Scalar, Style
+from nodelint.source.nodes import UNKNOWN, Kind, MappingEntry, Node, Scalar, Style
 from nodelint.source.placeholders import (
     CODE,
     MASK,
@@ -20,9 +20,11 @@ from nodelint.source.placeholders import (
     unmask,
 )
 from nodelint.source.scalars import float_as_key, resolve
-from nodelint.source.unreadable import Unreadable, worded
+from nodelint.source.unreadable import Unreadable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from nodelint.source.nodes import SourceText
 
 DEEPEST = 100
@@ -38,6 +40,7 @@ _STYLES: dict[str | None, Style] = {
     "|": "literal",
     ">": "folded",
 }
+_IN_WORDS = {"mapping": "mapping", "sequence": "list"}
 _CORE = "tag:yaml.org,2002:"
 _MERGES = (None, _CORE + "merge")
 """How a merge key is tagged: some tools that write YAML spell the tag out, `!!merge <<`."""
@@ -48,27 +51,16 @@ _BRANCH = r"(?:\{\{|\{%|%\{|<%)[-~+=]?\s*(?:if|unless|else|elif|elsif|end|with|r
 _ELSE = r"(?:\{\{|\{%|%\{|<%)[-~+=]?\s*(?:else|elif|elsif)\b"
 _IDENTITY = ("apiVersion", "kind")
 """Keys of which two make two objects, of which one is there where an `else` parts them."""
-_SURROGATES = r"\\\\|\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
 _SLASH = r"(?<!\\)(?:\\\\)*(\\/)"
 
 
-_COLON = "\ue001"
-"""A private-use character in the place of a `:` that ends a text between brackets, `[a:]`: one that libyaml
-refuses there, and that Go's reader takes for a part of the text."""
-_APOSTROPHE = "\ue002\ue002"
-"""What stands for `\\'` between double quotes, which Go's reader knows too."""
-_MOST_REPAIRS = 100
-"""Each is found by reading the document once more."""
-
-
 class _Frame:
-    __slots__ = ("anchor", "key", "key_raw", "names", "node", "raw")
+    __slots__ = ("anchor", "key", "names", "node", "raw")
 
     def __init__(self, node: Node, raw: int, anchor: str | None) -> None:
         self.node = node
         self.raw = raw
         self.key: Node | None = None
-        self.key_raw = 0
         self.names: set[str] = set()
         self.anchor = anchor
 
@@ -93,39 +85,15 @@ def compose(source: SourceText, text: str, base: int, masked: bool, literal: boo
 def _compose_again(
     source: SourceText, text: str, base: int, masked: bool, literal: bool, escapes: bool
 ) -> list[Node | None]:
-    """The same by a newer libyaml, with repairs of what Go's reader takes and it does not. Raises `Unreadable`."""
-    import yaml
-    import yaml.cyaml
+    """The same by a newer libyaml, with repairs. Raises `Unreadable`."""
+    from nodelint.source.repairs import read_repaired
 
-    written = text
-    for _ in range(_MOST_REPAIRS):
-        try:
-            composer = _Composer(source, text, base, masked, literal, escapes)
-            composer.repaired = text is not written
-            return composer.run(yaml, yaml.cyaml.CParser)
-        except UnicodeEncodeError as error:
-            raise worded(error, text, base) from None
-        except yaml.YAMLError as error:
-            problem, mark = getattr(error, "problem", None), getattr(error, "problem_mark", None)
-            at = mark.index if mark is not None else 0
-            if problem == "found unexpected ':'":
-                other = text[:at] + _COLON + text[at + 1 :]
-            elif problem == "found unknown escape character" and text[at : at + 2] == "\\'":
-                other = text[:at] + _APOSTROPHE + text[at + 2 :]
-            else:
-                other = re.sub(_SURROGATES, _join, text) if escapes else text
-            if other == text:
-                raise worded(error, text, base) from None
-            text = other
-    raise Unreadable(base + at, "a `:` or `\\'` cannot stand here")
+    def read(yaml: Any, parser: Any, written: str, restore: Callable[[str], str] | None) -> list[Node | None]:
+        composer = _Composer(source, written, base, masked, literal, escapes)
+        composer.restore = restore
+        return composer.run(yaml, parser)
 
-
-def _join(pair: re.Match[str]) -> str:
-    """What libyaml reads as Go reads surrogates in JSON, in as many characters: an escaped line break and a pair."""
-    if pair[1] is None:
-        return "\\ufffd" if pair[0].startswith("\\u") else pair[0]
-    code = 0x10000 + ((int(pair[1], 16) - 0xD800) << 10) + int(pair[2], 16) - 0xDC00
-    return f"\\\n\\U{code:08x}"
+    return read_repaired(read, text, base, escapes)
 
 
 class _Composer:
@@ -135,7 +103,8 @@ class _Composer:
         self.base = base
         self.masked = masked
         self.literal = literal
-        self.repaired = False
+        self.restore: Callable[[str], str] | None = None
+        """What takes back what a repair put into a scalar; None where nothing was repaired."""
         self.slashes = "\\/" in text and not escapes
         self.replaced = may_be_replaced(text)
         self.anchors: dict[str, Node | None] = {}
@@ -151,42 +120,20 @@ class _Composer:
         roots: list[Node | None] = []
         stack: list[_Frame] = []
         frame: _Frame | None = None
-        while True:
-            event = next_event()
-            kind = type(event)
+        while (kind := type(event := next_event())) is not stream_end:
             if kind is scalar_event:
                 node = self.scalar(event, frame)
                 raw = event.start_mark.index + base
                 if event.anchor is not None:
                     self.anchors[event.anchor] = node
             elif kind is mapping_start or kind is sequence_start:
-                raw = event.start_mark.index + base
-                if len(stack) >= DEEPEST:
-                    raise Unreadable(raw, f"nested more than {DEEPEST} levels deep")
-                if frame is not None and frame.node.kind == "mapping" and frame.key is None:
-                    what = "mapping" if kind is mapping_start else "list"
-                    raise Unreadable(raw, f"a key has to be a text, and this one is a {what}")
-                start = raw if event.anchor is None and event.tag is None else self.after_properties(raw)
-                node = Node(
-                    self.source,
-                    start,
-                    event.end_mark.index + base,
-                    "mapping" if kind is mapping_start else "sequence",
-                    "flow" if event.flow_style else "block",
-                )
-                if event.tag is not None:
-                    node.tag = event.tag
-                if event.anchor is not None:
-                    self.anchors[event.anchor] = None
-                frame = _Frame(node, raw, event.anchor)
+                frame = self.open(event, "mapping" if kind is mapping_start else "sequence", frame, len(stack))
                 stack.append(frame)
                 continue
             elif kind is mapping_end or kind is sequence_end:
                 assert frame is not None
                 node, raw = frame.node, frame.raw
                 self.close(frame, event.end_mark.index + base)
-                if frame.anchor is not None:
-                    self.anchors[frame.anchor] = node
                 stack.pop()
                 frame = stack[-1] if stack else None
             elif kind is alias_event:
@@ -196,28 +143,47 @@ class _Composer:
                 self.anchors = {}
                 roots.append(None)
                 continue
-            elif kind is stream_end:
-                return roots
             else:
                 continue
             node.raw = raw
             # the node is complete: hand it to what is around it
             if frame is None:
                 roots[-1] = node
-                continue
-            parent = frame.node
-            node.parent = parent
-            if parent.kind == "sequence":
-                parent.items.append(node)
-            elif frame.key is None:
-                if node.kind != "scalar":
-                    raise Unreadable(raw, f"a key has to be a text, and this one is a {_name(node)}")
-                frame.key, frame.key_raw = node, raw
-                if not parent.entries and parent.style == "block" and not parent.merges:
-                    parent.start = raw
             else:
-                self.entry(frame, frame.key, node)
-                frame.key = None
+                node.parent = parent = frame.node
+                if parent.kind == "sequence":
+                    parent.items.append(node)
+                elif frame.key is None:
+                    self.key(frame, node)
+                else:
+                    self.entry(frame, frame.key, node)
+                    frame.key = None
+        return roots
+
+    def open(self, event: Any, kind: Kind, around: _Frame | None, depth: int) -> _Frame:
+        """A mapping or list begins, inside of another or of none."""
+        raw = event.start_mark.index + self.base
+        if depth >= DEEPEST:
+            raise Unreadable(raw, f"nested more than {DEEPEST} levels deep")
+        if around is not None and around.key is None and around.node.kind == "mapping":
+            raise Unreadable(raw, f"a key has to be a text, and this one is a {_IN_WORDS[kind]}")
+        anchor, tag = event.anchor, event.tag
+        start = raw if anchor is None and tag is None else self.after_properties(raw)
+        style: Style = "flow" if event.flow_style else "block"
+        node = Node(self.source, start, event.end_mark.index + self.base, kind, style)
+        if tag is not None:
+            node.tag = tag
+        if anchor is not None:
+            self.anchors[anchor] = None
+        return _Frame(node, raw, anchor)
+
+    def key(self, frame: _Frame, key: Node) -> None:
+        if key.kind != "scalar":
+            raise Unreadable(key.raw, f"a key has to be a text, and this one is a {_IN_WORDS[key.kind]}")
+        frame.key = key
+        mapping = frame.node
+        if not mapping.entries and mapping.style == "block" and not mapping.merges:
+            mapping.start = key.raw
 
     def entry(self, frame: _Frame, key: Node, value: Node) -> None:
         value_of_key = key.value
@@ -265,6 +231,8 @@ class _Composer:
             node.end = max([entry.value.end for entry in (*node.entries[-1:], *node.merges[-1:])], default=node.start)
         if node.merges:
             self.merge(node)
+        if frame.anchor is not None:
+            self.anchors[frame.anchor] = node
 
     def scalar(self, event: Any, frame: _Frame | None) -> Node:
         start, end = event.start_mark.index + self.base, event.end_mark.index + self.base
@@ -272,8 +240,8 @@ class _Composer:
         if event.anchor is not None or event.tag is not None:
             start = min(self.after_properties(start), end)
         text = event.value
-        if self.repaired:
-            text = text.replace(_COLON, ":").replace(_APOSTROPHE, "'")
+        if self.restore is not None:
+            text = self.restore(text)
         if style == "literal" or style == "folded":
             end = self.block_end(start, end)
             node = Node(self.source, start, end, "scalar", style, self.block_value(text, start, end))
@@ -286,9 +254,7 @@ class _Composer:
             node.tag = event.tag
             return node
         if self.slashes and style == "double":
-            slash = re.compile(_SLASH).search(self.text, start - self.base, end - self.base)
-            if slash is not None:
-                raise Unreadable(self.base + slash.start(1), "`\\/` is an escape in JSON alone; write `/`")
+            self.hold_slashes(start, end)
         if "?" in text and style == "plain" and frame is not None and frame.node.style == "flow":
             raise Unreadable(start, "a `?` cannot stand in a text between brackets; put it in quotes")
         if event.tag is not None:
@@ -300,6 +266,11 @@ class _Composer:
             if value is None and start == end and self.code_ahead(start):
                 node.value = UNKNOWN
         return node
+
+    def hold_slashes(self, start: int, end: int) -> None:
+        slash = re.compile(_SLASH).search(self.text, start - self.base, end - self.base)
+        if slash is not None:
+            raise Unreadable(self.base + slash.start(1), "`\\/` is an escape in JSON alone; write `/`")
 
     def code_ahead(self, offset: int) -> bool:
         """Whether what was set aside as template code comes next: it makes the value that is missing here."""
@@ -469,10 +440,6 @@ def key_name(value: Scalar) -> str | None:
 
 def _finite(value: float) -> bool:
     return value - value == 0
-
-
-def _name(node: Node) -> str:
-    return {"mapping": "mapping", "sequence": "list"}.get(node.kind, node.kind)
 
 
 def _short(text: str) -> str:
