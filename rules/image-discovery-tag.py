@@ -45,7 +45,7 @@ spec:
 ```
 """
 
-from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, images, rule
+from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, images, manifest, rule
 
 
 @rule(on=EC2NodeClass, group="hazard", gives_way_to=["no-image", "removed-api"])
@@ -53,16 +53,17 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     if context.facts:
         return
     elsewhere = {
-        (tag.key, tag.value): tag
+        _written(tag): tag
         for term in (*node_class.security_group_terms, *node_class.subnet_terms)
         for tag in term.tags
-        if isinstance(tag.key, str) and isinstance(tag.value, str)
     }
     for term in node_class.ami_terms:
-        tag = term.tags[0] if len(term.tags) == 1 else None
-        same = elsewhere.get((tag.key, tag.value)) if tag is not None else None  # type: ignore[arg-type]
-        if tag is None or same is None or term.name:
+        # `Name` and the like may well be on images too; a tag for discovery is put on what it was made for.
+        tags = [tag for tag in term.tags if len(term.tags) == 1 or "discovery" in str(tag.key)]
+        tag = next((tag for tag in tags if _written(tag) in elsewhere), None)
+        if tag is None or term.name:
             continue
+        same = elsewhere[_written(tag)]
         family = node_class.ami_family
         alias = next((name for name in images.families() if images.ami_family_of(name) == family), None)
         yield Finding(
@@ -71,3 +72,8 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             also=[Also(same.key_node, "the same tag")],
             help=f"`alias: {images.family_example(alias)}` finds the published images" if alias else None,
         )
+
+
+def _written(tag: manifest.Label) -> tuple[str, str]:
+    """The tag as it stands there: a placeholder is the same as itself."""
+    return tag.key_node.written, tag.node.written

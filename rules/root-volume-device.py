@@ -99,6 +99,54 @@ spec:
         volumeSize: 100Gi
         encrypted: true
 ```
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  blockDeviceMappings:
+    - deviceName: /dev/xvda
+      ebs:
+        volumeSize: 50Gi
+        encrypted: true
+    - deviceName: /dev/xvdb
+      ebs:
+        volumeSize: 300Gi
+        encrypted: true
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  blockDeviceMappings:
+    - deviceName: /dev/xvda
+      ebs:
+        volumeSize: 300Gi
+        encrypted: true
+```
 """
 
 from nodelint.api import Context, EC2NodeClass, Edit, Finding, Findings, Node, edits, images, messages, rule
@@ -121,6 +169,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     last = names[-1]
     assert last is not None
     if (data or root) in given:
+        yield from _for_another_family(node_class, mappings, found.ami_family, devices)
         return
     if data is not None and root in given:
         yield Finding(
@@ -137,6 +186,28 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             edits=edits.if_editable(edits.set_value, last, wanted) if len(given) == 1 else (),
             help=f"what is not mapped keeps the image's own 20 GiB: map `{wanted}`",
         )
+
+
+def _for_another_family(
+    node_class: EC2NodeClass, mappings: Node, family: str, own: tuple[str, str | None]
+) -> Findings:
+    """A disk beside the root one that another family lives on, and that nothing here mounts."""
+    if node_class.node.at("spec", "userData") is not None or family.startswith("Windows"):
+        return
+    for mapping in mappings.items:
+        node = mapping.get("deviceName")
+        other = next((each for each in images.families() if _data_of(images.ami_family_of(each)) == node.value), None)
+        if node.value not in own and other is not None:
+            yield Finding(
+                at=node,
+                message=f"{family} mounts nothing on `{node.value}`: {images.ami_family_of(other)} uses it",
+                help=f"size `{own[0]}`, where pods and images are; the disk costs and stays empty",
+            )
+
+
+def _data_of(family: str) -> str | None:
+    devices = images.devices_of(family)
+    return devices[1] if devices is not None else None
 
 
 def _is_own(found: images.ImageSet) -> bool:

@@ -49,6 +49,15 @@ def successor_of(family: str) -> str | None:
     return successor
 
 
+def ended(ami_family: str) -> tuple[str, str, str | None] | None:
+    """Of an amiFamily whose system gets no updates any more: its name, the day, and the amiFamily after it."""
+    for family in alias_families().values():
+        if family["amiFamily"] == ami_family and "ended" in family:
+            after = family.get("successor")
+            return family["title"], family["ended"], ami_family_of(after) if after else None
+    return None
+
+
 def family_example(family: str) -> str:
     """An alias of the family in a form that its releases take, such as `al2023@v20250403`."""
     example: str = alias_families()[family]["example"]

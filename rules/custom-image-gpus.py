@@ -1,0 +1,93 @@
+"""GPU and other types in one pool whose class picks its images by id, name, tag or SSM parameter.
+
+Of such an image Karpenter knows the architecture alone. A GPU type may get the image without drivers, whose pods
+wait for `nvidia.com/gpu` in vain, and an ordinary type the image with them. An alias has an image for each kind of
+type; with images of your own, give GPU types a class and a pool of theirs.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [m, g]}
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiFamily: AL2023
+  amiSelectorTerms:
+    - id: ami-0123456789abcdef0
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [m]}
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiFamily: AL2023
+  amiSelectorTerms:
+    - id: ami-0123456789abcdef0
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+```
+"""
+
+from nodelint.api import Also, Context, Finding, Findings, NodePool, fixes, keys, labels, resolve, rule
+
+
+@rule(
+    on=NodePool,
+    group="practice",
+    gives_way_to=["no-instance-type", "image-arch-mismatch", "removed-api"],
+)
+def check(pool: NodePool, context: Context) -> Findings:
+    node_class = context.node_class(pool)
+    if node_class is None or not node_class.ami_terms or pool.partial:
+        return
+    if any(term.alias is not None for term in node_class.ami_terms):
+        return
+    resolution = context.resolution(pool)
+    devices = resolution.candidates & resolve.accelerated(resolution.catalog)
+    if not devices or devices == resolution.candidates or fixes.doubts(resolution):
+        return
+    rest = (resolution.candidates & ~devices).bit_count()
+    asking = labels.last_asking(pool, keys.CATEGORY) or labels.last_asking(pool, keys.FAMILY)
+    yield Finding(
+        at=fixes.seen(asking.key_node) if asking is not None else fixes.place(pool),
+        message=f"{devices.bit_count():,} types with GPUs or devices get the image of the {rest:,} others",
+        also=[Also(node_class.ami_terms[0].node, "of these images Karpenter knows the architecture alone")],
+        help="keep GPU types out, or give them a class with an image for GPUs and a pool of their own",
+    )

@@ -1,0 +1,61 @@
+"""An image family whose operating system gets no updates any more: Amazon Linux 2.
+
+Amazon Linux 2 ended on 2026-06-30, and EKS publishes no image of it for Kubernetes 1.33 and newer. Images of your
+own on it still boot, without patches for kernel, containerd and kubelet. `AL2023` is its successor; user data is
+another there (NodeConfig in the place of `bootstrap.sh`). An alias of such a family is told by `unsupported-alias`.
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiFamily: AL2
+  amiSelectorTerms:
+    - name: golden-al2-*
+      owner: self
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiFamily: AL2023
+  amiSelectorTerms:
+    - name: golden-al2023-*
+      owner: self
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+```
+"""
+
+from nodelint.api import Context, EC2NodeClass, Finding, Findings, images, rule
+
+
+@rule(on=EC2NodeClass, group="hazard", gives_way_to=["unsupported-alias", "other-family-image", "removed-api"])
+def check(node_class: EC2NodeClass, context: Context) -> Findings:
+    node = node_class.node.at("spec", "amiFamily")
+    if node is None or any(term.alias is not None for term in node_class.ami_terms):
+        return
+    ended = images.ended(str(node.value))
+    if ended is not None:
+        title, day, successor = ended
+        yield Finding(
+            at=node,
+            message=f"`{node.value}` ended on {day}: images of {title} get no patches any more",
+            help=f"build on `{successor}`, with user data for it" if successor else None,
+        )

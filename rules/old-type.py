@@ -1,0 +1,63 @@
+"""A list that names types or families on the Xen hypervisor, ten and more years old.
+
+`t2`, `m4`, `c4` and `r4` cost more than their successors for less, have no NVMe disks and older drivers, carry fewer
+pods, and some lack ENA. AWS retires them region by region. `t3a`, `m7i` or `m7g` do the same for less.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [t2, t3, t3a]}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [t3, t3a]}
+```
+"""
+
+from nodelint.api import Context, Finding, Findings, NodePool, fixes, keys, labels, messages, rule
+
+
+@rule(
+    on=NodePool,
+    group="practice",
+    severity="info",
+    gives_way_to=["no-instance-type", "dead-value", "no-generation-floor", "removed-api"],
+)
+def check(pool: NodePool, context: Context) -> Findings:
+    xen = 0
+    for item in labels.asked(pool):
+        if item.key not in (keys.FAMILY, keys.INSTANCE_TYPE) or item.operator != "In":
+            continue
+        xen = xen or context.catalog.values(keys.HYPERVISOR).get("xen", 0)
+        known = context.catalog.values(item.key)
+        old = [value for value in item.values if (bits := known.get(str(value.text), 0)) and not bits & ~xen]
+        if old:
+            names = ", ".join(f"`{value.text}`" for value in old[:4]) + (
+                f" and {len(old) - 4} more" if old[4:] else ""
+            )
+            yield Finding(
+                at=fixes.seen(old[0].node),
+                message=messages.first_fitting(
+                    f"{names} run on Xen: slower for their price than their successors", f"{names} run on Xen"
+                ),
+                covers=[value.node for value in old],
+                help="take families of generation 5 and newer (`t3` and newer)",
+            )

@@ -1,0 +1,102 @@
+"""`podsPerCore` beside `maxPods`, of which one never acts on any instance type of the pools.
+
+The kubelet takes the smaller of `maxPods` and `podsPerCore` times the number of vCPUs. Where every type that the
+pools can launch has so many vCPUs, or so few, that always the same one wins, the other is without effect, and a
+reader is misled. Bottlerocket knows no `podsPerCore`.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+        - {key: node.kubernetes.io/instance-type, operator: In, values: [m7i.4xlarge, m6i.4xlarge]}
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  kubelet:
+    maxPods: 58
+    podsPerCore: 20
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+        - {key: node.kubernetes.io/instance-type, operator: In, values: [m7i.4xlarge, m6i.4xlarge]}
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  kubelet:
+    maxPods: 58
+```
+"""
+
+from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, fixes, keys, rule
+
+
+@rule(on=EC2NodeClass, group="practice", severity="info", gives_way_to=["invalid-field", "removed-api"])
+def check(node_class: EC2NodeClass, context: Context) -> Findings:
+    kubelet = node_class.node.at("spec", "kubelet")
+    most = kubelet.get("maxPods") if kubelet is not None else None
+    each = kubelet.get("podsPerCore") if kubelet is not None else None
+    if kubelet is None or most is None or each is None:
+        return
+    if not (isinstance(most.value, int) and isinstance(each.value, int)) or each.value <= 0:
+        return
+    vcpus: set[int] = set()
+    for pool in context.pools(node_class):
+        resolution = context.resolution(pool)
+        if pool.partial or fixes.doubts(resolution):
+            return
+        found = resolution.catalog.distinct(keys.CPU, resolution.candidates)
+        vcpus |= {int(value) for value in found if value.isdigit()}
+    if not vcpus:
+        return
+    if each.value * min(vcpus) >= most.value:
+        at, other = kubelet.key("podsPerCore") or each, kubelet.key("maxPods") or most
+        said = f"does nothing: types have {min(vcpus)} vCPUs and more, so `maxPods: {most.value}` is always smaller"
+        name = f"podsPerCore: {each.value}"
+    elif each.value * max(vcpus) <= most.value:
+        at, other = kubelet.key("maxPods") or most, kubelet.key("podsPerCore") or each
+        said = f"does nothing: types have {max(vcpus)} vCPUs at most, so `podsPerCore: {each.value}` is smaller"
+        name = f"maxPods: {most.value}"
+    else:
+        return
+    yield Finding(at=at, message=f"`{name}` {said}", also=[Also(other, "the kubelet takes the smaller one")])

@@ -1,0 +1,71 @@
+"""One key in two requirements of a NodePool, where one says all that both say.
+
+Karpenter takes what meets every requirement. A line that says the same as another, or less, does nothing; it is a
+trap for whoever changes the other one. The fix takes it out: the pool launches the same nodes.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
+        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
+```
+"""
+
+from nodelint.api import Also, Context, Finding, Findings, NodePool, RequirementLine, edits, labels, requirement, rule
+
+
+@rule(
+    on=NodePool,
+    group="practice",
+    severity="info",
+    fix="safe",
+    gives_way_to=["no-instance-type", "refused-combination", "invalid-field", "removed-api"],
+)
+def check(pool: NodePool, context: Context) -> Findings:
+    known = [line for line in pool.requirements if isinstance(line.key, str) and line.known]
+    for index, line in enumerate(known):
+        twin = next((other for other in known[:index] if _says(other, line)), None)
+        if twin is not None:
+            yield Finding(
+                at=line.key_node,
+                message=f"this requirement on {labels.name_of(str(line.key))} says nothing that another does not",
+                edits=edits.if_editable(edits.remove, line.node),
+                also=[Also(twin.key_node, "this one says it")],
+            )
+
+
+def _says(one: RequirementLine, other: RequirementLine) -> bool:
+    """Whether a requirement says all that the other does: the same key and operator, and the same values."""
+    return (
+        requirement.normalize(str(one.key)) == requirement.normalize(str(other.key))
+        and one.operator == other.operator
+        and set(one.texts) == set(other.texts)
+        and _least(one) == _least(other)
+    )
+
+
+def _least(line: RequirementLine) -> object:
+    node = line.node.get("minValues")
+    return node.value if node is not None else None
