@@ -83,7 +83,7 @@ def check(
     refused: Sequence[tuple[Result, str]] = ()
     if diff:
         report = judge_of(built)(found.sources, *ready.how)
-        _print_diff(found.sources, _fixed(run, ready, built, unsafe_fixes))
+        _print_diff(found.sources, _fixed(run, ready, built, unsafe_fixes, report))
         run = run._replace(outputs=[each for each in wanted if each.path is not None])
     elif writing:
         fixed = _fixed(run, ready, built, unsafe_fixes)
@@ -106,10 +106,10 @@ def check(
     _end(run, report)
 
 
-def _fixed(run: _Run, ready: Judging, built: Rendering | None, unsafe: bool) -> Fixed:
+def _fixed(run: _Run, ready: Judging, built: Rendering | None, unsafe: bool, report: Report | None = None) -> Fixed:
     from nodelint.lint.engine import fix
 
-    return fix(run.found.sources, *ready.how, unsafe=unsafe, judge=judge_of(built))
+    return fix(run.found.sources, *ready.how, unsafe=unsafe, judge=judge_of(built), report=report)
 
 
 def _less_known(

@@ -13,7 +13,7 @@ from functools import cache, reduce
 from itertools import compress
 from operator import or_
 from types import MappingProxyType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from nodelint.data import DATA, table
 from nodelint.ec2.snapshot import Change, Network, Origin, Row, Snapshot
@@ -53,6 +53,7 @@ class Catalog:
         "_index",
         "_keys",
         "_names",
+        "_notes",
         "_selected",
         "_snapshot",
         "_values",
@@ -70,6 +71,7 @@ class Catalog:
         self._values: dict[str, dict[str, int]] = {}
         self._selected: dict[Requirement, int] = {}
         self._keys: frozenset[str] | None = None
+        self._notes: dict[object, Any] = {}
 
     @classmethod
     def bundled(cls) -> Catalog:
@@ -278,6 +280,13 @@ class Catalog:
         for requirement in requirements:
             kept &= self.select(requirement)
         return kept
+
+    def remembered(self, name: object, make: Callable[[], _T]) -> _T:
+        """What `make` makes of this catalogue, made when first asked for; a name stands for one thing."""
+        if name not in self._notes:
+            self._notes[name] = make()
+        found: _T = self._notes[name]
+        return found
 
     def _positions(self) -> dict[str, int]:
         if not self._index:

@@ -48,8 +48,7 @@ def manner_of(root: Node) -> Manner:
 
 
 def document_of(node: Node) -> Document:
-    root = root_of(node)
-    found = next((document for document in node.source.documents if document.root is root), None)
+    found = node.source.document_of(root_of(node))
     if found is None:
         raise NotEditable("it is put together from the operations of a patch")
     return found

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from nodelint.data import table
 from nodelint.ec2.catalog import Catalog, elsewhere
+from nodelint.karpenter.spelling import LEAST_FOR_A_GUESS, Words, distance, squash
+from nodelint.karpenter.spelling import one_slip as one_slip
 from nodelint.model.keys import FAMILY, FLEX, INSTANCE_TYPE, SIZE
 from nodelint.model.manifest import Label, NodePool, RequirementLine, Value
 from nodelint.model.releases import NEWEST, Version
@@ -26,7 +28,6 @@ EVERYTHING = ("*", "**", ".*")
 """Patterns that were meant to stand for every value."""
 
 _NO_LETTER = re.compile(r"[\W\d_]*", re.ASCII)
-_LEAST_FOR_A_GUESS = 4
 
 
 class PoolRequirement(NamedTuple):
@@ -157,18 +158,22 @@ def home_of(value: str, key: str, catalog: Catalog) -> str | None:
     form = _form_of(value)
     if form is not None:
         return form if form != key else None
-    if key in table["forms"] and len(value) < _LEAST_FOR_A_GUESS:
+    if key in table["forms"] and len(value) < LEAST_FOR_A_GUESS:
         return None  # `a`: the letter of a zone
-    served = well_known(catalog.version)
-    found = [
-        other
-        for other in table["telling"]
-        if other != key
-        and other in served
-        and value
-        and (value in (known_values(other, catalog) or ()) or value in table["synonyms"].get(other, ()))
-    ]
+    homes = catalog.remembered("homes", lambda: _homes(catalog))
+    found = [other for other in homes.get(value, ()) if other != key]
     return found[0] if len(found) == 1 else None
+
+
+def _homes(catalog: Catalog) -> dict[str, list[str]]:
+    """The keys that have a value, and whose values tell them."""
+    facts, served = _facts(), well_known(catalog.version)
+    homes: dict[str, list[str]] = {}
+    for key in facts["telling"]:
+        if key in served:
+            for value in {*(known_values(key, catalog) or ()), *facts["synonyms"].get(key, ())} - {""}:
+                homes.setdefault(value, []).append(key)
+    return homes
 
 
 def nearest_value(key: str, value: str, catalog: Catalog) -> str | None:
@@ -184,15 +189,20 @@ def nearest_value(key: str, value: str, catalog: Catalog) -> str | None:
         return None
     if _NO_LETTER.fullmatch(value):
         return _in_its_unit(key, value, choices)
-    squashed = _squash(value)
-    same = [choice for choice in choices if _squash(choice) == squashed]
+    words = _words(key, catalog)
+    same = words.same(value)
     if same:
         return same[0] if len(same) == 1 else None
     if key == INSTANCE_TYPE:
-        return _nearest_type(value, choices, catalog)
+        return _nearest_type(value, catalog)
     if key == FAMILY:
-        return _nearest_family(value, choices)
-    return _nearest_word(value, choices, abbreviated=key == SIZE)
+        return _nearest_family(value, catalog)
+    return words.nearest(value, abbreviated=key == SIZE)
+
+
+def _words(key: str, catalog: Catalog) -> Words:
+    """What a key can have in the catalogue, ready to be compared with."""
+    return catalog.remembered(("values", key), lambda: Words(known_values(key, catalog) or ()))
 
 
 def form_of(key: str) -> str | None:
@@ -223,13 +233,15 @@ def nearest_key(item: PoolRequirement, catalog: Catalog) -> NearKey | None:
     written = item.written
     if well_known_since(item.key) is not None:
         return None
-    served = sorted(well_known(catalog.version) - {"karpenter.sh/nodepool"})
-    domain, slash, name = written.rpartition("/")
-    same = [key for key in served if name_of(key) == name or _squash(key) == _squash(written)]
-    if len(same) > 1:
-        same = [key for key in same if _squash(key) == _squash(written)]
-    if not slash:
-        return _near_bare_key(item, same, served, catalog)
+    return _near_bare_key(item, catalog) if "/" not in written else _near_key(written, catalog.version)
+
+
+@lru_cache(maxsize=1 << 15)
+def _near_key(written: str, version: Version) -> NearKey | None:
+    """The well-known key that a key with a domain was meant to be."""
+    served = _served(version)
+    domain, _, name = written.rpartition("/")
+    same = _same_key(written, version)
     kin = _kin(domain, served)
     if kin is None:
         return None
@@ -237,11 +249,7 @@ def nearest_key(item: PoolRequirement, catalog: Catalog) -> NearKey | None:
         return None  # node groups bear labels of this domain: eks.amazonaws.com/capacityType
     if same:
         return NearKey(same[0], True)
-    near = _nearest_word(
-        name,
-        [name_of(key) for key in served if not _short(key) or key.startswith(f"{domain}/")],
-        abbreviated=kin and len(name) > _LEAST_FOR_A_GUESS,
-    )
+    near = _names(domain, version).nearest(name, abbreviated=kin and len(name) > LEAST_FOR_A_GUESS)
     if near is not None:
         meant = [key for key in served if name_of(key) == near]
         return NearKey(meant[0], True) if len(meant) == 1 else None
@@ -251,6 +259,36 @@ def nearest_key(item: PoolRequirement, catalog: Catalog) -> NearKey | None:
 
     loose = get_close_matches(name, [name_of(key) for key in served], 1, cutoff=0.8)
     return NearKey(next(key for key in served if name_of(key) == loose[0]), False) if loose else None
+
+
+@cache
+def _served(version: Version) -> tuple[str, ...]:
+    """The well-known keys of a release that people write."""
+    return tuple(sorted(well_known(version) - {"karpenter.sh/nodepool"}))
+
+
+@cache
+def _by_spelling(version: Version) -> dict[str, list[str]]:
+    """The same keys by name, and by all of their letters and digits."""
+    found: dict[str, list[str]] = {}
+    for key in _served(version):
+        for spelling in {name_of(key), f"/{squash(key)}"}:
+            found.setdefault(spelling, []).append(key)
+    return found
+
+
+def _same_key(written: str, version: Version) -> list[str]:
+    """The keys of this name; of several those that differ in case and separators alone."""
+    spelt = _by_spelling(version)
+    alike = spelt.get(f"/{squash(written)}", [])
+    same = sorted({*spelt.get(name_of(written), ()), *alike})
+    return same if len(same) <= 1 else alike
+
+
+@lru_cache(maxsize=256)
+def _names(domain: str, version: Version) -> Words:
+    """The names that keys of a domain can be near to: short ones count in their own domain alone."""
+    return Words(name_of(key) for key in _served(version) if not _short(key) or key.startswith(f"{domain}/"))
 
 
 def stand_in(value: str) -> str | None:
@@ -286,38 +324,16 @@ def flex_types(catalog: Catalog) -> int:
     return catalog.at(NEWEST).values(FLEX).get("true", 0)
 
 
-def distance(a: str, b: str, most: int) -> int:
-    """Letters dropped, added, changed or swapped between two texts; `most + 1` for anything above `most`."""
-    if abs(len(a) - len(b)) > most:
-        return most + 1
-    before: list[int] = []
-    row = list(range(len(b) + 1))
-    for i, x in enumerate(a, 1):
-        last, before, row = before, row, [i]
-        for j, y in enumerate(b, 1):
-            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (x != y))
-            if i > 1 and j > 1 and x == b[j - 2] and a[i - 2] == y:
-                cost = min(cost, last[j - 2] + 1)
-            row.append(cost)
-        if min(row) > most:
-            return most + 1
-    return min(row[-1], most + 1)
-
-
-def one_slip(a: str, b: str) -> bool:
-    """Whether two names are one letter apart, their digits the same: short codes and numbers never are."""
-    return min(len(a), len(b)) >= _LEAST_FOR_A_GUESS and _digits(a) == _digits(b) and distance(a, b, 1) == 1
-
-
-def _near_bare_key(item: PoolRequirement, same: list[str], served: list[str], catalog: Catalog) -> NearKey | None:
+def _near_bare_key(item: PoolRequirement, catalog: Catalog) -> NearKey | None:
     """A name without a domain is a legal label of one's own, unless what is asked is of a well-known one."""
     if item.is_label:
         return None
+    served = _served(catalog.version)
+    same = _same_key(item.written, catalog.version)
     if not same:
         near = None
         if item.written.startswith("instance-"):
-            names = [name_of(key) for key in served if not _short(key)]
-            near = _nearest_word(item.written, names, abbreviated=False)
+            near = _names("", catalog.version).nearest(item.written, abbreviated=False)
         same = [key for key in served if name_of(key) == near]
     if len(same) != 1:
         return None
@@ -338,7 +354,7 @@ def _respelt(value: str) -> Iterator[str]:
     """How the name of a region or zone is spelt: in small letters, and with its hyphens in place (`us-east1-a`)."""
     if value.lower() != value:
         yield value.lower()
-    parts = re.fullmatch(_facts()["squashed"], _squash(value))
+    parts = re.fullmatch(_facts()["squashed"], squash(value))
     if parts is not None:
         geography, partition, direction, number, zone = parts.groups()
         spelt = "-".join(part for part in (geography, partition, direction, number) if part) + zone
@@ -366,64 +382,48 @@ def _in_its_unit(key: str, value: str, choices: Collection[str]) -> str | None:
 
 
 def _short(key: str) -> bool:
-    return len(name_of(key)) <= _LEAST_FOR_A_GUESS
+    return len(name_of(key)) <= LEAST_FOR_A_GUESS
 
 
-def _nearest_type(value: str, choices: Iterable[str], catalog: Catalog) -> str | None:
+def _nearest_type(value: str, catalog: Catalog) -> str | None:
     family, dot, size = value.lower().partition(".")
-    families = catalog.values(FAMILY)
-    near = family if family in families else _nearest_family(family, families)
+    near = family if family in catalog.values(FAMILY) else _nearest_family(family, catalog)
     if not dot or near is None:
         return None
-    sizes = [choice.partition(".")[2] for choice in choices if choice.partition(".")[0] == near]
+    sizes = catalog.remembered("sizes", lambda: _sizes(catalog)).get(near, Words(()))
     meant: str | None = size
-    if size not in sizes:
+    if size not in sizes.words:
         # A size that other families have is no slip of the pen.
-        meant = None if size in catalog.values(SIZE) else _nearest_word(size, sizes, abbreviated=True)
+        meant = None if size in catalog.values(SIZE) else sizes.nearest(size, abbreviated=True)
     return f"{near}.{meant}" if meant is not None else None
 
 
-def _nearest_family(value: str, choices: Iterable[str]) -> str | None:
+def _sizes(catalog: Catalog) -> dict[str, Words]:
+    """The sizes that there are of each family."""
+    sizes: dict[str, list[str]] = {}
+    for name in catalog.values(INSTANCE_TYPE):
+        family, _, size = name.partition(".")
+        sizes.setdefault(family, []).append(size)
+    return {family: Words(each) for family, each in sizes.items()}
+
+
+def _nearest_family(value: str, catalog: Catalog) -> str | None:
     """A family is a code: only what stands behind a hyphen is a word that one can misspell."""
     head, hyphen, tail = value.lower().partition("-")
     if not hyphen or head == "u":
         return None
-    tails = [choice.partition("-")[2] for choice in choices if choice.startswith(head + "-")]
-    near = _nearest_word(tail, tails, abbreviated=False)
+    near = catalog.remembered("tails", lambda: _tails(catalog)).get(head, Words(())).nearest(tail, abbreviated=False)
     return f"{head}-{near}" if near is not None else None
 
 
-def _nearest_word(value: str, choices: Iterable[str], abbreviated: bool) -> str | None:
-    """The one choice that is a slip or two away, its digits the same; its beginning where `abbreviated`."""
-    word = value.strip().lower().replace("_", "-")
-    known = dict.fromkeys(choices)
-    if abbreviated and len(word) > 1:
-        begun = [choice for choice in known if choice.startswith(word)]
-        if len(begun) == 1:
-            return begun[0]
-    if len(word) < _LEAST_FOR_A_GUESS:
-        return None
-    most = 1 if len(word) < 7 else 2
-    digits = _digits(word)
-    best: list[str] = []
-    nearest = most + 1
-    for choice in known:
-        if _digits(choice) != digits:
-            continue
-        far = distance(word, choice, most)
-        if far < nearest:
-            best, nearest = [choice], far
-        elif far == nearest and far <= most:
-            best.append(choice)
-    return best[0] if len(best) == 1 else None
-
-
-def _digits(text: str) -> str:
-    return re.sub(r"\D", "", text)
-
-
-def _squash(text: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", text.lower())
+def _tails(catalog: Catalog) -> dict[str, Words]:
+    """What stands behind the first hyphen of families, by what stands before it."""
+    tails: dict[str, list[str]] = {}
+    for family in catalog.values(FAMILY):
+        head, hyphen, tail = family.partition("-")
+        if hyphen:
+            tails.setdefault(head, []).append(tail)
+    return {head: Words(each) for head, each in tails.items()}
 
 
 def _form_of(value: str) -> str | None:

@@ -12,10 +12,11 @@ from nodelint.apiserver import Schemas
 from nodelint.ec2.facts import NOTHING, AwsFacts, Missing
 from nodelint.ec2.snapshot import Question
 from nodelint.edits import apply
-from nodelint.lint.results import Index, Result, Skipped, first_causes, merged, unique
+from nodelint.lint.harm import harmful
+from nodelint.lint.results import Index, Result, Skipped, Taken, first_causes, merged, unique
 from nodelint.lint.rule import GROUPS, PROFILES, Context, Group, Rule
 from nodelint.lint.suppress import Suppression, suppressions
-from nodelint.model.finding import SEVERITIES, Edit, Finding, Severity, Span
+from nodelint.model.finding import SEVERITIES, Edit, Finding, Severity
 from nodelint.model.manifest import NodePool, Object, left_out, objects, served
 from nodelint.model.providers import judged_in_part
 from nodelint.model.releases import KubernetesVersion, Version
@@ -42,6 +43,12 @@ __all__ = [
 
 # A fix may make room for another one; every rule's fix is a fix point, so few rounds are ever needed.
 _ROUNDS = 25
+
+
+MOST_FINDINGS = 1000
+"""Findings that one rule has of one object: what has more was not written by hand, and nobody reads them all."""
+
+_TOO_MANY = f"only the first {MOST_FINDINGS:,} findings of a rule in one object are told"
 
 
 class Target(NamedTuple):
@@ -235,9 +242,15 @@ class _Pass:
         self.faults += made.faults
 
     def _run(self, rule: Rule, subject: object, obj: Object | None, path: str) -> None:
+        told = 0
         try:
             for said in rule.check(subject, self.context):
                 if isinstance(said, Finding):
+                    told += 1
+                    if told > MOST_FINDINGS and obj is not None:
+                        if rule.name in self.reporting:
+                            self.skipped.append(Skipped(rule.name, path, obj, _TOO_MANY, False))
+                        return
                     self._raw.append(Result(rule, said, obj))
                 elif rule.name in self.reporting:
                     self.skipped.append(Skipped(rule.name, path, obj, said.reason, said.transient, said.fact))
@@ -352,39 +365,34 @@ def fix(
     context_sources: Sequence[Source] = (),
     unsafe: bool = False,
     judge: Judge | None = None,
+    report: Report | None = None,
 ) -> Fixed:
     """Apply fixes until nothing changes: safe ones, with `unsafe` the others too.
 
     A fix is applied whole or not at all, and is left out when the new text does not parse or breaks
-    the schema where the old one did not. `judge` stands in for `lint`.
+    the schema where the old one did not. `judge` stands in for `lint`; `report` is what it said of `sources`,
+    where that has been asked already.
     """
     judge = judge or lint
     current = list(sources)
     applied: list[Result] = []
     refused: dict[tuple[str, str, str], tuple[Result, str]] = {}
-    report = judge(current, target, rules, selection, context_sources)
+    report = report or judge(current, target, rules, selection, context_sources)
     for _ in range(_ROUNDS):
         chosen = _compatible(report.results, current, unsafe, refused)
         if not chosen:
             break
         new = _rewritten(current, chosen)
         if why_broken(current, new, target):
-            # One of them is to blame: try them alone, and remember those that do harm.
-            chosen_alone: list[Result] = []
-            new = current
-            for result in chosen:
-                alone = _rewritten(current, [*chosen_alone, result])
-                why = why_broken(current, alone, target)
-                if why:
-                    refused[_mark(result)] = (result, why)
-                else:
-                    chosen_alone.append(result)
-                    new = alone
-            chosen = chosen_alone
+            harms = harmful(current, chosen, lambda old, some: why_broken(old, _rewritten(old, some), target))
+            refused.update((_mark(chosen[n]), (chosen[n], why)) for n, why in harms.items())
+            chosen = [result for n, result in enumerate(chosen) if n not in harms]
+            new = _rewritten(current, chosen)
         applied += chosen
         # Objects that change together carry the same edits: what mends one mends the other.
-        done = [tuple(r.finding.edits) for r in chosen]
-        applied += [r for r in report.results if r not in chosen and tuple(r.finding.edits) in done]
+        done = {tuple(r.finding.edits) for r in chosen}
+        taken = {id(r) for r in chosen}
+        applied += [r for r in report.results if id(r) not in taken and tuple(r.finding.edits) in done]
         current = new
         report = judge(current, target, rules, selection, context_sources)
     return Fixed(tuple(current), report, tuple(applied), tuple(refused.values()))
@@ -405,7 +413,7 @@ def _compatible(
     A fix that reaches into a file that the user did not name joins the refused.
     """
     chosen: list[Result] = []
-    taken: list[Span] = []
+    taken = Taken()
     asked = {id(source) for source in sources}
     for result in results:
         spans = [edit.span for edit in result.finding.edits]
@@ -415,9 +423,9 @@ def _compatible(
         if beyond is not None:
             refused[_mark(result)] = (result, f"it changes {beyond} too, which was not named")
             continue
-        if not any(mine.touches(other) for mine in spans for other in taken):
+        if not any(map(taken.touches, spans)):
             chosen.append(result)
-            taken += spans
+            taken.add(spans)
     return chosen
 
 

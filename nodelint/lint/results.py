@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_right, insort
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, product
 from typing import TYPE_CHECKING, Any
@@ -133,6 +133,33 @@ class Index:
         while at >= 0 and self._furthest[id(place.source)][at] >= place.start:
             yield pairs[at][1]
             at -= 1
+
+
+class Taken:
+    """Characters that accepted edits replace: spans of which no two touch, unless one fix has both."""
+
+    def __init__(self) -> None:
+        self._by_source: dict[int, list[Span]] = {}
+
+    def touches(self, place: Span) -> bool:
+        """Whether the place touches one of them."""
+        spans = self._by_source.get(id(place.source), [])
+        # They stand in order, so that all that may touch the place stand side by side.
+        at = bisect_right(spans, place.end, key=_start) - 1
+        while at >= 0 and spans[at].end >= place.start:
+            if spans[at].touches(place):
+                return True
+            at -= 1
+        return False
+
+    def add(self, spans: Iterable[Span]) -> None:
+        """Take more of them."""
+        for span in spans:
+            insort(self._by_source.setdefault(id(span.source), []), span, key=_start)
+
+
+def _start(span: Span) -> int:
+    return span.start
 
 
 def merged(told: Iterable[tuple[Chosen, Sequence[Result]]], judged: Mapping[int, Sequence[Chosen]]) -> list[Result]:

@@ -403,14 +403,17 @@ class Context:
         from nodelint.source.kustomize import builds_on
 
         return any(
-            other.partial
-            and other.kind == obj.kind
+            other.kind == obj.kind
             and other.name in (obj.name, None)
             and other.source is not obj.source
             and adds(other.node, obj.node)
             and builds_on(other.source.path, obj.source.path)
-            for other in self.objects
+            for other in self._partial
         )
+
+    @cached_property
+    def _partial(self) -> list[Object]:
+        return [obj for obj in self.objects if obj.partial]
 
     def controller_problems(self, obj: Object) -> list[ControllerProblem]:
         """What the controller says of an object that the API server has taken."""

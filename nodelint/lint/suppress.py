@@ -45,6 +45,21 @@ class Suppression:
         )
 
 
+class _Page:
+    """The nodes of a document in their order, and what comments in it have been found to be about."""
+
+    def __init__(self, document: Document) -> None:
+        assert document.root is not None
+        self.end = document.end
+        self.nodes = sorted((n for n in document.root.walk() if not n.shared), key=_start)
+        self.nexts: dict[int, Span | None] = {}
+        self._ends = {id(entry.key): entry.value.end for node in self.nodes for entry in node.entries}
+
+    def whole(self, node: Node) -> int:
+        """Where a node ends, and with a field's name its value, which may be a block on the lines below."""
+        return max(node.end, self._ends.get(id(node), 0))
+
+
 def suppressions(source: SourceText) -> list[Suppression]:
     """The comments of a source in their order."""
     if "nodelint:" not in source.text:
@@ -53,15 +68,14 @@ def suppressions(source: SourceText) -> list[Suppression]:
     comment = re.compile(_COMMENT)
     for document in source.documents:
         if document.root is not None:
-            nodes = sorted((n for n in document.root.walk() if not n.shared), key=_start)
-            scalars = [n for n in nodes if n.kind == "scalar"]
-            nexts: dict[int, Span | None] = {}
+            page = _Page(document)
+            scalars = [n for n in page.nodes if n.kind == "scalar"]
             here = []
             # The last first: what a row of comments is about is then looked for once.
             for match in reversed(list(comment.finditer(source.flat, document.start, document.end))):
                 before = bisect_right(scalars, match.start(), key=_start) - 1
                 if before < 0 or match.start() >= scalars[before].end:
-                    here.append(_suppression(source, document, nodes, match, nexts))
+                    here.append(_suppression(source, page, match))
             found += reversed(here)
     return found
 
@@ -70,9 +84,7 @@ def _start(node: Node) -> int:
     return node.start
 
 
-def _suppression(
-    source: SourceText, document: Document, nodes: list[Node], match: re.Match[str], nexts: dict[int, Span | None]
-) -> Suppression:
+def _suppression(source: SourceText, page: _Page, match: re.Match[str]) -> Suppression:
     text = source.flat
     line_start = text.rfind("\n", 0, match.start()) + 1
     own_line = not text[line_start : match.start()].strip(" \t\ufeff")
@@ -81,36 +93,28 @@ def _suppression(
     if not own_line:
         end = text.find("\n", match.end())
         return Suppression(span, rules, Span(source, line_start, match.end() if end < 0 else end), own_line)
-    return Suppression(span, rules, _next(source, document, nodes, match.end(), nexts), own_line)
+    return Suppression(span, rules, _next(source, page, match.end()), own_line)
 
 
-def _next(
-    source: SourceText, document: Document, nodes: list[Node], after: int, nexts: dict[int, Span | None]
-) -> Span | None:
+def _next(source: SourceText, page: _Page, after: int) -> Span | None:
     """The widest thing that begins on the first line after `after` that is neither blank nor a comment."""
     text = source.flat
     first = at = text.find("\n", after) + 1
     found = None
-    while 0 < at < document.end:
-        if at in nexts:
-            found = nexts[at]
+    while 0 < at < page.end:
+        if at in page.nexts:
+            found = page.nexts[at]
             break
         end = text.find("\n", at)
         end = len(text) if end < 0 else end
         line = text[at:end].strip()
         if line and not line.startswith("#"):
-            here = nodes[bisect_left(nodes, at, key=_start) : bisect_left(nodes, end, key=_start)]
-            found = Span(source, at, max((_whole(n) for n in here if not _under_a_key(n)), default=end))
+            here = page.nodes[bisect_left(page.nodes, at, key=_start) : bisect_left(page.nodes, end, key=_start)]
+            found = Span(source, at, max((page.whole(n) for n in here if not _under_a_key(n)), default=end))
             break
         at = end + 1
-    nexts[first] = found
+    page.nexts[first] = found
     return found
-
-
-def _whole(node: Node) -> int:
-    """Where a node ends, and with a field's name its value, which may be a block on the lines below."""
-    entries = node.parent.entries if node.parent is not None else ()
-    return max([node.end, *(entry.value.end for entry in entries if entry.key is node)])
 
 
 def _under_a_key(node: Node) -> bool:

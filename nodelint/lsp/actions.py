@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from difflib import SequenceMatcher
 
 from lsprotocol import types
 
 from nodelint.edits import apply
+from nodelint.edits.differing import opcodes
 from nodelint.lint.engine import Result, why_broken
 from nodelint.lint.suppress import suppressions
 from nodelint.lsp.diagnostics import placed, uri_of
@@ -75,7 +75,7 @@ def _difference(source: Source, text: str) -> Iterator[Edit]:
     starts = [0]
     for line in old:
         starts.append(starts[-1] + len(line))
-    for kind, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+    for kind, a, b, c, d in opcodes(old, new):
         if kind != "equal":
             yield Edit(source, starts[a], starts[b], "".join(new[c:d]))
 

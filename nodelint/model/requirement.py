@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
+from itertools import groupby
 from typing import Any, Literal
 
 from nodelint.data import table
@@ -28,6 +29,8 @@ MAX_INT = 2**63 - 1
 MIN_INT = -(2**63)
 
 _INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
+_MANY = 50
+"""Requirements from which on it pays to look for those that can be added as one."""
 _ABSENT_ALLOWED = ("NotIn", "DoesNotExist")
 
 
@@ -137,6 +140,11 @@ class Requirement(NamedTuple):
         return "In" if self.values else "DoesNotExist"
 
     @property
+    def only_excludes(self) -> bool:
+        """Whether it does nothing but exclude values: what several such requirements exclude adds up."""
+        return self.complement and self.greater_equal is None and self.less_equal is None
+
+    @property
     def length(self) -> int:
         """How many values are allowed; for a complement the largest 64-bit integer less the exclusions."""
         return MAX_INT - len(self.values) if self.complement else len(self.values)
@@ -234,7 +242,7 @@ class Requirements:
 
     def add(self, *requirements: Requirement) -> None:
         """Narrow these requirements by more."""
-        for requirement in requirements:
+        for requirement in requirements if len(requirements) < _MANY else _run_together(requirements):
             before = self._by_key.get(requirement.key)
             self._by_key[requirement.key] = requirement if before is None else requirement.intersect(before)
 
@@ -297,6 +305,27 @@ class Requirements:
             if key not in allow_undefined and key not in self._by_key and not wanted.absent_allowed:
                 return key
         return self.intersects(incoming)
+
+
+def _run_together(requirements: Iterable[Requirement]) -> Iterator[Requirement]:
+    """Requirements in which those of one key that follow each other, and only exclude values, have become one.
+
+    To add a thousand of them one by one takes a set for each, and each is longer than the one before.
+    """
+    by_key: dict[str, list[Requirement]] = {}
+    for requirement in requirements:
+        by_key.setdefault(requirement.key, []).append(requirement)
+    for key, of_key in by_key.items():
+        for excludes, run in groupby(of_key, lambda each: each.only_excludes):
+            if not excludes:
+                yield from run
+                continue
+            each = list(run)
+            values = frozenset[str]().union(*(one.values for one in each))
+            least = [one.min_values for one in each if one.min_values is not None]
+            yield Requirement(
+                key, True, values, min_values=max(least, default=None), exclusive=any(one.exclusive for one in each)
+            )
 
 
 @cache

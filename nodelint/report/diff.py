@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from difflib import unified_diff
 from io import StringIO
 
+from nodelint.edits import differing
 from nodelint.source import Source
 
 
 def unified(old: Source, new: Source) -> Iterator[str]:
     """The lines of the diff, each with its break; none where the texts are the same."""
     path = old.path.lstrip("/")
-    for line in unified_diff(_lines(old.text), _lines(new.text), _quoted(f"a/{path}"), _quoted(f"b/{path}")):
+    names = _quoted(f"a/{path}"), _quoted(f"b/{path}")
+    for line in differing.unified(_lines(old.text), _lines(new.text), names):
         yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
 
 

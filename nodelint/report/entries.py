@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nodelint.lint.results import Result
+from nodelint.lint.results import Result, Taken
+from nodelint.model.finding import Edit
 from nodelint.model.messages import counted
 from nodelint.tuples import NamedTuple
 
@@ -57,11 +58,19 @@ def entries(results: Sequence[Result]) -> list[FindingGroup]:
 def _lines(results: Sequence[Result]) -> list[Line]:
     """Findings that follow each other, of one rule on one line, that point to no other place."""
     lines: list[list[Result]] = []
+    fixes: set[Edit] = set()
+    taken = Taken()
     for result in results:
-        if lines and _alike(lines[-1][-1], result) and _apart(lines[-1], result):
+        edits = result.finding.edits
+        # Fixes that can be made together; an edit that several share is made once.
+        apart = all(edit in fixes or not taken.touches(edit.span) for edit in edits)
+        if lines and _alike(lines[-1][-1], result) and apart:
             lines[-1].append(result)
         else:
             lines.append([result])
+            fixes, taken = set(), Taken()
+        taken.add(edit.span for edit in edits if edit not in fixes)
+        fixes.update(edits)
     return [tuple(line) for line in lines]
 
 
@@ -75,14 +84,4 @@ def _alike(one: Result, other: Result) -> bool:
         and not other.finding.also
         and one.span.end <= other.span.start
         and one.span.source.position(one.span.start).line == other.span.source.position(other.span.start).line
-    )
-
-
-def _apart(line: Sequence[Result], result: Result) -> bool:
-    """Whether the fix can be made together with those of the line."""
-    return not any(
-        one.span.touches(other.span) and one != other
-        for each in line
-        for one in each.finding.edits
-        for other in result.finding.edits
     )

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from difflib import unified_diff
 from html import escape
 
 from nodelint.edits import apply
+from nodelint.edits.differing import unified
 from nodelint.lint.engine import Report, Result
 from nodelint.model.finding import SEVERITIES, Edit, by_source
 from nodelint.model.messages import counted, short
@@ -112,7 +112,7 @@ def _diff(edits: Sequence[Edit], run: Run) -> Iterator[str]:
     new = apply(old, [Edit(source, e.start - start, e.end - start, e.text) for e in edits])
     above = source.position(start).line - 1
     path = printable(shown_path(source.path, run.root)).lstrip("/")
-    lines = unified_diff(_lines(old), _lines(new), f"a/{path}", f"b/{path}", n=_AROUND, lineterm="")
+    lines = unified(_lines(old), _lines(new), (f"a/{path}", f"b/{path}"), _AROUND, "")
     for line in lines:
         moved = re.sub(r"^@@ -(\d+)(.*) \+(\d+)(.*) @@$", lambda m: _moved(m, above), line)
         yield moved if len(moved) <= _WIDTH else f"{moved[:_WIDTH]}…"

@@ -294,6 +294,8 @@ class SourceText:
     __slots__ = (
         "_flat",
         "_lines",
+        "_origins",
+        "_roots",
         "documents",
         "encoding",
         "masked",
@@ -329,6 +331,8 @@ class SourceText:
         self.masked = False
         self._flat: str | None = None
         self._lines: list[int] | None = None
+        self._origins: list[tuple[int, int, str | None]] | None = None
+        self._roots: dict[int, Document] = {}
 
     @property
     def data(self) -> bytes:
@@ -369,9 +373,27 @@ class SourceText:
 
     def origin(self, offset: int) -> str | None:
         """The chart's file from which the document at a place was rendered, where a comment of Helm's names one."""
-        if "# Source: " not in self.text:
+        if self._origins is None:
+            self._origins = list(self._origins_read()) if "# Source: " in self.text else []
+        at = bisect_right(self._origins, offset, key=_start) - 1
+        if at < 0:
             return None
-        return next((d.origin for d in self.documents if d.start <= offset < d.end), None)
+        _, end, origin = self._origins[at]
+        return origin if offset < end else None
+
+    def _origins_read(self) -> Iterator[tuple[int, int, str | None]]:
+        """Where each document begins and ends, and its origin; a document within another has that one's."""
+        last = -1
+        for document in sorted(self.documents, key=lambda d: d.start):
+            if document.start >= last and document.end > document.start:
+                last = document.end
+                yield document.start, document.end, document.origin
+
+    def document_of(self, root: Node) -> Document | None:
+        """The document of which a node is the root."""
+        if not self._roots:
+            self._roots = {id(document.root): document for document in reversed(self.documents)}
+        return self._roots.get(id(root))
 
     def concerns_karpenter(self, offset: int) -> bool:
         """Whether the document at a place holds objects of Karpenter's, or would if it could be read.
@@ -390,6 +412,10 @@ class SourceText:
             breaks = r"\r\n?|\n" if "\r" in self.text else "\n"
             self._lines = [0, *(match.end() for match in re.finditer(breaks, self.text))]
         return self._lines
+
+
+def _start(part: tuple[int, int, str | None]) -> int:
+    return part[0]
 
 
 _ODD_BREAK = "\r(?!\n)|[\x85\u2028\u2029]"

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from difflib import SequenceMatcher
+from itertools import accumulate
 from typing import Any
 
 from nodelint import edits
+from nodelint.edits.differing import opcodes
 from nodelint.edits.writing import column
 from nodelint.karpenter.convert.migrate import Blocked, Held, held, same
 from nodelint.model.finding import Edit
@@ -237,15 +238,12 @@ class Draft:
 def edits_between(source: SourceText, start: int, old: str, new: str) -> list[Edit]:
     """The edits that make one text, found at `start` of a source, into another, line by line."""
     before, after = _lines(old), _lines(new)
-    offsets = [start]
-    for line in before:
-        offsets.append(offsets[-1] + len(line))
-    found = []
-    for tag, a, b, c, d in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
-        if tag == "equal":
-            continue
-        found.append(edits.difference(source, offsets[a], "".join(before[a:b]), "".join(after[c:d])))
-    return found
+    offsets = list(accumulate(map(len, before), initial=start))
+    return [
+        edits.difference(source, offsets[a], "".join(before[a:b]), "".join(after[c:d]))
+        for tag, a, b, c, d in opcodes(before, after)
+        if tag != "equal"
+    ]
 
 
 def _difference(node: Node, target: Any) -> list[Edit] | None:
@@ -267,8 +265,9 @@ def _mapping_difference(node: Node, target: dict[str, Any]) -> list[Edit] | None
         if name not in target:
             return edits.remove(entry.value)
     before: str | None = None
+    values = {e.key.text if e.name is None else e.name: e.value for e in reversed(node.entries)}
     for key, value in target.items():
-        entry_value = next((e.value for e in node.entries if (e.key.text if e.name is None else e.name) == key), None)
+        entry_value = values.get(key)
         if entry_value is None:
             return edits.add_key(node, key, _written(value), before)
         found = _difference(entry_value, value)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import reduce
 from itertools import accumulate
+from operator import and_
 from typing import TypeVar
 
 from nodelint.ec2.catalog import TypeSet
@@ -20,6 +23,9 @@ _T = TypeVar("_T")
 _OFFERS = "offers"
 """In place of a key: all that is asked of the offers of a type."""
 
+_LONG = 50
+"""Lines of one key above which what they say is brought down to what tells types apart."""
+
 _Written = tuple[RequirementLine | Label, Requirement | None]
 
 
@@ -32,8 +38,10 @@ def funnel(pool: NodePool, supply: Supply, alive: TypeSet) -> tuple[Requirements
     written: list[_Written] = [(line, _read(line, version)) for line in pool.requirements]
     written += [(label, _read(label, version)) for label in pool.template_labels]
     kept = _remembering(supply)
-    folded, by_group, steps = _folding(written, supply, alive, kept)
-    without = _without(written, supply, by_group, alive, kept)
+    folded = Requirements(requirement for _, requirement in written if requirement is not None)
+    telling = _telling(written, supply)
+    by_group, steps = _folding(telling, supply, alive, kept)
+    without = _without(telling, supply, by_group, alive, kept)
     final = steps[-1]
     lines = []
     for index, (at, requirement) in enumerate(written):
@@ -74,29 +82,55 @@ def _group(requirement: Requirement, supply: Supply) -> str:
     return _OFFERS if supply.places is not None and requirement.key in supply.places.keys else requirement.key
 
 
+def _telling(written: Sequence[_Written], supply: Supply) -> list[Requirement | None]:
+    """The requirements, of long rows of `NotIn` only the values that some type or place has, and one other.
+
+    What else they exclude changes nothing but that something is excluded, and may be as long as a file.
+    """
+    requirements = [requirement for _, requirement in written]
+    by_key: dict[str, list[Requirement]] = {}
+    for each in requirements:
+        if each is not None:
+            by_key.setdefault(each.key, []).append(each)
+    known: dict[str, frozenset[str]] = {}
+    for key, each_of_key in by_key.items():
+        offered = supply.places is not None and key in supply.places.keys
+        if len(each_of_key) > _LONG and not offered and all(each.only_excludes for each in each_of_key):
+            known[key] = supply.told_apart(key)
+    told: dict[str, str] = {}
+    for n, each in enumerate(requirements):
+        if each is not None and each.key in known and not each.values <= known[each.key]:
+            other = told.setdefault(each.key, min(each.values - known[each.key]))
+            requirements[n] = each._replace(values=each.values & known[each.key] | {other})
+    return requirements
+
+
 def _folding(
-    written: Sequence[_Written], supply: Supply, alive: TypeSet, kept: Callable[..., TypeSet]
-) -> tuple[Requirements, dict[str, TypeSet], list[TypeSet]]:
-    """The requirements folded, what each group keeps in the end, and what is left before the first and after each."""
+    telling: Sequence[Requirement | None], supply: Supply, alive: TypeSet, kept: Callable[..., TypeSet]
+) -> tuple[dict[str, TypeSet], list[TypeSet]]:
+    """What each group keeps in the end, and what is left before the first requirement and after each."""
     together = supply.places.keys if supply.places is not None else frozenset()
     folded = Requirements()
     by_group: dict[str, TypeSet] = {}
-    steps = [alive]
-    for _, requirement in written:
-        left = alive
+    left = alive
+    steps = [left]
+    for requirement in telling:
         if requirement is not None:
             folded.add(requirement)
             group = _group(requirement, supply)
             keys = (each for each in together if each in folded) if group == _OFFERS else (requirement.key,)
-            by_group[group] = kept(*(folded[each] for each in keys))
-        for bits in by_group.values():
-            left &= bits
+            before = by_group.get(group)
+            bits = by_group[group] = kept(*(folded[each] for each in keys))
+            if before is None or not bits & ~before:
+                left &= bits
+            else:  # `Exists` and then `NotIn`: a type without the label is back
+                left = reduce(and_, by_group.values(), alive)
         steps.append(left)
-    return folded, by_group, steps
+    return by_group, steps
 
 
 def _without(
-    written: Sequence[_Written],
+    telling: Sequence[Requirement | None],
     supply: Supply,
     by_group: Mapping[str, TypeSet],
     alive: TypeSet,
@@ -107,17 +141,29 @@ def _without(
     What comes before and after a line is folded once and shared, so that long lists take linear time.
     """
     groups: dict[str, list[tuple[int, Requirement]]] = {}
-    for index, (_, requirement) in enumerate(written):
+    for index, requirement in enumerate(telling):
         if requirement is not None:
             groups.setdefault(_group(requirement, supply), []).append((index, requirement))
     others = _all_but_one([by_group[group] for group in groups], int.__and__)
-    without = {}
-    for members, bits in zip(groups.values(), others, strict=True):
+    without: dict[int, TypeSet] = {}
+    for (group, members), bits in zip(groups.items(), others, strict=True):
         elsewhere = alive if bits is None else alive & bits
-        rests = _all_but_one([Requirements([requirement]) for _, requirement in members], _folded)
-        for (index, _), rest in zip(members, rests, strict=True):
-            without[index] = elsewhere if rest is None else elsewhere & kept(*rest)
+        if group != _OFFERS and len(members) > 1 and all(requirement.only_excludes for _, requirement in members):
+            rests = _exclusions_but_one([requirement for _, requirement in members])
+            left = [elsewhere & (by_group[group] if rest is None else supply.keeping((rest,))) for rest in rests]
+        else:
+            folds = _all_but_one([Requirements([requirement]) for _, requirement in members], _folded)
+            left = [elsewhere if fold is None else elsewhere & kept(*fold) for fold in folds]
+        without.update(zip((index for index, _ in members), left, strict=True))
     return without
+
+
+def _exclusions_but_one(requirements: Sequence[Requirement]) -> Iterator[Requirement | None]:
+    """For each of some requirements that only exclude, all others folded; None where all say the same without it."""
+    times = Counter(value for requirement in requirements for value in requirement.values)
+    for requirement in requirements:
+        own = [value for value in requirement.values if times[value] == 1]
+        yield Requirement(requirement.key, True, frozenset(times).difference(own)) if own else None
 
 
 def _folded(first: Requirements, then: Requirements) -> Requirements:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from nodelint.data import table
 from nodelint.ec2.catalog import Catalog, TypeSet
 from nodelint.karpenter.images import ImageSet
 from nodelint.karpenter.resolve.offers import PLACE_KEYS, RESERVATION_KEYS, capacity_types, may_reserve
@@ -38,6 +39,14 @@ class Supply(NamedTuple):
             else:
                 bits &= self.select(each)
         return bits & self.places.kept(asked) if asked and self.places is not None else bits
+
+    def told_apart(self, key: str) -> frozenset[str]:
+        """The values of a key that `select` tells from others, of keys that are not asked of places: no fewer."""
+        region = (self.places.region,) if self.places is not None else ()
+        named = table("vocabulary")["values"].get(key, ())
+        return frozenset(
+            (*self.view.values(key), *named, *capacity_types(self.node_class, self.view.version), *region)
+        )
 
     def select(self, requirement: Requirement) -> TypeSet:
         """The types that one requirement keeps, what the class decides about their offers included."""

@@ -1,0 +1,92 @@
+"""Which of some words a slip of the pen was meant to be."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+LEAST_FOR_A_GUESS = 4
+"""Letters of a word below which nothing is guessed: short codes are too near to each other."""
+
+_MOST_KEPT = 10_000
+"""Answers that are kept: a slip is often repeated, in one pool after another."""
+
+
+class Words:
+    """Words to choose from, with what tells quickly which of them may be near a text."""
+
+    __slots__ = ("_by_digits", "_by_squashed", "_known", "words")
+
+    def __init__(self, words: Iterable[str]) -> None:
+        self.words = tuple(dict.fromkeys(words))
+        self._by_squashed: dict[str, list[str]] = {}
+        self._by_digits: dict[str, list[str]] = {}
+        for word in self.words:
+            self._by_squashed.setdefault(squash(word), []).append(word)
+            self._by_digits.setdefault(digits(word), []).append(word)
+        self._known: dict[tuple[str, bool], str | None] = {}
+
+    def same(self, text: str) -> list[str]:
+        """The words that differ from a text in case and separators alone."""
+        return self._by_squashed.get(squash(text), [])
+
+    def nearest(self, text: str, abbreviated: bool) -> str | None:
+        """The one word that is a slip or two away, its digits the same; with `abbreviated` the one it begins."""
+        asked = text, abbreviated
+        if asked not in self._known:
+            if len(self._known) >= _MOST_KEPT:
+                self._known.clear()
+            self._known[asked] = self._nearest(text, abbreviated)
+        return self._known[asked]
+
+    def _nearest(self, text: str, abbreviated: bool) -> str | None:
+        word = text.strip().lower().replace("_", "-")
+        if abbreviated and len(word) > 1:
+            begun = [choice for choice in self.words if choice.startswith(word)]
+            if len(begun) == 1:
+                return begun[0]
+        if len(word) < LEAST_FOR_A_GUESS:
+            return None
+        most = 1 if len(word) < 7 else 2
+        best: list[str] = []
+        nearest = most + 1
+        for choice in self._by_digits.get(digits(word), ()):
+            far = distance(word, choice, most)
+            if far < nearest:
+                best, nearest = [choice], far
+            elif far == nearest and far <= most:
+                best.append(choice)
+        return best[0] if len(best) == 1 else None
+
+
+def distance(a: str, b: str, most: int) -> int:
+    """Letters dropped, added, changed or swapped between two texts; `most + 1` for anything above `most`."""
+    if abs(len(a) - len(b)) > most:
+        return most + 1
+    before: list[int] = []
+    row = list(range(len(b) + 1))
+    for i, x in enumerate(a, 1):
+        last, before, row = before, row, [i]
+        for j, y in enumerate(b, 1):
+            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (x != y))
+            if i > 1 and j > 1 and x == b[j - 2] and a[i - 2] == y:
+                cost = min(cost, last[j - 2] + 1)
+            row.append(cost)
+        if min(row) > most:
+            return most + 1
+    return min(row[-1], most + 1)
+
+
+def one_slip(a: str, b: str) -> bool:
+    """Whether two names are one letter apart, their digits the same: short codes and numbers never are."""
+    return min(len(a), len(b)) >= LEAST_FOR_A_GUESS and digits(a) == digits(b) and distance(a, b, 1) == 1
+
+
+def digits(text: str) -> str:
+    """The digits of a text, all else taken out."""
+    return re.sub(r"\D", "", text)
+
+
+def squash(text: str) -> str:
+    """A text without case and separators."""
+    return re.sub(r"[^a-z0-9]", "", text.lower())

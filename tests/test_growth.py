@@ -1,0 +1,305 @@
+"""Long inputs take work that grows with their length. Work is counted, not timed."""
+
+from __future__ import annotations
+
+import sys
+import tracemalloc
+from collections.abc import Callable
+from difflib import unified_diff
+from types import FrameType
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nodelint.edits import differing
+from nodelint.lint.engine import MOST_FINDINGS, Report, Target, fix, lint
+from nodelint.lint.rule import Context, Rule, rule
+from nodelint.lint.suppress import suppressions
+from nodelint.model.finding import Edit, Finding, Findings
+from nodelint.model.manifest import EC2NodeClass
+from nodelint.model.releases import NEWEST
+from nodelint.report.entries import entries
+from nodelint.report.text import findings_text
+from nodelint.source import Source
+
+TARGET = Target(NEWEST)
+POOL = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {{name: p{n}}}
+spec:
+{more}  template:
+    spec:
+      nodeClassRef: {{group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}}
+      requirements:
+{lines}"""
+CLASS = """\
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {{name: c{n}}}
+spec: {{role: nodes, amiSelectorTerms: [{{alias: al2023@v20250403}}]}}
+"""
+
+
+def pool(*lines: str, n: object = 0, more: str = "") -> str:
+    written = "".join(f"        - {{{line}}}\n" for line in lines)
+    return POOL.format(n=n, lines=written, more=more)
+
+
+def work(do: Callable[[], object]) -> int:
+    """How many of Python's operations run."""
+    count = 0
+
+    def trace(frame: FrameType, event: str, arg: object) -> Any:
+        nonlocal count
+        count += 1
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        do()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+def growth(make: Callable[[int], Callable[[], object]], size: int, times: int = 4) -> float:
+    """By how much more work grows than its input does: 1 is linear; quadratic work comes near `times`."""
+    make(4)()  # loads what is loaded once
+    few, many = make(size), make(size * times)
+    return work(many) / work(few) / times
+
+
+def linted(text: str, rules: dict[str, Rule]) -> Report:
+    return lint([Source.from_text("pool.yaml", text)], TARGET, rules)
+
+
+def test_lines_that_exclude_values_of_one_key(rules: dict[str, Rule]) -> None:
+    def make(size: int) -> Callable[[], object]:
+        line = "key: node.kubernetes.io/instance-type, operator: NotIn, values: [m5.x{}]"
+        source = Source.from_text("pool.yaml", pool(*(line.format(n) for n in range(size))))
+        return lambda: lint([source], TARGET, rules)
+
+    assert growth(make, 60) < 1.3
+
+
+def test_memory_for_lines_that_exclude_values_of_one_key(rules: dict[str, Rule]) -> None:
+    only = {"no-instance-type": rules["no-instance-type"]}
+
+    def peak(size: int) -> int:
+        line = "key: node.kubernetes.io/instance-type, operator: NotIn, values: [m5.x{}]"
+        source = Source.from_text("pool.yaml", pool(*(line.format(n) for n in range(size))))
+        tracemalloc.start()
+        lint([source], TARGET, only)
+        taken = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return taken
+
+    peak(4)
+    assert peak(1600) < 6 * peak(400)
+
+
+def test_values_that_there_are_none_of(rules: dict[str, Rule]) -> None:
+    def make(size: int) -> Callable[[], object]:
+        values = ", ".join(f"m5.{n}xlarg" for n in range(size))
+        text = pool(f"key: node.kubernetes.io/instance-type, operator: In, values: [{values}]")
+        return lambda: findings_text(linted(text, rules).results)
+
+    # A row of values on one line, each with a fix.
+    assert growth(make, 60) < 1.3
+
+
+def test_findings_of_one_line_are_told_together(rules: dict[str, Rule]) -> None:
+    def make(size: int) -> Callable[[], object]:
+        values = ", ".join(["M5.LARGE"] * size)
+        text = pool(f"key: node.kubernetes.io/instance-type, operator: In, values: [{values}]")
+        results = linted(text, {"unknown-value": rules["unknown-value"]}).results
+        assert len(entries(results)[0].shown) == size
+        assert all(result.fixable for result in results)
+        return lambda: entries(results)
+
+    assert growth(make, 60) < 1.2
+
+
+def test_one_value_costs_no_walk_over_all_instance_types(rules: dict[str, Rule]) -> None:
+    only = {"unknown-value": rules["unknown-value"]}
+
+    def make(size: int) -> Callable[[], object]:
+        values = ", ".join(f"m5.{n}xlarg" for n in range(size))
+        text = pool(f"key: node.kubernetes.io/instance-type, operator: In, values: [{values}]")
+        return lambda: linted(text, only)
+
+    make(4)()
+    assert (work(make(40)) - work(make(20))) / 20 < 10_000
+
+
+def test_a_rule_tells_so_many_findings_of_one_object_and_says_that_there_are_more(rules: dict[str, Rule]) -> None:
+    values = ", ".join(f"m5.{n}xlarg" for n in range(MOST_FINDINGS + 5))
+    report = linted(
+        pool(f"key: node.kubernetes.io/instance-type, operator: In, values: [{values}]"),
+        {"unknown-value": rules["unknown-value"]},
+    )
+    assert len(report.results) == MOST_FINDINGS
+    assert [(s.rule, s.reason) for s in report.skipped] == [
+        ("unknown-value", "only the first 1,000 findings of a rule in one object are told")
+    ]
+
+
+@pytest.mark.parametrize("above", [False, True])
+def test_comments_that_silence(above: bool) -> None:
+    def make(size: int) -> Callable[[], object]:
+        comment, field = "# nodelint: ignore[unknown-field]", "    example.com/r{}: 1"
+        lines = [f"    {comment}\n{field}\n" if above else f"{field} {comment}\n" for _ in range(size)]
+        more = "  limits:\n" + "".join(line.format(n) for n, line in enumerate(lines))
+        source = Source.from_text("pool.yaml", pool(more=more))
+        assert len(suppressions(source)) == size
+        return lambda: suppressions(source)
+
+    assert growth(make, 100) < 1.3
+
+
+def test_an_old_version_with_many_labels(rules: dict[str, Rule]) -> None:
+    only = {"removed-api": rules["removed-api"]}
+
+    def make(size: int) -> Callable[[], object]:
+        labels = "".join(f"        team/k{n}: v\n" for n in range(size))
+        text = (
+            "apiVersion: karpenter.sh/v1beta1\nkind: NodePool\nmetadata: {name: p}\nspec:\n  template:\n"
+            f"    metadata:\n      labels:\n{labels}    spec: {{nodeClassRef: {{name: default}}, requirements: []}}\n"
+        )
+        assert size == 4 or linted(text, only).results[0].fixable
+        return lambda: linted(text, only)
+
+    assert growth(make, 300) < 1.3
+
+
+class Counting(str):
+    """A text that counts the characters that are searched for something."""
+
+    searched = 0
+
+    def __contains__(self, part: object) -> bool:
+        Counting.searched += len(self)
+        return super().__contains__(part)  # type: ignore[operator]
+
+
+def test_the_place_of_a_finding_is_found_without_a_search_of_the_whole_text() -> None:
+    text = "---\n".join(["# Source: chart/templates/pool.yaml\n" + pool(n=n) for n in range(20)])
+    source = Source.from_text("pool.yaml", text)
+    source.text = Counting(text)
+    assert {source.origin(at) for at in range(len(text))} == {"chart/templates/pool.yaml"}
+    assert Counting.searched <= len(text)
+
+
+def test_a_document_within_another_has_the_origin_of_the_whole() -> None:
+    inner = "".join(f"    {line}\n" for line in pool().splitlines())
+    text = f"# Source: chart/templates/map.yaml\napiVersion: v1\nkind: ConfigMap\ndata:\n  p: |\n{inner}---\n{pool()}"
+    source = Source.from_text("map.yaml", text)
+    assert len(source.documents) == 3
+    assert source.origin(text.index("requirements")) == "chart/templates/map.yaml"
+    assert source.origin(text.rindex("requirements")) is None
+
+
+def mending(bad: str = "") -> dict[str, Rule]:
+    """A rule whose fix gives each class another role; it breaks the file for the class named `bad`."""
+
+    def check(node_class: EC2NodeClass, context: Context) -> Findings:
+        node = node_class.node.at("spec", "role")
+        if node is not None and node.text != "changed":
+            new = "changed" if node_class.name != bad else "[}"
+            edits = [Edit(node.source, node.start, node.end, new)]
+            yield Finding(at=node, message=f"`{node_class.name}` is old", edits=edits)
+
+    made = rule(on=EC2NodeClass, group="correctness", fix="safe")(check)
+    return {"mending": made._replace(name="mending", page="A page.")}
+
+
+def test_fixes_of_many_files() -> None:
+    def make(size: int) -> Callable[[], object]:
+        sources = [Source.from_text(f"c{n}.yaml", CLASS.format(n=n)) for n in range(size)]
+        return lambda: fix(sources, TARGET, mending())
+
+    assert growth(make, 30) < 1.2
+
+
+def test_fixes_of_one_file() -> None:
+    def make(size: int) -> Callable[[], object]:
+        sources = [Source.from_text("c.yaml", "---\n".join(CLASS.format(n=n) for n in range(size)))]
+        return lambda: fix(sources, TARGET, mending())
+
+    assert growth(make, 30) < 1.2
+
+
+def test_one_fix_of_many_that_breaks_its_file_is_found_in_few_tries(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    text = "---\n".join(CLASS.format(n=n) for n in range(64))
+    sources = [Source.from_text("c.yaml", text), Source.from_text("d.yaml", CLASS.format(n="d"))]
+    read: list[str] = []
+    make = Source.from_text
+
+    def counted(path: str, text: str) -> Source:
+        read.append(path)
+        return make(path, text)
+
+    monkeypatch.setattr(Source, "from_text", counted)
+    fixed = fix(sources, TARGET, mending("c40"))
+    assert fixed.sources[0].text == text.replace("role: nodes", "role: changed").replace(
+        "{name: c40}\nspec: {role: changed", "{name: c40}\nspec: {role: nodes"
+    )
+    assert "role: changed" in fixed.sources[1].text
+    assert [(r.message, why) for r, why in fixed.refused] == [("`c40` is old", "the file would no longer parse")]
+    assert len(fixed.applied) == 64
+    assert read.count("c.yaml") < 20
+
+
+def numbered(size: int, *, changed: int) -> tuple[list[str], list[str]]:
+    old = [f"line {n}\n" for n in range(size)]
+    return old, [f"new {n}\n" if n % changed == 0 else line for n, line in enumerate(old) if n % 17]
+
+
+def test_long_texts_are_compared() -> None:
+    def make(size: int) -> Callable[[], object]:
+        old, new = numbered(size, changed=5)
+        return lambda: list(differing.unified(old, new, ("a", "b")))
+
+    assert growth(make, 400) < 1.2
+
+
+def test_texts_without_a_line_of_their_own_are_compared() -> None:
+    old, new = ["same\n"] * 60_000, ["same\n", "other\n"] * 30_000
+    assert work(lambda: differing.opcodes(old, new)) < 2_000_000
+
+
+lines = st.lists(st.sampled_from([*"abcdef", *(str(n) for n in range(40))]), max_size=40)
+
+
+@given(lines, lines, st.sampled_from([0, 9, 100]))
+def test_steps_make_of_one_text_the_other(old: list[str], new: list[str], small: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(differing, "_SMALL", small)
+        steps = differing.opcodes(old, new)
+    made: list[str] = []
+    i = j = 0
+    for tag, a, b, c, d in steps:
+        assert (a, c) == (i, j)
+        assert tag != "equal" or old[a:b] == new[c:d]
+        assert tag == {(False, True): "delete", (True, False): "insert"}.get((a == b, c == d), tag)
+        made += new[c:d]
+        i, j = b, d
+    assert (i, j) == (len(old), len(new))
+    assert made == new
+
+
+@given(st.sets(st.integers(0, 60)), st.sets(st.integers(0, 60)), st.integers(0, 4))
+def test_a_long_diff_is_what_difflib_writes(gone: set[int], other: set[int], around: int) -> None:
+    old = [f"{n}\n" for n in range(60)]
+    new = [f"new {n}\n" if n in other else f"{n}\n" for n in range(60) if n not in gone]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(differing, "_SMALL", 0)
+        mine = list(differing.unified(old, new, ("a", "b"), around))
+    assert mine == list(unified_diff(old, new, "a", "b", n=around))
