@@ -93,10 +93,11 @@ def check(pool: NodePool, context: Context) -> Findings:
         changes = edits.if_editable(fixes.keep_out, pool, keys.CATEGORY, categories)
     yield Finding(
         at=fixes.place(pool),
-        message=f"{stray.bit_count():,} of {resolution.candidates.bit_count():,} types left have GPUs or other "
-        f"devices{cost}",
+        message=f"{stray.bit_count():,} of {resolution.candidates.bit_count():,} instance types left have GPUs or "
+        f"other accelerators{cost}",
         edits=changes,
-        help=f"leave the categories {', '.join(categories)} out",
+        note="a pod that fits no other type launches one",
+        help=f"exclude the instance categories {', '.join(categories)}",
     )
 
 

@@ -107,6 +107,6 @@ def check(pool: NodePool, context: Context) -> Findings:
         return
     yield Finding(
         at=labels.values_at(item),
-        message=f"arm64 is left out: `{found.other}` costs {found.saved:.0%} less than `{found.own}` of its size",
-        help="add `arm64` where your container images are built for it",
+        message=f"arm64 is excluded: `{found.other}` costs {found.saved:.0%} less than `{found.own}`",
+        help="add `arm64` if your container images are built for it",
     )

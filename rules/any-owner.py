@@ -52,6 +52,6 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         if node is not None and isinstance(term.owner, str) and "*" in term.owner:
             yield Finding(
                 at=node,
-                message=f"the owner `{term.owner[:20]}` names no account: anybody's image of that name may be taken",
-                help="name the account that makes the image: `self`, `amazon`, or its number",
+                message=f"owner `{term.owner[:20]}` allows every AWS account: anyone can publish a match",
+                help="name the account that publishes the image: `self`, `amazon` or an account ID",
             )

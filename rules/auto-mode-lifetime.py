@@ -42,10 +42,10 @@ def check(pool: NodePool, context: Context) -> Findings:
     found = controller.lifetime(pool)
     if found is None or not found.too_long:
         return
-    life = f"with a grace period of {found.grace:g}h makes {found.expire + found.grace:g}h" if found.expire else ""
+    life = f"plus a grace period of {found.grace:g}h is {found.expire + found.grace:g}h" if found.expire else ""
     yield Finding(
         at=found.node,
-        message=f"`{found.node.value}` {life or 'sets no end'}, and EKS Auto Mode allows {found.longest}h",
+        message=f"`{found.node.value}` {life or 'sets no limit'}: EKS Auto Mode allows at most {found.longest}h",
         edits=edits.if_editable(edits.set_value, found.node, f"{found.offer}h") if found.offer is not None else [],
-        help="the API server refuses more than 21 days for expireAfter and the drain together",
+        note="the API server refuses more than 21 days for expireAfter and terminationGracePeriod together",
     )

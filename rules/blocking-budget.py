@@ -51,7 +51,8 @@ spec:
 
 from nodelint.api import EVERY_PROVIDER, Context, Finding, Findings, Node, NodePool, Skip, budgets, rule
 
-HINT = "give it `schedule` (UTC) and `duration`, or `reasons: [Underutilized]` to keep pods from being moved only"
+HINT = "add `schedule` (UTC) and `duration`, or restrict the budget to `reasons: [Underutilized]`"
+NOTE = "new images and changes of the manifests never reach running nodes"
 
 
 @rule(
@@ -72,15 +73,18 @@ def check(pool: NodePool, context: Context) -> Findings:
         return
     at = _always(node)
     if at is None:
-        message = "the budgets leave no time of a week: no node is ever replaced for drift"
-        yield Finding(at=node, message=message, help="shorten a `duration`, so that some time is left")
+        message = "the budgets allow no disruption at any time of the week: no node is ever replaced for drift"
+        yield Finding(at=node, message=message, note=NOTE, help="shorten a `duration` so that some time is left")
         return
     every = budgets.typical(pool, "Underutilized")
     others = every is not None and all(stretch.closed for stretch in every)
-    what = "drift or consolidation" if others else "drift, so images and changes never reach it"
+    what = "drift or consolidation" if others else "drift"
     written = at.get("nodes") or at
     yield Finding(
-        at=written, message=f"`{written.value}` nodes, at all times: none is replaced for {what}", help=HINT
+        at=written,
+        message=f"a budget of `{written.value}` nodes applies at all times: no node is replaced for {what}",
+        note=NOTE,
+        help=HINT,
     )
 
 

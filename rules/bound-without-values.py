@@ -63,8 +63,8 @@ def check(pool: NodePool, context: Context) -> Findings:
             shown, key = messages.short(f"{line.operator} {line.texts[0]}", 30), messages.short(asked.key, 30)
             yield Finding(
                 at=line.values[0].node,
-                message=f"`{shown}` of `{key}` leaves no number to draw: the controller panics",
-                help="it labels each node with a number from 0 on that the bounds allow",
+                message=f"`{shown}` of `{key}` allows no number: the controller panics",
+                note="Karpenter labels each node with a random number from 0 on that the bounds allow",
             )
 
 

@@ -117,8 +117,9 @@ def _of_several_vpcs(what: str, finds: Network) -> list[Finding]:
     return [
         Finding(
             at=_place(finds, lambda found: len({each.vpc for each in found}) > 1),
-            message=f"the {what} found are of {len(vpcs)} VPCs, `{vpcs[0]}` and `{vpcs[1]}`",
-            help=f"a node and its groups are in one VPC; narrow the terms ({each})",
+            message=f"the terms find {what} of {len(vpcs)} VPCs, `{vpcs[0]}` and `{vpcs[1]}`",
+            note="a node and its security groups have to be in one VPC",
+            help=f"narrow the terms ({each})",
         )
     ]
 
@@ -133,9 +134,10 @@ def _strangers(
     return [
         Finding(
             at=_place(groups),
-            message=f"the security groups are of `{theirs[0]}`, the subnets of `{ours[0]}`",
+            message=f"the security groups belong to `{theirs[0]}`, the subnets to `{ours[0]}`",
             also=[Also(_place(subnets), f"finds subnets of `{ours[0]}`")],
-            help=f"EC2 refuses groups that are not associated with the VPC of the subnet ({_ids(groups.known)})",
+            note="EC2 refuses security groups that are not associated with the VPC of the subnet",
+            help=f"select security groups of that VPC instead of {_ids(groups.known)}",
         )
     ]
 
@@ -148,13 +150,14 @@ def _owned_alike(groups: selectors.Finds[snapshot.SecurityGroup]) -> list[Findin
         return []
     bearers = [group for group in groups.known if cluster in group.clusters]
     tag = f"`kubernetes.io/cluster/{messages.short(cluster, 40)}`"
-    count = f"{len(bearers)} security groups found bear {tag}"
+    count = f"{len(bearers)} of the security groups have the tag {tag}"
     ids = " and ".join(f"`{group.id}`" for group in bearers)
     return [
         Finding(
             at=_place(groups, lambda found: sum(each in bearers for each in found) > 1),
-            message=messages.first_fitting(f"{ids} both bear {tag}", count) if len(bearers) == 2 else count,
-            help=f"the AWS load balancer controller wants one: select it by id or by its own tag ({_ids(bearers)})",
+            message=messages.first_fitting(f"{ids} both have the tag {tag}", count) if len(bearers) == 2 else count,
+            note="the AWS load balancer controller requires exactly one such group on a node",
+            help=f"select one by id or by a tag that only it has ({_ids(bearers)})",
         )
     ]
 
@@ -168,7 +171,7 @@ def _owned_apart(groups: selectors.Finds[snapshot.SecurityGroup]) -> list[Findin
             continue
         clusters = list(dict.fromkeys(name for group in owned for name in group.clusters))
         first, second = (f"`{messages.short(name, 20)}`" for name in clusters[:2])
-        message = f"the term finds security groups of {len(clusters)} clusters, {first} and {second}"
+        message = f"the term finds security groups of {len(clusters)} clusters: {first}, {second}"
         findings.append(Finding(at=term.place, message=message, help=f"narrow it to one cluster ({_ids(owned)})"))
     return findings
 

@@ -109,7 +109,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     if not node.items:
         base = edits.if_editable(edits.add_item, node, BASE)
         message = "an empty list of budgets sets no limit: all nodes may be replaced at once"
-        yield Finding(at=node, message=message, edits=base, help="without the field the limit is 10 %")
+        yield Finding(at=node, message=message, edits=base, note="without the field, the limit is 10 % of the nodes")
         return
     for reason, what in REASONS.items():
         week = budgets.typical(pool, reason)
@@ -123,6 +123,7 @@ def check(pool: NodePool, context: Context) -> Findings:
                 at=node,
                 message=f"{often} limits {what}: all nodes may be replaced at once",
                 edits=edits.if_editable(edits.add_item, node, BASE),
-                help=f"now it is: {budgets.in_words(week)}" if free < HOURS else "add a budget without `reasons`",
+                note=f"the week as written: {budgets.in_words(week)}" if free < HOURS else None,
+                help=None if free < HOURS else "add a budget without `reasons`",
             )
             return

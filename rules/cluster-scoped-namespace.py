@@ -58,5 +58,5 @@ def check(obj: Object, context: Context) -> Findings:
         at=node,
         message=f"{obj.kind} is cluster-scoped: the API server drops `metadata.namespace`",
         edits=[] if patched else edits.if_editable(edits.remove, node),
-        help="a patch names the object too: change both" if patched else None,
+        help="a patch names the namespace too: change both" if patched else None,
     )

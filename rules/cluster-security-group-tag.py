@@ -63,6 +63,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
                 continue
         yield Finding(
             at=tag.key_node,
-            message=f"`{messages.short(tag.key, 45)}` is on several groups of most clusters",
-            help="load balancers want one group with it on a node: select by id, or by a tag that one group bears",
+            message=f"most clusters have several security groups with the tag `{messages.short(tag.key, 45)}`",
+            note="load balancer controllers require exactly one group with this tag on a node",
+            help="select the security group by id, or by a tag that only it has",
         )

@@ -99,7 +99,7 @@ def check(obj: Object, context: Context) -> Findings:
             severity=problem.severity,
             edits=_suggested(problem),
             covers=problem.node.items if problem.node.kind == "sequence" else (),
-            help=problem.consequence,
+            note=problem.consequence,
         )
 
 

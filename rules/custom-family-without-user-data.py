@@ -55,8 +55,10 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     known = alias is not None and str(alias.alias).partition("@")[0] in images.families()
     yield Finding(
         at=field,
-        message="`Custom` without userData: nothing tells a node which cluster to join",
+        message="amiFamily `Custom` without userData: nothing tells a node which cluster to join",
         severity="error" if known else None,
         edits=edits.if_editable(edits.remove, field) if known else (),
-        help="the alias says the family: leave amiFamily out" if known else "unless the image joins by itself",
+        help="remove amiFamily: the alias implies it"
+        if known
+        else "add userData that joins the cluster, unless the image does that itself",
     )

@@ -211,8 +211,8 @@ def _reserved(line: RequirementLine, resolution: resolve.Resolution) -> Findings
             at=reserved[0].node,
             message="`reserved` matches nothing: the class selects no capacity reservation",
             edits=edits.if_editable(fixes.take_out, line, ("reserved",)),
-            also=[Also(node_class.name_node, "it has no capacityReservationSelectorTerms")],
-            help="give the class capacityReservationSelectorTerms, or take the value out",
+            also=[Also(node_class.name_node, "no capacityReservationSelectorTerms")],
+            help="add capacityReservationSelectorTerms to the class, or remove the value",
         )
 
 
@@ -225,12 +225,12 @@ def _finding(
     reason = next((other for other in others if not other.kept & bits), None)
     name = labels.name_of(line.key)
     verb = "matches" if len(dead) == 1 else "match"
-    beside = " beside the other requirements"
+    beside = " together with the other requirements"
     if reason is not None:
         shown = f"{labels.name_of(reason.key)} {reason.operator} {', '.join(reason.values)}".strip()
-        beside = f" beside `{messages.short(shown, 34)}`"
+        beside = f" together with `{messages.short(shown, 40)}`"
     elif not bits & resolution.alive:
-        beside = " under this class"
+        beside = " with this class"
     few = ", ".join(f"`{value.text}`" for value in dead[:3]) + (f" and {len(dead) - 3} more" if len(dead) > 3 else "")
     one = f"`{dead[0].text}`" + (f" and {len(dead) - 1} more" if len(dead) > 1 else "")
     return Finding(
@@ -239,5 +239,5 @@ def _finding(
         edits=edits.if_editable(fixes.take_out, at, [str(value.text) for value in dead]),
         also=[Also(reason.at.key_node, f"`{messages.short(shown, 60)}`")] if reason is not None else (),
         covers=[value.node for value in dead],
-        help=f"{'it does' if len(dead) == 1 else 'they do'} nothing here; or change the other requirement",
+        help=f"remove {'it' if len(dead) == 1 else 'them'}, or change the other requirement",
     )

@@ -112,21 +112,22 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         yield Finding(
             at=term.node,
             message=messages.first_fitting(
-                f"`{messages.short(first.name, 40)}` ({first.id}) is deprecated since {since}",
-                f"`{first.id}` is deprecated since {since}",
+                f"`{messages.short(first.name, 60)}` ({first.id}) has been deprecated since {since}",
+                f"`{first.id}` has been deprecated since {since}",
             ),
             edits=edits.if_editable(_moved, image_set, context),
             also=[
                 Also(term.node, f"`{i.name}` ({i.id}), deprecated since {(i.deprecated or '')[:10]}") for i in old[1:]
             ],
+            note="nodes launch from it until it is deregistered",
             help=_hint(image_set),
         )
 
 
 def _hint(image_set: images.ImageSet) -> str:
     if image_set.alias is not None:
-        return "pin a newer version, and try it first"
-    return "it launches until it is deregistered; select, or build, a newer one"
+        return "pin a newer version, after a test"
+    return "select a newer image, or build one"
 
 
 def _moved(image_set: images.ImageSet, context: Context) -> list[Edit]:

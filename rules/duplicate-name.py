@@ -67,11 +67,11 @@ def check(obj: Object, context: Context) -> Findings:
     if first is None:
         return
     one_file = first.source is obj.source
-    where = "this file" if one_file else "another file of this folder"
+    where = "in this file" if one_file else "in another file of this folder"
     yield Finding(
         at=obj.name_node,
-        message=f"{where} has {obj.kind} `{obj.name}` too: the one that is applied last replaces the other",
+        message=f"{obj.kind} `{obj.name}` is defined twice, also {where}: the one applied last wins",
         severity=None if one_file else "info",
-        also=[Also(first.name_node, "the same name")],
-        help="neither kind has a namespace to tell them apart: give one of them another name",
+        also=[Also(first.name_node, "also defined here")],
+        help="both kinds are cluster-scoped: rename one of the objects",
     )

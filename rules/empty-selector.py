@@ -172,7 +172,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
 def _selector(what: str, finds: selectors.Finds[Any], facts: AwsFacts, needed: bool = True) -> Findings:
     """What is wrong with a selector for `what`; `needed` says whether the class has to find one."""
     yield from finds.skips()
-    yield from (Skip(t.node, f"a term for {what}s holds a placeholder") for t in finds.terms if t.is_open)
+    yield from (Skip(t.node, f"a term for {what}s contains a placeholder") for t in finds.terms if t.is_open)
     if needed and finds.nothing:
         yield _nothing(what, finds, facts)
         return
@@ -191,15 +191,14 @@ def _nothing(what: str, finds: selectors.Finds[Any], facts: AwsFacts) -> Finding
     if not others:
         message = _said(what, first)
     else:
-        message = (
-            f"no {what} is found by any of the {len(finds.terms)} terms, such as `{messages.short(first.shown, 40)}`"
-        )
+        message = f"none of the {len(finds.terms)} terms finds any {what}, such as `{messages.short(first.shown)}`"
     return Finding(
         at=finds.at if others and finds.at is not None else first.place,
         message=message,
         edits=[] if others else _edits(first, facts),
         also=[Also(term.place, _said(what, term)) for term in finds.terms] if others else (),
-        help=f"the class never becomes ready; {_hint(what, first, facts)}",
+        note="the class never becomes ready",
+        help=_hint(what, first, facts),
     )
 
 
@@ -235,7 +234,7 @@ def _hint(what: str, term: selectors.TermFinds[Any], facts: AwsFacts) -> str:
     region = facts.region.name if facts.region is not None else ""
     meant = selectors.spelt_right(term.question, facts)
     if meant is not None:
-        return f"`{messages.short(selectors.shown(meant), 60)}` finds something"
+        return f"`{messages.short(selectors.shown(meant), 60)}` finds one"
     if term.by == "tags":
-        return f"compare key and value with the tags of the {what}s in {region}, capitals too"
-    return f"{region} was asked; what is in another region or account is not found"
+        return f"compare key and value, also their case, with the tags of the {what}s in {region}"
+    return f"only {region} and the account of the facts were searched"

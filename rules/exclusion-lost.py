@@ -112,6 +112,7 @@ def check(pool: NodePool, context: Context) -> Findings:
             types = messages.counted(more.bit_count(), "type")
             yield Finding(
                 at=at.values_node,
-                message=f"`{asked}` of {labels.name_of(line.key)} is lost beside a bound: {types} too many",
-                help="a static NodePool passes on only the bounds of a key that has any: list values with In instead",
+                message=f"`{asked}` of {labels.name_of(line.key)} is lost next to a bound: {types} too many",
+                note="of a key that has bounds, a static NodePool passes on only the bounds",
+                help="list the values with `In` instead",
             )

@@ -63,7 +63,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     selectors.check_region(pools, context.facts, "subnets")
     subnets = finds.everything()
     if subnets is None:
-        yield Skip(finds.at, "a term for subnets holds a placeholder")
+        yield Skip(finds.at, "a term for subnets contains a placeholder")
         return
     used = {zone for pool in pools for zone in selectors.zones_left(pool, subnets)} or {each.zone for each in subnets}
     free = {each.zone for each in subnets if each.free}
@@ -72,7 +72,8 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         ids = ", ".join(each.id for each in subnets if each.zone in spent)
         yield Finding(
             at=finds.terms[0].place if len(finds.terms) == 1 else finds.at,
-            message=f"no subnet found in `{messages.short(', '.join(spent), 50)}` has a free address",
+            message=f"no subnet in `{messages.short(', '.join(spent), 60)}` has a free IP address",
             severity="warning" if used & free else "error",
-            help=f"give {messages.short(ids, 80)} room, or let the terms find further subnets",
+            note="no node launches there",
+            help=f"free addresses in {messages.short(ids, 80)}, or select more subnets",
         )

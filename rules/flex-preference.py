@@ -247,9 +247,9 @@ def _is_fallback_of(pool: NodePool, other: NodePool, context: Context) -> bool:
 
 
 def _hint(pool: NodePool, fixed: bool, parted: bool) -> str:
-    told = ["write a preference as two NodePools of different weight: the heavier one is tried first"]
+    told = ["use two NodePools of different weight: the heavier one is tried first"]
     if fixed and parted:
-        told.append("neither has the flex families that are not listed here")
+        told.append("flex families that are not listed are in neither")
     if fixed and pool.node.at("spec", "limits") is not None:
         told.append("limits apply to each of them")
     return "; ".join(told)

@@ -124,28 +124,29 @@ def _finding(
     own = sorted((image for image in image_set if image not in strangers), key=lambda image: image not in term.used)
     owner = _owner(term, image_set)
     whole = all(image.owner == first.owner and not image.public for image in image_set)
-    verb = "takes" if taken else "also finds"
-    whose = "Amazon's" if first.owner == "amazon" else f"account {first.owner}'s"
+    verb = "selects" if taken else "also finds"
+    whose = "Amazon" if first.owner == "amazon" else f"account {first.owner}"
     assert term.term is not None
     return Finding(
         at=term.node,
         message=messages.first_fitting(
-            f"the selector {verb} {whose} `{messages.short(first.name, 36)}` ({first.id}): name the owner",
-            f"the selector {verb} {whose} `{first.id}`: name the owner",
+            f"the term {verb} `{messages.short(first.name, 40)}` ({first.id}) of {whose}: it has no owner",
+            f"the term {verb} `{first.id}` of {whose}: it has no owner",
         ),
         # Shared with this account, tagged by it, and nothing else is: that is hardly a slip.
         severity="info" if whole else None,
         edits=edits.if_editable(edits.add_key, term.term.node, "owner", owner) if owner is not None else (),
         safety="unsafe" if any(image.owner != owner for image in term.used) else None,
         also=[Also(term.node, _told(image, image in term.used)) for image in (*strangers[:3], *own[:2])],
+        note="the newest image that matches is used, whoever owns it",
         help=_hint(first, owner),
     )
 
 
 def _hint(first: snapshot.MachineImage, owner: str | None) -> str | None:
     if first.owner == "amazon":
-        return "your own images fit too, and whichever is newer is taken"
-    return None if owner is not None else f'say whose are meant: `owner: self` or `owner: "{first.owner}"`'
+        return None
+    return None if owner is not None else f'name the owner that you mean: `owner: self` or `owner: "{first.owner}"`'
 
 
 def _owner(term: images.TermImages, image_set: Sequence[snapshot.MachineImage]) -> str | None:

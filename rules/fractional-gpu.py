@@ -101,8 +101,8 @@ def check(pool: NodePool, context: Context) -> Findings:
     if none == resolution.candidates:
         yield Finding(
             at=fixes.place(pool),
-            message=f"{names}: Karpenter counts no GPU there, and pods that ask for `nvidia.com/gpu` stay Pending",
-            help="a NodeOverlay can give them `nvidia.com/gpu`; or take whole GPUs",
+            message=f"Karpenter counts no GPU on {names}: pods that request `nvidia.com/gpu` stay Pending",
+            help="choose types with whole GPUs, or add `nvidia.com/gpu` to these with a NodeOverlay",
         )
         return
     asking = next((item for item in labels.asked(pool) if item.key in keys.GPUS and item.operator != "NotIn"), None)
@@ -114,7 +114,8 @@ def check(pool: NodePool, context: Context) -> Findings:
     shown = f"{labels.name_of(asking.key)} {asking.operator}"
     yield Finding(
         at=fixes.seen(asking.key_node),
-        message=f"`{shown}` admits {names}, of whose GPUs Karpenter counts 0",
+        message=f"`{shown}` allows {names}, on which Karpenter counts 0 GPUs",
         edits=changes,
-        help="leave them out, or ask for `instance-gpu-count Gt 0`",
+        note="pods that request `nvidia.com/gpu` never run there",
+        help="exclude them, or require `instance-gpu-count Gt 0`",
     )

@@ -242,11 +242,7 @@ def _gap(pool: NodePool, context: Context, gap: resolve.Unlaunchable, variant: s
     family = image_set.alias.family if image_set.alias else "alias"
     types = _types(resolution, gap.bits)
     message = f"`{family}` has no image for {gap.arch} {WORDS[variant]}: {types} cannot launch"
-    also = (
-        [Also(image_set.alias_node, "the class takes its images from this alias")]
-        if image_set.alias_node is not None
-        else []
-    )
+    also = [Also(image_set.alias_node, "the images of the class")] if image_set.alias_node is not None else []
     meant = _meant(pool, resolution, gap.bits, variant)
     ways = _ways_out(resolution, gap)
     if meant is None:
@@ -257,7 +253,7 @@ def _gap(pool: NodePool, context: Context, gap: resolve.Unlaunchable, variant: s
             edits=_kept_out(pool, resolution, gap.bits, variant),
             safety="safe",
             also=also,
-            help=f"if the pool is meant for them: {' or '.join(ways)}" if ways else None,
+            help=f"if the pool is meant for them, {', or '.join(ways)}" if ways else None,
         )
     changes: list[Edit] = []
     try:
@@ -269,9 +265,9 @@ def _gap(pool: NodePool, context: Context, gap: resolve.Unlaunchable, variant: s
             alias = _alias_for(resolution, gap.aliases, runs)
             changes = fixes.move_alias(node_class, image_set, alias, _version(image_set, gap, alias))
     except edits.NotEditable as error:
-        ways.append(f"no fix: {error.reason}")
+        ways.append(f"fix it by hand: {error.reason}")
     if changes:
-        ways[0] = "or keep them out of the pool"
+        ways[0] = "or exclude them from the pool"
     return Finding(at=meant, message=message, edits=changes, also=also, help=", ".join(ways) or None)
 
 
@@ -281,7 +277,7 @@ def _alias_for(resolution: resolve.Resolution, aliases: Sequence[str], runs: int
         family for family in aliases if not runs & ~fixes.served_by(family, resolution.catalog, resolution.version)
     ]
     if not enough:
-        raise edits.NotEditable("no alias has the images for all types of the class's pools")
+        raise edits.NotEditable("no alias has images for all instance types of the class's pools")
     return fixes.nearest_alias(enough)
 
 
@@ -339,9 +335,9 @@ def _kept_out(pool: NodePool, resolution: resolve.Resolution, bits: int, variant
 def _ways_out(resolution: resolve.Resolution, gap: resolve.Unlaunchable) -> list[str]:
     """The alias that has the image, and the release in which this one has it."""
     family = fixes.nearest_alias(gap.aliases) if gap.aliases else ""
-    ways = [f"`{family}@{_version(resolution.images, gap, family)}` has the image"] if family else []
+    ways = [f"use `{family}@{_version(resolution.images, gap, family)}`, which has the image"] if family else []
     if gap.since is not None and gap.since > resolution.version and resolution.images.alias:
-        ways.append(f"Karpenter {gap.since} has it for `{resolution.images.alias.family}`")
+        ways.append(f"upgrade to Karpenter {gap.since}, which has it for `{resolution.images.alias.family}`")
     return ways
 
 
@@ -373,10 +369,10 @@ def _without_driver(pool: NodePool, resolution: resolve.Resolution) -> Findings:
             if meant is None and image.arch != "arm64":
                 continue
             driver = "GPU" if variant == "nvidia" else "Neuron"
-            other = "; or have the GPU operator bring a driver" if variant == "nvidia" else ""
+            other = ", or install the driver with the GPU operator" if variant == "nvidia" else ""
             yield Finding(
                 at=meant or fixes.place(pool),
-                message=f"{_types(resolution, without)}: the standard {image.arch} image has no {driver} driver",
+                message=f"the standard {image.arch} image has no {driver} driver for {_types(resolution, without)}",
                 severity="warning",
                 edits=_kept_out(pool, resolution, without, variant) if meant is None else [],
                 safety="unsafe",
@@ -386,5 +382,5 @@ def _without_driver(pool: NodePool, resolution: resolve.Resolution) -> Findings:
                         f"a standard image: `{messages.short(image.found.name if image.found else image.label, 60)}`",
                     )
                 ],
-                help=f"choose the image for {WORDS[variant]} by name too, or an alias{other}",
+                help=f"select the image for {WORDS[variant]} as well, or use an alias{other}",
             )

@@ -121,10 +121,10 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         beside = kubelet.key(setting.name) if kubelet is not None else None
         yield Finding(
             at=data.places.at(setting.start, setting.end),
-            message=f"`{setting.written}` in user data is not seen by Karpenter, which plans nodes without it",
+            message=f"`{setting.written}` in userData is not read by Karpenter, which plans nodes without it",
             edits=edits.if_editable(data.moved, setting, node_class) if beside is None else (),
-            also=[Also(beside, "this is what it plans with, and the flag wins on the node")]
+            also=[Also(beside, "Karpenter plans with this value; the flag wins on the node")]
             if beside is not None
             else [],
-            help=f"say it in spec.kubelet.{setting.name}: it reaches the kubelet from there",
+            help=f"set spec.kubelet.{setting.name} instead: Karpenter reads it and passes it to the kubelet",
         )

@@ -183,7 +183,7 @@ def _unknown(resolution: resolve.Resolution, *, asked: bool) -> Findings:
     served = {image.arch for image in resolution.images.known}
     if len(resolution.arches) > 1 and not served >= resolution.arches.keys():
         for unknown in resolution.images.unknown[:1]:
-            way = f"say it by `{keys.ARCH}` in the NodePool" if resolution.node_class else "its images are not known"
+            way = f"set `{keys.ARCH}` in the NodePool" if resolution.node_class else "its images are not known"
             if unknown.missing is not None:
                 way = f"; or {way}" if asked else f": {way}, or ask AWS with `nodelint refresh`"
                 yield unknown.skip(suffix=way)
@@ -196,9 +196,9 @@ def _of_another_system(pool: NodePool, resolution: resolve.Resolution) -> Findin
     field = resolution.node_class.node.at("spec", "amiFamily") if resolution.node_class else None
     return Finding(
         at=fixes.place(pool),
-        message="no instance type can launch: the class has Windows images, and its types count as Linux",
+        message="no instance type can launch: the class has Windows images, but its instance types count as Linux",
         also=[Also(field, f"amiFamily `{resolution.images.ami_family}` makes them Linux")] if field else [],
-        help="leave amiFamily out: the alias tells it",
+        help="remove amiFamily: the alias implies it",
     )
 
 
@@ -225,7 +225,7 @@ def _finding(pool: NodePool, resolution: resolve.Resolution, gap: resolve.Unlaun
         if whole:
             changes = _moved(resolution, listing, lines, serving)
         elif not resolution.varied_enough(resolution.candidates & ~gap.bits):
-            raise edits.NotEditable("minValues asks for more than would be left")
+            raise edits.NotEditable("minValues requires more than would be left")
         elif listing is not None:
             changes = fixes.take_out(listing, [arch])
         else:
@@ -238,7 +238,7 @@ def _finding(pool: NodePool, resolution: resolve.Resolution, gap: resolve.Unlaun
         edits=changes,
         safety=safety,
         also=_terms(resolution),
-        help=f"or let the class find an {arch} image too{_offer(resolution, gap)}",
+        help=f"or select an {arch} image in the class as well{_offer(resolution, gap)}",
     )
 
 
@@ -275,4 +275,4 @@ def _terms(resolution: resolve.Resolution) -> list[Also]:
 def _offer(resolution: resolve.Resolution, gap: resolve.Unlaunchable) -> str:
     if not gap.aliases:
         return ""
-    return f", as the alias `{fixes.nearest_alias(gap.aliases, resolution.images.ami_family)}` does"
+    return f", for example with the alias `{fixes.nearest_alias(gap.aliases, resolution.images.ami_family)}`"

@@ -68,9 +68,10 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         alias = next((name for name in images.families() if images.ami_family_of(name) == family), None)
         yield Finding(
             at=tag.key_node,
-            message=f"`{tag.key}` finds subnets here: images hardly bear the tag, and none is found",
+            message=f"`{tag.key}` is the tag of subnets and security groups here: images rarely have it",
             also=[Also(same.key_node, "the same tag")],
-            help=f"`alias: {images.family_example(alias)}` finds the published images" if alias else None,
+            note="without an image the class never becomes ready",
+            help=f"use `alias: {images.family_example(alias)}` for the published images" if alias else None,
         )
 
 

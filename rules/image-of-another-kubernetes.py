@@ -45,7 +45,7 @@ spec:
 
 import re
 
-from nodelint.api import Context, EC2NodeClass, Finding, Findings, messages, rule
+from nodelint.api import Context, EC2NodeClass, Finding, Findings, rule
 
 # A literal version between the signs that published names and parameters have around it.
 VERSION = r"(?:^|[-_/])(1\.[0-9]{2})(?=[-_/]|$)"
@@ -69,9 +69,10 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         refused = behind < 0 or behind > 3
         yield Finding(
             at=image.at,
-            message=f"the image is for Kubernetes {found[1]}, the cluster is {cluster}",
+            message=f"the image is for Kubernetes {found[1]}, but the cluster runs {cluster}",
             severity="error" if refused else None,
-            help="a kubelet may be up to three minor versions older than the API server, and never newer"
+            note="a kubelet must not be newer than the API server, nor more than three minor versions older"
             if refused
-            else f"`{messages.short(asked.replace(found[1], str(cluster)), 70)}`, or an alias, which follows it",
+            else None,
+            help=f"use `{asked.replace(found[1], str(cluster))}`, or an alias, which follows the cluster",
         )

@@ -63,5 +63,5 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             at=node,
             message=f"a hop limit of {node.value} lets every pod use the credentials of the node's role",
             edits=edits.if_editable(edits.set_value, node, 1),
-            help="give pods that call AWS a role of their own, then set 1",
+            help="give pods that call AWS a role of their own (Pod Identity, IRSA), then set 1",
         )

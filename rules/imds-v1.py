@@ -65,8 +65,8 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     far = hops is not None and isinstance(hops.value, int) and hops.value > 1
     yield Finding(
         at=node,
-        message="`optional` leaves IMDSv1 open: a tricked request can read the node role's credentials",
+        message="`optional` allows IMDSv1: a forged request can read the credentials of the node's role",
         edits=edits.if_editable(edits.set_value, node, "required"),
-        also=[Also(hops, "pods reach the metadata service, too")] if far and hops is not None else [],
-        help="`required`, unless something on the node is older than IMDSv2",
+        also=[Also(hops, "pods can reach the metadata service, too")] if far and hops is not None else [],
+        help="set `required`, unless software on the node still needs IMDSv1",
     )

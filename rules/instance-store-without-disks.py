@@ -83,10 +83,10 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     if pools:
         yield Finding(
             at=policy,
-            message=f"no type in reach has local disks ({sum(counts):,} looked at): `RAID0` does nothing",
+            message=f"`RAID0` has no effect: none of the {sum(counts):,} instance types of the pools has local disks",
             also=[
-                Also(fixes.place(pool), f"admits {messages.counted(n, 'type')}")
+                Also(fixes.place(pool), f"allows {messages.counted(n, 'type')}")
                 for pool, n in zip(pools, counts, strict=True)
             ],
-            help="types with disks: `karpenter.k8s.aws/instance-local-nvme Gt 0`, families such as `m6id` or `i4i`",
+            help="allow types with local disks: `karpenter.k8s.aws/instance-local-nvme Gt 0`, or `m6id` and the like",
         )

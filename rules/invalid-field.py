@@ -122,12 +122,11 @@ def check(obj: Object, context: Context) -> Findings:
         for problem in context.problems(obj):
             if problem.layer == "structure":
                 terms = _terms(obj, problem)
-                hint = (
-                    "v1 has no images by default: an alias finds those of the family; pin its version"
-                    if terms
-                    else None
+                note = "v1 has no default images" if terms else None
+                hint = "use the alias of the family, and pin its version" if terms else None
+                yield Finding(
+                    at=problem.node, message=problem.message, edits=terms or _meant(problem), note=note, help=hint
                 )
-                yield Finding(at=problem.node, message=problem.message, edits=terms or _meant(problem), help=hint)
 
 
 def _terms(obj: Object, problem: apiserver.SchemaProblem) -> list[Edit]:

@@ -100,9 +100,7 @@ spec:
 
 from nodelint.api import Context, EC2NodeClass, Finding, Findings, Missing, Skip, expressions, messages, rule
 
-HINT = (
-    "the API server takes the class, but it is never ready: the controller works it out for every type of the region"
-)
+NOTE = "the class never becomes ready: the controller evaluates the expression for each instance type of the region"
 GATE = "whether the feature gate NodeClassCEL is on is not known; without it no class with an expression is ready"
 
 
@@ -115,7 +113,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             expressions.compiled(each.text)
         except expressions.NotCompiled as error:
             sound = False
-            yield Finding(at=each.node, message=f"`{each.field}` does not compile: {error}", help=HINT)
+            yield Finding(at=each.node, message=f"`{each.field}` does not compile: {error}", note=NOTE)
     if asked and sound:
         yield Skip(asked[0].node, GATE)
         yield from _evaluated(node_class, context)
@@ -127,13 +125,13 @@ def _evaluated(node_class: EC2NodeClass, context: Context) -> Findings:
     failed = set()
     for each in expressions.failures(node_class, used, context.catalog):
         failed.add(each.expression.field)
-        yield Finding(at=each.expression.node, message=_said(each), help=HINT)
+        yield Finding(at=each.expression.node, message=_said(each), note=NOTE)
     if failed:
         return
     offered = _offered(context)
     for each in expressions.failures(node_class, offered or context.catalog, context.catalog):
         if offered:
-            yield Finding(at=each.expression.node, message=_said(each), help=HINT)
+            yield Finding(at=each.expression.node, message=_said(each), note=NOTE)
         else:
             reason = f"{_said(each)}: whether the region offers the type is not known, and no pool here launches it"
             yield Skip(each.expression.node, reason)

@@ -85,18 +85,18 @@ def check(pool: NodePool, context: Context) -> Findings:
         ]
         lost = sorted({value for line in lines for value in line.texts} - {label.value})
         shown = f"`{messages.short(label.key)}: {messages.short(label.value, 20)}`"
-        message = f"the label {shown} is a requirement too: nothing else is launched"
+        message = f"the label {shown} also acts as a requirement: no other value is launched"
         if lost:
             names = messages.short(", ".join(lost), 24)
-            message = f"the label {shown} shuts out {names}, which a requirement names"
+            message = f"the label {shown} excludes {names}, which a requirement allows"
         severity: Severity | None = None if lost else "info"
         yield Finding(
             at=label.key_node,
-            message=messages.first_fitting(message, f"the label {shown} is a requirement too"),
+            message=messages.first_fitting(message, f"the label {shown} also acts as a requirement"),
             severity=severity,
             edits=[] if lost else edits.if_editable(_moved, pool, label, key, bool(lines)),
             also=[Also(line.node, "the requirement of the same key") for line in lines],
-            help="drop the label: Karpenter sets it itself" if lines else "write it as a requirement",
+            help="remove the label: Karpenter sets it itself" if lines else "write it as a requirement",
         )
 
 

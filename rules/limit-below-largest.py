@@ -76,7 +76,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     key = labels.name_of(keys.CPU if limit.resource == "cpu" else keys.MEMORY)
     yield Finding(
         at=fixes.seen(limit.at.node),
-        message=f"limit `{limit.at.node.value}` of {limit.resource} keeps out {out.bit_count():,} of "
-        f"{all.bit_count():,} types left: `{name}` has {amount}",
-        help=f"raise it, or say with {key} which types are meant",
+        message=f"the {limit.resource} limit `{limit.at.node.value}` excludes {out.bit_count():,} of "
+        f"{all.bit_count():,} instance types: `{name}` has {amount}",
+        help=f"raise the limit, or restrict the instance types by {key}",
     )

@@ -101,8 +101,8 @@ def check(pool: NodePool, context: Context) -> Findings:
         *others, (last, _) = [each for each in beyond if each[1]]
         yield Finding(
             at=last.at.node,
-            message=f"each instance type left ({resolution.candidates.bit_count():,}) exceeds one of the limits",
-            also=[Also(each.at.node, f"the limit of {each.resource}") for each, _ in others],
+            message=f"each of the {resolution.candidates.bit_count():,} instance types exceeds one of the limits",
+            also=[Also(each.at.node, f"the {each.resource} limit") for each, _ in others],
         )
 
 
@@ -112,6 +112,7 @@ def _alone(limit: resolve.Limit, resolution: resolve.Resolution) -> Finding:
     bare = limit.resource in ("memory", "ephemeral-storage") and value.isdigit()
     return Finding(
         at=fixes.seen(limit.at.node),
-        message=f"limit `{value}` of {limit.resource} allows no instance type left: `{name}` has {amount}",
-        help=f"without a unit it counts bytes: `{value}Gi`?" if bare else None,
+        message=f"the {limit.resource} limit `{value}` excludes every instance type: `{name}` has {amount}",
+        note="the NodePool launches nothing",
+        help=f"without a unit it counts bytes: did you mean `{value}Gi`?" if bare else None,
     )

@@ -147,6 +147,8 @@ from nodelint.api import (
 DEFECT = "loose-image-match"
 GPU, ACCELERATOR = "karpenter.k8s.aws/instance-gpu-", "karpenter.k8s.aws/instance-accelerator-"
 GENERATION = "karpenter.k8s.aws/instance-generation"
+LEARNS = "Karpenter never learns the real memory of such a node, and plans nodes that are too small"
+LATER = "Karpenter 1.1.0 and newer learn the real memory of nodes from such a match"
 
 
 @rule(
@@ -180,12 +182,13 @@ def check(pool: NodePool, context: Context) -> Findings:
     sure = _left(resolution, runs, wanted) == runs
     yield Finding(
         at=fixes.place(pool),
-        message=f"until Karpenter {release} `{name}` matches {len(matching)} images: {_listed(matching)}",
+        message=f"before Karpenter {release}, `{name}` matches {len(matching)} images: {_listed(matching)}",
         severity=None if learns else "info",
         edits=changes,
         safety="safe" if sure and learns else "unsafe",
         also=[Also(image_set.alias_node, "one alias, several images")],
-        help=_hint(learns, str(release), otherwise),
+        note=LEARNS if learns else LATER,
+        help=f"upgrade to Karpenter {release}" + (f", or use {otherwise}" if otherwise else ""),
     )
 
 
@@ -228,10 +231,10 @@ def _unique(resolution: resolve.Resolution, main: int) -> tuple[list[fixes.Wante
             resolution.catalog.having(key) & resolution.image_bits[main]
             for key in (keys.GPU_COUNT, keys.ACCELERATOR_COUNT)
         )
-        return [], "a pool for GPUs and one for accelerators" if mixed else ""
+        return [], "separate pools for GPUs and for accelerators" if mixed else ""
     lost = [each for each in wanted if any(_shuts_out(resolution, each, line) for line in resolution.lines)]
     if any(key != keys.ARCH for key, _, _ in lost):
-        return [], "a pool of their own for types with a GPU"
+        return [], "a separate pool for types with a GPU"
     return [each for each in wanted if each not in lost], "one pool for each architecture" if lost else ""
 
 
@@ -258,10 +261,3 @@ def _left(resolution: resolve.Resolution, bits: int, wanted: list[fixes.Wanted])
     for key, operator, values in wanted:
         bits &= resolution.catalog.select(requirement.Requirement.of(key, operator, values))
     return bits
-
-
-def _hint(learns: bool, release: str, otherwise: str) -> str:
-    split = f", or {otherwise}" if otherwise else ""
-    if learns:
-        return f"real node memory is never learnt, so nodes come out too small; Karpenter {release} mends it{split}"
-    return f"it matters from Karpenter 1.1.0 on, which learns the real memory of nodes; {release} mends it{split}"

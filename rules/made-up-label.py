@@ -69,6 +69,6 @@ def check(pool: NodePool, context: Context) -> Findings:
             continue  # one of the lines gives a value, or excludes the label
         yield Finding(
             at=items[0].node,
-            message=f"nodes for pods that ask for no `{messages.short(key)}` get a random number as its value",
-            help="write the value with `In`, or taint the pool with the same key so that only pods that ask come",
+            message=f"pods that select no `{messages.short(key)}` get nodes with a random number as its value",
+            help="set the values with `In`, or add a taint with the same key",
         )

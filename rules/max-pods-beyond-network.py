@@ -75,7 +75,8 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     if fewer:
         yield Finding(
             at=fixes.seen(node),
-            message=f"maxPods `{most}` is above what {len(fewer):,} of {len(carried):,} types carry: "
-            f"`{fewer[0][1]}` {fewer[0][0]}",
-            help="needs prefix delegation in the VPC CNI, or leave maxPods out",
+            message=f"maxPods `{most}` is more than {len(fewer):,} of {len(carried):,} instance types support: "
+            f"`{fewer[0][1]}` supports {fewer[0][0]}",
+            note="without prefix delegation, further pods get no IP address",
+            help="enable prefix delegation in the VPC CNI, or remove maxPods",
         )

@@ -120,7 +120,7 @@ def _finding(pool: NodePool, at: Node, left: int, resolution: resolve.Resolution
     types = messages.counted(left.bit_count(), "bare-metal type")
     return Finding(
         at=at,
-        message=f"`{METAL}` does not exclude `{sizes[0]}`: {types} are left{cost}",
+        message=f"`{METAL}` does not exclude `{sizes[0]}`: {types} remain{cost}",
         edits=changes,
-        help=f"name each size: {', '.join(sizes)}; or `instance-hypervisor In [nitro]`, which no bare metal has",
+        help=f"exclude each size ({', '.join(sizes)}), or require `instance-hypervisor In [nitro]`",
     )

@@ -69,7 +69,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     if not any(line.min_values for line in pool.requirements):
         return
     if pool.partial:
-        yield Skip(pool.name_node, "the NodePool is a part: which types are the cheapest is known after rendering")
+        yield Skip(pool.name_node, "the NodePool is a part: its cheapest types are known only after rendering")
         return
     resolution = context.resolution(pool)
     if "reserved" in resolution.capacity_types:
@@ -93,5 +93,6 @@ def _counted(resolution: resolve.Resolution, cheapest: int, looked_at: int) -> F
         yield Finding(
             at=line.node.get("minValues") or line.node,
             message=f"{least}: the {looked_at} cheapest types have {len(values)} ({shown})",
-            help=f"Karpenter launches one of the {most} cheapest types that fit: ask for fewer values",
+            note=f"Karpenter considers the {most} cheapest instance types that fit",
+            help="lower minValues",
         )

@@ -133,5 +133,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
                 at=asked.node,
                 message=f"the account has no {what} `{messages.short(str(asked.node.value), 60)}`",
                 edits=edits.if_editable(edits.set_value, asked.node, meant) if meant is not None else [],
-                help=f"there is `{meant}`" if meant is not None else f"create it, or is the name one for `{field}`?",
+                help=f"`{meant}` exists"
+                if meant is not None
+                else f"create it, or set `{field}` if the name belongs there",
             )

@@ -99,6 +99,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     types = "1 instance type" if count == 1 else f"{count} instance types"
     yield Finding(
         at=labels.values_at(spot),
-        message=messages.first_fitting(f"spot only, with {types}: {names}", f"spot only, with {types}"),
-        help="allow more families and sizes, or on-demand as well",
+        message=messages.first_fitting(f"spot capacity only, of {types}: {names}", f"spot capacity only, of {types}"),
+        note="nothing starts while EC2 has no spot capacity of these",
+        help="allow more families and sizes, or on-demand capacity",
     )

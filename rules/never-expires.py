@@ -46,6 +46,6 @@ def check(pool: NodePool, context: Context) -> Findings:
     if node is not None and node.kind == "scalar" and node.value == "Never":
         yield Finding(
             at=node,
-            message="nodes never expire: each keeps its kernel and kubelet until drift replaces it",
+            message="nodes never expire: kernel and kubelet stay as they are until drift replaces the node",
             edits=edits.if_editable(edits.set_value, node, "720h"),
         )

@@ -73,11 +73,11 @@ def check(pool: NodePool, context: Context) -> Findings:
     if held is not None:
         yield Finding(
             at=node,
-            message="nodes never expire, and the budgets never let one go for drift: none is ever replaced",
+            message="nodes never expire, and the budgets never allow drift: no node is ever replaced",
             edits=change,
             also=[Also(held, "no node may be disrupted for drift")],
             covers=[held],
-            help="let nodes expire, or give the budget of 0 a `schedule` (UTC) and a `duration`",
+            help="let nodes expire, or add `schedule` (UTC) and `duration` to the budget of 0",
         )
         return
     node_class = context.node_class(pool)
@@ -87,10 +87,10 @@ def check(pool: NodePool, context: Context) -> Findings:
         name = messages.short(str(node_class.name if node_class is not None else ""), 30)
         yield Finding(
             at=node,
-            message=f"nodes never expire, and `{name}` pins {images} by id: no patch ever reaches them",
+            message=f"nodes never expire, and `{name}` pins {images} by id: they never get a patch",
             edits=change,
             also=[Also(term.node, "pinned by id") for term in terms[:1]],
-            help="let nodes expire, and choose images by alias, or by name or tag with an owner",
+            help="let nodes expire, and select images by alias, or by name or tag with an owner",
         )
 
 

@@ -59,5 +59,5 @@ def check(pool: NodePool, context: Context) -> Findings:
     yield Finding(
         at=fixes.place(pool),
         message=f"no requirement on capacity-type: {reserved}spot is tried before on-demand",
-        help="`karpenter.sh/capacity-type In [on-demand]`, or `[spot, on-demand]` where that is meant",
+        help="require `karpenter.sh/capacity-type In [on-demand]`, or `[spot, on-demand]` if that is meant",
     )

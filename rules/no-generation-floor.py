@@ -59,9 +59,9 @@ def check(pool: NodePool, context: Context) -> Findings:
     if not old or fixes.doubts(resolution):
         return
     category = labels.last_asking(pool, keys.CATEGORY)
-    families = messages.short(", ".join(resolution.families(old)), 30)
+    families = messages.short(", ".join(resolution.families(old)), 48)
     yield Finding(
         at=fixes.seen(category.key_node) if category is not None else fixes.place(pool),
-        message=f"{old.bit_count():,} of {resolution.candidates.bit_count():,} types left run on Xen: {families}",
-        help="`instance-generation Gt 4` leaves none of them, `Gt 2` few",
+        message=f"{old.bit_count():,} of {resolution.candidates.bit_count():,} instance types run on Xen: {families}",
+        help="require `instance-generation Gt 4`, which excludes all of them, or `Gt 2`, which leaves few",
     )

@@ -130,12 +130,15 @@ def _nothing(node_class: EC2NodeClass, dead: list[images.TermImages], context: C
     spec = node_class.node.get("spec")
     key = spec.key("amiSelectorTerms") if spec is not None and field is not None else None
     waits = any(passed.image.state in ON_THE_WAY for term in dead for passed in term.passed)
-    ready = "the class is not ready until then" if waits else "the class never becomes ready"
+    ready = "the class is not ready until an image is available" if waits else "the class never becomes ready"
     return Finding(
         at=key if others and key is not None else first.node,
-        message=_said(first, context) if not others else f"none of the {len(dead)} terms finds an image to launch",
+        message=_said(first, context)
+        if not others
+        else f"none of the {len(dead)} terms finds an image that can launch",
         also=[Also(term.node, _said(term, context)) for term in dead] if others else (),
-        help=f"{_hint(first, context)}; {ready}" if waits else f"{ready}; {_hint(first, context)}",
+        note=ready,
+        help=_hint(first, context),
     )
 
 
@@ -144,17 +147,17 @@ def _said(term: images.TermImages, context: Context) -> str:
     if term.term is None or term.term.alias:
         if not term.passed:
             held = next((value for _, value in term.parameters if value), "")
-            return f"`{_asked(term)}` stands for `{messages.short(held, 24)}`, which is not found"
+            return f"`{_asked(term)}` resolves to `{held}`, which does not exist"
         parameter = None
     if not term.passed:
         if parameter is None:
             by_id = term.question is not None and term.question.value("image-id") is not None
-            return f"the image `{_asked(term)}` is not found" if by_id else f"no image is found by `{_asked(term)}`"
+            return f"the image `{_asked(term)}` does not exist" if by_id else f"nothing matches `{_asked(term)}`"
         if value is None:
             return f"the parameter `{messages.short(parameter, 48)}` does not exist"
         named = f"the parameter `{messages.short(parameter, 32)}`"
         if value.startswith("ami-"):
-            return f"{named} holds `{messages.short(value, 24)}`, which is not found"
+            return f"{named} holds `{messages.short(value, 24)}`, which does not exist"
         # Do not print the value: the author of the manifest chose the parameter, and may not be allowed to read it.
         return f"{named} does not hold an image id"
     seen = term.passed[0]
@@ -166,14 +169,14 @@ def _said(term: images.TermImages, context: Context) -> str:
         )
     if term.question is not None and term.question.value("image-id") is not None:
         return messages.first_fitting(
-            f"`{messages.short(image.name, 30)}` ({image.id}) {why}: no image to launch",
-            f"`{image.id}` {why}: no image to launch",
+            f"`{messages.short(image.name, 30)}` ({image.id}) {why}: the term finds nothing to launch",
+            f"`{image.id}` {why}: the term finds nothing to launch",
         )
-    count = f"{term.total} images, none to launch" if term.total > 1 else "no image to launch"
+    count = f"{term.total} images, none that can launch" if term.total > 1 else "none that can launch"
     return messages.first_fitting(
         f"`{_asked(term)}` finds {count}: `{messages.short(image.name, 30)}` {why}",
         f"it finds {count}: `{image.id}` {why}",
-        f"it finds no image to launch: `{image.id}` {why}",
+        f"it finds none that can launch: `{image.id}` {why}",
     )
 
 
@@ -183,7 +186,7 @@ def _why(passed: images.Passed, context: Context) -> str:
         return f"is {image.state}"
     if passed.why == "architecture":
         return f"is for {image.arch or 'no architecture'}"
-    return f"is deprecated, which Karpenter {context.karpenter} does not find"
+    return f"is deprecated, which Karpenter {context.karpenter} ignores"
 
 
 def _asked(term: images.TermImages) -> str:
@@ -199,16 +202,20 @@ def _hint(term: images.TermImages, context: Context) -> str:
     if term.passed:
         seen = term.passed[0]
         if seen.why == "state":
-            return "it is found once it is available" if seen.image.state in ON_THE_WAY else "choose another image"
+            return (
+                "wait until it is available, or choose another image"
+                if seen.image.state in ON_THE_WAY
+                else "choose another image"
+            )
         if seen.why == "architecture":
-            return "Karpenter launches images for amd64 and arm64 only"
+            return "choose an image for amd64 or arm64"
         since = (seen.image.deprecated or "")[:10]
-        return f"it is deprecated since {since}: choose a newer one, or go to Karpenter 1.1.0"
+        return f"deprecated since {since}: choose a newer one, or upgrade to Karpenter 1.1.0"
     if any(value is not None and not value.startswith("ami-") for _, value in term.parameters):
-        return "Karpenter passes over a value that does not begin with `ami-`"
+        return "use a parameter that holds an image id, `ami-…`"
     owners = term.question.owners if term.question is not None else ()
     if owners == questions.DEFAULT_OWNERS:
-        return f"asked in {region} for your own images and Amazon's; name another `owner` if it is meant"
+        return f"only your own images and Amazon's in {region} were searched: set `owner` if it is another account's"
     if owners:
-        return f"asked in {region} for images of the owner {owners[0]}"
-    return f"{region} was asked; what is in another region is not found"
+        return f"only images of the owner {owners[0]} in {region} were searched"
+    return f"only {region} was searched"

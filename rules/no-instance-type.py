@@ -156,7 +156,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     if resolution.candidates:
         return
     if pool.partial:
-        yield Skip(pool.name_node, "the NodePool is a part: which requirements go together is known after rendering")
+        yield Skip(pool.name_node, "the NodePool is a part: its requirements are known only after rendering")
         return
     if _class_has_none(resolution):
         return
@@ -227,12 +227,12 @@ def _alone(line: resolve.LineEffect, resolution: resolve.Resolution) -> Finding:
         hint = "; ".join(reason for bits, reason in resolution.class_removed if bits & line.kept)
     elif requirement.normalize(line.key) == keys.OS and runs is not None:
         hint = f"the images of the class run {runs}"
-    under = " under this class" if hint else ""
+    under = " with this class" if hint else ""
     if hint is None and unit is not None:
         hint = f"{labels.name_of(line.key)} counts in {unit}"
     return Finding(
         at=_key(line),
-        message=f"no instance type meets `{_shown(line, 50)}`{under}",
+        message=f"`{_shown(line, 60)}` excludes every instance type{under}",
         covers=[line.at.node, *_values(line)],
         help=hint,
     )
@@ -265,12 +265,16 @@ def _together(core: list[resolve.LineEffect], resolution: resolve.Resolution) ->
     if not others:
         return _alone(last, resolution)
     if len(others) == 1:
-        message = f"no instance type meets both `{_shown(others[0], 31)}` and `{_shown(last, 31)}`"
+        message = f"`{_shown(others[0], 40)}` and `{_shown(last, 40)}` exclude each other"
     else:
-        message = f"no instance type meets `{_shown(last, 40)}` and {len(others)} others together"
+        message = f"`{_shown(last, 50)}` excludes the last types that {len(others)} other requirements leave"
     slip = _slip(core, resolution)
     count = last.without.bit_count()
-    hint = f"without this one there {'is' if count == 1 else 'are'} {count:,}" if count else None
+    hint = (
+        f"without it, {messages.counted(count, 'instance type')} {'remains' if count == 1 else 'remain'}"
+        if count
+        else None
+    )
     changes: list[Edit] = []
     if slip is not None:
         node, value = slip

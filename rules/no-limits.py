@@ -121,14 +121,14 @@ def check(pool: NodePool, context: Context) -> Findings:
         if all(limit.resource != "nodes" for limit in limits):
             yield Finding(
                 at=fixes.key_of(replicas),
-                message="a static NodePool without `limits.nodes`: nothing limits nodes while some are replaced",
-                help="`limits: {nodes: <a few more than replicas>}`",
+                message="a static NodePool without `limits.nodes`: nothing limits the nodes while some are replaced",
+                help="add `limits: {nodes: <a few more than replicas>}` to spec",
             )
     elif node is None or not node.entries:
         yield Finding(
             at=pool.name_node if node is None else fixes.key_of(node),
             message=f"nothing limits what this NodePool costs{_dearest(context.resolution(pool))}",
-            help="`limits: {cpu: <n>}` in spec: Karpenter starts no node beyond it",
+            help="add `limits: {cpu: <n>}` to spec: Karpenter launches no node beyond it",
         )
     elif any(limit.resource == "cpu" for limit in limits):
         yield from _devices(limits, context.resolution(pool))
@@ -150,6 +150,6 @@ def _devices(limits: list[resolve.Limit], resolution: resolve.Resolution) -> Fin
     shown = f": `{cpu.at.node.value}` CPUs of {cost[1]} cost ${cost[0]:,.0f} an hour" if cost else ""
     yield Finding(
         at=cpu.at.key_node,
-        message=f"the limits count no {'GPUs' if 'nvidia.com/gpu' in devices else 'accelerators'}{shown}",
+        message=f"the limits do not count {'GPUs' if 'nvidia.com/gpu' in devices else 'accelerators'}{shown}",
         help=f"add a limit of `{max(devices, key=lambda name: devices[name])}`",
     )

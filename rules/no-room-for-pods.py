@@ -98,5 +98,5 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             yield Finding(
                 at=fixes.seen(lack.at),
                 message=f"no instance type can run a pod: {lack.reason}",
-                help="Karpenter never launches a node with this class",
+                note="Karpenter never launches a node with this class",
             )

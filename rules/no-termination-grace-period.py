@@ -64,6 +64,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         return  # Never, a placeholder, or what the schema refuses
     yield Finding(
         at=pool.name_node if absent or node is None else node,
-        message=f"nodes expire after {'720h (the default)' if absent else f'`{written}`'}, and no drain has to end",
-        help="a pod that may not be evicted holds its node for good: set `terminationGracePeriod`, such as 24h",
+        message=f"nodes expire after {'720h (default)' if absent else f'`{written}`'}, but a drain has no time limit",
+        note="a pod that must not be evicted keeps its node forever",
+        help="set `terminationGracePeriod`, for example to 24h",
     )

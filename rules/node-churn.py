@@ -99,8 +99,9 @@ def check(pool: NodePool, context: Context) -> Findings:
     if node is not None and length is not None and 0 < length <= DAY:
         yield Finding(
             at=node,
-            message=f"every node is replaced within `{node.value}`, whatever the budgets say",
-            help="720h is the default; the hash of the template changes with it, so nodes are replaced once more",
+            message=f"every node expires within `{node.value}`, whatever the budgets allow",
+            note="a new value changes the hash of the template, so that nodes are replaced once more",
+            help="the default is 720h",
         )
 
 
@@ -110,7 +111,7 @@ def _consolidated(pool: NodePool, spec: Node) -> Iterator[Finding]:
         if not pool.partial:
             yield Finding(
                 at=pool.name_node,
-                message="without a `disruption` block nodes are consolidated as soon as their pods change (0s)",
+                message="without a `disruption` block, nodes are consolidated as soon as their pods change (0s)",
                 edits=edits.if_editable(_block, spec, block),
             )
         return
@@ -121,7 +122,7 @@ def _consolidated(pool: NodePool, spec: Node) -> Iterator[Finding]:
     if after is not None and length is not None and length <= 30:
         yield Finding(
             at=after,
-            message=f"nodes that are not full are consolidated `{after.value}` after a change of their pods",
+            message=f"underutilized nodes are consolidated only `{after.value}` after their pods change",
             edits=edits.if_editable(edits.set_value, after, CALM),
         )
 

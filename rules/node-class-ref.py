@@ -80,7 +80,7 @@ def check(pool: NodePool, context: Context) -> Findings:
             message=message,
             edits=[] if auto or _is_anothers(ref.kind) else _mended(ref),
             covers=[ref.node, key or ref.node],
-            help="or `eks.amazonaws.com`, if it is a class of EKS Auto Mode" if auto else None,
+            help="or use `eks.amazonaws.com`, if the class is one of EKS Auto Mode" if auto else None,
         )
 
 
@@ -88,19 +88,19 @@ def _fault(pool: NodePool, ref: manifest.ClassRef) -> tuple[Node, str] | None:
     """The first thing that is wrong with the reference, and where; the fix mends all of them at once."""
     old = ref.node.key("apiVersion")
     if old is not None:
-        return old, "`apiVersion` is gone from nodeClassRef: v1 has `group`, without a version"
+        return old, "nodeClassRef has no `apiVersion` in v1: use `group`, without a version"
     if _empty(ref.node.get("group")) and not pool.partial:
-        return ref.node, f"nodeClassRef lacks `group`: `{manifest.AWS_GROUP}`"
+        return ref.node, f"nodeClassRef has no `group`: it has to be `{manifest.AWS_GROUP}`"
     if isinstance(ref.group, str) and ref.group.startswith(f"{manifest.AWS_GROUP}/"):
-        return ref.node.get("group") or ref.node, f"`{ref.group}` is no group: it holds a version"
+        return ref.node.get("group") or ref.node, f"`{ref.group}` is not a group: it includes a version"
     if _empty(ref.node.get("kind")) and not pool.partial:
-        return ref.node, f"nodeClassRef lacks `kind`: `{manifest.CLASS_KIND}`"
+        return ref.node, f"nodeClassRef has no `kind`: it has to be `{manifest.CLASS_KIND}`"
     if ref.group == manifest.AWS_GROUP and isinstance(ref.kind, str) and ref.kind != manifest.CLASS_KIND:
         return ref.node.get(
             "kind"
         ) or ref.node, f"`{manifest.AWS_GROUP}` has no kind `{ref.kind}`, only `{manifest.CLASS_KIND}`"
     if ref.kind == manifest.CLASS_KIND and isinstance(ref.group, str) and ref.group != manifest.AWS_GROUP:
-        return ref.node.get("group") or ref.node, f"`{manifest.CLASS_KIND}` is not of group `{ref.group}`"
+        return ref.node.get("group") or ref.node, f"`{manifest.CLASS_KIND}` is not in group `{ref.group}`"
     if ref.name == "":
         return ref.node.get("name") or ref.node, "nodeClassRef names no class: its `name` is empty"
     return None

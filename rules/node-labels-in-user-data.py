@@ -112,19 +112,20 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         if label.domain in OWN or label.domain.endswith(tuple(f".{own}" for own in OWN)):
             yield Finding(
                 at=at,
-                message=f"`{key}` is a label of Karpenter's own: it writes it itself",
-                help="leave it out; what nodes are to be is said by the NodePool's requirements",
+                message=f"Karpenter sets the label `{key}` itself",
+                help="remove it: the NodePool's requirements choose the nodes",
             )
         elif label.refused:
             yield Finding(
                 at=at,
-                message=f"the kubelet does not start with the label `{key}`",
+                message=f"the kubelet refuses to start with the label `{key}`",
                 severity="error",
-                help="of `kubernetes.io` it may give itself few labels: use a domain of your own",
+                help="of the domain `kubernetes.io` it accepts few labels: use a domain of your own",
             )
     for start, end in data.taints():
         yield Finding(
             at=data.places.at(start, end),
-            message="taints as a kubelet flag take the place of those that Karpenter asks for",
-            help="say them in the NodePool's template: pods are planned by these alone",
+            message="taints in a kubelet flag replace those that Karpenter sets",
+            note="Karpenter plans pods by the taints of the NodePool alone",
+            help="set them in the NodePool's template",
         )

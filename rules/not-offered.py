@@ -188,7 +188,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     here = {name for name, offer in offers.items() if not left or not left.keys().isdisjoint(offer.zones)}
     place = Place(
         context.catalog.bits_of(here),
-        f"in the zones {'left' if narrowed else 'of the subnets'} ({', '.join(left)})",
+        f"in the zones {'that remain' if narrowed else 'of the subnets'} ({', '.join(left)})",
         [item.node for item in labels.asked(pool) if item.key in (keys.ZONE, keys.ZONE_ID)] if narrowed else [],
     )
     for line in lines:
@@ -219,7 +219,7 @@ def _finding(
     region = facts.region.name if facts.region is not None else "the region"
     where = place.where if sold else f"in {region}"
     what = f"`{messages.short(', '.join(texts), 40)}`"
-    said = f"{WORDS[line.key]}{what} is not offered" if len(dead) == 1 else f"none of {what} is offered"
+    said = f"{WORDS[line.key]}{what} is not sold" if len(dead) == 1 else f"none of {what} is sold"
     at = line.at if isinstance(line.at, RequirementLine) else None
     return Finding(
         at=at.values_node if at is not None and len(dead) > 1 else dead[0].node,
@@ -229,5 +229,5 @@ def _finding(
         covers=[line.node, *(value.node for value in dead), *(place.lines if sold else ())]
         if severity == "error"
         else (),
-        help=f"the region offers it in {messages.short(', '.join(sold), 60)}" if sold else None,
+        help=f"EC2 sells it in {messages.short(', '.join(sold), 60)}" if sold else None,
     )

@@ -73,9 +73,9 @@ def check(pool: NodePool, context: Context) -> Findings:
         if node is not None and taint.value in ("Exists", "Equal"):
             yield Finding(
                 at=node,
-                message=f"`{taint.value}` is an operator of tolerations; here it is the taint's value",
+                message=f"`{taint.value}` is an operator of tolerations, but acts as the taint's value here",
                 edits=edits.if_editable(edits.remove, node),
-                help="drop it, or write the value that pods are to tolerate",
+                help="remove it, or set the value that pods tolerate",
             )
     for startup, taints in ((False, pool.taints), (True, pool.startup_taints)):
         for taint in taints:
@@ -93,21 +93,21 @@ def _own(taint: manifest.Taint, startup: bool) -> Iterator[Finding]:
     if not startup and not tolerated:
         yield Finding(
             at=taint.node,
-            message=f"{name} is {owner.name}'s own: no pod without a toleration gets a node of the pool",
+            message=f"{name} is set by {owner.name}: only pods with a toleration run on this pool",
             edits=drop,
         )
     elif taint.effect in owner.effects:
         yield Finding(
             at=taint.node,
-            message=f"{name} does nothing here: {owner.name} sets and removes it itself",
+            message=f"{name} has no effect here: {owner.name} sets and removes it",
             severity="info",
             edits=drop,
         )
     else:
         yield Finding(
             at=taint.node,
-            message=f"nobody removes {name}, so that no node is ever initialized",
+            message=f"nothing removes {name}: no node is ever initialized",
             severity="error",
             edits=drop,
-            help=f"{owner.name} sets and removes it with the effect {' or '.join(owner.effects)}: drop the entry",
+            help=f"{owner.name} sets and removes it with the effect {' or '.join(owner.effects)}: remove the entry",
         )

@@ -62,6 +62,6 @@ def check(pool: NodePool, context: Context) -> Findings:
     cost = f" (${price:,.3f} an hour)" if price is not None else ""
     yield Finding(
         at=fixes.seen(best.at.key_node) if best is not None else fixes.place(pool),
-        message=f"one instance type is left, `{name}`{cost}: nothing starts while AWS has none",
-        help="allow another family of the same shape",
+        message=f"only `{name}`{cost} remains: nothing starts while EC2 has none",
+        help="allow another family of the same size",
     )

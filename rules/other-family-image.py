@@ -99,16 +99,16 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     if other is not None and other != family:
         yield Finding(
             at=field,
-            message=f"the image is {other}'s: it cannot read the user data that `{family}` gets, and joins nothing",
+            message=f"the image is for {other}: it cannot read the userData of `{family}`, and nodes do not join",
             edits=edits.if_editable(edits.set_value, field, other) if not own_data else (),
             also=[Also(first.at, f"finds `{messages.short(first.found.name if first.found else first.label, 60)}`")],
-            help="userData and volumes are the family's, too" if own_data else None,
+            help="change userData and volumes as well: they are for the same family" if own_data else None,
         )
         return
     platforms = {each.found.platform for each in found.images if each.found is not None}
     if platforms == {"windows"} and not family.startswith("Windows"):
         yield Finding(
             at=field,
-            message=f"the image is for Windows, and `{family}` is not",
+            message=f"the image is for Windows, but amiFamily is `{family}`",
             also=[Also(first.at, f"finds `{messages.short(first.found.name if first.found else first.label, 60)}`")],
         )

@@ -102,9 +102,9 @@ spec:
 from nodelint.api import Also, Context, EC2NodeClass, Edit, Finding, Findings, edits, rule
 
 ALWAYS = {
-    "maxPods": "Karpenter writes the number that it plans with",
-    "clusterDNS": "Karpenter writes the cluster's DNS",
-    "registerWithTaints": "Karpenter writes the NodePool's taints",
+    "maxPods": "Karpenter sets the number that it plans with",
+    "clusterDNS": "Karpenter sets the cluster's DNS",
+    "registerWithTaints": "Karpenter sets the NodePool's taints",
 }
 
 
@@ -120,13 +120,13 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         changes: list[Edit] = []
         if beside is None and setting.name != "registerWithTaints":
             changes = edits.if_editable(data.moved, setting, node_class)
-        why = ALWAYS.get(setting.name) if beside is None else "spec.kubelet says it too, and wins"
+        why = ALWAYS.get(setting.name) if beside is None else "spec.kubelet sets it too, and wins"
         yield Finding(
             at=data.places.at(setting.start, setting.end),
-            message=f"`{setting.written}` in user data is overwritten: {why}",
+            message=f"`{setting.written}` in userData is overwritten: {why}",
             edits=changes,
-            also=[Also(beside, "this one acts")] if beside is not None else [],
-            help="taints belong to the NodePool's template"
+            also=[Also(beside, "this value is used")] if beside is not None else [],
+            help="set taints in the NodePool's template"
             if setting.name == "registerWithTaints"
-            else f"what Karpenter plans with stands in spec.kubelet.{setting.name}",
+            else f"set spec.kubelet.{setting.name} instead",
         )

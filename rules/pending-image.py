@@ -194,9 +194,9 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             at, what = found
             yield Finding(
                 at=at,
-                message=f"{what} can select an image that is still pending, until Karpenter {release}",
+                message=f"before Karpenter {release}, {what} can select an image that is still pending",
                 edits=edits.if_editable(_second_tag, term) if term not in seen else (),
-                help=f"go to Karpenter {release}, or add a tag that is set once the image is available",
+                help=f"upgrade to Karpenter {release}, or add a tag that you set once the image is available",
             )
 
 
@@ -240,8 +240,8 @@ def _passed_over(
     if instead is None:
         then, brief = (f"no {image.arch} image is found" + (" until it is available" if waits else ""),) * 2
     else:
-        until = "until it is available" if waits else "in its place"
-        then, brief = f"`{messages.short(instead.name, 28)}` is taken {until}", f"`{instead.id}` is taken {until}"
+        until = "until it is available" if waits else "instead"
+        then, brief = f"`{messages.short(instead.name, 28)}` is used {until}", f"`{instead.id}` is used {until}"
     return Finding(
         at=term.node,
         message=messages.first_fitting(
@@ -259,22 +259,23 @@ def _taken(
     # What another term finds too is not kept out by pinning this one.
     good = fixes.pinnable(term, context.karpenter, context.facts.now)
     first, release = taken[0], releases.fixed_for(DEFECT, context.karpenter)
-    way = f"pin one that is available, or go to {release}" if good else "choose one that is available"
+    way = f"pin one that is available, or upgrade to {release}" if good else "choose one that is available"
     return Finding(
         at=term.node,
         message=messages.first_fitting(
             f"`{messages.short(first.name, 36)}` ({first.id}) is {first.state}:"
-            f" Karpenter {context.karpenter} takes it",
-            f"`{first.id}` is {first.state}: Karpenter {context.karpenter} takes it",
+            f" Karpenter {context.karpenter} uses it",
+            f"`{first.id}` is {first.state}: Karpenter {context.karpenter} uses it",
         ),
         severity="error",
         edits=edits.if_editable(fixes.pin, term, good) if not others else (),
         safety="safe",
         also=[
             *(Also(term.node, _told(image)) for image in (*taken, *good)),
-            *(Also(other.node, "finds it too") for other in others),
+            *(Also(other.node, "matches it too") for other in others),
         ],
-        help=f"nodes drift to it and no node starts from it; {way}",
+        note="nodes drift to it, but none starts from it",
+        help=way,
     )
 
 
@@ -314,7 +315,7 @@ def _selector(term: manifest.SelectorTerm) -> tuple[Node, str] | None:
     if node is None or not term.tags:
         return None
     first = messages.short(str(term.tags[0].key), 24)
-    return node, f"the tag `{first}`" if len(term.tags) == 1 else f"the tags `{first}`, …"
+    return node, f"the tag `{first}`" if len(term.tags) == 1 else f"`{first}` and other tags"
 
 
 def _second_tag(term: manifest.SelectorTerm) -> list[Edit]:

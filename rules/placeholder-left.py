@@ -65,9 +65,9 @@ def check(obj: Object, context: Context) -> Findings:
     more = f" and {messages.counted(len(others), 'other placeholder')}" if others else ""
     yield Finding(
         at=node,
-        message=f"still to be replaced: `{messages.short(node.written)}`{more}",
-        also=[Also(place, "another one") for place, _ in places[1:6]],
-        help="to Kubernetes it is a value like any other; nothing fills it in here",
+        message=f"placeholder not replaced: `{messages.short(node.written)}`{more}",
+        also=[Also(place, "another placeholder") for place, _ in places[1:6]],
+        note="nothing in this file fills it in: Kubernetes takes it as the value",
     )
 
 

@@ -57,9 +57,9 @@ spec:
 from nodelint.api import Context, EC2NodeClass, Finding, Findings, edits, rule
 
 BETTER = {
-    "gp2": ("gp3", "`gp3` costs about a fifth less and does not live on bursts"),
+    "gp2": ("gp3", "`gp3` costs about 20 % less and needs no burst credits"),
     "io1": ("io2", "`io2` is more durable at the same price"),
-    "standard": ("gp3", "`gp3` is a solid state disk"),
+    "standard": ("gp3", "`gp3` is an SSD"),
 }
 
 
@@ -73,6 +73,6 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             # With iops a `standard` volume is refused anyway.
             yield Finding(
                 at=node,
-                message=f"`{node.value}` is an earlier generation: {why}",
+                message=f"`{node.value}` is a previous generation: {why}",
                 edits=edits.if_editable(edits.set_value, node, better),
             )

@@ -79,22 +79,23 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     if given and public is not None:
         yield Finding(
             at=public,
-            message="every node gets a public address: only security groups keep the internet out",
-            also=[Also(tag.key_node, "the subnets are those of public load balancers") for tag in tags],
-            help="private subnets with a NAT gateway, or VPC endpoints, and no public address",
+            message="every node gets a public IP address: only security groups protect it",
+            also=[Also(tag.key_node, "subnets of public load balancers") for tag in tags],
+            help="use private subnets with a NAT gateway or VPC endpoints",
         )
         return
     for tag in tags:
         if given is False and public is not None:
             yield Finding(
                 at=tag.key_node,
-                message=f"nodes in subnets of `{PUBLIC}` without a public address have no way out",
+                message=f"nodes in subnets with `{PUBLIC}` and without a public address cannot reach the internet",
                 also=[Also(public, "no public address")],
-                help="such a subnet routes to an internet gateway: choose private subnets",
+                note="such a subnet routes to an internet gateway, which needs a public address",
+                help="select private subnets",
             )
         else:
             yield Finding(
                 at=tag.key_node,
-                message=f"`{PUBLIC}` marks public subnets: nodes are put where the internet is routed",
-                help="`kubernetes.io/role/internal-elb` marks the private ones",
+                message=f"`{PUBLIC}` marks public subnets: nodes run where the internet is routed",
+                help="select private subnets by `kubernetes.io/role/internal-elb`",
             )

@@ -96,15 +96,15 @@ def check(obj: Object, context: Context) -> Findings:
         return
     at = obj.node.get("apiVersion") or obj.node
     if isinstance(obj, manifest.Retired):
-        message = f"`{obj.kind}` is gone since Karpenter 0.33: `{_SUCCESSORS[obj.kind]}` took its place"
+        message = f"`{obj.kind}` was removed in Karpenter 0.33: `{_SUCCESSORS[obj.kind]}` replaces it"
     elif obj.version == "v1beta1" and obj.group == manifest.GROUPS[obj.kind]:
-        message = f"`{obj.api_version}` is gone since Karpenter 1.1, and the target is {context.karpenter}"
+        message = f"`{obj.api_version}` was removed in Karpenter 1.1, the target is {context.karpenter}"
     else:
         yield Finding(
             at=at,
-            message=f"`{obj.api_version}` has no kind {obj.kind}: it is of `{manifest.GROUPS[obj.kind]}/v1`",
+            message=f"`{obj.api_version}` has no kind {obj.kind}: it belongs to `{manifest.GROUPS[obj.kind]}/v1`",
             edits=_moved(obj),
-            help=None if obj.version in ("v1", "v1beta1") else "write it as v1: no release knew this kind so",
+            help=None if obj.version in ("v1", "v1beta1") else "write it as v1: no release had this version",
         )
         return
     # a whole idea of its own, and rarely needed

@@ -67,7 +67,8 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         first = data.text.find("\n", call.start)
         yield Finding(
             at=data.places.at(call.start, call.end if first < 0 else min(first, call.end)),
-            message=f"the node joins twice: Karpenter calls {call.program} as well",
+            message=f"{call.program} runs twice: Karpenter calls it as well",
             edits=edits.if_editable(data.places.replace, *call.lines, "") if call.plain else (),
-            help="the first call wins: what it sets belongs to spec.kubelet and to the NodePool's template",
+            note="the first call wins",
+            help="remove the call, and set its options in spec.kubelet and the NodePool's template",
         )

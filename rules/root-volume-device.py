@@ -149,7 +149,7 @@ spec:
 ```
 """
 
-from nodelint.api import Context, EC2NodeClass, Edit, Finding, Findings, Node, edits, images, messages, rule
+from nodelint.api import Context, EC2NodeClass, Edit, Finding, Findings, Node, edits, images, rule
 
 
 @rule(on=EC2NodeClass, group="hazard", fix="unsafe")
@@ -174,17 +174,18 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     if data is not None and root in given:
         yield Finding(
             at=last,
-            message=f"only `{root}` is mapped: pods and images are on `{data}`, which stays at 20 GiB",
+            message=f"only `{root}` is mapped: pods and container images are on `{data}`, which stays at 20 GiB",
             edits=_added(mappings, given.index(root), data),
-            help=f"{found.ami_family} has its system on {root}; it needs little",
+            note=f"{found.ami_family} has only its system on {root}",
         )
     elif data is not None or not (node_class.node.at("spec", "userData") is not None and "sda1" not in given[-1]):
         wanted = data or root
         yield Finding(
             at=last,
-            message=f"`{messages.short(given[-1], 20)}` is a further disk: {found.ami_family} lives on `{wanted}`",
+            message=f"`{given[-1]}` is a second disk: the root of {found.ami_family} is `{wanted}`",
             edits=edits.if_editable(edits.set_value, last, wanted) if len(given) == 1 else (),
-            help=f"what is not mapped keeps the image's own 20 GiB: map `{wanted}`",
+            note="a volume that is not mapped keeps the image's 20 GiB",
+            help=f"map `{wanted}`",
         )
 
 

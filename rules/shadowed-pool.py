@@ -149,7 +149,7 @@ def check(pool: NodePool, context: Context) -> Findings:
                 at=pool.name_node,
                 message=why,
                 also=[Also(other.node.at("spec", "weight") or other.name_node, "the highest weight is tried first")],
-                help=f"swap the weights, narrow `{other.name}`, or give it `limits`: beyond them this one takes over",
+                help=f"swap the weights, narrow `{other.name}`, or give it `limits`, beyond which this pool is used",
             )
             return
 
@@ -162,12 +162,12 @@ def _why(mine: resolve.Resolution, theirs: resolve.Resolution, number: int) -> s
     limited = bool(other.node.at("spec", "limits"))
     types = messages.counted(number, "type")
     if not limited and resolve.covers(theirs, mine):
-        return f"no pod is left for it: {weight} has all its {types} and no limits"
+        return f"unreachable: {weight} has all its {types} and no limits"
     if resolve.taints(pool) != resolve.taints(other):
         return None
     words, others = (set(re.split(r"[^a-z0-9]+", str(each.name).lower())) for each in (pool, other))
     if others & FALLBACK and not words & FALLBACK:
-        return f"{weight} is named a fallback and is tried before it, with {types} of both"
+        return f"{weight} is named a fallback but is tried first, with {types} in common"
     if not limited and (mine.capacity_types, theirs.capacity_types) == (("spot",), ("on-demand",)):
-        return f"spot nodes start only for pods that ask: {weight} has no limits and {types} of it"
+        return f"spot nodes start only for pods that ask: {weight} has {types} of it and no limits"
     return None

@@ -61,5 +61,5 @@ def check(pool: NodePool, context: Context) -> Findings:
     yield Finding(
         at=labels.values_at(spot),
         message="`spot` is the only capacity type: nothing starts while spot capacity is short",
-        help="add `on-demand`: Karpenter tries spot first; or a NodePool with it, of less weight",
+        help="add `on-demand` (Karpenter still tries spot first), or an on-demand NodePool of lower weight",
     )

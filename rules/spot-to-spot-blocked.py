@@ -77,6 +77,6 @@ def check(pool: NodePool, context: Context) -> Findings:
         return
     yield Finding(
         at=labels.values_at(spot),
-        message=f"spot nodes are never replaced by cheaper spot nodes: {count} types are left, of {LEAST} it takes",
-        help=f"allow {LEAST - count} more, where the gate SpotToSpotConsolidation is on",
+        message=f"cheaper spot nodes never replace these: that takes {LEAST} instance types, and {count} remain",
+        help=f"if the feature gate SpotToSpotConsolidation is on, allow {LEAST - count} more",
     )

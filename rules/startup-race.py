@@ -55,6 +55,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     if next(pools, None) is pool:
         yield Finding(
             at=pool.name_node,
-            message=f"after each start Karpenter {context.karpenter} logs `no instance types found` for a while",
-            help="it passes by itself: let readiness checks and alerts wait, or upgrade to 1.7.0",
+            message=f"after each start, Karpenter {context.karpenter} logs `no instance types found` for a while",
+            note="the error passes by itself",
+            help="delay readiness checks and alerts, or upgrade to 1.7.0",
         )

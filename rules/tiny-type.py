@@ -121,10 +121,10 @@ def _finding(item: labels.PoolRequirement, tiny: Sequence[manifest.Value], resol
     all = len(texts) == len(item.values) or not isinstance(item.at, RequirementLine)
     return Finding(
         at=fixes.seen(tiny[0].node),
-        message=f"{', '.join(f'`{text}`' for text in texts[:3])}: a node holds {FEW} pods, daemonsets included",
+        message=f"{', '.join(f'`{text}`' for text in texts[:3])}: a node runs {FEW} pods, daemonsets included",
         edits=edits.if_editable(fixes.take_out, item.at, texts)
         if isinstance(item.at, RequirementLine) and not all
         else [],
         covers=[value.node for value in tiny],
-        help="begin with medium" if not all else "take larger types: the daemonsets of a node need room as well",
+        help="start at `medium`" if not all else "use larger types: daemonsets need room as well",
     )

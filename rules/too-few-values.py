@@ -87,7 +87,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     if not any(line.min_values for line in pool.requirements):
         return
     if pool.partial:
-        yield Skip(pool.name_node, "the NodePool is a part: which values are left is known after rendering")
+        yield Skip(pool.name_node, "the NodePool is a part: its values are known only after rendering")
         return
     resolution = context.resolution(pool)
     if not resolution.candidates:
@@ -99,7 +99,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         count = "1 value" if asked.have == 1 else f"{asked.have} values"
         yield Finding(
             at=line.node.get("minValues") or line.node,
-            message=f"minValues `{asked.wanted}` of {labels.name_of(asked.key)} is out of reach: {count} left",
+            message=f"minValues `{asked.wanted}` of {labels.name_of(asked.key)} cannot be met: {count} left",
             covers=[value.node for each in pool.requirements for value in each.values],
-            help="ask for fewer, or let the other requirements allow more instance types",
+            help="lower minValues, or let the other requirements allow more instance types",
         )

@@ -82,7 +82,7 @@ spec:
 
 from nodelint.api import UNKNOWN, Also, Context, EC2NodeClass, Finding, Findings, edits, messages, rule
 
-HINT = "Karpenter's default volumes are encrypted; a mapping has to say so itself"
+HINT = "Karpenter encrypts its default volumes; a mapping of your own has to set it"
 
 
 @rule(on=EC2NodeClass, group="hazard", fix="unsafe")
@@ -100,20 +100,20 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         if encrypted is not None and encrypted.value is False:
             yield Finding(
                 at=encrypted,
-                message=f"`encrypted: false`: whatever pods write to {named} lies there in plain",
+                message=f"`encrypted: false`: what pods write to {named} is stored unencrypted",
                 edits=edits.if_editable(edits.set_value, encrypted, True),
                 also=also,
-                help=HINT,
+                note=HINT,
             )
         elif (
             encrypted is None or (encrypted.kind == "scalar" and encrypted.value is None)
         ) and not node_class.partial:
             yield Finding(
                 at=mapping.key("ebs") or mapping,
-                message=f"{'the volume' if named == 'it' else named} does not say `encrypted: true`",
+                message=f"{'the volume' if named == 'it' else named} does not set `encrypted: true`",
                 edits=edits.if_editable(edits.set_value, encrypted, True)
                 if encrypted is not None
                 else edits.if_editable(edits.add_key, ebs, "encrypted", True),
                 also=also,
-                help=HINT,
+                note=HINT,
             )

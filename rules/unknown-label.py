@@ -101,9 +101,9 @@ def check(pool: NodePool, context: Context) -> Findings:
             edits=edits.if_editable(edits.set_value, item.key_node, near.key) if near.sure and other is None else [],
             safety="safe" if refused else "unsafe",
             also=[Also(other.key_node, f"a requirement on `{other.key}`")] if other is not None else (),
-            help="the API server refuses this key"
+            note="the API server refuses this key"
             if refused
-            else "it is taken for a label of your own, and narrows nothing",
+            else "Karpenter takes it for a label of your own, which excludes no instance type",
         )
 
 
@@ -114,9 +114,9 @@ def _a_value_of(item: labels.PoolRequirement, key: str, context: Context) -> boo
 
 def _message(written: str, near: str) -> str:
     return messages.first_fitting(
-        f"`{written}` is no label of instance types, did you mean `{near}`?",
-        f"`{written}` is unknown, use `{near}`",
-        f"`{messages.short(written, 36)}` is unknown, use `{near}`",
+        f"`{written}` is not a label of instance types, did you mean `{near}`?",
+        f"`{written}` does not exist, use `{near}`",
+        f"`{messages.short(written, 36)}` does not exist, use `{near}`",
     )
 
 

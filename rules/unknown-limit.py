@@ -67,6 +67,6 @@ def check(pool: NodePool, context: Context) -> Findings:
         meant = f", did you mean `{near}`?" if near is not None else ""
         yield Finding(
             at=limit.at.key_node,
-            message=f"no node has a resource `{messages.short(limit.resource)}`: it limits nothing{meant}",
+            message=f"the limit `{messages.short(limit.resource)}` has no effect: nodes have no such resource{meant}",
             edits=changes,
         )

@@ -72,11 +72,11 @@ def check(pool: NodePool, context: Context) -> Findings:
     near = get_close_matches(ref.name, sorted(names), 1, cutoff=0.8)
     if not near:
         others = ", ".join(f"`{name}`" for name in sorted(names)[:3])
-        yield Finding(at=node, message=f"there is no EC2NodeClass `{ref.name}`", help=f"there is {others}")
+        yield Finding(at=node, message=f"there is no EC2NodeClass `{ref.name}`", help=f"the files define {others}")
         return
     yield Finding(
         at=node,
         message=f"there is no EC2NodeClass `{ref.name}`, did you mean `{near[0]}`?",
         edits=edits.if_editable(edits.set_value, node, near[0]),
-        also=[Also(classes[near[0]].name_node, f"`{near[0]}` stands here")],
+        also=[Also(classes[near[0]].name_node, f"`{near[0]}` is defined here")],
     )

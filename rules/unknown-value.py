@@ -202,15 +202,15 @@ def _finding(item: labels.PoolRequirement, value: manifest.Value, wholly: bool, 
     refused = controller.label_value_fault(text) is not None
     hint = None
     if refused and not wholly:
-        hint = "it is no label value, so that the NodePool never becomes ready"
+        hint = "it is not a valid label value: the NodePool never becomes ready"
     elif first is not None:
-        hint = f"it came with Karpenter {first}"
+        hint = f"it needs Karpenter {first}"
     elif near is None and (form := labels.form_of(item.key)) is not None:
         hint = form
     elif unit is not None:
         hint = f"{labels.name_of(item.key)} counts in {unit}"
     elif near is None and not wholly and not item.is_label:
-        hint = "it does nothing here and can be removed"
+        hint = "it has no effect here: remove it"
     changes = _edits(item, value, near) if near is not None else []
     return Finding(
         at=value.node,
@@ -229,7 +229,7 @@ def _message(item: labels.PoolRequirement, text: str, near: str | None, context:
     growing = item.key in (keys.INSTANCE_TYPE, keys.FAMILY, keys.SIZE) and near is None
     day = f" of {context.catalog.date}" if growing else ""
     end = " to exclude" if item.operator == "NotIn" else ""
-    shown = f"`{text}`" if text else "an empty text"
+    shown = f"`{text}`" if text else "an empty value"
     said = f"no instance type{day} has {name} {shown}"
     return messages.first_fitting(
         f"{said}{end}{meant}", f"{said}{meant}", f"{said}{end}", f"no {name} is {shown}{meant}"

@@ -111,9 +111,9 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         at=node,
         message=f"`{alias.family}@latest` replaces nodes whenever an image is published",
         edits=edits.if_editable(_pinned, image_set, version),
-        help=f"today it is `{alias.family}@{version}`"
+        help=f"pin the version of today, `{alias.family}@{version}`"
         if version
-        else f"pin a version that you have tried: `{example}`",
+        else f"pin a version that you have tested, such as `{example}`",
     )
 
 
@@ -131,12 +131,14 @@ def _of_terms(node_class: EC2NodeClass, image_set: images.ImageSet) -> Iterator[
         used = finds.used if finds is not None and all(i.state == "available" for i in finds.used) else ()
         changes = edits.if_editable(fixes.pin, finds, used) if finds is not None and used else []
         if name is not None and isinstance(term.name, str) and re.search(r"[*?]", term.name):
-            message = f"the newest image named `{messages.short(term.name)}` replaces nodes when it is registered"
-            yield Finding(at=name, message=message, edits=changes, help="name one image in full, or choose it by id")
+            message = (
+                f"`{messages.short(term.name)}` replaces nodes whenever a newer image of that name is registered"
+            )
+            yield Finding(at=name, message=message, edits=changes, help="name one image in full, or select it by id")
         elif (
             parameter is not None
             and isinstance(term.ssm_parameter, str)
             and re.search(r"/(recommended|latest|current)(/|$)", term.ssm_parameter)
         ):
             message = f"`{messages.short(term.ssm_parameter)}` replaces nodes whenever an image is published"
-            yield Finding(at=parameter, message=message, edits=changes, help="name the parameter of one version")
+            yield Finding(at=parameter, message=message, edits=changes, help="use the parameter of one version")

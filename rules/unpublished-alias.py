@@ -76,9 +76,9 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
 
 def _hint(family: str, version: str | None, context: Context) -> str:
     if version is not None:
-        return f"the newest that is published is `{family}@{version}`"
+        return f"the newest published version is `{family}@{version}`"
     region = context.facts.region.name if context.facts.region is not None else ""
-    return f"{region} has none of its SSM parameters; say another --kubernetes-version if that is not the cluster's"
+    return f"{region} has none of its SSM parameters: set --kubernetes-version if the cluster has another version"
 
 
 def _moved(image_set: images.ImageSet, version: str | None) -> list[Edit]:

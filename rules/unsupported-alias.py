@@ -204,12 +204,12 @@ def _hint(
     kubernetes: releases.KubernetesVersion | None,
 ) -> str | None:
     if problem.kind == "family":
-        return f"there is {', '.join(f'`{family}`' for family in images.families(karpenter, kubernetes))}"
+        return f"use one of {', '.join(f'`{family}`' for family in images.families(karpenter, kubernetes))}"
     if problem.kind == "release" and problem.since is not None:
         return f"upgrade to Karpenter {problem.since}"
     if problem.kind == "kubernetes":
         successor = images.successor_of(alias.family)
         if successor is not None:
-            return f"go to {images.family_title(successor)}; its userData is another (nodeadm)"
+            return f"move to {images.family_title(successor)}, whose userData differs (nodeadm)"
         return f"it needs Kubernetes {problem.kubernetes}"
     return None

@@ -63,8 +63,8 @@ def check(pool: NodePool, context: Context) -> Findings:
     cost = f", from ${found[0]:,.2f} an hour (`{found[1]}`)" if found else ""
     yield Finding(
         at=pool.name_node,
-        message=f"{what} nodes without a taint take pods that need no {what}{cost}",
-        help=f"taints: [{{key: {key}, effect: NoSchedule}}], and the toleration in the pods that need one",
+        message=f"{what} nodes without a taint also run pods that need no {what}{cost}",
+        help=f"add `taints: [{{key: {key}, effect: NoSchedule}}]`, and the toleration to pods that need one",
     )
 
 

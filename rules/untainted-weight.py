@@ -79,7 +79,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         more = f" and {len(lighter) - 2} more" if len(lighter) > 2 else ""
         yield Finding(
             at=node,
-            message=f"no taint: every pod that fits goes here before {names}{more}",
+            message=f"a weight and no taint: every pod that fits runs here before {names}{more}",
             also=[Also(each.name_node, f"weight {each.weight or 0}") for each in lighter],
-            help="if the pool is for special work, taint it; if it is the one to prefer, this is how it is done",
+            help="if the pool is for special workloads, add a taint; if it is the preferred one, all is well",
         )

@@ -68,7 +68,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         return
     yield Finding(
         at=pool.name_node,
-        message="nodes with Windows and no taint take Linux pods that select no operating system",
+        message="Windows nodes without a taint also get Linux pods that select no operating system",
         also=[Also(images.alias_node, "the class has Windows images")] if images.alias_node is not None else (),
-        help="taints: [{key: os, value: windows, effect: NoSchedule}], and the toleration in Windows pods",
+        help="add `taints: [{key: os, value: windows, effect: NoSchedule}]`, and the toleration to Windows pods",
     )

@@ -37,7 +37,7 @@ def check(suppression: Suppression, context: Context) -> Findings:
     if not suppression.rules:
         yield Finding(
             at=suppression.span,
-            message="names no rule, so it silences nothing; write `# nodelint: ignore[rule] why`",
+            message="no rule named, so nothing is suppressed: write `# nodelint: ignore[rule] reason`",
         )
         return
     for name in suppression.rules:
@@ -49,13 +49,13 @@ def check(suppression: Suppression, context: Context) -> Findings:
     if len(idle) == len(suppression.rules):
         yield Finding(
             at=suppression.span,
-            message=f"silences nothing: `{', '.join(idle)}` has nothing to say here",
+            message=f"nothing to suppress: `{', '.join(idle)}` finds nothing here",
             edits=[_removed(suppression)],
         )
     elif idle:
         yield Finding(
             at=suppression.span,
-            message=f"`{', '.join(idle)}` has nothing to say here",
+            message=f"nothing to suppress: `{', '.join(idle)}` finds nothing here",
             edits=[_without(suppression, idle)],
         )
 

@@ -157,5 +157,6 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             edits=edits.if_editable(data.places.replace, trouble.start, trouble.end, trouble.new)
             if trouble.new is not None
             else (),
-            help=trouble.hint,
+            note=trouble.note,
+            help=trouble.help,
         )

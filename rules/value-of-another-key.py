@@ -143,9 +143,9 @@ def _finding(
     changes: list[Edit] = []
     hint = None
     if not wholly:
-        hint = f"give `{home}` a requirement of its own, or take these values out"
+        hint = f"add a requirement on `{home}`, or remove these values"
     elif other is not None:
-        hint = f"there is a requirement on `{home}` already: put the values there, or remove them here"
+        hint = f"move the values to the requirement on `{home}`, or remove them"
     else:
         changes = edits.if_editable(edits.set_value, item.key_node, home)
     return Finding(

@@ -158,10 +158,10 @@ def _finding(pool: NodePool, resolution: resolve.Resolution, wrong: int, vendor:
     also = [Also(resolution.images.alias_node, "the alias")] if resolution.images.alias_node is not None else []
     yield Finding(
         at=at or fixes.place(pool),
-        message=f"{names} ({', '.join(makers)}) gets the image for {vendor} devices from {alias}",
+        message=f"{alias} gives {names} ({', '.join(makers)}) the image for {vendor} devices",
         edits=_without(pool, resolution, wrong, line),
         also=also,
-        help="leave it out, or give it a NodePool and a class with an image of its own",
+        help="exclude it, or give it a NodePool and a class with an image of its own",
     )
 
 

@@ -221,7 +221,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         return
     subnets = selectors.subnets_of(node_class, context.facts).everything()
     if subnets is None:
-        yield Skip(at, "a term for the subnets of the class holds a placeholder")
+        yield Skip(at, "a term for the subnets of the class contains a placeholder")
     elif subnets:
         for line in lines:
             yield from _line(line, subnets, context)
@@ -271,7 +271,7 @@ def _stray(line: labels.PoolRequirement, value: manifest.Value, meant: str, whol
     kind, due = ("a zone id", "name") if line.key == keys.ZONE else ("a name", "id")
     return Finding(
         at=value.node,
-        message=f"`{value.text}` is {kind}; the {due} of the zone is `{meant}`",
+        message=f"`{value.text}` is {kind}: the {due} of the zone is `{meant}`",
         severity="error" if wholly else "warning",
         edits=_without(line, value) if meant in line.texts else edits.if_editable(edits.set_value, value.node, meant),
     )
@@ -284,6 +284,7 @@ def _nowhere(line: labels.PoolRequirement, served: Sequence[str]) -> Finding:
         at=line.at.values_node if several and isinstance(line.at, RequirementLine) else line.values[0].node,
         message=f"the class has no subnet in {'any of ' if several else ''}`{zones}`",
         covers=[line.node, *(value.node for value in line.values)],
+        note="no node launches there",
         help=f"its subnets are in {_listed(served)}",
     )
 
@@ -294,6 +295,7 @@ def _idle(line: labels.PoolRequirement, value: manifest.Value, served: Sequence[
         message=f"the class has no subnet in `{messages.short(str(value.text), 40)}`",
         severity="error" if wholly else "warning",
         edits=_without(line, value),
+        note="no node launches there",
         help=f"its subnets are in {_listed(served)}",
     )
 

@@ -19,6 +19,7 @@ from nodelint.source import Source
 from .conftest import ROOT
 
 RULES = load(bundled())
+_NAMES = "(?:Bottlerocket|Karpenter|Kubernetes|Linux|Windows)"
 # It is about text that is no YAML, so nothing can be said of its bad examples as objects.
 TEXT_RULES = {"yaml-syntax"}
 
@@ -104,8 +105,22 @@ def test_messages_are_short_sentences(case: Case) -> None:
         assert len(message) <= LONGEST_MESSAGE, message
         assert not message.endswith("."), message
         assert "\n" not in message
-        # Names of fields and kinds keep their capitals, words do not begin with one.
-        assert re.match(r"[a-z0-9`\"'(]|[A-Z][a-zA-Z0-9]*[A-Z]", message), message
+        # Names keep their capitals, words do not begin with one.
+        assert re.match(rf"[a-z0-9`\"'(]|{_NAMES}|[A-Z][a-zA-Z0-9]*[A-Z]", message), message
+        words, name = re.sub(r"[^a-z]+", " ", message.lower()), case.rule.name.replace("-", " ")
+        assert not words.strip().startswith(name), f"{message} says the rule's name again"
+
+
+@each_case
+def test_a_finding_is_read_at_a_glance(case: Case) -> None:
+    """Consequence and advice are short too, begin as messages do, and do not say each other's words."""
+    for result in judge(case.bad.text, case.bad, case.rule).results:
+        parts = [result.finding.message, *filter(None, (result.finding.note, result.finding.help))]
+        assert len(set(parts)) == len(parts)
+        assert len(" ".join(parts)) <= 320, parts
+        for part in parts[1:]:
+            assert len(part) <= 180 and "\n" not in part and not part.endswith("."), part
+            assert re.match(rf"[a-z0-9`\"'(]|{_NAMES}|[A-Z][a-zA-Z0-9]*[A-Z]", part), part
 
 
 @each_fix

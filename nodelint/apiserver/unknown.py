@@ -34,18 +34,18 @@ def _told(
     moved = shape.moved.get(name)
     suggestion = belongs = None
     if moved is not None:
-        message, belongs = f"unknown field `{name}`: {moved}", state.shape.place_of(name)
+        message, belongs = f"`{name}` is not a known field: {moved}", state.shape.place_of(name)
     else:
         near = [field for field in shape.fields if shape.has_release(_there(shape, field))]
         suggestion = schema_words.nearest(name, near)
         if suggestion is not None:
-            message = f"unknown field `{name}`, did you mean `{suggestion}`?"
+            message = f"`{name}` is not a known field, did you mean `{suggestion}`?"
             if not _could_be(state, entry.value, _there(shape, suggestion)):
                 suggestion = None  # a hint, and no more: its value would be refused there
         elif (belongs := state.shape.place_of(name)) is not None:
-            message = f"unknown field `{name}`: it belongs in {belongs or 'the top level'}"
+            message = f"`{name}` is not a known field: it belongs in {belongs or 'the top level'}"
         else:
-            message = f"unknown field `{name}`" + (f" in {path}" if path else "")
+            message = f"`{name}` is not a known field" + (f" of {path}" if path else "")
     message = schema_words.fit(message)
     state.found.append(SchemaProblem("unknown", entry.key, at, message, suggestion=suggestion, belongs=belongs))
     return suggestion if suggestion not in present else None

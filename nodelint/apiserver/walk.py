@@ -126,7 +126,7 @@ class Walk(WalkState):
         if since is not None and self.release < since:
             message = schema_words.needs(what, since, self.release)
         elif until is not None and self.release >= until:
-            message = f"{what} is gone since Karpenter {until}, the target is {self.release}"
+            message = f"{what} was removed in Karpenter {until}, the target is {self.release}"
         else:
             return False
         message = schema_words.fit(message)
@@ -144,7 +144,7 @@ class Walk(WalkState):
             meant = meant if meant is not None and schema_rules.matches(meant, pattern) else None
             self.say(node, path, schema_words.off_pattern(value, path, pattern, words, meant), suggestion=meant)
         elif raw.get("format") == "date-time" and not schema_words.is_date_time(value):
-            self.say(node, path, f"`{value}` is no date and time such as 2025-01-31T12:00:00Z")
+            self.say(node, path, f"`{value}` is not a date and time such as 2025-01-31T12:00:00Z")
 
     def _number(self, node: Node, value: int | float, shape: Shape, path: str) -> None:
         raw = shape.raw
@@ -159,11 +159,11 @@ class Walk(WalkState):
             return
         name = schema_words.last(path)
         if low is not None and (value <= low if open_low is True else value < low):
-            self.say(node, path, f"`{name}` is {value}, the least is {low}")
+            self.say(node, path, f"`{name}` is {value}, the minimum is {low}")
         elif high is not None and (value >= high if open_high is True else value > high):
-            self.say(node, path, f"`{name}` is {value}, the most is {high}")
+            self.say(node, path, f"`{name}` is {value}, the maximum is {high}")
         elif raw.get("multipleOf") and value % raw["multipleOf"]:
-            self.say(node, path, f"`{name}` is {value}, which is no multiple of {raw['multipleOf']}")
+            self.say(node, path, f"`{name}` is {value}, which is not a multiple of {raw['multipleOf']}")
 
     # -- lists
 
@@ -185,7 +185,7 @@ class Walk(WalkState):
                 values.append(self.visit(item, items, f"{path}[{index}]"))
         self._unique(node, shape, path, values)
         if most is not None and count > most:
-            said = f"`{schema_words.last(path)}` has {count} entries, the most is {most}"
+            said = f"`{schema_words.last(path)}` has {count} entries, the maximum is {most}"
             return self._unsound(node, path, said)
         if shape.rules:
             self.jobs.append(Job(shape, node, path, values))
@@ -275,11 +275,11 @@ class Walk(WalkState):
         count = len(value)
         if most is not None and count > most:
             name = schema_words.last(path)
-            message = f"`{name}` has {count} keys, the most is {most}" if most else f"`{name}` must be empty"
+            message = f"`{name}` has {count} keys, the maximum is {most}" if most else f"`{name}` must be empty"
             self._unsound(node, path, message)
             return True
         if least is not None and count < least and not self.partial and not any_key:
-            self.say(node, path, f"`{schema_words.last(path)}` has {count} keys, the least is {least}")
+            self.say(node, path, f"`{schema_words.last(path)}` has {count} keys, the minimum is {least}")
         return False
 
     # -- what the schema says nothing of
@@ -299,10 +299,10 @@ class Walk(WalkState):
             shapes = shape.some(keyword)
             fitting = sum(self._fits(node, one) for one in shapes)
             if shapes and (fitting == 0 or (keyword == "oneOf" and fitting > 1)):
-                self.say(node, path, f"`{schema_words.last(path)}` has none of the forms that are admitted")
+                self.say(node, path, f"`{schema_words.last(path)}` has none of the allowed forms")
         for one in shape.some("not"):
             if self._fits(node, one):
-                self.say(node, path, f"`{schema_words.last(path)}` has a form that is not admitted")
+                self.say(node, path, f"`{schema_words.last(path)}` has a form that is not allowed")
 
     def _fits(self, node: Node, shape: Shape) -> bool:
         return not self.tried(node, shape)

@@ -187,7 +187,7 @@ _SCALARS = {"boolean": "boolean", "integer": "number", "number": "number", "stri
 
 def not_one_of(value: object, path: str, choices: Iterable[object], meant: str | None) -> str:
     """That a value is none of those admitted."""
-    start = f"{shown(value, 40)} is no value of `{last(path)}`"
+    start = f"{shown(value, 40)} is not a value of `{last(path)}`"
     if meant is not None:
         return f"{start}, did you mean `{meant}`?"
     full = f"{start}: {', '.join(str(choice) for choice in choices)}"
@@ -205,7 +205,7 @@ def needs(what: str, since: Version, target: Version) -> str:
 
 def no_key(name: str, path: str, choices: Iterable[str], meant: str | None) -> str:
     """That a map takes no such key."""
-    start = f"`{last(path)}` takes no key {shown(name, 30)}"
+    start = f"`{last(path)}` has no key {shown(name, 30)}"
     if meant is not None:
         return f"{start}, did you mean `{meant}`?"
     full = f"{start}: {', '.join(choices)}"
@@ -214,14 +214,14 @@ def no_key(name: str, path: str, choices: Iterable[str], meant: str | None) -> s
 
 def too_long(value: str, path: str, most: int) -> str:
     """That a text has too many characters."""
-    return f"{shown(value, 25)} has {len(value)} characters, the most for `{last(path)}` is {most}"
+    return f"{shown(value, 25)} has {len(value)} characters, `{last(path)}` allows at most {most}"
 
 
 def too_short(path: str, least: int) -> str:
     """That a text has too few characters."""
     if least == 1:
         quoted = re.search(r'\["(.*)"\]$', path)
-        return "an empty key is not admitted" if quoted and not quoted[1] else f"`{last(path)}` may not be empty"
+        return "an empty key is not allowed" if quoted and not quoted[1] else f"`{last(path)}` must not be empty"
     return f"`{last(path)}` needs at least {least} characters"
 
 

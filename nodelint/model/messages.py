@@ -8,10 +8,16 @@ LONGEST_MESSAGE = 120
 """Characters of a finding's message."""
 
 
-def short(value: str, most: int = 40) -> str:
-    """A value cut so that a message that names it stays short, on one line."""
+def short(value: str, most: int = 48) -> str:
+    """A value cut so that a message that names it stays short, on one line: behind a whole word where it has some."""
     flat = " ".join(value.split())
-    return flat if len(flat) <= most else flat[: most - 1] + "…"
+    if len(flat) <= most:
+        return flat
+    head = flat[: most - 1]
+    at = max(head.rfind(separator) for separator in " ,-._/:@")
+    if at < most // 2:
+        return f"{head}…"
+    return f"{head[:at].rstrip(' ,')}, …" if head[at] in " ," and ", " in flat else f"{head[: at + 1]}…"
 
 
 def counted(number: int, noun: str) -> str:

@@ -31,11 +31,11 @@ __all__ = [
     "seconds",
 ]
 
-_NEVER_READY = "the API server takes the NodePool, but it never becomes ready and launches nothing"
-_UNREADABLE = "the API server takes the object, but the controller cannot read it, nor a list that holds it"
-_NO_DISRUPTION = "the controller disrupts no node of the pool on purpose, neither to consolidate nor for drift"
-_NO_CLAIM = "the API server refuses every NodeClaim made for it, for the name becomes a label"
-_NO_ANNOTATED_CLAIM = "the API server refuses every NodeClaim of the pool, which gets its annotations"
+_NEVER_READY = "the API server accepts the NodePool, but it never becomes ready and launches nothing"
+_UNREADABLE = "the API server accepts the object, but the controller cannot read it, nor any list that includes it"
+_NO_DISRUPTION = "the controller never disrupts a node of the pool, neither for consolidation nor for drift"
+_NO_CLAIM = "the API server refuses every NodeClaim of the pool: the name becomes a label"
+_NO_ANNOTATED_CLAIM = "the API server refuses every NodeClaim of the pool: they get its annotations"
 
 _NODE_CLASS_LABEL = "karpenter.k8s.aws/ec2nodeclass"
 
@@ -131,7 +131,9 @@ def _taints(taints: Sequence[Taint]) -> Iterator[ControllerProblem]:
             continue
         # One set for taints and startupTaints, as in the controller.
         if (taint.key, taint.effect) in seen:
-            yield _refused(taint.node, f"the taint `{short(taint.key)}:{taint.effect}` is there twice", "taint-twice")
+            yield _refused(
+                taint.node, f"the taint `{short(taint.key)}:{taint.effect}` is listed twice", "taint-twice"
+            )
         seen.add((taint.key, taint.effect))
 
 
@@ -162,18 +164,18 @@ def _requirement(line: RequirementLine, version: Version) -> Iterator[Controller
     if line.operator in ("Exists", "DoesNotExist") and line.values:
         yield ControllerProblem(
             line.values_node,
-            f"`{line.operator}` takes no values: these are ignored",
+            f"`{line.operator}` takes no values: they are ignored",
             "ignored-values",
             "warning",
-            "the requirement asks about the key alone, whatever the values are",
+            "the requirement is about the key alone",
         )
     elif line.operator == "NotIn" and not line.values and line.node.get("values") is not None:
         yield ControllerProblem(
             line.values_node,
-            "`NotIn` without a value excludes nothing and asks that the label is there",
+            "`NotIn` without a value excludes nothing and only requires the label",
             "ignored-values",
             "warning",
-            "the requirement means Exists",
+            "it acts as `Exists`",
         )
 
 
@@ -191,11 +193,13 @@ def _known_values(line: RequirementLine, key: str, version: Version) -> Iterator
         meant = wanted if len(line.values) == 1 and wanted in known else None
         where = line.values[0].node if len(line.values) == 1 else line.values_node
         choice = ", ".join(known)
-        yield _refused(where, f"`{short(line.texts[0], 25)}` is no {name}: there is {choice}", "known-values", meant)
+        yield _refused(
+            where, f"`{short(line.texts[0], 25)}` is not a value of {name}: use {choice}", "known-values", meant
+        )
     elif line.min_values is not None and len(good) < line.min_values:
         yield _refused(
             line.node.get("minValues") or line.node,
-            f"minValues {line.min_values} of {name} cannot be met: {len(good)} of the values are known",
+            f"minValues {line.min_values} of {name} cannot be met: only {len(good)} of the values exist",
             "known-values",
         )
 
@@ -223,7 +227,7 @@ def _readable(node: Node, written: str) -> Iterator[ControllerProblem]:
     if seconds(written) is None:
         yield ControllerProblem(
             node,
-            f"the controller reads no duration in `{short(written)}`",
+            f"`{short(written)}` is not a duration that the controller can read",
             "unreadable",
             "error",
             _UNREADABLE,
@@ -245,11 +249,11 @@ def _budgets(pool: NodePool) -> Iterator[ControllerProblem]:
                 yield _useless_budget(node, f"a budget that lasts `{duration}` is never active")
         node = budget.get("reasons")
         if node is not None and node.kind == "sequence" and not node.items:
-            yield _useless_budget(node, "a budget with an empty list of reasons holds for none")
+            yield _useless_budget(node, "a budget with an empty list of reasons never applies")
 
 
 def _useless_budget(node: Node, message: str) -> ControllerProblem:
-    return ControllerProblem(node, message, "budget-unused", "warning", "the budget limits nothing")
+    return ControllerProblem(node, message, "budget-unused", "warning", "the budget has no effect")
 
 
 def _schedule(node: Node, written: str) -> Iterator[ControllerProblem]:
@@ -260,7 +264,7 @@ def _schedule(node: Node, written: str) -> Iterator[ControllerProblem]:
     except cron.CronError as error:
         yield ControllerProblem(
             node,
-            f"`{short(written, 30)}` is no schedule: {error}",
+            f"`{short(written, 30)}` is not a schedule: {error}",
             "schedule",
             "error",
             _NO_DISRUPTION,
@@ -270,10 +274,10 @@ def _schedule(node: Node, written: str) -> Iterator[ControllerProblem]:
     if isinstance(schedule, cron.Schedule) and not schedule.comes_round:
         yield ControllerProblem(
             node,
-            f"the schedule `{short(written, 30)}` never comes round: the budget is always active",
+            f"the schedule `{short(written, 30)}` never occurs: the budget is always active",
             "schedule",
             "error",
-            "the controller finds no next date and takes the budget as active at all times",
+            "the controller finds no next date and treats the budget as always active",
         )
 
 
@@ -287,7 +291,7 @@ def _limits(pool: NodePool) -> Iterator[ControllerProblem]:
         if str(value).startswith("-") and re.fullmatch(_NEGATIVE, str(value)):
             yield ControllerProblem(
                 node,
-                f"the limit `{short(str(value))}` is negative: no node fits in it",
+                f"the limit `{short(str(value))}` is negative: no node fits",
                 "negative-limit",
                 "error",
                 "the NodePool launches nothing",

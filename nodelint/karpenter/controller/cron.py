@@ -69,12 +69,12 @@ def parse(text: str) -> Schedule | str:
         if spec in DESCRIPTORS or re.fullmatch(r"@every ([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+", spec):
             return spec
         near = next((known for known in DESCRIPTORS if spec.lower().startswith(known)), None)
-        raise CronError("no such descriptor", near)
+        raise CronError("unknown descriptor", near)
     fields = spec.split()
     if spec.startswith(("TZ=", "CRON_TZ=")):
-        raise CronError("budgets run on UTC and take no time zone")
+        raise CronError("budgets use UTC and have no time zone")
     if len(fields) != len(_FIELDS):
-        raise CronError(f"it takes 5 fields, not {len(fields)}")
+        raise CronError(f"it needs 5 fields, not {len(fields)}")
     hits: list[frozenset[int]] = []
     stars: list[bool] = []
     for number, (field, written) in enumerate(zip(_FIELDS, fields, strict=True)):
@@ -133,7 +133,7 @@ def _range(part: str, field: _Field) -> tuple[range, bool]:
     if low > high:
         raise CronError(f"{field.name} `{part}` runs backwards", _sunday(part, field))
     if step == 0:
-        raise CronError(f"`{part}` steps by nothing")
+        raise CronError(f"`{part}` has a step of 0")
     return range(low, high + 1, step), star
 
 
@@ -158,8 +158,8 @@ def _number(text: str, field: _Field) -> int:
     if named is not None:
         return named
     if not _INTEGER.fullmatch(text):
-        raise CronError(f"`{text[:20]}` is no {field.name}")
+        raise CronError(f"`{text[:20]}` is not a {field.name}")
     number = int(text)
     if number < 0:
-        raise CronError(f"`{text}` is no {field.name}")
+        raise CronError(f"`{text}` is not a {field.name}")
     return number

@@ -176,7 +176,7 @@ def _whole(value: float) -> int:
     if isinstance(value, int):
         return value
     if not math.isfinite(value):
-        raise NoNumber("is no finite number")
+        raise NoNumber("is not a finite number")
     if abs(value) >= 2.0**63:
         raise NoNumber("is beyond 64 bits")
     return int(value)
@@ -215,13 +215,13 @@ def _why(message: str) -> str:
     overload = re.search(r"no matching overload for '_?([^'_]+)_?' applied to '\(([^)]*)\)'", message)
     if overload:
         hint = ": convert with double()" if {"int", "double"} <= set(overload[2].split(", ")) else ""
-        return f"`{overload[1]}` takes no ({overload[2]}){hint}"
+        return f"`{overload[1]}` does not take ({overload[2]}){hint}"
     name = re.search(r"undeclared reference to '([\w.]+)'", message)
     if name and name[1] in ("min", "max"):
         return f"`{name[1]}` takes two arguments"
     if name:
         return f"there is no `{name[1]}`"
-    return "it is no CEL expression"
+    return "it is not a CEL expression"
 
 
 def _error(message: str) -> str:

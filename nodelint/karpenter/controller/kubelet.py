@@ -18,7 +18,7 @@ from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.releases import Version, behaves, judged_as
 from nodelint.source import Node
 
-NOT_READY = "the API server takes the class, but it is never ready, and no pool launches nodes with it"
+NOT_READY = "the API server accepts the class, but it never becomes ready, and no pool launches nodes with it"
 
 _ALL_FAMILIES = frozenset(
     (
@@ -90,7 +90,7 @@ def _unsupported(kubelet: Node, family: str | None) -> Iterator[ControllerProble
             yield ControllerProblem(entry.key, message, "kubelet-family", "error", NOT_READY)
     servers = kubelet.get("clusterDNS")
     if servers is not None and servers.kind == "sequence" and len(servers.items) > 1:
-        message = f"nodes of family {family} take one address in `clusterDNS`, and these are {len(servers.items)}"
+        message = f"nodes of family {family} take one address in `clusterDNS`, not {len(servers.items)}"
         yield ControllerProblem(servers, message, "kubelet-family", "error", NOT_READY)
 
 

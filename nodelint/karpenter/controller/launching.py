@@ -19,7 +19,7 @@ from nodelint.model.releases import Version, behaves
 from nodelint.source import Node
 
 _NO_LAUNCH = "EC2 refuses every launch with this class"
-_UNREADABLE = "the API server takes the object, but the controller cannot read it, nor a list that holds it"
+_UNREADABLE = "the API server accepts the object, but the controller cannot read it, nor any list that includes it"
 
 _USER_DATA = 16384
 """The bytes of user data that EC2 takes, before base64."""
@@ -52,14 +52,16 @@ def _role(obj: EC2NodeClass, version: Version) -> Iterator[ControllerProblem]:
         if profile.startswith("arn:"):
             yield ControllerProblem(
                 node,
-                f"`{short(profile)}` is an ARN: the field takes the profile's name",
+                f"`{short(profile)}` is an ARN: use the name of the profile",
                 "instance-profile",
                 "error",
                 _NO_LAUNCH,
                 profile.rpartition("/")[2] or None,
             )
         elif len(profile) > _LONGEST_PROFILE:
-            message = f"`{short(profile)}` is longer than a profile's name can be ({len(profile)} of 128 characters)"
+            message = (
+                f"`{short(profile)}` is too long for an instance profile: {len(profile)} characters, at most 128"
+            )
             yield ControllerProblem(node, message, "instance-profile", "error", _NO_LAUNCH)
     node = obj.node.at("spec", "role")
     role = text(node)
@@ -69,19 +71,19 @@ def _role(obj: EC2NodeClass, version: Version) -> Iterator[ControllerProblem]:
     if len(name) > _LONGEST_ROLE:
         yield ControllerProblem(
             node,
-            f"`{short(name)}` is longer than a role's name can be ({len(name)} of {_LONGEST_ROLE} characters)",
+            f"`{short(name)}` is too long for a role: {len(name)} characters, at most {_LONGEST_ROLE}",
             "role",
             "error",
-            "IAM has no such role: Karpenter makes no instance profile, and the class does not become ready",
+            "IAM has no such role: Karpenter creates no instance profile, and the class never becomes ready",
         )
     elif "/" in role and version < Version(1, 2, 0):
         what = "an ARN" if role.startswith("arn:") else "a role with its path"
         yield ControllerProblem(
             node,
-            f"`{short(role, 36)}` is {what}: before Karpenter 1.2.0 only a name works",
+            f"`{short(role, 36)}` is {what}: before Karpenter 1.2.0, only a name works",
             "role",
             "error",
-            "IAM refuses to put it into an instance profile, and the class does not become ready",
+            "IAM refuses to put it into an instance profile, and the class never becomes ready",
             name or None,
         )
 
@@ -94,7 +96,7 @@ def _images(obj: EC2NodeClass, version: Version) -> Iterator[ControllerProblem]:
                 f"the alias `{short(term.alias)}` has more than one `@`",
                 "alias",
                 "error",
-                "the API server takes the alias, but the controller stops when it reads it",
+                "the API server accepts the alias, but the controller fails when it reads it",
             )
         yield from _id(term, "ami", "image")
         if version >= Version(1, 4, 0) and _there(term.node, "ssmParameter"):
@@ -148,13 +150,13 @@ def _reservations(obj: EC2NodeClass) -> Iterator[ControllerProblem]:
                 node = item.key(name)
                 if node is not None and _there(item, name) and not every:
                     narrows = name != "ownerID" or _there(item, "tags") or _there(item, "instanceMatchCriteria")
-                    way_out = "give it a term of its own" if narrows else "leave it out"
+                    way_out = "give it a term of its own" if narrows else "remove it"
                     yield ControllerProblem(
                         node,
                         f"`{name}` beside `id` does not narrow the id: {way_out}",
                         "ignored-field",
                         "warning",
-                        "the controller asks by id alone, and then by the other fields alone",
+                        "the controller searches by id alone, and then by the other fields alone",
                     )
         elif (
             tags is not None
@@ -167,7 +169,7 @@ def _reservations(obj: EC2NodeClass) -> Iterator[ControllerProblem]:
                 "a term without a tag selects no capacity reservation",
                 "empty-selector",
                 "warning",
-                "the controller leaves the term out",
+                "the controller ignores the term",
             )
 
 
@@ -181,10 +183,10 @@ def _id(term: SelectorTerm, prefix: str, what: str) -> Iterator[ControllerProble
     alone = len(re.findall(prefix + "-[0-9a-z]+", term.id)) == 1 and term.id.strip() == found[0]
     yield ControllerProblem(
         term.node.get("id") or term.node,
-        f"`{short(term.id)}` is no {what} id: one id, and nothing around it",
+        f"`{short(term.id)}` is not a {what} id: write one id and nothing else",
         "selector-id",
         "error",
-        f"EC2 finds no {what} by it",
+        f"EC2 finds no {what} with it",
         found[0] if alone else None,
     )
 
@@ -203,10 +205,10 @@ def _everything(term: SelectorTerm, what: str, fields: Sequence[str]) -> Iterato
         whose = " of its owner" if owner is not None and owner.value != "" and what == "image" else ""
         yield ControllerProblem(
             empty,
-            f"a term without a tag or name selects every {what}{whose} there is",
+            f"a term without a tag or name selects every {what}{whose}",
             "empty-selector",
             "error",
-            f"the controller asks EC2 for every {what}{whose} in the region",
+            f"the controller searches every {what}{whose} in the region",
         )
 
 
@@ -222,7 +224,7 @@ def _ignored(term: SelectorTerm, name: str, beside: str) -> ControllerProblem:
         f"`{name}` is ignored beside `{beside}`",
         "ignored-field",
         "warning",
-        f"the controller looks at `{beside}` alone",
+        f"the controller reads `{beside}` alone",
     )
 
 
@@ -244,7 +246,7 @@ def _kubelet(obj: EC2NodeClass, version: Version) -> Iterator[ControllerProblem]
                     f"{field} has no threshold for `{short(entry.name or '')}`",
                     "eviction",
                     "error",
-                    "the controller breaks off where it works out what a node can hold",
+                    "the controller fails when it computes the capacity of a node",
                 )
     periods = kubelet.get("evictionSoftGracePeriod")
     for entry in periods.entries if periods is not None else ():
@@ -253,7 +255,7 @@ def _kubelet(obj: EC2NodeClass, version: Version) -> Iterator[ControllerProblem]
             bare = written.strip().isdigit()
             yield ControllerProblem(
                 entry.value,
-                f"the controller reads no duration in `{short(written)}`",
+                f"`{short(written)}` is not a duration that the controller can read",
                 "unreadable",
                 "error",
                 _UNREADABLE,
@@ -275,7 +277,7 @@ def _user_data(obj: EC2NodeClass) -> Iterator[ControllerProblem]:
     size = len(data.encode("utf-8", "surrogatepass"))
     if isinstance(family, str) and size > _USER_DATA:
         yield ControllerProblem(
-            node, f"userData has {size} bytes: EC2 takes {_USER_DATA}", "user-data", "error", _NO_LAUNCH
+            node, f"userData has {size} bytes, and EC2 accepts {_USER_DATA}", "user-data", "error", _NO_LAUNCH
         )
 
 
@@ -286,7 +288,7 @@ def _tags(obj: EC2NodeClass) -> Iterator[ControllerProblem]:
         if isinstance(key, str):
             if key.lower().startswith("aws:"):
                 yield _unlaunchable(
-                    entry.key, f"the tag `{short(key)}` begins with `aws:`, which is AWS's own", "tag"
+                    entry.key, f"the tag `{short(key)}` begins with `aws:`, which is reserved for AWS", "tag"
                 )
             elif len(key) > 128:
                 yield _unlaunchable(entry.key, f"the tag `{short(key)}` is longer than 128 characters", "tag")

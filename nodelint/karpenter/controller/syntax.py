@@ -18,10 +18,10 @@ LONGEST = 2562047 * 3600.0
 
 
 def label_value_fault(text: str) -> str | None:
-    """Why a text is no label value, None where it is one (at most 63 letters, digits, `-`, `_`, `.`)."""
+    """Why a text is not a valid label value, None where it is one (at most 63 letters, digits, `-`, `_`, `.`)."""
     if len(text) > 63:
         return f"is longer than 63 characters ({len(text)})"
-    return None if not text or _is_label(text) else "is no label value"
+    return None if not text or _is_label(text) else "is not a valid label value"
 
 
 def qualified_name_fault(text: str) -> str | None:
@@ -37,7 +37,7 @@ def qualified_name_fault(text: str) -> str | None:
         return f"has a name longer than 63 characters ({len(name)})"
     if not name:
         return "has nothing behind its slash" if slash else "is empty"
-    return None if _is_label(name) else "is no label key"
+    return None if _is_label(name) else "is not a valid label key"
 
 
 def seconds(text: str) -> float | None:

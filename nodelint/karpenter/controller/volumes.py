@@ -40,7 +40,7 @@ def _ebs(ebs: Node, partial: bool) -> Iterator[ControllerProblem]:
     node = ebs.get("volumeSize")
     size = text(node)
     if node is not None and size in ("T", "Ti"):
-        yield _unlaunchable(node, f"the volume size `{size}` has no number and reads as 0", "volume-size")
+        yield _unlaunchable(node, f"the volume size `{size}` has no number and counts as 0", "volume-size")
     kind = text(ebs.get("volumeType"))
     if not isinstance(kind, str):
         return

@@ -15,8 +15,8 @@ _WORDS = {
     "cloud-config": "a cloud-config",
     "nodeconfig": "a NodeConfig",
 }
-_LOST = "its arguments are lost: kubelet settings go to spec.kubelet, labels and taints to the NodePool's template"
-_NO_LAUNCH = "Karpenter cannot read the user data, and launches nothing with this class"
+_LOST = "set kubelet settings in spec.kubelet, labels and taints in the NodePool's template"
+_NO_LAUNCH = "Karpenter cannot read the userData and launches nothing with this class"
 
 
 def misfits(data: UserData) -> Iterator[UserDataProblem]:
@@ -31,11 +31,11 @@ def misfits(data: UserData) -> Iterator[UserDataProblem]:
         if part.kind == "shell":
             yield from _script(data, part)
         elif part.kind == "nodeconfig" and data.family == "AL2":
-            yield UserDataProblem(*_first_line(data, part), "AL2 has no nodeadm: a NodeConfig does nothing there")
+            yield UserDataProblem(*_first_line(data, part), "AL2 has no nodeadm: a NodeConfig has no effect there")
     for call in data.calls():
         if call.program == "bootstrap.sh" and data.family == "AL2023":
             message = "AL2023 has no bootstrap.sh: the call fails, and what it sets is lost"
-            yield UserDataProblem(call.start, _end_of_line(data.text, call.start), message, _LOST)
+            yield UserDataProblem(call.start, _end_of_line(data.text, call.start), message, help=_LOST)
         elif call.program == "nodeadm" and data.family == "AL2":
             yield UserDataProblem(
                 call.start, _end_of_line(data.text, call.start), "AL2 has no nodeadm: the call fails"
@@ -49,15 +49,15 @@ def _as_a_whole(data: UserData) -> Iterator[UserDataProblem]:
     wanted = "powershell" if data.is_windows else "toml"
     hint = "it is run as PowerShell, and fails" if data.is_windows else _NO_LAUNCH
     if is_mime(data.text):
-        yield UserDataProblem(*first, f"a MIME archive is none of {data.family}'s: it takes {takes}", hint)
+        yield UserDataProblem(*first, f"{data.family} does not take a MIME archive, but {takes}", hint)
     elif data.looks not in (None, wanted):
-        yield UserDataProblem(*first, f"{_WORDS[str(data.looks)]} is none of {data.family}'s: it takes {takes}", hint)
+        yield UserDataProblem(*first, f"{data.family} does not take {_WORDS[str(data.looks)]}, but {takes}", hint)
     elif data.is_windows:
         for tag in re.finditer(r"(?im)^[ \t]*</?powershell>[ \t]*(?:\n|\Z)", data.text):
             word = tag[0].strip()
-            message = f"a `{word}` too many: Karpenter writes the tags around the script itself"
+            message = f"remove `{word}`: Karpenter adds the tags around the script itself"
             yield UserDataProblem(
-                tag.start(), tag.end(), message, "it ends up inside the script, which breaks there", ""
+                tag.start(), tag.end(), message, "it becomes part of the script, which fails there", ""
             )
 
 
@@ -67,14 +67,14 @@ def _bare(data: UserData) -> UserDataProblem:
     what = _WORDS[str(data.looks)]
     taken = "a NodeConfig" if part.kind == "nodeconfig" else "a script"
     comes = "nodeadm cannot read it, and the node never joins" if part.kind == "nodeconfig" else "it cannot run"
-    hint = f"{comes}; "
     if data.looks == "cloud-config":
-        hint += "put it into a MIME archive as a part of `text/cloud-config`"
-        return UserDataProblem(*_first_line(data, part), f"{what} without MIME header is taken for {taken}", hint)
+        message = f"{what} without a MIME header is read as {taken}"
+        way = "put it into a MIME archive as a part of `text/cloud-config`"
+        return UserDataProblem(*_first_line(data, part), message, comes, help=way)
     owner = {"toml": "Bottlerocket", "powershell": "Windows", "nodeconfig": "AL2023"}[str(data.looks)]
     at = re.search(r"(?m)^[ \t]*\[\[?settings.*$", data.text) if data.looks == "toml" else None
     start, end = at.span() if at is not None else _first_line(data, part)
-    return UserDataProblem(start, end, f"{what} is for {owner}: {data.family} takes it for {taken}", f"{comes}")
+    return UserDataProblem(start, end, f"{what} is for {owner}: {data.family} reads it as {taken}", comes)
 
 
 def _script(data: UserData, part: Part) -> Iterator[UserDataProblem]:
@@ -85,12 +85,10 @@ def _script(data: UserData, part: Part) -> Iterator[UserDataProblem]:
     hint = "cloud-init starts it as a program, and the kernel refuses it"
     if begin.startswith("#!"):
         blank = part.start + len(body) - len(begin)
-        yield UserDataProblem(
-            part.start, blank, "a script begins with `#!` in its first line: nothing may stand above", hint, ""
-        )
+        yield UserDataProblem(part.start, blank, "a script has to begin with `#!` in its first line", hint, "")
     elif begin.startswith("#cloud-config"):
         yield UserDataProblem(
-            *_first_line(data, part), "the part says that it is a script, and it is a cloud-config", hint
+            *_first_line(data, part), "the part is declared as a script, but is a cloud-config", hint
         )
     else:
         start, end = _first_line(data, part)

@@ -12,7 +12,7 @@ from nodelint.source import UNKNOWN, Document, Node, Source
 from nodelint.source.unreadable import Unreadable
 
 _NO_JOIN = "nodeadm cannot read it: the node never joins the cluster"
-_DROPPED = "nodeadm drops what it does not know, without a word"
+_DROPPED = "nodeadm silently drops what it does not know"
 
 
 def compose(text: str, path: str) -> Node | None:
@@ -42,7 +42,7 @@ def troubles(root: Node | None, part: Part) -> Iterator[UserDataProblem]:
     """What nodeadm refuses or drops."""
     facts = table("nodeconfig")
     if root is None or root.kind != "mapping":
-        yield UserDataProblem(part.start, part.end, "a NodeConfig is a mapping, and this is none", _NO_JOIN)
+        yield UserDataProblem(part.start, part.end, "a NodeConfig has to be a mapping", _NO_JOIN)
         return
     for key, wanted in (("apiVersion", facts["apiVersion"]), ("kind", facts["kind"])):
         node = root.get(key)
@@ -53,7 +53,7 @@ def troubles(root: Node | None, part: Part) -> Iterator[UserDataProblem]:
             )
             return
         if node.value is not UNKNOWN and node.value != wanted:
-            message = f"`{short(str(node.value), 30)}` is no {key} of nodeadm: it reads `{wanted}`"
+            message = f"`{short(str(node.value), 30)}` is not a {key} of nodeadm: use `{wanted}`"
             yield UserDataProblem(part.start + node.start, part.start + node.end, message, _NO_JOIN, wanted)
             return
     yield from _fields(root, facts["fields"], "", part.start)
@@ -79,7 +79,7 @@ def _value(node: Node, shape: Any, path: str, base: int) -> Iterator[UserDataPro
     if isinstance(shape, dict) and "one of" in shape:
         if node.value not in shape["one of"]:
             choice = ", ".join(shape["one of"])
-            message = f"`{short(str(node.value), 25)}` is no {path.rpartition('.')[2]}: there is {choice}"
+            message = f"`{short(str(node.value), 25)}` is not a value of {path.rpartition('.')[2]}: use {choice}"
             yield UserDataProblem(base + node.start, base + node.end, message, _NO_JOIN)
         return
     wanted = "object" if isinstance(shape, dict) else "strings" if isinstance(shape, list) else shape
@@ -94,7 +94,7 @@ def _value(node: Node, shape: Any, path: str, base: int) -> Iterator[UserDataPro
         words = {"object": "a mapping", "booleans": "a mapping of true and false", "strings": "a list of texts"}
         words |= {"string": "a text", "boolean": "true or false"}
         end = node.end if node.kind == "scalar" else node.start + 1
-        yield UserDataProblem(base + node.start, base + end, f"{path} is {words[wanted]}", _NO_JOIN)
+        yield UserDataProblem(base + node.start, base + end, f"{path} has to be {words[wanted]}", _NO_JOIN)
     elif isinstance(shape, dict):
         yield from _fields(node, shape, path, base)
 

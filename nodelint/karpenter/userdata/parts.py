@@ -31,13 +31,14 @@ class Part(NamedTuple):
 
 
 class UserDataProblem(NamedTuple):
-    """What is wrong with a range of user data, what comes of it, and what should stand there (`new`) where plain."""
+    """What is wrong with a range of user data, what follows, what should stand there (`new`), and what to do."""
 
     start: int
     end: int
     message: str
-    hint: str | None = None
+    note: str | None = None
     new: str | None = None
+    help: str | None = None
 
 
 class Archive(NamedTuple):
@@ -53,7 +54,7 @@ class _Line(NamedTuple):
     text: str
 
 
-_NO_LAUNCH = "Karpenter cannot read the user data, and launches nothing with this class"
+_NO_LAUNCH = "Karpenter cannot read the userData and launches nothing with this class"
 
 
 def is_mime(text: str) -> bool:
@@ -65,7 +66,7 @@ def archive(text: str) -> Archive:
     """The parts of a MIME archive."""
     blank = len(text) - len(text.lstrip())
     if blank:
-        message = "blank lines before the MIME header end it: the header has to be the first line"
+        message = "the MIME header has to start in the first line: blank lines end it"
         return Archive((), (UserDataProblem(0, blank, message, _NO_LAUNCH, ""),))
     lines = list(_lines(text))
     headers, body, trouble = _headers(lines, 0)
@@ -84,7 +85,7 @@ def _parts(text: str, lines: list[_Line], body: int, boundary: str) -> Archive:
         at += 1
     if at == len(lines):
         start, end = lines[0].start, lines[0].end
-        message = f"no line `{dash[:40]}` begins a part: nothing of the user data reaches the node"
+        message = f"no line `{dash[:40]}` begins a part: none of the userData reaches the node"
         return Archive((), (UserDataProblem(start, end, message),))
     parts: list[Part] = []
     while lines[at].text.rstrip(" \t") != dash + "--":
@@ -97,7 +98,7 @@ def _parts(text: str, lines: list[_Line], body: int, boundary: str) -> Archive:
         if at == len(lines):
             last = lines[-1] if lines[-1].text or len(lines) == 1 else lines[-2]
             closing = f"{dash}--"
-            message = f"the archive has no end: the last line has to be `{closing[:40]}`"
+            message = f"the archive does not end: the last line has to be `{closing[:40]}`"
             return Archive(tuple(parts), (UserDataProblem(last.end, last.end, message, _NO_LAUNCH, f"\n{closing}"),))
         start = lines[begin].start if begin < len(lines) else len(text)
         content_type = headers.get("content-type", (0, 0, ""))[2]
@@ -141,7 +142,7 @@ def _boundary(text: str, headers: dict[str, tuple[int, int, str]]) -> str | User
     start, end, value = headers.get("content-type", (0, len(text.partition("\n")[0]), ""))
     media = value.partition(";")[0].strip().lower()
     if not media.startswith("multipart/"):
-        message = f"the MIME header says `{media[:30]}`: only `multipart/mixed` with a boundary is read"
+        message = f"the MIME header says `{media[:30]}`: only `multipart/mixed` with a boundary is supported"
         return UserDataProblem(start, end, message if media else "the MIME header has no `Content-Type`", _NO_LAUNCH)
     found = re.search(r";\s*boundary\s*=\s*(?:\"([^\"]*)\"|([^;\s]+))", value, re.IGNORECASE)
     if found is None:

@@ -19,7 +19,7 @@ from nodelint.model.manifest import EC2NodeClass, text
 from nodelint.source import Node
 from nodelint.source.unreadable import Unreadable
 
-_NO_LAUNCH = "the controller cannot make user data of it, and no instance is launched"
+_NO_LAUNCH = "Karpenter cannot read the userData and launches nothing with this class"
 _TOML_HEAD = r"(?m)^[ \t]*\[\[?settings[.\]]"
 _NODECONFIG = r"(?m)^[ \t]*apiVersion:[ \t]*[\"']?node\.eks\.aws/"
 _OPEN = r"\$\{|\{\{|%\{|<[A-Za-z]"
@@ -88,7 +88,7 @@ class UserData:
                 self._roots[part.start] = None
                 at = min(part.start + error.offset, part.end)
                 hint = "nodeadm cannot read it: the node never joins the cluster"
-                self._broken.append(UserDataProblem(at, at, f"no YAML: {error.message}", hint))
+                self._broken.append(UserDataProblem(at, at, f"invalid YAML: {error.message}", hint))
         return self._roots[part.start]
 
     @cached_property
@@ -115,7 +115,7 @@ class UserData:
         if found and found[2]:
             lines = self.text.split("\n")
             at = sum(len(line) + 1 for line in lines[: int(found[2]) - 1]) + int(found[3]) - 1
-        message = f"no TOML: {words[:1].lower()}{words[1:70]}"
+        message = f"invalid TOML: {words[:1].lower()}{words[1:70]}"
         at = min(at, len(self.text))
         end = self.text.find("\n", at)
         return UserDataProblem(at, len(self.text.rstrip()) if end < at else end, message, _NO_LAUNCH)
@@ -133,9 +133,9 @@ class UserData:
                 if not self._broken:
                     troubled += troubles(root, part)
         if self.toml is not None and "settings" not in self.toml and self.text.strip():
-            message = "Bottlerocket reads the table `settings`, and there is none"
+            message = "Bottlerocket reads only the table `settings`, which is missing"
             troubled.append(
-                UserDataProblem(0, len(self.text.partition("\n")[0]), message, "what stands outside is dropped")
+                UserDataProblem(0, len(self.text.partition("\n")[0]), message, "everything outside is dropped")
             )
         return [*troubled, *self._broken]
 
