@@ -188,7 +188,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     here = {name for name, offer in offers.items() if not left or not left.keys().isdisjoint(offer.zones)}
     place = Place(
         context.catalog.bits_of(here),
-        f"in the zones {'that remain' if narrowed else 'of the subnets'} ({', '.join(left)})",
+        f"in the zones {'left' if narrowed else 'of the subnets'} ({', '.join(left)})",
         [item.node for item in labels.asked(pool) if item.key in (keys.ZONE, keys.ZONE_ID)] if narrowed else [],
     )
     for line in lines:

@@ -14,6 +14,7 @@ from nodelint.apiserver import check as schema_check
 from nodelint.karpenter.controller import ControllerProblem, check, cron
 from nodelint.karpenter.controller.syntax import label_value_fault, qualified_name_fault, seconds
 from nodelint.model.manifest import objects
+from nodelint.model.messages import LONGEST_MESSAGE
 from nodelint.model.releases import NEWEST, Version
 from nodelint.source import Source
 
@@ -92,7 +93,7 @@ def judge(text: str, version: str = str(NEWEST)) -> list[ControllerProblem]:
     if found:  # what the API server would refuse is not the controller's to say
         assert [p.message for o in objects(source) for p in schema_check(o, release, Schemas.bundled())] == []
     for problem in found:
-        assert len(problem.message) <= 100, problem.message
+        assert len(problem.message) <= LONGEST_MESSAGE, problem.message
         assert problem.message[0].islower() or problem.message[0] == "`"
         assert not problem.message.endswith(".")
         assert problem.consequence
@@ -283,7 +284,7 @@ def test_schedules_that_parse(schedule: str) -> None:
 def test_schedules_that_never_come_round_are_always_active(schedule: str) -> None:
     (problem,) = scheduled(schedule)
     assert problem.kind == "schedule"
-    assert "never comes round" in problem.message
+    assert "never occurs" in problem.message
 
 
 def test_a_schedule_that_admission_refuses_or_that_is_unknown_is_not_judged() -> None:

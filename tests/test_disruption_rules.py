@@ -52,20 +52,30 @@ BUDGET_RULES = ["blocking-budget", "budget-gap", "never-patched"]
         ([{"nodes": '"10%"'}, {"nodes": '"0"', "reasons": "[Underutilized]"}], []),
         (
             [{"nodes": '"0"'}],
-            [("blocking-budget", "`0` nodes, at all times: none is replaced for drift or consolidation")],
+            [
+                (
+                    "blocking-budget",
+                    "a budget of `0` nodes applies at all times: no node is replaced for drift or consolidation",
+                )
+            ],
         ),
         (
             [{"nodes": '"0%"', "reasons": "[Drifted]"}, {"nodes": '"1"'}],
             [
                 (
                     "blocking-budget",
-                    "`0%` nodes, at all times: none is replaced for drift, so images and changes never reach it",
+                    "a budget of `0%` nodes applies at all times: no node is replaced for drift",
                 )
             ],
         ),
         (
             [{"nodes": '"10%"'}, ROUND_THE_CLOCK],
-            [("blocking-budget", "the budgets leave no time of a week: no node is ever replaced for drift")],
+            [
+                (
+                    "blocking-budget",
+                    "the budgets allow no disruption at any time of the week: no node is ever replaced for drift",
+                )
+            ],
         ),
         (
             [WEEKDAYS],
@@ -90,7 +100,7 @@ def test_budgets_as_they_act_over_a_week(
 
 def test_the_hint_says_the_week_in_words(check: Check) -> None:
     (result,) = check(pool(WEEKDAYS), select=["budget-gap"]).results
-    assert result.finding.help == "now it is: Mon-Fri 09:00-17:00 UTC: nothing; otherwise no limit"
+    assert result.finding.note == "the week as written: Mon-Fri 09:00-17:00 UTC: nothing; otherwise no limit"
 
 
 def test_what_cannot_be_known_of_budgets_is_said(check: Check) -> None:
@@ -107,7 +117,7 @@ def test_a_pool_that_nothing_replaces_is_one_finding(check: Check) -> None:
     ("policy", "expire", "expected"),
     [
         ("WhenEmptyOrUnderutilized", "720h", []),
-        ("WhenEmpty", "24h", ["every node is replaced within `24h`, whatever the budgets say"]),
+        ("WhenEmpty", "24h", ["every node expires within `24h`, whatever the budgets allow"]),
         ("WhenEmpty", "25h", []),
     ],
 )
@@ -177,10 +187,10 @@ def test_taints_that_others_set_and_remove(check: Check, field: str, taint: str,
 @pytest.mark.parametrize(
     ("expire", "grace", "expected"),
     [
-        ("720h", None, "`720h` with a grace period of 24h makes 744h, and EKS Auto Mode allows 504h"),
-        ("Never", None, "`Never` sets no end, and EKS Auto Mode allows 504h"),
+        ("720h", None, "`720h` plus a grace period of 24h is 744h: EKS Auto Mode allows at most 504h"),
+        ("Never", None, "`Never` sets no limit: EKS Auto Mode allows at most 504h"),
         ("480h", None, None),
-        ("480h", "48h", "`480h` with a grace period of 48h makes 528h, and EKS Auto Mode allows 504h"),
+        ("480h", "48h", "`480h` plus a grace period of 48h is 528h: EKS Auto Mode allows at most 504h"),
         ("336h", "24h0m0s", None),
         ("${EXPIRE}", None, None),
     ],

@@ -729,7 +729,7 @@ class TestLooseImageMatch:
         text = files(pool(line("kubernetes.io/arch", "amd64"), both), alias("al2@latest"))
         result = only(check(text, karpenter="1.3.3", select=[self.rule]))
         assert not result.fixable
-        assert result.finding.help and "a pool for GPUs and one for accelerators" in result.finding.help
+        assert result.finding.help and "separate pools for GPUs and for accelerators" in result.finding.help
 
     def test_a_pool_of_accelerators_on_the_one_image_of_al2(self, fixed: Fixed) -> None:
         text = files(
@@ -906,7 +906,7 @@ def test_types_that_the_pool_names_are_not_shut_out_by_another_fix(rules: dict[s
     assert done.sources[0].text == text.replace("al2023@v20250403", "bottlerocket@latest")
     left = only(done.report)
     assert (left.rule.name, left.fixable) == ("loose-image-match", False)
-    assert left.finding.help and "pool of their own" in left.finding.help
+    assert left.finding.help and "separate pool" in left.finding.help
 
 
 def test_the_command_writes_only_what_it_must(nodelint: Run, tmp_path: Path) -> None:

@@ -138,21 +138,21 @@ PENDING = images("id: ami-1, name: g-1, state: pending, created: 2026-11-19", "i
 def test_an_id_that_is_pending_is_taken_before_1_2_2(judge: Callable[..., Judge], version: str) -> None:
     found = judge(PENDING, "[{id: ami-1}, {id: ami-2}]", version)
     assert found.said == [
-        Said("pending-image", "error", f"`g-1` (ami-1) is pending: Karpenter {version} takes it"),
+        Said("pending-image", "error", f"`g-1` (ami-1) is pending: Karpenter {version} uses it"),
     ]
     # There is nothing that the term could be pinned to.
     assert not found.report.results[0].fixable
-    assert found.hints == ["nodes drift to it and no node starts from it; choose one that is available"]
+    assert found.hints == ["choose one that is available"]
 
 
 @pytest.mark.parametrize("version", ["1.2.2", "1.3.0", "1.14.1"])
 def test_an_id_that_is_pending_is_not_found_since_1_2_2(judge: Callable[..., Judge], version: str) -> None:
-    said = "`g-1` (ami-1) is pending: no image to launch"
+    said = "`g-1` (ami-1) is pending: the term finds nothing to launch"
     beside = judge(PENDING, "[{id: ami-1}, {id: ami-2}]", version)
     assert beside.said == [Said("no-image", "warning", said)]
     alone = judge(PENDING, "[{id: ami-1}]", version)
     assert alone.said == [Said("no-image", "error", said)]
-    assert alone.hints == ["it is found once it is available; the class is not ready until then"]
+    assert alone.hints == ["wait until it is available, or choose another image"]
 
 
 OVERLAP = images(
@@ -167,11 +167,11 @@ def test_an_image_that_two_terms_find_is_told_of_once_and_pinning_one_would_not_
     judge: Callable[..., Judge],
 ) -> None:
     found = judge(OVERLAP, "[{name: 'gold-*'}, {tags: {t: c}}]", "1.1.0", select=("pending-image",))
-    assert found.said == [Said("pending-image", "error", "`gold-3` (ami-3) is failed: Karpenter 1.1.0 takes it")]
-    assert [also.message for also in found.report.results[0].finding.also][-1] == "finds it too"
+    assert found.said == [Said("pending-image", "error", "`gold-3` (ami-3) is failed: Karpenter 1.1.0 uses it")]
+    assert [also.message for also in found.report.results[0].finding.also][-1] == "matches it too"
     assert not found.report.results[0].fixable
     now = judge(OVERLAP, "[{name: 'gold-*'}, {name: gold-3}, {name: '*-3'}]", select=("pending-image",))
-    assert now.said == [Said("pending-image", "info", "`gold-3` (ami-3) is failed: `gold-2` is taken in its place")]
+    assert now.said == [Said("pending-image", "info", "`gold-3` (ami-3) is failed: `gold-2` is used instead")]
 
 
 def test_older_images_of_another_term_are_no_finding(judge: Callable[..., Judge]) -> None:
@@ -180,7 +180,7 @@ def test_older_images_of_another_term_are_no_finding(judge: Callable[..., Judge]
 
 def test_a_term_with_nothing_but_a_failed_image_is_told_of_beside_others(judge: Callable[..., Judge]) -> None:
     found = judge(OVERLAP, "[{tags: {t: c}}, {tags: {t: b}}]")
-    assert found.said == [Said("no-image", "warning", "`t: c` finds no image to launch: `gold-3` is failed")]
+    assert found.said == [Said("no-image", "warning", "`t: c` finds none that can launch: `gold-3` is failed")]
 
 
 def test_the_pin_is_to_images_that_the_release_finds(judge: Callable[..., Judge]) -> None:
@@ -222,7 +222,7 @@ def test_parameters_that_hold_no_image(judge: Callable[..., Judge]) -> None:
     for alone, said in {
         "/failed": "the parameter `/failed` holds `ami-3`, which is failed",
         "/bad": "the parameter `/bad` does not hold an image id",
-        "/gone": "the parameter `/gone` holds `ami-99`, which is not found",
+        "/gone": "the parameter `/gone` holds `ami-99`, which does not exist",
         "/none": "the parameter `/none` does not exist",
     }.items():
         assert judge(account, f"[{{ssmParameter: {alone}}}]").said == [Said("no-image", "error", said)]
@@ -235,7 +235,7 @@ def test_parameters_that_hold_no_image(judge: Callable[..., Judge]) -> None:
 
 def test_what_was_refused_costs_its_own_term_only(judge: Callable[..., Judge]) -> None:
     found = judge(OVERLAP + "denied: [parameters]\n", "[{ssmParameter: /good}, {tags: {t: zz}}]")
-    assert found.said == [Said("no-image", "warning", "no image is found by `t: zz`")]
+    assert found.said == [Said("no-image", "warning", "nothing matches `t: zz`")]
     reason = "AWS was asked about SSM parameters: UnauthorizedOperation"
     assert found.skips >= {("no-image", reason), ("deprecated-image", reason)}
     alone = judge(OVERLAP + "denied: [parameters]\n", "[{ssmParameter: /good}]")
@@ -245,8 +245,8 @@ def test_what_was_refused_costs_its_own_term_only(judge: Callable[..., Judge]) -
 def test_a_placeholder_keeps_the_class_from_being_told_empty(judge: Callable[..., Judge]) -> None:
     found = judge(OVERLAP, "[{tags: {t: '${X}'}}, {name: none}, {id: ami-9}]", select=("no-image",))
     assert found.said == [
-        Said("no-image", "warning", "no image is found by `none`"),
-        Said("no-image", "warning", "the image `ami-9` is not found"),
+        Said("no-image", "warning", "nothing matches `none`"),
+        Said("no-image", "warning", "the image `ami-9` does not exist"),
     ]
 
 
@@ -265,18 +265,18 @@ def test_images_of_one_other_account_are_likely_meant(
 ) -> None:
     account = images(f"id: ami-1, name: g-1, owner: '{STRANGER}', tags: {{t: a}}, public: {public}")
     found = judge(account, "[{tags: {t: a}}]")
-    said = f"the selector takes account {STRANGER}'s `g-1` (ami-1): name the owner"
+    said = f"the term selects `g-1` (ami-1) of account {STRANGER}: it has no owner"
     assert found.said == [Said("foreign-image", severity, said)]
     # Whom to trust is for the user to say.
     assert not found.report.results[0].fixable
-    assert found.hints == [f'say whose are meant: `owner: self` or `owner: "{STRANGER}"`']
+    assert found.hints == [f'name the owner that you mean: `owner: self` or `owner: "{STRANGER}"`']
 
 
 def test_images_of_ones_own_beside_anothers(judge: Callable[..., Judge]) -> None:
     own = "id: ami-3, name: g-3, tags: {t: a}"
     newer = f"id: ami-1, name: g-1, owner: '{STRANGER}', tags: {{t: a}}, created: 2026-11-10"
     found = judge(images(own, newer), "[{tags: {t: a}}]")
-    said = f"the selector takes account {STRANGER}'s `g-1` (ami-1): name the owner"
+    said = f"the term selects `g-1` (ami-1) of account {STRANGER}: it has no owner"
     assert found.said == [Said("foreign-image", "warning", said)]
     assert found.report.results[0].safety == "unsafe"
     after = found.fixed(unsafe=True)
@@ -316,9 +316,9 @@ def test_images_of_no_architecture_that_karpenter_launches(judge: Callable[..., 
         "id: ami-1, name: g-1, arch: x86_64_mac, tags: {t: a}", "id: ami-2, name: g-2, arch: i386, tags: {t: a}"
     )
     found = judge(account, "[{tags: {t: a}}]")
-    said = "`t: a` finds 2 images, none to launch: `g-2` is for i386"
+    said = "`t: a` finds 2 images, none that can launch: `g-2` is for i386"
     assert found.said == [Said("no-image", "error", said)]
-    assert found.hints == ["the class never becomes ready; Karpenter launches images for amd64 and arm64 only"]
+    assert found.hints == ["choose an image for amd64 or arm64"]
 
 
 DEPRECATED = images(
@@ -334,15 +334,15 @@ def test_deprecated_images_by_release(judge: Callable[..., Judge]) -> None:
     select = ("deprecated-image", "no-image")
     for version in ("1.0.0", "1.0.8"):
         assert judge(DEPRECATED, own, version, select=select).said == [
-            Said("deprecated-image", "warning", "`w-1` (ami-1) is deprecated since 2026-01-01")
+            Said("deprecated-image", "warning", "`w-1` (ami-1) has been deprecated since 2026-01-01")
         ]
-        others = f"`x-4` (ami-4) is deprecated, which Karpenter {version} does not find: no image to launch"
+        others = f"`x-4` (ami-4) is deprecated, which Karpenter {version} ignores: the term finds nothing to launch"
         assert judge(DEPRECATED, "[{id: ami-4}]", version).said == [Said("no-image", "error", others)]
         assert judge(DEPRECATED, "[{id: ami-4}, {id: ami-2}]", version).said == [Said("no-image", "warning", others)]
     for version in ("1.1.0", "1.14.1"):
         assert judge(DEPRECATED, own, version, select=select).said == []
         assert judge(DEPRECATED, "[{id: ami-4}, {name: 'x-*'}]", version, select=select).said == [
-            Said("deprecated-image", "warning", "`x-4` (ami-4) is deprecated since 2026-01-01")
+            Said("deprecated-image", "warning", "`x-4` (ami-4) has been deprecated since 2026-01-01")
         ]
     # Its time has not come.
     assert judge(DEPRECATED, "[{id: ami-5}]").said == []
@@ -370,7 +370,7 @@ def test_an_alias_whose_images_the_release_does_not_find(judge: Callable[..., Ju
         Said(
             "no-image",
             "error",
-            "it finds no image to launch: `ami-b1` is deprecated, which Karpenter 1.0.14 does not find",
+            "it finds none that can launch: `ami-b1` is deprecated, which Karpenter 1.0.14 ignores",
         )
     ]
     new = judge(ALIAS, "[{alias: bottlerocket@v1.30.0}]", "1.1.0", family=None)
@@ -382,7 +382,9 @@ def test_an_alias_whose_images_the_release_does_not_find(judge: Callable[..., Ju
 def test_an_alias_whose_parameters_hold_images_that_are_gone(judge: Callable[..., Judge]) -> None:
     account = ALIAS.partition("images:")[0] + "images: []\n"
     found = judge(account, "[{alias: bottlerocket@latest}]", family=None, select=("no-image", "unpublished-alias"))
-    assert found.said == [Said("no-image", "error", "`bottlerocket@latest` stands for `ami-b2`, which is not found")]
+    assert found.said == [
+        Said("no-image", "error", "`bottlerocket@latest` resolves to `ami-b2`, which does not exist")
+    ]
     # Refused is not gone.
     refused = judge(account.replace("images: []", "denied: [images]"), "[{alias: bottlerocket@latest}]", family=None)
     assert [each.rule for each in refused.said] == ["unpinned-image"]
@@ -417,7 +419,7 @@ def test_anchors_are_left_whole(judge: Callable[..., Judge]) -> None:
         "id: ami-2, name: g-2, tags: {t: a}, state: pending, created: 2026-11-19",
     )
     twice = judge(account, "[&one {tags: {t: a}}, *one]", "1.1.0", select=("pending-image",))
-    assert [each.message for each in twice.said] == ["`g-2` (ami-2) is pending: Karpenter 1.1.0 takes it"]
+    assert [each.message for each in twice.said] == ["`g-2` (ami-2) is pending: Karpenter 1.1.0 uses it"]
     assert twice.fixed().terms == "[&one {tags: {t: a}}, *one]"
     once = judge(account, '[{"name": "g-*", "tags": {"t": "a"}}]', "1.1.0", select=("pending-image",)).fixed()
     assert (once.terms, once.said) == ('[{"name": "g-1", "tags": {"t": "a"}}]', [])
@@ -475,7 +477,7 @@ def test_the_status_of_an_object_tells_its_images_where_nothing_else_does(judge:
 
 def test_a_class_without_an_image_is_told_of_once(judge: Callable[..., Judge]) -> None:
     found = judge(OVERLAP, "[{tags: {t: zz}}]", more=POOL)
-    assert found.said == [Said("no-image", "error", "no image is found by `t: zz`")]
+    assert found.said == [Said("no-image", "error", "nothing matches `t: zz`")]
 
 
 def test_each_pending_image_is_told_though_one_of_them_was(judge: Callable[..., Judge]) -> None:
@@ -485,6 +487,6 @@ def test_each_pending_image_is_told_though_one_of_them_was(judge: Callable[..., 
     )
     found = judge(account, "[{id: ami-1}, {name: 'g-*'}, {tags: {u: a}}]", "1.1.0", select=("pending-image",))
     assert [each.message for each in found.said] == [
-        "`g-1` (ami-1) is pending: Karpenter 1.1.0 takes it",
-        "`g-2` (ami-2) is failed: Karpenter 1.1.0 takes it",
+        "`g-1` (ami-1) is pending: Karpenter 1.1.0 uses it",
+        "`g-2` (ami-2) is failed: Karpenter 1.1.0 uses it",
     ]

@@ -94,12 +94,12 @@ def test_what_a_kubelet_takes_is_taken(check: Callable[..., Report], kubelet: st
         ("{maxPodz: 1}", "warning: `maxPodz` is not a known field, did you mean `maxPods`?"),
         ("{authentication: {x590: {}}}", "warning: `x590` is not a known field, did you mean `x509`?"),
         ("{maxPods: true}", "error: `maxPods` must be an integer or a string, but is the boolean `true`"),
-        ("{maxPods: -1}", "error: `maxPods` is -1, the least is 0"),
+        ("{maxPods: -1}", "error: `maxPods` is -1, the minimum is 0"),
         ("{syncFrequency: 10}", "error: `syncFrequency` must be a string, but is the number `10`"),
         ("{syncFrequency: soon}", "error: `soon` is not a duration such as 30s, 5m or 1h30m"),
         ("{registerWithTaints: []}", "error: `registerWithTaints` may not be set: Karpenter sets it from the taints"),
         ("{evictionHard: {pid.available: 101%}}", "error: `101%` is not a percentage up to 100% or a quantity"),
-        ("{evictionHard: {memory: 5%}}", "error: `evictionHard` takes no key `memory`"),
+        ("{evictionHard: {memory: 5%}}", "error: `evictionHard` has no key `memory`"),
         ("{kubeReserved: {cpu: 100}}", "error: `cpu` must be a string, but is the number `100`"),
         ("{systemReserved: {memory: -1Gi}}", "error: `-1Gi` is not a quantity of zero or more, or an expression"),
         ("{evictionSoft: {pid.available: 5%}}", "error: each signal of `evictionSoft` needs its time in"),
@@ -158,7 +158,7 @@ def test_a_family_that_drops_a_field_is_told(check: Callable[..., Report], alias
     family = {"al2@latest": "AL2", "bottlerocket@latest": "Bottlerocket", "windows2022@latest": "Windows2022"}[alias]
     assert found == [
         f"error: `seccompDefault` does not reach nodes of family {family}: it needs AL2023",
-        f"error: nodes of family {family} take one address in `clusterDNS`, and these are 2",
+        f"error: nodes of family {family} take one address in `clusterDNS`, not 2",
     ]
 
 
@@ -226,13 +226,13 @@ def test_expressions_yield_whole_numbers(expression: str, variables: dict[str, o
 @pytest.mark.parametrize(
     ("expression", "why"),
     [
-        ("memory_mib * 0.01", "`*` takes no (int, double): convert with double()"),
+        ("memory_mib * 0.01", "`*` does not take (int, double): convert with double()"),
         ("min(1, 2, 3)", "`min` takes two arguments"),
         ("cpus", "there is no `cpus`"),
         ("instance_type", "it yields a string, not an int or a double"),
-        ("vcpus >", "it is no CEL expression"),
-        ("", "it is no CEL expression"),
-        ("   ", "it is no CEL expression"),
+        ("vcpus >", "it is not a CEL expression"),
+        ("", "it is not a CEL expression"),
+        ("   ", "it is not a CEL expression"),
         ("vcpus > 4", "it yields a bool, not an int or a double"),
         ("self.vcpus", "there is no `self.vcpus`"),
     ],
@@ -249,8 +249,8 @@ def test_what_does_not_compile_is_explained(expression: str, why: str) -> None:
         ("vcpus - 4", "m5.large, m5.xlarge", ["error: `maxPods` is -2 for `m5.large`"]),
         ("vcpus - 8", "m5.large, m5.xlarge", ["error: `maxPods` is -6 for `m5.large` and 1 other type"]),
         ("100 / (vcpus - 4)", "m5.xlarge", ["error: `maxPods` ends in an error (divide by zero) for `m5.xlarge`"]),
-        ("1.0 / (double(vcpus) - 4.0)", "m5.xlarge", ["error: `maxPods` is no finite number for `m5.xlarge`"]),
-        ("0.0 / 0.0", "m5.xlarge", ["error: `maxPods` is no finite number for `m5.xlarge`"]),
+        ("1.0 / (double(vcpus) - 4.0)", "m5.xlarge", ["error: `maxPods` is not a finite number for `m5.xlarge`"]),
+        ("0.0 / 0.0", "m5.xlarge", ["error: `maxPods` is not a finite number for `m5.xlarge`"]),
         ("100 % (vcpus - 4)", "m5.xlarge", ["error: `maxPods` ends in an error (modulus by zero) for `m5.xlarge`"]),
         ("3000000000", "m5.xlarge", ["error: `maxPods` is 3000000000 for `m5.xlarge`"]),
         ("1e30", "m5.xlarge", ["error: `maxPods` is beyond 64 bits for `m5.xlarge`"]),

@@ -194,7 +194,7 @@ def test_wildcards_in_tags_and_names(judge: Judge) -> None:
 
 def test_all_terms_dead_is_one_error_and_one_of_several_a_warning(judge: Judge) -> None:
     report = judge(ec2_class("{id: subnet-9}, {tags: {Name: nothing}}"), "empty-selector")
-    message = "no subnet is found by any of the 2 terms, such as `subnet-9`"
+    message = "none of the 2 terms finds any subnet, such as `subnet-9`"
     assert said(report) == [("empty-selector", "error", message)]
     assert at(report) == ["subnetSelectorTerms"]
     assert [also.message for also in report.results[0].finding.also] == [
@@ -211,7 +211,7 @@ def test_all_terms_dead_is_one_error_and_one_of_several_a_warning(judge: Judge) 
 def test_a_placeholder_in_a_term_is_skipped_and_lets_no_error_be_said(judge: Judge, subnets: str) -> None:
     report = judge(ec2_class(subnets), "empty-selector")
     assert not report.results
-    assert [s.reason for s in report.skipped] == ["a term for subnets holds a placeholder"]
+    assert [s.reason for s in report.skipped] == ["a term for subnets contains a placeholder"]
     report = judge(ec2_class(f"{subnets}, {{id: subnet-9}}"), "empty-selector")
     assert said(report) == [("empty-selector", "warning", "there is no subnet `subnet-9`")]
 
@@ -331,8 +331,8 @@ def test_several_groups_of_one_vpc_are_no_fault(judge: Judge) -> None:
 def test_terms_that_reach_into_another_vpc(judge: Judge) -> None:
     report = judge(ec2_class("{tags: {Name: '*-a'}}", "{name: nodes}, {name: extra}"), "broad-selector")
     assert said(report) == [
-        ("broad-selector", "warning", "the subnets found are of 2 VPCs, `vpc-1` and `vpc-2`"),
-        ("broad-selector", "warning", "the security groups found are of 2 VPCs, `vpc-1` and `vpc-2`"),
+        ("broad-selector", "warning", "the terms find subnets of 2 VPCs, `vpc-1` and `vpc-2`"),
+        ("broad-selector", "warning", "the terms find security groups of 2 VPCs, `vpc-1` and `vpc-2`"),
     ]
     assert at(report) == ["'*-a'", "nodes"]
 
@@ -345,7 +345,7 @@ def test_several_terms_that_each_are_of_another_vpc(judge: Judge) -> None:
 def test_groups_of_another_vpc_than_the_subnets(judge: Judge) -> None:
     report = judge(ec2_class(groups="{id: sg-0x}"), "broad-selector")
     assert said(report) == [
-        ("broad-selector", "warning", "the security groups are of `vpc-2`, the subnets of `vpc-1`")
+        ("broad-selector", "warning", "the security groups belong to `vpc-2`, the subnets to `vpc-1`")
     ]
 
 
@@ -366,10 +366,10 @@ securityGroups:
         ("{id: sg-1}, {id: sg-3}", []),
         (
             "{id: sg-1}, {id: sg-2}",
-            ["`sg-1` and `sg-2` both bear `kubernetes.io/cluster/main`"],
+            ["`sg-1` and `sg-2` both have the tag `kubernetes.io/cluster/main`"],
         ),
-        ("{tags: {a: one}}", ["`sg-1` and `sg-2` both bear `kubernetes.io/cluster/main`"]),
-        (MAIN, ["the term finds security groups of 2 clusters, `main` and `next`"]),
+        ("{tags: {a: one}}", ["`sg-1` and `sg-2` both have the tag `kubernetes.io/cluster/main`"]),
+        (MAIN, ["the term finds security groups of 2 clusters: `main`, `next`"]),
     ],
 )
 def test_groups_that_a_cluster_owns(judge: Judge, groups: str, messages: list[str]) -> None:
@@ -398,7 +398,7 @@ subnets:
 )
 def test_zones_without_a_free_address(judge: Judge, subnets: str, severity: str | None, zones: str) -> None:
     report = judge(ec2_class(subnets), "exhausted-subnets", account=FULL)
-    message = f"no subnet found in `{zones}` has a free address"
+    message = f"no subnet in `{zones}` has a free IP address"
     assert said(report) == ([("exhausted-subnets", severity, message)] if severity else [])
 
 
@@ -545,7 +545,7 @@ def test_a_zone_of_another_region_beside_others_is_skipped(judge: Judge) -> None
             None,
             "the class of the NodePool, and so its subnets, is not among the files",
         ),
-        (with_class(f"{ZONE} In [us-east-1f]", node_class=ec2_class("{id: '${A}'}")), None, "holds a placeholder"),
+        (with_class(f"{ZONE} In [us-east-1f]", node_class=ec2_class("{id: '${A}'}")), None, "contains a placeholder"),
     ],
 )
 def test_zones_are_not_judged_without_the_subnets(judge: Judge, text: str, fact: str | None, reason: str) -> None:
@@ -557,7 +557,7 @@ def test_zones_are_not_judged_without_the_subnets(judge: Judge, text: str, fact:
 def test_refused_subnets_leave_zones_open_and_the_region_known(judge: Judge) -> None:
     text = with_class(f"{ZONE} In [us-east-1f]", f"{TYPE} In [p5.48xlarge, a1.large]")
     report = judge(text, "zone-without-subnet", "not-offered", account=ACCOUNT + "denied: [subnets]\n")
-    assert said(report) == [("not-offered", "warning", "`a1.large` is not offered in us-east-1")]
+    assert said(report) == [("not-offered", "warning", "`a1.large` is not sold in us-east-1")]
     assert skips(report) == [("not-offered", "subnets", False), ("zone-without-subnet", "subnets", False)]
 
 
@@ -582,32 +582,32 @@ def test_what_is_offered_is_no_finding(judge: Judge) -> None:
 @pytest.mark.parametrize(
     ("requirements", "severity", "message", "hint"),
     [
-        ([f"{TYPE} In [a1.large, m5.large]"], "warning", "`a1.large` is not offered in us-east-1", None),
+        ([f"{TYPE} In [a1.large, m5.large]"], "warning", "`a1.large` is not sold in us-east-1", None),
         (
             [f"{TYPE} In [p5.48xlarge, m5.large]"],
             "warning",
-            "`p5.48xlarge` is not offered in the zones of the subnets (us-east-1a, us-east-1b)",
-            "the region offers it in us-east-1c",
+            "`p5.48xlarge` is not sold in the zones of the subnets (us-east-1a, us-east-1b)",
+            "EC2 sells it in us-east-1c",
         ),
         (
             [f"{FAMILY} In [g6]", f"{ZONE} In [us-east-1b]"],
             "error",
-            "family `g6` is not offered in the zones left (us-east-1b)",
-            "the region offers it in us-east-1a, us-east-1c",
+            "family `g6` is not sold in the zones left (us-east-1b)",
+            "EC2 sells it in us-east-1a, us-east-1c",
         ),
         (
             [f"{FAMILY} In [g6]", f"{ZONE_ID} NotIn [use1-az4]"],
             "error",
-            "family `g6` is not offered in the zones left (us-east-1b)",
-            "the region offers it in us-east-1a, us-east-1c",
+            "family `g6` is not sold in the zones left (us-east-1b)",
+            "EC2 sells it in us-east-1a, us-east-1c",
         ),
         (
             [f"{FAMILY} In [p5, a1]"],
             "error",
-            "none of `p5, a1` is offered in the zones of the subnets (us-east-1a, us-east-1b)",
-            "the region offers it in us-east-1c",
+            "none of `p5, a1` is sold in the zones of the subnets (us-east-1a, us-east-1b)",
+            "EC2 sells it in us-east-1c",
         ),
-        (["karpenter.k8s.aws/instance-category In [a]"], "error", "category `a` is not offered in us-east-1", None),
+        (["karpenter.k8s.aws/instance-category In [a]"], "error", "category `a` is not sold in us-east-1", None),
     ],
 )
 def test_what_is_not_offered(
@@ -649,13 +649,13 @@ def test_a_placeholder_among_the_values_may_be_alive(judge: Judge) -> None:
 
 def test_a_label_of_the_template_counts(judge: Judge) -> None:
     report = judge(with_class(labels=f"{{{TYPE}: a1.large}}"), "not-offered")
-    assert said(report) == [("not-offered", "error", "`a1.large` is not offered in us-east-1")]
+    assert said(report) == [("not-offered", "error", "`a1.large` is not sold in us-east-1")]
     assert not report.results[0].fixable
 
 
 def test_without_the_class_the_whole_region_counts(judge: Judge) -> None:
     report = judge(pool(f"{TYPE} In [p5.48xlarge, a1.large]"), "not-offered")
-    assert said(report) == [("not-offered", "warning", "`a1.large` is not offered in us-east-1")]
+    assert said(report) == [("not-offered", "warning", "`a1.large` is not sold in us-east-1")]
 
 
 def test_offers_that_were_refused(judge: Judge) -> None:

@@ -169,7 +169,7 @@ def test_only_deprecated_images(folder: Path) -> None:
     done = run("check", "--format", "json", "--snapshot", "facts.json", "golden.yaml")
     (finding,) = json.loads(done.output)["findings"]
     assert (finding["rule"], finding["severity"]) == ("deprecated-image", "warning")
-    assert "`golden-old` (ami-0ad) is deprecated since 2026-06-01" in finding["message"]
+    assert "`golden-old` (ami-0ad) has been deprecated since 2026-06-01" in finding["message"]
 
 
 @pytest.mark.parametrize("release", ["1.0.0", "1.14.1"])
@@ -178,7 +178,7 @@ def test_somebody_elses_image_is_taken(folder: Path, release: str) -> None:
     flags = ["--snapshot", "facts.json", "--karpenter-version", release, "--fail-on", "warning", "golden.yaml"]
     done = run("check", *flags)
     assert done.exit_code == 1
-    assert f"the selector takes account {STRANGER}'s `golden-99` (ami-0ff): name the owner" in done.output
+    assert f"the term selects `golden-99` (ami-0ff) of account {STRANGER}: it has no owner" in done.output
     before = manifest.read_bytes()
     run("check", "--fix", *flags)
     assert manifest.read_bytes() == before  # whom to trust is for the user to say

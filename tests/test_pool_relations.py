@@ -99,7 +99,7 @@ def test_the_name_that_sorts_last_is_tried_first(check: Check) -> None:
 def test_a_fallback_is_told_by_its_name(check: Check) -> None:
     report = check(pool("fallback", weight=20, limits=True) + pool("general", weight=10), select=["shadowed-pool"])
     assert [r.finding.message for r in report.results] == [
-        "`fallback` (weight 20 against 10) is named a fallback and is tried before it, with 967 types of both"
+        "`fallback` (weight 20 against 10) is named a fallback but is tried first, with 967 types in common"
     ]
 
 

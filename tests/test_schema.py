@@ -201,7 +201,7 @@ def test_a_field_of_another_level_is_told_where_it_belongs():
 def test_known_misplacements_are_one_problem(text, words):
     problem = one(problems(text))
     assert problem.layer == "unknown"
-    assert words in problem.message.partition("`: ")[2]
+    assert words in problem.message.partition(" field: ")[2]
 
 
 def test_unknown_fields_of_metadata():
@@ -292,7 +292,7 @@ def test_a_dropped_rule_gives_way_to_one_that_stays():
     ("lines", "path", "words"),
     [
         ("weight: '10'", "spec.weight", "must be an integer, but is the string `10`"),
-        ("weight: 101", "spec.weight", "`weight` is 101, the most is 100"),
+        ("weight: 101", "spec.weight", "`weight` is 101, the maximum is 100"),
         ("weight: 1.5", "spec.weight", "must be an integer"),
         ("limits: []", "spec.limits", "must be a mapping, but is a list"),
         ("limits: {cpu: lots}", "spec.limits.cpu", "`lots` is not a quantity"),
@@ -303,7 +303,7 @@ def test_a_dropped_rule_gives_way_to_one_that_stays():
             "required field `consolidateAfter` is missing",
         ),
         ("disruption: {consolidateAfter: 1 h}", "spec.disruption.consolidateAfter", "`1 h` is not a duration"),
-        ("replicas: -1", "spec.replicas", "the least is 0"),
+        ("replicas: -1", "spec.replicas", "the minimum is 0"),
         ("replicas: 9223372036854775808", "spec.replicas", "does not fit in 64 bits"),
     ],
 )
@@ -489,7 +489,7 @@ def test_branches_of_a_template_are_not_all_rendered(opens, turns, ends):
 def test_directives_of_patches_are_no_fields():
     part = POOL.partition("  template")[0] + "  limits: {cpu: 5}\n  $patch: replace\n"
     assert problems(part, partial=True) == []
-    assert "`$patch`" in [p.message.split()[2] for p in problems(part)]
+    assert "`$patch`" in [p.message.split()[0] for p in problems(part)]
 
 
 def test_parts_are_told_of_what_they_hold():
@@ -696,7 +696,7 @@ def test_whatever_stands_there_is_judged_in_short_messages(spec, kind, version, 
         obj.partial = partial
         for problem in check(obj, Version.parse(release), Schemas.bundled()):
             assert problem.message == problem.message.strip()
-            assert len(problem.message) <= 100
+            assert len(problem.message) <= 120
             assert not problem.message.endswith(".") or problem.message.endswith("...")
             assert not partial or problem.missing is None
 

@@ -65,8 +65,8 @@ def test_another_rule_is_not_silenced(check: Check) -> None:
             "# nodelint: ignore[unknown-feild]",
             "there is no rule `unknown-feild`, did you mean `unknown-field`?",
         ),
-        ("# nodelint: ignore", "names no rule, so it silences nothing; write `# nodelint: ignore[rule] why`"),
-        ("# nodelint: ignore[unknown-field]", "silences nothing: `unknown-field` has nothing to say here"),
+        ("# nodelint: ignore", "no rule named, so nothing is suppressed: write `# nodelint: ignore[rule] reason`"),
+        ("# nodelint: ignore[unknown-field]", "nothing to suppress: `unknown-field` finds nothing here"),
     ],
 )
 def test_a_comment_that_silences_nothing_is_reported(check: Check, comment: str, message: str) -> None:

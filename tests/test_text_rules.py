@@ -43,7 +43,7 @@ def left(text: str, rules: dict[str, Rule], path: str = "class.yaml") -> list[st
     ],
 )
 def test_what_a_person_was_to_replace(rules: dict[str, Rule], role: str) -> None:
-    assert left(CLASS % role, rules) == [f"still to be replaced: `{role}`"]
+    assert left(CLASS % role, rules) == [f"placeholder not replaced: `{role}`"]
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_what_is_rendered_or_read_by_people_is_left_alone(rules: dict[str, Rule]
 
 def test_several_are_one_finding(rules: dict[str, Rule]) -> None:
     text = (CLASS % "<role>").replace("main", "<cluster>")
-    assert left(text, rules) == ["still to be replaced: `<role>` and 1 other placeholder"]
+    assert left(text, rules) == ["placeholder not replaced: `<role>` and 1 other placeholder"]
 
 
 POOL = """\

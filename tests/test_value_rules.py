@@ -495,7 +495,7 @@ def test_the_smallest_set_is_named_where_no_two_clash(check: Check) -> None:
     )
     result = only(check(text))
     assert len(result.finding.also) == 2
-    assert "2 others" in result.finding.message
+    assert "2 other" in result.finding.message
 
 
 def test_a_bound_that_nothing_meets_is_named(check: Check) -> None:

@@ -53,7 +53,7 @@ def troubles(root: Node | None, part: Part) -> Iterator[UserDataProblem]:
             )
             return
         if node.value is not UNKNOWN and node.value != wanted:
-            message = f"`{short(str(node.value), 30)}` is not a {key} of nodeadm: use `{wanted}`"
+            message = f"nodeadm does not know the {key} `{short(str(node.value), 30)}`: use `{wanted}`"
             yield UserDataProblem(part.start + node.start, part.start + node.end, message, _NO_JOIN, wanted)
             return
     yield from _fields(root, facts["fields"], "", part.start)
