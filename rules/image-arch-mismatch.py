@@ -238,7 +238,7 @@ def _finding(pool: NodePool, resolution: resolve.Resolution, gap: resolve.Unlaun
         edits=changes,
         safety=safety,
         also=_terms(resolution),
-        help=f"or select an {arch} image in the class as well{_offer(resolution, gap)}",
+        help=f"or select an {arch} image as well{_offer(resolution, gap)}",
     )
 
 
@@ -275,4 +275,4 @@ def _terms(resolution: resolve.Resolution) -> list[Also]:
 def _offer(resolution: resolve.Resolution, gap: resolve.Unlaunchable) -> str:
     if not gap.aliases:
         return ""
-    return f", for example with the alias `{fixes.nearest_alias(gap.aliases, resolution.images.ami_family)}`"
+    return f", for example by the alias `{fixes.nearest_alias(gap.aliases, resolution.images.ami_family)}`"
