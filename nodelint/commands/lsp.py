@@ -36,7 +36,7 @@ def command(stdio: bool, address: tuple[str, int] | None) -> None:
     except ImportError as error:
         if (error.name or "").partition(".")[0] not in ("pygls", "lsprotocol"):
             raise
-        stop("the language server needs pygls: pip install 'nodelint[lsp]'")
+        stop("the language server needs pygls: pip install pygls, or nodelint with its extra `lsp`")
     except OSError as error:
         stop(f"--tcp: {why(error)}" if address is not None else why(error))
     sys.exit(code)
