@@ -170,11 +170,16 @@ def _leads_somewhere(link: str, page: Path, site: Path) -> bool:
         return inside is None or (ROOT / inside[1]).exists()
     if parts.scheme:
         return True
-    target = (page.parent / unquote(path)).resolve() if path else page
-    if not target.is_relative_to(site.resolve()) and target != page:
-        return False
-    target = target / "index.html" if target.is_dir() else target
-    return target.is_file() and (not anchor or unquote(anchor) in _read(target).ids)
+    target = os.path.normpath(page.parent / unquote(path)) if path else str(page)
+    return _holds(target, unquote(anchor), site)
+
+
+@cache
+def _holds(target: str, anchor: str, site: Path) -> bool:
+    """Whether the site has a page or a file at a path, with an anchor. Each page links to nearly all others."""
+    page = Path(target)
+    page = page / "index.html" if page.is_dir() else page
+    return page.is_relative_to(site) and page.is_file() and (not anchor or anchor in _read(page).ids)
 
 
 class _Html(HTMLParser):

@@ -10,7 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from nodelint.apiserver import crds
+from nodelint.cli import cli
 from nodelint.lint.config import ConfigError, find, load
 from nodelint.source.reading import read
 
@@ -140,13 +143,17 @@ def test_crds_of_a_configuration_are_not_read_through_a_link(project: Path, node
     assert nodelint("check", "--crds", "crds", "pool.yaml", cwd=project).returncode == 1, "named, so it is read"
 
 
-def test_the_disk_is_not_walked_for_crds(project: Path, nodelint: Run) -> None:
+def test_the_disk_is_not_walked_for_crds(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(crds, "_MOST_FILES", 50)
+    monkeypatch.chdir(project)
     (project / "tree").mkdir()
-    for n in range(50_001):
+    for n in range(51):
         (project / "tree" / f"{n}").touch()
-    done = nodelint("check", "--crds", "tree", "pool.yaml", cwd=project)
-    assert done.returncode == 2
-    assert "holds more than 50,000 files; name the folder of the CRDs" in done.stderr
+    done = CliRunner().invoke(cli, ["check", "--crds", "tree", "pool.yaml"])
+    assert done.exit_code == 2
+    assert "holds more than 50 files; name the folder of the CRDs" in done.output
+    (project / "tree" / "0").unlink()
+    assert "more than" not in CliRunner().invoke(cli, ["check", "--crds", "tree", "pool.yaml"]).output
 
 
 @pytest.mark.parametrize("name", ["pool.tf", ".pre-commit-config.yaml", ".gitlab-ci.yml"])
