@@ -161,3 +161,21 @@ def test_found_nothing_is_an_answer_and_not_a_lack_of_one() -> None:
     report = lint([Source.from_text("a.yaml", CLASS)], Target(NEWEST, facts=_facts("roles: []")), rules)
     assert [r.rule.name for r in report.results] == ["about-roles"]
     assert report.skipped == ()
+
+
+def test_fixes_go_on_until_nothing_changes() -> None:
+    def grows(node_class: EC2NodeClass, context: Context) -> Findings:
+        node = node_class.node.at("spec", "role")
+        if node is not None and not node.text.endswith("xxxxx"):
+            yield _role(node_class)
+
+    done = fix([Source.from_text("a.yaml", CLASS)], Target(NEWEST), _one(grows, "grows"))
+    assert "role: KarpenterNodeRole-mainxxxxx\n" in done.sources[0].text
+    assert (len(done.applied), done.report.results) == (5, ())
+
+
+def test_what_cannot_be_read_is_skipped_for_good(rules: dict[str, Rule]) -> None:
+    """Another run reads no more of it: unlike a fact that AWS did not give, it does not pass."""
+    source = Source.from_text("a.tf", 'm = {\n  apiVersion = "karpenter.sh/v1"\n  = 5\n  spec = {}\n}\n')
+    (skipped,) = lint([source], Target(NEWEST), rules).skipped
+    assert (skipped.reason, skipped.transient) == ("an object of a form that is not read", False)

@@ -461,3 +461,8 @@ def test_fields_of_the_wrong_type_do_not_raise(value: Any) -> None:
         assert found.candidates
         assert found.min_values is not None
         assert found.launchable_in("us-east-1a") & ~found.launchable == 0
+
+
+def test_a_line_on_the_region_tells_which_one_it_is() -> None:
+    (told,) = run(line(REGION, "In", "eu-west-1"), spec=SPEC, facts=ACCOUNT).lines
+    assert told.note == "the region is us-east-1"

@@ -562,3 +562,9 @@ def test_fields_of_the_wrong_type_do_not_raise(value: Any) -> None:
         assert found.clash is None or not found.candidates
     found = run({"key": value, "operator": value, "values": value, "minValues": value}, labels=value)
     assert found.candidates | CATALOG.all == CATALOG.all
+
+
+def test_the_first_unknown_image_may_take_all_and_the_next_nothing() -> None:
+    found = run(spec={"amiFamily": "AL2", "amiSelectorTerms": [{"id": "ami-0123"}, {"id": "ami-0456"}]})
+    assert found.image_bits == (CATALOG.all, 0)
+    assert set(found.image_of.values()) == {0}

@@ -754,3 +754,18 @@ def test_a_rule_that_was_not_judged_is_a_skip(check: Callable[..., Report]) -> N
     assert [s.reason for s in report.skipped if s.rule == "refused-combination"] == [
         "a field that it needs is missing or has the wrong type: with `replicas` the only limit is `nodes`"
     ]
+
+
+def test_a_list_may_have_as_many_entries_as_the_schema_says():
+    def terms(count):
+        return ec2(f"subnetSelectorTerms: [{', '.join(f'{{id: subnet-{n:x}}}' for n in range(count))}]")
+
+    assert terms(30) == []
+    assert one(terms(31)).message == "`subnetSelectorTerms` has 31 entries, the most is 30"
+
+
+def test_of_a_text_that_is_too_long_no_rule_is_asked():
+    """The API server leaves out the rules on a value that is too long for them."""
+    assert one(ec2("amiSelectorTerms: [{alias: al2023}]", without=["amiFamily"])).layer == "validation"
+    long = one(ec2(f"amiSelectorTerms: [{{alias: {'a' * 31}}}]", without=["amiFamily"]))
+    assert long.layer == "structure" and "30" in long.message

@@ -7,6 +7,9 @@ from collections.abc import Callable
 import pytest
 
 from nodelint.lint.engine import Report
+from nodelint.lint.suppress import Suppression
+from nodelint.model.finding import Finding, Span
+from nodelint.source import Source
 
 CLASS = """\
 apiVersion: karpenter.k8s.aws/v1
@@ -127,3 +130,10 @@ spec:
     before, after = text.split(f"\n{field}\n")
     silent = check(f"{before}\n{comment}{field}\n{after}", select=["wildcard-value", "unused-suppression"])
     assert rules_of(silent) == []
+
+
+def test_a_scope_ends_before_its_end() -> None:
+    source = Source.from_text("a.yaml", "ab")
+    for scope, silenced in ((Span(source, 0, 1), [True, False]), (Span(source, 0, 0), [True, False])):
+        comment = Suppression(Span(source, 0, 0), ("unknown-field",), scope, True)
+        assert [comment.silences("unknown-field", Finding(Span(source, n, n + 1), "m")) for n in (0, 1)] == silenced

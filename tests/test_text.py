@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from nodelint.lint.engine import Target, lint
 from nodelint.lint.results import Result
 from nodelint.lint.rule import bundled, load
-from nodelint.model.finding import Also, Finding, Span
+from nodelint.model.finding import Also, Edit, Finding, Span
 from nodelint.model.releases import NEWEST
 from nodelint.printable import screened
 from nodelint.report.entries import entries
@@ -176,3 +176,14 @@ def test_concise_and_quiet(nodelint: Run, tmp_path: Path) -> None:
     assert quiet.stdout.splitlines() == lines[:1] and quiet.returncode == 1
     (tmp_path / "empty").mkdir()
     assert nodelint("check", "--quiet", "empty").stdout == ""
+
+
+def test_a_fix_in_another_file_names_it() -> None:
+    one, two = Source.from_text("one.yaml", "a: 1\n"), Source.from_text("two.yaml", "x: y\n")
+    for edits, files in (
+        ([Edit(one, 3, 4, "2")], []),
+        ([Edit(two, 3, 4, "z")], ["two.yaml"]),
+        ([Edit(two, 3, 4, "z"), Edit(one, 3, 4, "2")], ["one.yaml", "two.yaml"]),
+    ):
+        (shown,) = findings_text([result(one, 0, 1, edits=edits)])
+        assert re.findall(r"(?m)^    in (.*):$", shown) == files, shown
