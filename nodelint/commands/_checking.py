@@ -87,12 +87,8 @@ def check(
         run = run._replace(outputs=[each for each in wanted if each.path is not None])
     elif writing:
         fixed = _fixed(run, ready, built, unsafe_fixes)
-        left = _write(found, fixed)
-        report, refused = fixed.report, fixed.refused
-        applied = [result for result in fixed.applied if result.span.source.path not in left]
-        if left or (built is not None and applied):
-            sources = [o if o.path in left else n for o, n in zip(found.sources, fixed.sources, strict=True)]
-            report = judge_of(rendered(paths, found, settings))(sources, *ready.how)
+        refused = fixed.refused
+        report, applied = _written(run, ready, built, fixed, paths)
     else:
         report = judge_of(built)(found.sources, *ready.how)
         if built is None and not settings.karpenter_named:
@@ -110,6 +106,18 @@ def _fixed(run: _Run, ready: Judging, built: Rendering | None, unsafe: bool, rep
     from nodelint.lint.engine import fix
 
     return fix(run.found.sources, *ready.how, unsafe=unsafe, judge=judge_of(built), report=report)
+
+
+def _written(
+    run: _Run, ready: Judging, built: Rendering | None, fixed: Fixed, paths: Sequence[str]
+) -> tuple[Report, Sequence[Result]]:
+    """Write the fixes: what is wrong after it, and the findings whose fixes are in the files."""
+    left = _write(run.found, fixed)
+    applied = [result for result in fixed.applied if result.span.source.path not in left]
+    if not left and (built is None or not applied):
+        return fixed.report, applied
+    sources = [o if o.path in left else n for o, n in zip(run.found.sources, fixed.sources, strict=True)]
+    return judge_of(rendered(paths, run.found, run.settings))(sources, *ready.how), applied
 
 
 def _less_known(

@@ -26,9 +26,15 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 def judging_options(command: _F) -> _F:
     """The options that say what is judged, by which rules, and as what."""
+    for option in (*_what_is_judged(), *_which_rules()):
+        command = option(command)
+    return command
+
+
+def _what_is_judged() -> tuple[Callable[[Any], Any], ...]:
     import click
 
-    for option in (
+    return (
         click.option(
             "--helm/--no-helm",
             default=None,
@@ -47,6 +53,13 @@ def judging_options(command: _F) -> _F:
         ),
         exclude,
         include,
+    )
+
+
+def _which_rules() -> tuple[Callable[[Any], Any], ...]:
+    import click
+
+    return (
         click.option(
             "--ignore",
             multiple=True,
@@ -73,9 +86,7 @@ def judging_options(command: _F) -> _F:
             type=click.Choice(["minimal", "default", "strict"]),
             help="The groups of rules that run: minimal is correctness, default adds hazard, strict adds practice.",
         ),
-    ):
-        command = option(command)
-    return command
+    )
 
 
 class Judging(NamedTuple):

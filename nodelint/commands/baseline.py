@@ -82,10 +82,7 @@ def command(paths: Sequence[str], prune: bool, **flags: Any) -> None:
 
     ready = judging(found, asked, settings, paths)
     report = judge_of(built)(found.sources, *ready.how)
-    if report.faults:
-        for fault in report.faults:
-            say(f"internal error, please report it: {fault}")
-        sys.exit(FAULT)
+    _stop_at(report.faults)
     root = os.path.dirname(os.path.abspath(path))
     try:
         old = ready.session.baseline(path) if os.path.exists(path) else ()
@@ -103,3 +100,11 @@ def command(paths: Sequence[str], prune: bool, **flags: Any) -> None:
     changed = f"{new}{len(parts.gone):,} gone"
     echo(printable(f"{path}: {counted(total, 'finding')} ({changed}). Next: nodelint check --baseline {path}"))
     sys.exit(CLEAN)
+
+
+def _stop_at(faults: Sequence[str]) -> None:
+    """End where a rule broke down: what it would have found is not known."""
+    for fault in faults:
+        say(f"internal error, please report it: {fault}")
+    if faults:
+        sys.exit(FAULT)

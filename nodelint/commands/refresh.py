@@ -105,21 +105,15 @@ def command(
         return
     given = _given(flags)
     settings = settings_of(flags)
-    for name in regions:
-        _check_region(name)
+    _check_regions(regions)
     found, classes = (None, []) if catalog else _manifests(paths, settings)
-    from nodelint.commands._facts import home
     from nodelint.ec2 import cache
 
-    try:
-        file = output or cache.place(home(paths))
-        unwanted = cache.mark(file) if fresh else None
-        old = _old(file, output is not None, fresh)
-    except cache.UnusableSnapshot as error:
-        stop(str(error))
+    file, unwanted, old = _place(paths, output, fresh)
     asked, snapshot, replies = _ask(classes, settings, regions, profile, timeout, old, catalog)
     if found is not None:
         unreadable(found)
+    check = ["nodelint", "check", *(["--snapshot", output] if output else []), *given]
     if snapshot is not None:
         try:
             if output:
@@ -128,16 +122,10 @@ def command(
                 snapshot = cache.keep(file, replies, now(), __version__, unwanted)
         except cache.UnusableSnapshot as error:
             stop(str(error))
-    check = ["nodelint", "check", *(["--snapshot", output] if output else []), *given]
-    if snapshot is not None and len(snapshot.regions) > 1:
-        check += ["--region", asked[0].region.name]
-    _end(
-        asked,
-        file if snapshot is not None else None,
-        [*check, *paths],
-        _unnamed(classes, settings),
-        found is not None and bool(found.unreadable),
-    )
+        if len(snapshot.regions) > 1:
+            check += ["--region", asked[0].region.name]
+    written = file if snapshot is not None else None
+    _end(asked, written, [*check, *paths], _unnamed(classes, settings), found is not None and bool(found.unreadable))
 
 
 def _manifests(paths: Sequence[str], settings: Settings) -> tuple[Discovery, list[EC2NodeClass]]:
@@ -174,13 +162,27 @@ def _unnamed(classes: Sequence[EC2NodeClass], settings: Settings) -> list[str]:
     return sorted({asked.shown for asked in map(alias_of, classes) if asked is not None and asked.known})
 
 
-def _check_region(name: str) -> None:
+def _check_regions(names: Sequence[str]) -> None:
     import re
 
     from nodelint.lint.config import REGION
 
-    if not re.fullmatch(REGION, name):
-        stop(f"--region: `{name}` is no region such as us-east-1")
+    for name in names:
+        if not re.fullmatch(REGION, name):
+            stop(f"--region: `{name}` is no region such as us-east-1")
+
+
+def _place(paths: Sequence[str], output: str | None, fresh: bool) -> tuple[str, object, Snapshot | None]:
+    """The file for the answers, the mark of what is kept in it and not wanted any more, and what is kept."""
+    from nodelint.commands._facts import home
+    from nodelint.ec2 import cache
+
+    try:
+        file = output or cache.place(home(paths))
+        unwanted = cache.mark(file) if fresh else None
+        return file, unwanted, _old(file, output is not None, fresh)
+    except cache.UnusableSnapshot as error:
+        stop(str(error))
 
 
 def _old(file: str, named: bool, fresh: bool) -> Snapshot | None:

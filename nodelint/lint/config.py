@@ -166,10 +166,7 @@ def load(path: str | None, flags: Mapping[str, object], trusted: bool = False) -
 
 
 def _settings(given: _Given, flags: Mapping[str, object], trusted: bool) -> Settings:
-    for key in given.values:
-        if key not in _KEYS:
-            meant = did_you_mean(key, _KEYS) or f"; known are {', '.join(_KEYS)}"
-            raise ConfigError(f"{given.place(key)}: unknown setting `{key}`{meant}")
+    _hold_to_known(given)
     folder = os.path.dirname(given.path)
 
     def value(key: str) -> tuple[object, str]:
@@ -218,6 +215,13 @@ def _settings(given: _Given, flags: Mapping[str, object], trusted: bool) -> Sett
         exclude_root=folder if not flags.get("exclude") else "",
         include_root=folder if not flags.get("include") else "",
     )
+
+
+def _hold_to_known(given: _Given) -> None:
+    for key in given.values:
+        if key not in _KEYS:
+            meant = did_you_mean(key, _KEYS) or f"; known are {', '.join(_KEYS)}"
+            raise ConfigError(f"{given.place(key)}: unknown setting `{key}`{meant}")
 
 
 def selection(settings: Settings, rules: Mapping[str, Rule]) -> Selection:

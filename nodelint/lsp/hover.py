@@ -126,47 +126,60 @@ def _effect(line: LineEffect, resolution: Resolution) -> Iterator[str]:
     if line.requirement is None:
         yield "A placeholder, or a form that Karpenter does not read, keeps it from being judged."
         return
-    version = resolution.version
-    if normalize(line.key) != line.key:
-        yield f"Karpenter reads the key as {code(normalize(line.key))}."
-    if normalize(line.key) not in well_known(version):
-        since = well_known_since(normalize(line.key))
+    yield from _about_key(line, resolution.version)
+    yield "\n".join(f"- {row}" for row in _counts(line, resolution))
+    yield from _beside(line, line.requirement.key, resolution)
+    yield f"*Karpenter {resolution.version}*"
+
+
+def _about_key(line: LineEffect, version: Version) -> Iterator[str]:
+    """How Karpenter reads the key, and why one that it does not know removes no instance type."""
+    key = normalize(line.key)
+    if key != line.key:
+        yield f"Karpenter reads the key as {code(key)}."
+    if key not in well_known(version):
+        since = well_known_since(key)
         if since is not None:
             reason = f"Karpenter {version} has no such label, {since} brings it"
-        elif normalize(line.key).startswith(OWN_DOMAINS):
+        elif key.startswith(OWN_DOMAINS):
             reason = "Karpenter has no such label, and refuses it"
         else:
             reason = "it is one of your own"
         yield f"It removes no instance type: {reason}."
-    rows = []
+
+
+def _counts(line: LineEffect, resolution: Resolution) -> Iterator[str]:
+    """How many instance types are left by the line alone, here, and in the end."""
     total = len(resolution.catalog)
-    most = "" if resolution.complete else "at most "
-    rows.append(f"alone it leaves **{line.kept.bit_count():,}** of {total:,} instance types")
+    yield f"alone it leaves **{line.kept.bit_count():,}** of {total:,} instance types"
     removed = line.removed
     back = f"{-removed:,} come back" if removed < 0 else f"{removed:,} removed"
-    rows.append(f"here {line.before.bit_count():,} → {line.after.bit_count():,} ({back})")
+    yield f"here {line.before.bit_count():,} → {line.after.bit_count():,} ({back})"
     if line.removed_alone > 0:
-        rows.append(f"without this line {line.removed_alone:,} more would be left in the end")
+        yield f"without this line {line.removed_alone:,} more would be left in the end"
     launchable = resolution.launchable.bit_count()
-    rows.append(f"the pool can launch {most}**{launchable:,}** with all its lines")
+    most = "" if resolution.complete else "at most "
+    yield f"the pool can launch {most}**{launchable:,}** with all its lines"
     missing = resolution.candidates.bit_count() - launchable
     if missing:
-        rows.append(f"{missing:,} more meet everything, but have no image")
+        yield f"{missing:,} more meet everything, but have no image"
     least = next((each for each in resolution.min_values if each.line is line), None)
     if least is not None and least.have is not None:
-        rows.append(f"minValues: {least.have:,} values are left, {least.wanted:,} are wanted")
-    yield "\n".join(f"- {row}" for row in rows)
-    same = [each for each in resolution.lines if each.requirement and each.requirement.key == line.requirement.key]
+        yield f"minValues: {least.have:,} values are left, {least.wanted:,} are wanted"
+
+
+def _beside(line: LineEffect, key: str, resolution: Resolution) -> Iterator[str]:
+    """What the other lines on the key make of it, and what is to be noted or not known."""
+    same = [each for each in resolution.lines if each.requirement and each.requirement.key == key]
     if len(same) > 1:
-        yield f"With the other lines on this key: {code(str(resolution.folded.get(line.requirement.key)))}"
-    if line.operator in ("Gt", "Lt") and len(same) > 1 and version < INCLUSIVE_BOUNDS:
+        yield f"With the other lines on this key: {code(str(resolution.folded.get(key)))}"
+    if line.operator in ("Gt", "Lt") and len(same) > 1 and resolution.version < INCLUSIVE_BOUNDS:
         yield f"Karpenter before {INCLUSIVE_BOUNDS} does not see that `Gt 3` and `Lt 4` leave no whole number."
     if line.note is not None:
         yield f"Note: {line.note}."
     unknown = dict.fromkeys(each.reason for each in resolution.unknown)
     if unknown:
         yield "Not known: " + "; ".join(short(reason, 120) for reason in unknown) + "."
-    yield f"*Karpenter {version}*"
 
 
 def label(key: str, catalog: Catalog) -> list[str]:

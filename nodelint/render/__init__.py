@@ -110,10 +110,7 @@ def lint(
         return plain
     at_hand = {os.path.abspath(s.path): s for s in (*context_sources, *sources)}
     covered: set[str] = set()
-    told: dict[tuple[object, ...], Result] = {}
-    skipped: list[Skipped] = []
-    judged: dict[int, Object] = {}
-    faults = list(plain.faults)
+    back = _LedBack()
     for root, source in rendering.builds:
         files = {os.path.abspath(path): path for path in root.parts}
         parts = [s for whole, path in files.items() if (s := at_hand.get(whole) or read(path)) is not None]
@@ -123,28 +120,43 @@ def lint(
         around = [s for s in (*sources, *context_sources) if os.path.abspath(s.path) not in files]
         report = engine.lint([source], target, rules, selection, around)
         for result in report.results:
-            back = _led_back(result, root, source, origins, plain)
-            if back is not None and _wanted(back, root, selection):
-                told.setdefault(_mistake(back), back)
-        skipped += [_skip(skip, root, origins) for skip in report.skipped]
-        faults += report.faults
+            known = _led_back(result, root, source, origins, plain)
+            if known is not None and _wanted(known, root, selection):
+                back.told.setdefault(_mistake(known), known)
+        back.skipped += [_skip(skip, root, origins) for skip in report.skipped]
+        back.faults += report.faults
         for obj in report.objects:
-            known = origins.object_of(obj) or obj
-            judged.setdefault(id(known), known)
+            of_files = origins.object_of(obj) or obj
+            back.judged.setdefault(id(of_files), of_files)
+    return _with(back, plain, covered, sources)
+
+
+class _LedBack:
+    """What reports about results say of the files: findings by their mistake, and objects by their id."""
+
+    def __init__(self) -> None:
+        self.told: dict[tuple[object, ...], Result] = {}
+        self.skipped: list[Skipped] = []
+        self.judged: dict[int, Object] = {}
+        self.faults: list[str] = []
+
+
+def _with(back: _LedBack, plain: Report, covered: set[str], sources: Sequence[Source]) -> Report:
+    """The report about files, with what was led back in the place of all about files that are covered by it."""
 
     def is_left(path: str) -> bool:
         return os.path.abspath(path) not in covered
 
-    results = [*(r for r in plain.results if is_left(r.span.source.path)), *told.values()]
+    results = [*(r for r in plain.results if is_left(r.span.source.path)), *back.told.values()]
     order = {source.path: n for n, source in enumerate(sources)}
     results.sort(
         key=lambda r: (order.get(r.span.source.path, len(order)), r.span.source.path, r.span.start, r.rule.name)
     )
     return plain._replace(
         results=tuple(results),
-        skipped=tuple(dict.fromkeys([*(s for s in plain.skipped if is_left(s.path)), *skipped])),
-        objects=(*(o for o in plain.objects if is_left(o.source.path)), *judged.values()),
-        faults=tuple(dict.fromkeys(faults)),
+        skipped=tuple(dict.fromkeys([*(s for s in plain.skipped if is_left(s.path)), *back.skipped])),
+        objects=(*(o for o in plain.objects if is_left(o.source.path)), *back.judged.values()),
+        faults=tuple(dict.fromkeys([*plain.faults, *back.faults])),
     )
 
 

@@ -105,16 +105,13 @@ class Origins:
         if owner is None:
             return None
         way, is_key = _way(node, owner.node)
-        if self._root.tool == "kustomize":
-            for path, value, rest in self._added(owner, way):
-                if is_key and not rest:
-                    return Place(Span(path.source, path.start, path.end), True)
-                end = _follow(value, rest, owner.node.at(*way[: len(way) - len(rest)]), is_key)
-                if end.whole and _same(end.node, node):
-                    return Place(end.node, True)
+        is_overlay = self._root.tool == "kustomize"
+        added = self._in_patch(node, owner, way, is_key) if is_overlay else None
+        if added is not None:
+            return added
         best: tuple[int, Place] | None = None
         named = list(self._like(owner, files))
-        if is_key and self._root.tool == "kustomize":
+        if is_key and is_overlay:
             named = _whole_last(named, way, owner)
         for candidate in named:
             end = _follow(candidate.node, way, owner.node, is_key)
@@ -130,11 +127,21 @@ class Origins:
                 return Place(at, sure, candidate)
             near = Place(at if steps else candidate.name_node, False, candidate)
             # of patches and the base, which comes last, the base holds the object as a whole
-            if best is None or steps > best[0] or (whole and self._root.tool == "kustomize"):
+            if best is None or steps > best[0] or (whole and is_overlay):
                 best = (steps, near)
-        if best is None or (best[0] < len(way) and self._root.tool == "kustomize"):
+        if best is None or (best[0] < len(way) and is_overlay):
             return None
         return best[1]
+
+    def _in_patch(self, node: Node, owner: Object, way: Sequence[Step], is_key: bool) -> Place | None:
+        """The place of a field in the JSON 6902 patch that put it there."""
+        for path, value, rest in self._added(owner, way):
+            if is_key and not rest:
+                return Place(Span(path.source, path.start, path.end), True)
+            end = _follow(value, rest, owner.node.at(*way[: len(way) - len(rest)]), is_key)
+            if end.whole and _same(end.node, node):
+                return Place(end.node, True)
+        return None
 
     def _like(self, obj: Object, files: Sequence[Source]) -> Iterator[Object]:
         """The objects in files that may be this one: of its very name, else of a name that rendering changes."""

@@ -73,37 +73,11 @@ _PROVISIONER_FIELDS = {
 def provisioner(value: Plain, partial: bool) -> Migration:
     """A Provisioner as a NodePool. Raises Blocked; a `partial` one gets no defaults."""
     old = field(value, "spec")
-    unknown = next((name for name in old if name not in _PROVISIONER_FIELDS), None)
-    if unknown is not None:
-        raise Blocked(f"`spec.{unknown}` is no field of a Provisioner")
-    if old.get("provider"):
-        raise Blocked("`spec.provider` needs an EC2NodeClass of its own: write one, and name it in providerRef")
-    reference = old.get("providerRef")
-    if not isinstance(reference, dict) and not partial:
-        raise Blocked("it names no class: v1 needs one, and a `providerRef` to it")
-    if isinstance(reference, dict) and reference.get("kind") not in (None, "", "AWSNodeTemplate", CLASS_KIND):
-        raise Blocked("its providerRef is not to an AWSNodeTemplate")
+    _hold_to_provisioner(old, partial)
     result = Migration({}, kubelet_of("Provisioner", value))
-    runtime = isinstance(old.get("kubeletConfiguration"), dict) and "containerRuntime" in old["kubeletConfiguration"]
-    if runtime:
+    if isinstance(old.get("kubeletConfiguration"), dict) and "containerRuntime" in old["kubeletConfiguration"]:
         result.notes.append("containerRuntime is gone: every image runs containerd")
-
-    metadata = {name: old[name] for name in ("labels", "annotations") if name in old}
-    inner: Plain = {}
-    requirements = _provisioner_requirements(old, result, partial)
-    if requirements is not None:
-        inner["requirements"] = requirements
-    inner.update({name: old[name] for name in ("taints", "startupTaints") if name in old})
-    if isinstance(reference, dict):
-        inner["nodeClassRef"] = class_reference({**reference, "apiVersion": AWS_GROUP}, partial)
-    if "ttlSecondsUntilExpired" in old:
-        inner["expireAfter"] = _seconds(old["ttlSecondsUntilExpired"])
-    elif not partial:
-        inner["expireAfter"] = "Never"
-    template: Plain = {"metadata": metadata} if metadata else {}
-    if inner:
-        template["spec"] = inner
-    template_metadata(template, result)
+    template = _provisioner_template(old, result, partial)
     spec: Plain = {"template": template} if template else {}
     limits = old.get("limits")
     if isinstance(limits, dict) and isinstance(limits.get("resources"), dict):
@@ -120,6 +94,42 @@ def provisioner(value: Plain, partial: bool) -> Migration:
     top = {name: part for name, part in value.items() if name not in ("spec", "status")}
     result.value = {**top, "apiVersion": f"{CORE_GROUP}/v1", "kind": "NodePool", "spec": spec}
     return result
+
+
+def _hold_to_provisioner(old: Plain, partial: bool) -> None:
+    """Raise Blocked where a Provisioner has no NodePool for an equal."""
+    unknown = next((name for name in old if name not in _PROVISIONER_FIELDS), None)
+    if unknown is not None:
+        raise Blocked(f"`spec.{unknown}` is no field of a Provisioner")
+    if old.get("provider"):
+        raise Blocked("`spec.provider` needs an EC2NodeClass of its own: write one, and name it in providerRef")
+    reference = old.get("providerRef")
+    if not isinstance(reference, dict) and not partial:
+        raise Blocked("it names no class: v1 needs one, and a `providerRef` to it")
+    if isinstance(reference, dict) and reference.get("kind") not in (None, "", "AWSNodeTemplate", CLASS_KIND):
+        raise Blocked("its providerRef is not to an AWSNodeTemplate")
+
+
+def _provisioner_template(old: Plain, result: Migration, partial: bool) -> Plain:
+    """The template of the NodePool: what a Provisioner says of the nodes that it makes."""
+    metadata = {name: old[name] for name in ("labels", "annotations") if name in old}
+    inner: Plain = {}
+    requirements = _provisioner_requirements(old, result, partial)
+    if requirements is not None:
+        inner["requirements"] = requirements
+    inner.update({name: old[name] for name in ("taints", "startupTaints") if name in old})
+    reference = old.get("providerRef")
+    if isinstance(reference, dict):
+        inner["nodeClassRef"] = class_reference({**reference, "apiVersion": AWS_GROUP}, partial)
+    if "ttlSecondsUntilExpired" in old:
+        inner["expireAfter"] = _seconds(old["ttlSecondsUntilExpired"])
+    elif not partial:
+        inner["expireAfter"] = "Never"
+    template: Plain = {"metadata": metadata} if metadata else {}
+    if inner:
+        template["spec"] = inner
+    template_metadata(template, result)
+    return template
 
 
 def _provisioner_requirements(old: Plain, result: Migration, partial: bool) -> list[Any] | None:
