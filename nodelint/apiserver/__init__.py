@@ -87,6 +87,10 @@ def check(obj: Object, version: Version, schemas: Schemas, partial: bool = False
     """
     if isinstance(obj, Retired):
         return []
+    return obj.once(("problems", version, partial), (schemas,), lambda: _check(obj, version, schemas, partial))
+
+
+def _check(obj: Object, version: Version, schemas: Schemas, partial: bool) -> list[SchemaProblem]:
     not_served = _not_served(obj, version, schemas)
     if not_served is not None:
         return [not_served]

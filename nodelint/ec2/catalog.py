@@ -58,6 +58,7 @@ class Catalog:
         "_snapshot",
         "_values",
         "_version",
+        "_views",
         "_windows_build",
     )
 
@@ -72,6 +73,7 @@ class Catalog:
         self._selected: dict[Requirement, int] = {}
         self._keys: frozenset[str] | None = None
         self._notes: dict[object, Any] = {}
+        self._views: dict[Version, Catalog] = {}
 
     @classmethod
     def bundled(cls) -> Catalog:
@@ -96,7 +98,12 @@ class Catalog:
         ignored there, as those on any custom label are. Values that differed (the bandwidth table is
         compiled in, Neuron names changed with 1.1.0) are those of the release.
         """
-        return self if version == self._version else Catalog(self._snapshot, version, self._windows_build)
+        if version == self._version:
+            return self
+        view = self._views.get(version)
+        if view is None:
+            view = self._views[version] = Catalog(self._snapshot, version, self._windows_build)
+        return view
 
     def on_windows(self, build: str) -> Catalog:
         """The catalogue for a class of a Windows family (`build` such as `10.0.20348`).

@@ -221,7 +221,12 @@ class Context:
         if found is None:
             from nodelint.karpenter.images import images_of
 
-            found = images_of(node_class, self.karpenter, self.kubernetes, self._facts_of(node_class))
+            facts = self._facts_of(node_class)
+            found = node_class.once(
+                ("images", self.karpenter, self.kubernetes),
+                (facts,),
+                lambda: images_of(node_class, self.karpenter, self.kubernetes, facts),
+            )
             self._images[id(node_class)] = found
         return found
 
@@ -364,7 +369,11 @@ class Context:
             why = self._why_no_class(pool) if node_class is None else None
             images = self.images(node_class) if node_class is not None else None
             facts = self._facts_of(node_class or pool)
-            found = resolve(pool, node_class, self.catalog, self.karpenter, self.kubernetes, why, facts, images)
+            found = pool.once(
+                ("resolution", self.karpenter, self.kubernetes, why),
+                (node_class, facts, images, self.facts),
+                lambda: resolve(pool, node_class, self.catalog, self.karpenter, self.kubernetes, why, facts, images),
+            )
             self._resolutions[id(pool)] = found
         return found
 

@@ -6,8 +6,9 @@ holds a placeholder reads as `UNKNOWN`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import cached_property
+from typing import Any, TypeVar
 
 from nodelint.model.identity import AWS_GROUP as AWS_GROUP
 from nodelint.model.identity import CLASS_KIND as CLASS_KIND
@@ -21,6 +22,7 @@ from nodelint.source import UNKNOWN, Document, Node, SourceText, UnknownValue
 from nodelint.tuples import NamedTuple
 
 Text = str | UnknownValue
+_T = TypeVar("_T")
 
 
 class Value(NamedTuple):
@@ -125,6 +127,19 @@ class Object:
         self.api_version = api_version
         self.kind = kind
         self.partial = partial
+        self._known: dict[Hashable, tuple[tuple[object, ...], Any]] = {}
+
+    def once(self, key: Hashable, held: tuple[object, ...], work: Callable[[], _T]) -> _T:
+        """What `work` returns, called once for a key and for the very objects in `held`.
+
+        Runs over the same sources share it: a plan and its checks, a check and its look at older releases.
+        """
+        whole = (key, *map(id, held))
+        found = self._known.get(whole)
+        if found is None:
+            found = self._known[whole] = (held, work())  # what is kept gives its id to nothing else
+        result: _T = found[1]
+        return result
 
     def __repr__(self) -> str:
         return f"<{self.api_version} {self.label}>"
@@ -284,7 +299,15 @@ _Found = Iterator[tuple["Object", str | None]]
 """Objects, each with the reason for which it is not judged."""
 
 
-def _all_objects(source: SourceText) -> _Found:
+def _all_objects(source: SourceText) -> Sequence[tuple[Object, str | None]]:
+    mark = (source.part, len(source.documents))
+    if source.held is None or source.held[0] != mark:
+        source.held = (mark, tuple(_found(source)))
+    found: Sequence[tuple[Object, str | None]] = source.held[1]
+    return found
+
+
+def _found(source: SourceText) -> _Found:
     for document in source.documents:
         root = document.root
         if root is not None and root.kind == "sequence" and (document.target or source.part):

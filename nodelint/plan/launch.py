@@ -49,6 +49,8 @@ def _only(one: Resolution | None, other: Resolution | None) -> tuple[str, ...]:
     """The types that one side has and the other lacks, sorted."""
     if one is None or one is other:
         return ()
+    if other is not None and other.catalog.names == one.catalog.names:
+        return tuple(one.catalog.each_in(one.launchable & ~other.launchable))
     names = one.catalog.names_in(one.launchable)
     if other is None:
         return tuple(sorted(names))

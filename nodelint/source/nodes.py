@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from nodelint.tuples import NamedTuple
 
@@ -289,6 +289,7 @@ class SourceText:
     `part` is told by whoever knows the file's surroundings: True where its objects are parts of others, such
     as a Kustomize patch, None where they may be. `tabbed` says that tabs begin the lines of a document,
     `masked` that template code may have been set aside in one, so that a key may be there more than once.
+    `held` is for `model.manifest`, which reads the objects of a source once.
     """
 
     __slots__ = (
@@ -298,6 +299,7 @@ class SourceText:
         "_roots",
         "documents",
         "encoding",
+        "held",
         "masked",
         "newline",
         "part",
@@ -329,6 +331,7 @@ class SourceText:
         self.part: bool | None = False
         self.tabbed = False
         self.masked = False
+        self.held: tuple[object, Any] | None = None
         self._flat: str | None = None
         self._lines: list[int] | None = None
         self._origins: list[tuple[int, int, str | None]] | None = None
