@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -20,6 +24,8 @@ from nodelint.report.explain import explain_json, explain_text
 from nodelint.source import Source
 
 from .conftest import ROOT
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
 
 CATALOG = Catalog.bundled()
 
@@ -72,7 +78,7 @@ def resolutions(
 
 
 def text(*texts: str, **kwargs: Any) -> str:
-    shown = explain_text(resolutions(*texts, **kwargs))
+    shown = explain_text(resolutions(*texts, **kwargs), width=100)
     assert max(map(len, shown.splitlines())) <= 100
     assert not any(line != line.rstrip() for line in shown.splitlines())
     return shown
@@ -87,14 +93,14 @@ NodePool web  weight 10                                                         
 EC2NodeClass web  al2@latest                                                             web.yaml:27
 Karpenter 1.14.1, Kubernetes 1.31
 
-   left   removed    alone   by
-  1,363                      (all instance types)
-     24     1,339    1,292   karpenter.k8s.aws/instance-family In m5, m6g, g5g
-     21         3        3   karpenter.k8s.aws/instance-size NotIn metal
-     21         -        -   karpenter.sh/capacity-type Exists (minValues 2)
-     21         -        -   team=web (label of the template)
+  1,363  ██████████          all instance types
+     24  █·········  -1,339  karpenter.k8s.aws/instance-family In m5, m6g, g5g
+                               drop this line: +1,292 types
+     21  █·········      -3  karpenter.k8s.aws/instance-size NotIn metal
+                               drop this line: +3 types
+     21  █·········          karpenter.sh/capacity-type Exists (minValues 2)
+     21  █·········          team=web (label of the template)
                                (a label of your own: no instance type has it)
-                             alone: would come back if only this line were dropped
 
 => 16 of 1,363 instance types can be launched; 5 more have no image
 
@@ -276,6 +282,16 @@ def test_width_is_kept(width: int) -> None:
         assert max(map(len, shown.splitlines())) <= width
 
 
+def test_bars_and_verdict_have_colours_and_the_text_stays_the_same(nodelint: Run, tmp_path: Path) -> None:
+    (tmp_path / "web.yaml").write_text(POOL, encoding="utf-8")
+    plain, coloured = (nodelint("explain", f"--color={when}").stdout for when in ("never", "always"))
+    assert "\x1b[32m█" in coloured and "\x1b" not in plain
+    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == plain
+    assert max(map(len, plain.splitlines())) <= 80
+    narrow = nodelint("explain", env={"COLUMNS": "72"}).stdout
+    assert max(map(len, narrow.splitlines())) <= 72
+
+
 def test_nothing_to_explain() -> None:
     assert explain_text([]) == ""
     assert explain_json([]) == {"version": 1, "nodePools": []}
@@ -286,7 +302,7 @@ def test_long_paths_stand_below_their_title() -> None:
     pool, node_class = objects(Source.from_text(path, POOL))
     assert isinstance(pool, NodePool)
     assert isinstance(node_class, EC2NodeClass)
-    shown = explain_text([resolve(pool, node_class, CATALOG, NEWEST)])
+    shown = explain_text([resolve(pool, node_class, CATALOG, NEWEST)], width=100)
     assert f"NodePool web  weight 10\n  {path}:4\n====" in shown
     assert max(map(len, shown.splitlines())) <= 100
 
@@ -331,7 +347,7 @@ def part(shown: str, title: str) -> str:
 
 def test_text_of_images_by_state_age_and_owner_in_the_order_of_trial() -> None:
     found, facts = with_facts(OWN)
-    shown = explain_text(found, facts)
+    shown = explain_text(found, facts, width=100)
     assert (
         part(shown, "Images, in the order in which they are tried")
         == """\
@@ -352,7 +368,7 @@ def test_text_of_images_by_state_age_and_owner_in_the_order_of_trial() -> None:
 
 def test_older_releases_take_a_pending_image_and_that_is_said() -> None:
     found, facts = with_facts(OWN, version=Version(1, 2, 1))
-    shown = explain_text(found, facts)
+    shown = explain_text(found, facts, width=100)
     assert "ami-0a2 amd64" in part(shown, "Images, in the order in which they are tried")
     assert "there is a newer one; `ami-0a2` is taken" in part(shown, "Passed over")
 
@@ -360,7 +376,7 @@ def test_older_releases_take_a_pending_image_and_that_is_said() -> None:
 def test_text_of_zones_with_subnets_addresses_and_types() -> None:
     found, facts = with_facts(OWN)
     assert (
-        part(explain_text(found, facts), "Zones")
+        part(explain_text(found, facts, width=100), "Zones")
         == """\
   eu-west-3a  euw3-az1  2 subnets  1,234 addresses free  offers 1,357 types  16 can be launched
   eu-west-3b  euw3-az2   1 subnet      0 addresses free  offers 1,348 types   8 can be launched"""
@@ -370,15 +386,15 @@ def test_text_of_zones_with_subnets_addresses_and_types() -> None:
         "values: [metal]", "values: [eu-west-3a]"
     )
     found, facts = with_facts(only_b)
-    shown = explain_text(found, facts)
+    shown = explain_text(found, facts, width=100)
     assert "the class has subnets in eu-west-3a, eu-west-3b" in shown
     assert "  0 can be launched" in part(shown, "Zones").splitlines()[0]
 
 
 def test_text_of_what_the_region_lacks() -> None:
     found, facts = with_facts(OWN)
-    shown = explain_text(found, facts)
-    assert "  1,357         6            not offered in eu-west-3\n" in shown
+    shown = explain_text(found, facts, width=100)
+    assert "  1,357  ██████████      -6  not offered in eu-west-3\n" in shown
     assert "=> 16 of 1,363 instance types can be launched" in shown
 
 
@@ -388,7 +404,7 @@ def test_text_of_what_the_region_lacks() -> None:
 def test_text_says_whose_facts_these_are_and_how_old(ago: timedelta, said: str) -> None:
     found, facts = with_facts(OWN)
     facts.now = datetime(2026, 11, 20, 12, tzinfo=UTC) + ago
-    assert f"Facts: eu-west-3, {said}.\n" in explain_text(found, facts)
+    assert f"Facts: eu-west-3, {said}.\n" in explain_text(found, facts, width=100)
 
 
 def test_text_of_facts_of_two_times_and_of_no_clock() -> None:
@@ -405,14 +421,14 @@ def test_text_of_facts_of_two_times_and_of_no_clock() -> None:
 
 def test_text_of_a_class_that_finds_no_subnet() -> None:
     found, facts = with_facts(OWN.replace("discovery: main", "discovery: other"))
-    shown = explain_text(found, facts)
+    shown = explain_text(found, facts, width=100)
     assert "=> none is launched: the class finds no subnet (16 of 1,363 instance types would do)" in shown
     assert "judged as if it had one in every zone of eu-west-3" in " ".join(shown.split())
 
 
 def test_text_of_subnets_that_are_not_known() -> None:
     found, facts = with_facts(OWN, f"{ACCOUNT}denied: [subnets]\n")
-    shown = explain_text(found, facts)
+    shown = explain_text(found, facts, width=100)
     assert part(shown, "Zones").startswith("  the class's subnets are not known: every zone of the region counts\n")
     assert "AWS was asked about subnets: UnauthorizedOperation" in part(shown, "Not known")
     assert "=> at most 16" in shown

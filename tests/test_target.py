@@ -514,7 +514,7 @@ def test_flags_and_the_configuration_override_what_files_state(tmp_path: Path, n
         ("per-path-versions: [x]\n", "a mapping of globs to `karpenter-version` and `kubernetes-version` is wanted"),
         ("per-path-versions: {a: {version: '1.2'}}\n", "is wanted, not `{'version': '1.2'}` for `a`"),
         ("per-path-versions: {a: {karpenter-version: 1.2}}\n", "in quotes, not `1.2`"),
-        ("per-path-versions: {a: {karpenter-version: 'x'}}\n", "`x` is no Karpenter version"),
+        ("per-path-versions: {a: {karpenter-version: 'x'}}\n", "`x` is not a Karpenter version"),
         ("karpenter-version: '>=1.0 nonsense'\n", "`>=1.0 nonsense` is no range such as `>=1.0 <=1.14`"),
         ("karpenter-version: '>1.99'\n", "no release known is in `>1.99`"),
     ],

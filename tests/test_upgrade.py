@@ -498,7 +498,7 @@ class TestCommand:
             ([], "no release to come from is known: name it by --from, or by `karpenter-version` in nodelint.yaml"),
             (["--from", "1.14.1"], "--to 1.14.1 is not newer than 1.14.1"),
             (["--from", "1.9", "--to", "1.2"], "--to 1.2.8 is not newer than 1.9.2"),
-            (["--from", "x"], "`x` is no Karpenter version"),
+            (["--from", "x"], "`x` is not a Karpenter version"),
             (["--from", "1.0.6", "--to", "0.37"], "--to: Karpenter 0.37 is too old"),
         ],
     )

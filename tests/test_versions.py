@@ -76,7 +76,7 @@ def test_target_before_one_says_that_it_is_too_old(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "latest", "1.x", "1.2.3.4"])
 def test_target_that_is_no_version(text: str) -> None:
-    with pytest.raises(ValueError, match="no Karpenter version"):
+    with pytest.raises(ValueError, match="not a Karpenter version"):
         target(text)
 
 

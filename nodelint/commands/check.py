@@ -37,10 +37,15 @@ Exit codes:
 @judging_options
 @click.option("--fail-on", type=click.Choice(["error", "warning", "never"]), help="Default: error.")
 @click.option(
-    "--baseline", metavar="FILE", shell_complete=files, help="Findings that `nodelint baseline` wrote are not told."
+    "--baseline",
+    metavar="FILE",
+    shell_complete=files,
+    help="Leave out the findings that `nodelint baseline` recorded.",
 )
 @facts_options
-@click.option("--require-facts", is_flag=True, help="Fail where a rule could not judge for want of a fact from AWS.")
+@click.option(
+    "--require-facts", is_flag=True, help="Fail if a rule could not run because a fact from AWS is missing."
+)
 @versions
 def command(**told: Any) -> None:
     """Find what is wrong in manifests, and fix it.

@@ -27,6 +27,7 @@ from nodelint.commands import (
 from nodelint.commands._completing import files
 from nodelint.commands._facts import facts_options
 from nodelint.commands._flags import FactFlags
+from nodelint.commands._terminal import colour_option, look
 from nodelint.model.messages import counted
 
 
@@ -34,6 +35,7 @@ from nodelint.model.messages import counted
 @click.argument("paths", nargs=-1, metavar="[PATHS]...", shell_complete=files)
 @click.option("--nodepool", metavar="NAME", help="Only this NodePool.")
 @output_format
+@colour_option
 @include
 @exclude
 @facts_options
@@ -82,6 +84,7 @@ def command(paths: Sequence[str], nodepool: str | None, form: str, **flags: Any)
         files = counted(found.files, "file")
         echo(f"Nothing to explain: no NodePool in {files} that Karpenter {settings.karpenter} serves.")
     else:
-        echo(report.explain_text(resolutions, facts))
+        shown = look()
+        echo(report.explain_text(resolutions, facts, width=shown.width, style=shown.style))
     unreadable(found)
     sys.exit(UNUSABLE if found.unreadable else CLEAN)

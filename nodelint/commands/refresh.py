@@ -71,9 +71,13 @@ Exit codes:
 )
 @click.option("--fresh", is_flag=True, help="Ask everything again, and start the cache anew.")
 @click.option(
-    "--timeout", type=click.FloatRange(1, 3600), default=60.0, metavar="SECONDS", help="For it all; default: 60."
+    "--timeout",
+    type=click.FloatRange(1, 3600),
+    default=60.0,
+    metavar="SECONDS",
+    help="For the whole run. Default: 60.",
 )
-@click.option("--print-policy", is_flag=True, help="Print the least IAM policy that this needs, and end.")
+@click.option("--print-policy", is_flag=True, help="Print the minimal IAM policy that this command needs, and exit.")
 @exclude
 @versions
 def command(

@@ -49,7 +49,7 @@ WORDS: dict[FactKind, str] = {
 """Each kind of fact as a message calls it."""
 
 
-NO_SNAPSHOT = "no snapshot is at hand; `nodelint refresh` asks AWS"
+NO_SNAPSHOT = "there is no snapshot: run `nodelint refresh` to ask AWS"
 """Why nothing of AWS is known in a run that was given none of it."""
 
 

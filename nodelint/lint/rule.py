@@ -57,8 +57,8 @@ class Rule(NamedTuple):
     `gives_way_to` names rules that explain the same cause better: where a place of theirs holds this
     one's, or meets what this one `covers`, this one is silent unless it is the graver one.
     `group` says whether it runs unless it is selected by name (see `Group`). `needs` are the kinds of facts from
-    AWS without which the rule has nothing to say: where there are none at all, it is skipped aloud. `providers` are
-    those whose NodePools it is shown.
+    AWS without which the rule has nothing to say: where there are none at all, it is reported as skipped.
+    `providers` are those whose NodePools it is shown.
     """
 
     name: str

@@ -99,7 +99,7 @@ class ProjectProblem(NamedTuple):
 
 
 class Setup(NamedTuple):
-    """What a configuration makes of a run; `known` are findings that are not told, None without a baseline."""
+    """What a configuration makes of a run; `known` are findings that are not reported, None without a baseline."""
 
     session: Session
     rules: Mapping[str, Rule]

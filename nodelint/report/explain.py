@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -24,6 +25,7 @@ from nodelint.report.explain_facts import (
     zones,
 )
 from nodelint.report.layout import aside, families, types, wrap
+from nodelint.report.look import WIDTH, Style, plain
 from nodelint.source import Node
 
 VERSION = 1
@@ -89,19 +91,36 @@ def _image_json(image: Image) -> dict[str, Any]:
 
 
 def explain_text(
-    resolutions: Sequence[Resolution], facts: AwsFacts = NOTHING, *, width: int = 100, cheapest: int = 5
+    resolutions: Sequence[Resolution],
+    facts: AwsFacts = NOTHING,
+    *,
+    width: int = WIDTH,
+    cheapest: int = 5,
+    style: Style = plain,
 ) -> str:
-    """The answer for people, in plain text: no line is longer than `width`.
+    """The answer for people: no line is longer than `width`.
 
     `facts` are those behind the resolutions. `cheapest` is how many of the cheapest instance types are shown
-    for each pool.
+    for each pool. `style` adds the colours.
     """
     blocks = ["\n".join(_pool(each, facts, width, cheapest)) for each in resolutions]
     if len(resolutions) > 1:
         blocks.append("\n".join(_order(resolutions, width)))
     if resolutions:
         blocks.append("\n".join(_facts(resolutions[0], facts, width)))
-    return printable_lines("\n\n\n".join(block for block in blocks if block))
+    text = printable_lines("\n\n\n".join(block for block in blocks if block))
+    return text if style is plain else "\n".join(_coloured(line, style) for line in text.split("\n"))
+
+
+def _coloured(line: str, style: Style) -> str:
+    """A line of the finished text with its colours: bars, verdicts, titles."""
+    bar = re.match(rf"( *[\d,]+  )({_FULL}*)({_EMPTY}*)(  .*)$", line)
+    if bar is not None:
+        full, empty = bar[2] and style(bar[2], fg="green"), bar[3] and style(bar[3], dim=True)
+        return f"{bar[1]}{full}{empty}{bar[4]}"
+    if line.startswith("=>"):
+        return style(line, bold=True, fg="red" if line.startswith("=> no") else "green")
+    return style(line, bold=True) if line[:1].isalpha() else line
 
 
 def _pool(resolution: Resolution, facts: AwsFacts, width: int, cheapest: int) -> Iterator[str]:
@@ -156,43 +175,49 @@ def _funnel(resolution: Resolution, width: int) -> Iterator[str]:
     catalog = resolution.catalog
     left = len(catalog)
     labels = any(line.is_label for line in resolution.lines)
-    yield f"{'left':>7} {'removed':>9} {'alone':>8}   by"
-    yield f"{left:>7,} {'':>9} {'':>8}   (all instance types)"
+    total = left
+    yield from _row(left, total, None, "all instance types", width)
     of_places = [reason for _, reason in resolution.places.removed] if resolution.places is not None else []
     for bits, reason in resolution.class_removed:
         left -= bits.bit_count()
-        yield from _row(
-            left, bits.bit_count(), None, reason if reason in of_places else f"the class: {reason}", width
-        )
+        words = reason if reason in of_places else f"the class: {reason}"
+        yield from _row(left, total, bits.bit_count(), words, width)
     for line in resolution.lines:
-        alone = line.removed_alone if line.requirement is not None else None
-        removed = line.removed if line.requirement is not None else None
-        yield from _row(line.after.bit_count(), removed, alone, _words(line, labels), width, line.note)
-    if resolution.lines:
-        yield from wrap("alone: would come back if only this line were dropped", width, " " * 29)
+        judged = line.requirement is not None
+        notes = [f"({line.note})"] if line.note is not None else []
+        if judged and line.removed_alone:
+            what = "label" if line.is_label else "line"
+            notes.insert(0, f"drop this {what}: {line.removed_alone:+,} types")
+        removed = line.removed if judged else None
+        yield from _row(line.after.bit_count(), total, removed, _words(line, labels), width, notes)
+
+
+_FULL, _EMPTY = "█", "·"
+_BAR = 10
 
 
 def _row(
-    left: int, removed: int | None, alone: int | None, words: str, width: int, note: str | None = None
+    left: int, total: int, removed: int | None, words: str, width: int, notes: Sequence[str] = ()
 ) -> Iterator[str]:
-    columns = f"{left:>7,} {_count(removed):>9} {_count(alone):>8}   "
+    """What is left as a number and a bar, what a line removed, and the line."""
+    full = -(-left * _BAR // total) if total else 0
+    bar = _FULL * full + _EMPTY * (_BAR - full)
+    columns = f"{left:>7,}  {bar}  {_change(removed):>6}  "
     yield from textwrap.wrap(
         printable(words),
         width,
         initial_indent=columns,
         subsequent_indent=" " * (len(columns) + 2),
         break_on_hyphens=False,
-        max_lines=3,
+        max_lines=4,
         placeholder=" …",
     )
-    if note is not None:
-        yield from wrap(f"({note})", width, " " * (len(columns) + 2))
+    for note in notes:
+        yield from wrap(note, width, " " * (len(columns) + 2))
 
 
-def _count(number: int | None) -> str:
-    if number is None:
-        return ""
-    return "-" if number == 0 else (f"{number:,}" if number > 0 else f"+{-number:,} back")
+def _change(removed: int | None) -> str:
+    return f"{-removed:+,}" if removed else ""
 
 
 def _words(line: LineEffect, tell_labels: bool) -> str:

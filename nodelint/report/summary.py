@@ -161,4 +161,4 @@ def _wants(skipped: Sequence[Skipped]) -> Iterator[str]:
         if skip.rule and not skip.path and skip.reason != NO_SNAPSHOT:
             unjudged.setdefault(skip.reason, []).append(skip.rule)
     for reason, names in unjudged.items():
-        yield printable(f"Not judged for want of facts from AWS: {_few(names)}: {reason}.")
+        yield printable(f"Not checked, facts from AWS are missing: {_few(names)}: {reason}.")
