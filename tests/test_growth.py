@@ -303,3 +303,16 @@ def test_a_long_diff_is_what_difflib_writes(gone: set[int], other: set[int], aro
         patch.setattr(differing, "_SMALL", 0)
         mine = list(differing.unified(old, new, ("a", "b"), around))
     assert mine == list(unified_diff(old, new, "a", "b", n=around))
+
+
+def test_a_run_can_be_given_up_between_two_objects(rules: dict[str, Rule]) -> None:
+    text = "---\n".join(CLASS.format(n=n) for n in range(9))
+    judged: list[None] = []
+
+    def pause() -> None:
+        judged.append(None)
+        if len(judged) == 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        lint([Source.from_text("c.yaml", text)], TARGET, rules, pause=pause)

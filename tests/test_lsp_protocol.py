@@ -250,3 +250,36 @@ def test_a_socket_that_closes_in_the_middle_of_a_message_ends_the_server(tmp_pat
         server.kill()
     assert server.returncode == 1
     assert "Traceback" not in said
+
+
+def test_a_burst_of_changes_is_judged_at_its_end(wire: Wire, tmp_path: Path) -> None:
+    """Each change comes with a question, as editors ask; none waits for the answer to the one before."""
+    uri = (tmp_path / "classes.yaml").as_uri()
+    text = "---\n".join(BAD_CLASS.replace("main", f"c{n}") for n in range(40))
+    wire.begin(tmp_path)
+    wire.open(uri, text)
+    at = {"textDocument": {"uri": uri}, "position": {"line": 3, "character": 8}}
+    changes = 40
+    asked = []
+    for version in range(2, changes + 2):
+        changed = [{"text": text + f"# {version}\n"}]
+        params = {"textDocument": {"uri": uri, "version": version}, "contentChanges": changed}
+        wire.notify("textDocument/didChange", params)
+        number = next(wire.ids)
+        asked.append(number)
+        request = {"textDocument": {"uri": uri}, "range": {"start": at["position"], "end": at["position"]}}
+        params = {**request, "context": {"diagnostics": []}}
+        wire.send({"jsonrpc": "2.0", "id": number, "method": "textDocument/codeAction", "params": params})
+    answers: dict[int, dict[str, Any]] = {}
+    published: dict[int, list[object]] = {}
+    while len(answers) < len(asked) or changes + 1 not in published:
+        message = wire.next()
+        if message.get("id") in asked:
+            answers[message["id"]] = message
+        elif message.get("method") == "textDocument/publishDiagnostics":
+            published[message["params"]["version"]] = message["params"]["diagnostics"]
+    given_up = [number for number in asked if "error" in answers[number]]
+    assert {answers[number]["error"]["code"] for number in given_up} == {-32801}  # ContentModified
+    assert len(given_up) > changes / 2
+    assert answers[asked[-1]]["result"]
+    assert len(published[changes + 1]) >= 40

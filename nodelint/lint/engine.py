@@ -128,8 +128,12 @@ def lint(
     rules: Mapping[str, Rule],
     selection: Selection = DEFAULTS,
     context_sources: Sequence[Source] = (),
+    pause: Callable[[], None] = lambda: None,
 ) -> Report:
-    """Judge the objects of `sources`; those of `context_sources` are only there to be referred to."""
+    """Judge the objects of `sources`; those of `context_sources` are only there to be referred to.
+
+    `pause` is called between objects, and may raise to end the run.
+    """
     asked = [obj for source in sources for obj in objects(source, foreign=True)]
     beside = [obj for source in context_sources for obj in objects(source)]
     reporting = {name for name, rule in rules.items() if selection.has(rule)}
@@ -140,7 +144,7 @@ def lint(
         held = [obj for obj in (*asked, *beside) if not _is_foreign(obj)]
         context = Context(held, one.karpenter, one.kubernetes, one.schemas, tuple(rules), one.facts)
         made = _Pass(one, context, reporting)
-        made.judge(some, running, files)
+        made.judge(some, running, files, pause)
         made.judge_converted(some, running)
         return made
 
@@ -203,7 +207,13 @@ class _Pass:
         self.faults: list[str] = []
         self._raw: list[Result] = []
 
-    def judge(self, asked: Sequence[Object], running: Sequence[Rule], sources: Sequence[Source]) -> None:
+    def judge(
+        self,
+        asked: Sequence[Object],
+        running: Sequence[Rule],
+        sources: Sequence[Source],
+        pause: Callable[[], None] = lambda: None,
+    ) -> None:
         """Let the rules look at objects, and at files as a whole."""
         target = self.target
         about_objects = [r for r in running if issubclass(r.on, Object) and r.speaks_of(target.karpenter)]
@@ -212,6 +222,7 @@ class _Pass:
             about_objects = [r for r in about_objects if not r.needs]
         about: dict[tuple[object, ...], list[Rule]] = {}
         for obj in asked:
+            pause()
             accepted = served(obj, target.karpenter)
             alike = (type(obj), obj.provider if isinstance(obj, NodePool) else None, accepted)
             if alike not in about:

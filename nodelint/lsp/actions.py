@@ -147,7 +147,7 @@ def workspace_edit(view: View, encoding: str, edits: Iterable[Edit], versioned: 
     for group in by_source(edits):
         source = group[0].source
         opened = view.buffer_of(source)
-        lines = opened.lines if opened is not None else LineIndex(source.text, encoding, hides_bom=True)
+        lines = view.lines_of(source, encoding)
         uri = opened.uri if opened is not None else uri_of(source.path)
         named = types.OptionalVersionedTextDocumentIdentifier(uri, opened.version if opened is not None else None)
         changes.append(

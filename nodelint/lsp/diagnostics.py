@@ -10,7 +10,6 @@ from pygls.uris import from_fs_path
 
 from nodelint.lint.engine import Result
 from nodelint.lint.fingerprints import fingerprints
-from nodelint.lsp.positions import LineIndex
 from nodelint.lsp.project import Buffer, ProjectProblem, View
 from nodelint.model.finding import Severity, Span
 from nodelint.printable import printable
@@ -69,7 +68,7 @@ def _diagnostic(view: View, buffer: Buffer, result: Result, mark: str) -> types.
 def location(view: View, encoding: str, span: Span) -> types.Location:
     """Where some characters are, in an open text or in a file."""
     opened = view.buffer_of(span.source)
-    lines = opened.lines if opened is not None else LineIndex(span.source.text, encoding, hides_bom=True)
+    lines = view.lines_of(span.source, encoding)
     uri = opened.uri if opened is not None else uri_of(span.source.path)
     return types.Location(uri, lines.range(span.start, span.end))
 

@@ -119,6 +119,8 @@ class View:
         self.buffers = buffers
         self.home = home
         self.beside: list[Source] = []
+        self.pause: Callable[[], None] = lambda: None
+        self._lines: dict[tuple[int, str], LineIndex] = {}
         self._fixed: dict[str, engine.Fixed] = {}
 
     @property
@@ -129,7 +131,7 @@ class View:
     def report(self) -> engine.Report:
         """What is wrong, in all of its texts, less what the baseline knows."""
         sources = [buffer.source for buffer in self.buffers]
-        report = engine.lint(sources, self.target, self.setup.rules, self.setup.selection, self.beside)
+        report = engine.lint(sources, self.target, self.setup.rules, self.setup.selection, self.beside, self.pause)
         file = self.setup.session.settings.baseline
         if self.setup.known is None or file is None:
             return report
@@ -142,7 +144,14 @@ class View:
 
     def results(self, buffer: Buffer) -> list[engine.Result]:
         """What is wrong in one text."""
-        return [result for result in self.report.results if result.span.source is buffer.source]
+        return self._by_source.get(id(buffer.source), [])
+
+    @cached_property
+    def _by_source(self) -> dict[int, list[engine.Result]]:
+        found: dict[int, list[engine.Result]] = {}
+        for result in self.report.results:
+            found.setdefault(id(result.span.source), []).append(result)
+        return found
 
     def fixed(self, buffer: Buffer) -> engine.Fixed:
         """What `nodelint check --fix` makes of one text."""
@@ -169,15 +178,29 @@ class View:
         target = self.target
         return Context(every, target.karpenter, target.kubernetes, target.schemas, (), target.facts)
 
+    def lines_of(self, source: SourceText, encoding: str) -> LineIndex:
+        """The lines of a source, as an editor shows them."""
+        opened = self.buffer_of(source)
+        if opened is not None:
+            return opened.lines
+        key = id(source), encoding
+        if key not in self._lines:
+            self._lines[key] = LineIndex(source.text, encoding, hides_bom=True)
+        return self._lines[key]
+
     def buffer_of(self, source: SourceText) -> Buffer | None:
         """The open text that a source is of."""
         return next((buffer for buffer in self.buffers if buffer.source is source), None)
 
 
 class Project:
-    """The views of a state, and what is kept from one state to the next. `now` gives the time, in UTC."""
+    """The views of a state, and what is kept from one state to the next.
 
-    def __init__(self, now: Callable[[], datetime]) -> None:
+    `now` gives the time, in UTC. `pause` is called between objects that are judged, and may raise to end that.
+    """
+
+    def __init__(self, now: Callable[[], datetime], pause: Callable[[], None] = lambda: None) -> None:
+        self._pause = pause
         self.troubles: list[ProjectProblem] = []
         self._now = now
         self._state: State | None = None
@@ -220,6 +243,7 @@ class Project:
             setup = self._setup(path, folder)
             if setup is not None:
                 view = self._view(setup, buffers, root, folder, state)
+                view.pause = self._pause
                 self._views.append(next((each for each in old if each.same_as(view)), view))
         self._state = state
         return self._views

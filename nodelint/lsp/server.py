@@ -1,7 +1,7 @@
 """The language server: what the client says becomes states, and what it asks is answered from their views.
 
 Texts are kept on the loop's thread; whatever judges them runs on one thread beside it, one thing at a time, so that
-the client is always listened to. A run over a state that is no longer the newest is thrown away.
+the client is always listened to. A run over a state that is no longer the newest is given up between two objects.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import weakref
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
@@ -31,12 +32,21 @@ from nodelint.lsp.positions import changed
 from nodelint.lsp.project import Buffer, Project, ProjectProblem, State, View, file_path, speaks_of_files
 from nodelint.lsp.protocol import Protocol
 
-_QUIET = 0.2
+_QUIET = 0.1
 """Seconds without a change after which texts are judged."""
 
 _WATCHED = ("**/*.{yaml,yml,json,tf,tofu,tpl,tftpl,tmpl,gotmpl,j2,toml}", "**/Kustomization")
 _log = logging.getLogger("nodelint.lsp")
 _T = TypeVar("_T")
+
+
+class Superseded(Exception):
+    """What is at work is about a text that has changed since."""
+
+
+def _modified() -> JsonRpcException:
+    code = types.LSPErrorCodes.ContentModified.value
+    return JsonRpcException("the text has changed since", code)
 
 
 class Server(LanguageServer):
@@ -48,7 +58,8 @@ class Server(LanguageServer):
         self._protocol = self.protocol
         self.state = State()
         self.ended_well = False
-        self._project = Project(now)
+        self._project = Project(now, self._pause)
+        self._at_work = 0
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="nodelint")
         self._judging: asyncio.Task[None] | None = None
         self._published: dict[str, types.PublishDiagnosticsParams] = {}
@@ -136,7 +147,7 @@ class Server(LanguageServer):
             self._judging.cancel()
         # The first look at a text is not put off: nobody is typing yet.
         known = self.state.buffers.keys() <= self._published.keys()
-        self._judging = asyncio.ensure_future(self._judge(self.state, _QUIET if known else 0))
+        self._judging = asyncio.ensure_future(self._judge(self.state.number, _QUIET if known else 0))
 
     # What is answered
 
@@ -145,24 +156,49 @@ class Server(LanguageServer):
         return await asyncio.get_running_loop().run_in_executor(self._worker, work)
 
     async def ask(self, uri: str, work: Callable[[View, Buffer], _T]) -> _T | None:
-        """What is to be said of an open text as it is now; None for one that is not judged, and where that fails."""
-        state = self.state
+        """What is to be said of an open text as it is now; None for one that is not judged, and where that fails.
+
+        Raises JsonRpcException where the text changes before there is an answer: the client has no use for it then.
+        """
+        asked = self.state.buffers.get(uri)
+        # What waits for its turn keeps no text that nobody else has.
+        about = None if asked is None else weakref.ref(asked)
+        del asked
 
         def answer() -> _T | None:
+            state = self._begin()
+            if about is not None and about() is not state.buffers.get(uri):
+                raise Superseded
             found = self._project.view_of(state, uri)
             return None if found is None else work(*found)
 
         try:
             return await self.run(answer)
+        except Superseded:
+            raise _modified() from None
         except Exception:
             # A server that ends over one request takes every open text with it: said, and the next one is answered.
             _log.exception("internal error, please report it")
             return None
 
-    async def _judge(self, state: State, quiet: float) -> None:
+    def _begin(self) -> State:
+        """The newest state, which is what the judging thread is at from now on."""
+        state = self.state
+        self._at_work = state.number
+        return state
+
+    def _pause(self) -> None:
+        """Give up what is judged where it is no longer the newest state; called on the judging thread."""
+        if self._at_work not in (0, self.state.number):
+            raise Superseded
+
+    async def _judge(self, number: int, quiet: float) -> None:
         await asyncio.sleep(quiet)
 
         def judge() -> tuple[list[types.PublishDiagnosticsParams], list[ProjectProblem], list[str]]:
+            state = self._begin()
+            if state.number != number:
+                raise Superseded
             said: list[types.PublishDiagnosticsParams] = []
             faults: list[str] = []
             for view in self._project.views(state):
@@ -172,6 +208,8 @@ class Server(LanguageServer):
                         for buffer in view.buffers
                     ]
                     faults += view.report.faults
+                except Superseded:
+                    raise
                 except Exception:
                     # The texts of other folders are judged all the same; of these stays what was published.
                     _log.exception("internal error, please report it")
@@ -180,11 +218,13 @@ class Server(LanguageServer):
 
         try:
             said, troubles, faults = await self.run(judge)
+        except Superseded:
+            return  # the newer state is judged in its turn
         except Exception:
             # What was published stays, and the next change is judged anew.
             _log.exception("internal error, please report it")
             return
-        if state.number != self.state.number:
+        if number != self.state.number:
             return
         for fault in dict.fromkeys(faults):
             if fault not in self._faults:
