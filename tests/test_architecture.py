@@ -16,6 +16,7 @@ from .conftest import ROOT
 
 PACKAGE = ROOT / "nodelint"
 MODULES = sorted(PACKAGE.rglob("*.py"))
+LONGEST_FUNCTION = 50
 
 
 def imports(path: Path, types: bool = False) -> set[str]:
@@ -111,6 +112,18 @@ def test_a_public_class_has_a_name_of_its_own() -> None:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
     assert {name: paths for name, paths in places.items() if len(paths) > 1} == {}
+
+
+def test_functions_are_short() -> None:
+    """ruff holds their complexity, and counts statements where a reader counts lines."""
+    long = []
+    for path in [*MODULES, *(ROOT / "tools").rglob("*.py"), *(ROOT / "rules").glob("*.py")]:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                lines = (node.end_lineno or 0) - node.lineno + 1
+                if lines > LONGEST_FUNCTION:
+                    long.append(f"{path.relative_to(ROOT)}:{node.lineno}: `{node.name}` has {lines} lines")
+    assert not long, f"more than {LONGEST_FUNCTION} lines: split it into steps: {long}"
 
 
 def test_only_aws_knows_boto3() -> None:

@@ -19,6 +19,7 @@ from nodelint.apiserver.state import Job, WalkState
 from nodelint.apiserver.words import SchemaProblem
 from nodelint.model.releases import Version
 from nodelint.source import UNKNOWN, Node, UnknownValue
+from nodelint.source.nodes import MappingEntry
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -227,11 +228,8 @@ class Walk(WalkState):
             child = shape.field(name)
             at = f"{path}.{name}" if path else name
             if child is None:
-                if not _BARE.fullmatch(name):
-                    at = f'{path}["{name}"]'
                 child = extra
-                if child is not None and shape.names is not None and not _is_null(entry.value):
-                    name = self._key(entry.key, name, shape.names, at, path, node)
+                name, at = self._extra(entry, name, at, shape, path, node)
             elif self.outside(entry.key, at, f"field `{name}`", child.window.since, child.window.until):
                 child = None  # the release drops it: nobody looks at what it holds
             if child is None:
@@ -240,15 +238,21 @@ class Walk(WalkState):
                 value[name if child is extra else escaped(name)] = self.visit(entry.value, child, at)
             elif child is extra and child.default:
                 value[name] = _filled(child, child.raw["default"])
-        if not self.partial:
-            for name, child in shape.defaults:
-                if escaped(name) not in value and not any_key:
-                    value[escaped(name)] = _filled(child, child.raw["default"])
+        if not self.partial and not any_key:
+            _fill(value, shape)
         if self._size(node, shape, path, value, any_key):
             return schema_words.UNSOUND
         if shape.rules and not any_key:
             self.jobs.append(Job(shape, node, path, value))
         return value
+
+    def _extra(self, entry: MappingEntry, name: str, at: str, shape: Shape, path: str, node: Node) -> tuple[str, str]:
+        """The key that stands for an entry of a map, or for a field that the schema does not know, and its place."""
+        if not _BARE.fullmatch(name):
+            at = f'{path}["{name}"]'
+        if shape.extra is None or shape.names is None or _is_null(entry.value):
+            return name, at
+        return self._key(entry.key, name, shape.names, at, path, node), at
 
     def _key(self, node: Node, name: str, shape: Shape, at: str, path: str, holder: Node) -> str:
         """Judge a key of a map; the key that stands for it from here on, which is the one that was meant."""
@@ -322,6 +326,13 @@ _FITS = {
 
 def _is_null(node: Node) -> bool:
     return node.kind == "scalar" and node.value is None
+
+
+def _fill(value: dict[str, Any], shape: Shape) -> None:
+    """Put the defaults of fields that are not there into a value."""
+    for name, child in shape.defaults:
+        if escaped(name) not in value:
+            value[escaped(name)] = _filled(child, child.raw["default"])
 
 
 def _filled(shape: Shape, value: Any) -> Any:

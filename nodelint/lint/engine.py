@@ -13,9 +13,9 @@ from nodelint.ec2.facts import NOTHING, AwsFacts, Missing
 from nodelint.ec2.snapshot import Question
 from nodelint.edits import apply
 from nodelint.lint.harm import harmful
-from nodelint.lint.results import Index, Result, Skipped, Taken, first_causes, merged, unique
+from nodelint.lint.results import Result, Skipped, Taken, first_causes, merged, unique
 from nodelint.lint.rule import GROUPS, PROFILES, Context, Group, Rule
-from nodelint.lint.suppress import Suppression, suppressions
+from nodelint.lint.silenced import after_comments
 from nodelint.model.finding import SEVERITIES, Edit, Finding, Severity
 from nodelint.model.manifest import NodePool, Object, left_out, objects, served
 from nodelint.model.providers import judged_in_part
@@ -154,22 +154,16 @@ def lint(
     told = passes[0].told
     if target.choose is not None:
         by_release = []
-        for release in sorted({each.bare for some in chosen.values() for each in some}, key=lambda each: each.order):
-            some = [obj for obj in asked if any(each.bare == release for each in chosen.get(id(obj), ()))]
+        for release, some in _by_release(asked, chosen):
             passes.append(judged_for(target.at(release), some))
             by_release.append((release, passes[-1].told))
         told = [*told, *merged(by_release, chosen)]
-    for each in passes:
-        skipped += each.skipped
+    skipped += [skip for each in passes for skip in each.skipped]
     skipped += _not_looked_at(asked)
     unread = [skip for source in sources for skip in _not_read(source)]
     skipped += unread
 
-    comments = [s for source in sources for s in suppressions(source)]
-    scopes = Index((comment.scope, comment) for comment in comments if comment.scope is not None)
-    kept = [r for r in told if not _silenced(r, scopes)]
-    ran = {r.name for r in running if r.name in reporting}
-    kept += _about_suppressions(comments, [r for r in running if r.on is Suppression], passes[0].context, ran)
+    kept = after_comments(told, sources, running, reporting, passes[0].context)
     kept = [r for r in kept if not selection.ignored_at(r.rule.name, r.span.source.path)]
 
     order = {source.path: n for n, source in enumerate(sources)}
@@ -288,6 +282,14 @@ def _chosen(asked: Sequence[Object], target: Target) -> tuple[dict[int, tuple[Ch
     return found, skipped
 
 
+def _by_release(
+    asked: Sequence[Object], chosen: Mapping[int, tuple[Chosen, ...]]
+) -> Iterator[tuple[Chosen, list[Object]]]:
+    """The objects that are judged for each release, oldest first."""
+    for release in sorted({each.bare for some in chosen.values() for each in some}, key=lambda each: each.order):
+        yield release, [obj for obj in asked if any(each.bare == release for each in chosen.get(id(obj), ()))]
+
+
 def _not_looked_at(asked: Sequence[Object]) -> Iterator[Skipped]:
     """What of objects no rule has looked at."""
     for obj in asked:
@@ -326,29 +328,6 @@ def _without_facts(rules: Sequence[Rule], asked: Sequence[Object], target: Targe
                 target.facts.answer(Question(rule.needs[0]))
             except Missing as missing:
                 yield Skipped(rule.name, "", None, missing.reason, missing.transient, missing.kind)
-
-
-def _silenced(result: Result, scopes: Index) -> bool:
-    hit = False
-    for comment in scopes.near(result.span):
-        if comment.silences(result.rule.name, result.finding):
-            comment.used.add(result.rule.name)
-            hit = True
-    return hit
-
-
-def _about_suppressions(
-    comments: Sequence[Suppression], rules: Sequence[Rule], context: Context, ran: set[str]
-) -> list[Result]:
-    """What the rules about suppressions say; a comment for a rule that did not run is left in peace."""
-    results = []
-    for rule in rules:
-        for comment in comments:
-            known = [name for name in comment.rules if name in context.rule_names]
-            if all(name in ran for name in known):
-                said = rule.check(comment, context)
-                results += [Result(rule, f, None) for f in said if isinstance(f, Finding)]
-    return results
 
 
 Judge = Callable[[Sequence[Source], Target, Mapping[str, Rule], Selection, Sequence[Source]], Report]

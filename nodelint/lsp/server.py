@@ -285,6 +285,14 @@ class Server(LanguageServer):
 
 def _register(server: Server) -> None:
     """What the client may say and ask."""
+    _register_run(server)
+    _register_texts(server)
+    _register_reading(server)
+    _register_writing(server)
+
+
+def _register_run(server: Server) -> None:
+    """Begin and end, and what changes beside the texts."""
 
     @server.feature(types.INITIALIZED)
     def initialized(_: types.InitializedParams) -> None:
@@ -294,6 +302,20 @@ def _register(server: Server) -> None:
     def shutdown(_: None) -> None:
         server.ended_well = True
         server.finish()
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
+    def watched(params: types.DidChangeWatchedFilesParams) -> None:
+        names = (*FILES, "pyproject.toml")
+        if any(c.uri not in server.state.buffers or c.uri.endswith(names) for c in params.changes):
+            server.disk_changed()
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
+    def folders(_: types.DidChangeWorkspaceFoldersParams) -> None:
+        server.folders_changed()
+
+
+def _register_texts(server: Server) -> None:
+    """Texts that are opened, changed, saved and closed."""
 
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
     def opened(params: types.DidOpenTextDocumentParams) -> None:
@@ -315,15 +337,9 @@ def _register(server: Server) -> None:
     def closed(params: types.DidCloseTextDocumentParams) -> None:
         server.closed(params.text_document.uri)
 
-    @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
-    def watched(params: types.DidChangeWatchedFilesParams) -> None:
-        names = (*FILES, "pyproject.toml")
-        if any(c.uri not in server.state.buffers or c.uri.endswith(names) for c in params.changes):
-            server.disk_changed()
 
-    @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
-    def folders(_: types.DidChangeWorkspaceFoldersParams) -> None:
-        server.folders_changed()
+def _register_reading(server: Server) -> None:
+    """Questions about a place of a text."""
 
     @server.feature(types.TEXT_DOCUMENT_HOVER)
     async def hovered(params: types.HoverParams) -> types.Hover | None:
@@ -343,6 +359,10 @@ def _register(server: Server) -> None:
             return None if found is None else location(view, buffer.encoding, found)
 
         return await server.ask(params.text_document.uri, answer)
+
+
+def _register_writing(server: Server) -> None:
+    """Questions whose answers are texts to write."""
 
     @server.feature(
         types.TEXT_DOCUMENT_COMPLETION,

@@ -192,26 +192,10 @@ class Source(SourceText):
         except Unreadable as error:
             if not holds_code(text):
                 raise
-            if self._masked is None:
-                self._masked = mask(self.text)
-                self.masked = True
-            masked, lines = self._masked
-            try:
-                try:
-                    roots = compose(self, masked[begin:end], begin, masked=True)
-                except Unreadable:
-                    masked, lines = mask(self.text, whole_lines=True)
-                    if masked == self._masked[0]:
-                        raise
-                    roots = compose(self, masked[begin:end], begin, masked=True)
-            except Unreadable as again:
-                if not self._template_to_blame(begin, end, error, again):
-                    raise error from None
-                self.documents.append(Document(None, begin, end, len(self.documents)))
-                reason = f"a template that is no YAML before it is rendered: {again.message}"
-                self.set_aside.append(SetAside(again.offset, reason))
+            read = self._read_masked(begin, end, error)
+            if read is None:
                 return
-            templated = any(begin <= line < end for line in lines)
+            roots, templated = read
         if len(roots) <= 1:
             root = roots[0] if roots else None
             self.documents.append(Document(root, begin, end, len(self.documents), templated))
@@ -219,6 +203,32 @@ class Source(SourceText):
         # a line break that only YAML knows (a lone \r) hid a `---` from the split
         for root in roots:
             self.documents.append(Document(root, begin, end, len(self.documents), templated))
+
+    def _read_masked(self, begin: int, end: int, error: Unreadable) -> tuple[list[Node | None], bool] | None:
+        """The roots with template code set aside, and whether that took whole lines.
+
+        None, and the document is set aside, where the template makes it unreadable; else raises `error`.
+        """
+        if self._masked is None:
+            self._masked = mask(self.text)
+            self.masked = True
+        masked, lines = self._masked
+        try:
+            try:
+                roots = compose(self, masked[begin:end], begin, masked=True)
+            except Unreadable:
+                masked, lines = mask(self.text, whole_lines=True)
+                if masked == self._masked[0]:
+                    raise
+                roots = compose(self, masked[begin:end], begin, masked=True)
+        except Unreadable as again:
+            if not self._template_to_blame(begin, end, error, again):
+                raise error from None
+            self.documents.append(Document(None, begin, end, len(self.documents)))
+            reason = f"a template that is no YAML before it is rendered: {again.message}"
+            self.set_aside.append(SetAside(again.offset, reason))
+            return None
+        return roots, any(begin <= line < end for line in lines)
 
     def _hold_to_kubectl(self, text: str, begin: int) -> None:
         """Raise `Unreadable` for what is YAML, and what kubectl refuses, which splits a file at its `---` lines."""

@@ -88,47 +88,53 @@ def discover(
     over. `include` and `exclude` are globs over the path as it is printed; what both match is left out.
     """
     found = Discovery()
-    seen = found.seen
     for path in paths:
         if not path:
             found.unreadable.append((path, "an empty path"))
-            continue
-        if path == "-":
-            found.files += 1
-            try:
-                found.stdin = (stdin or _stdin)()
-            except OSError as error:
-                found.unreadable.append((path, why(error)))
-                continue
-            if _concerns_karpenter(found.stdin):
-                found.sources.append(Source.from_bytes("-", found.stdin))
-            continue
-        if os.path.isdir(path):
-            found.folders.append(os.path.abspath(path))
-        for file in _files(path, exclude, include, found):
-            if file in found.glanced and file != os.path.normpath(path):
-                _read_for_release(file, found)
-                continue
-            if file in seen:
-                continue
-            seen.add(file)
-            found.files += 1
-            if on_file is not None:
-                on_file(found.files)
-            data = _read(file, found)
-            if data is None:
-                continue
-            ours = _concerns_karpenter(data)
-            if ours:
-                # A file whose name is a dash is not standard input.
-                source = Source.from_bytes(_shown(file), data)
-                source.part = is_patch(file)
-                found.sources.append(source)
-                if _may_state(file, data, ours):
-                    found.stating.append(source)
-            elif _may_state(file, data, ours):
-                found.stating.append(Source.from_bytes(_shown(file), data))
+        elif path == "-":
+            _take_stdin(found, stdin or _stdin)
+        else:
+            if os.path.isdir(path):
+                found.folders.append(os.path.abspath(path))
+            for file in _files(path, exclude, include, found):
+                _take_file(file, path, found, on_file)
     return found
+
+
+def _take_stdin(found: Discovery, stdin: Callable[[], bytes]) -> None:
+    found.files += 1
+    try:
+        found.stdin = stdin()
+    except OSError as error:
+        found.unreadable.append(("-", why(error)))
+        return
+    if _concerns_karpenter(found.stdin):
+        found.sources.append(Source.from_bytes("-", found.stdin))
+
+
+def _take_file(file: str, path: str, found: Discovery, on_file: Callable[[int], None] | None) -> None:
+    """Read a file that `path` stands for, unless it was read before."""
+    if file in found.glanced and file != os.path.normpath(path):
+        _read_for_release(file, found)
+        return
+    if file in found.seen:
+        return
+    found.seen.add(file)
+    found.files += 1
+    if on_file is not None:
+        on_file(found.files)
+    data = _read(file, found)
+    if data is None:
+        return
+    if _concerns_karpenter(data):
+        # A file whose name is a dash is not standard input.
+        source = Source.from_bytes(_shown(file), data)
+        source.part = is_patch(file)
+        found.sources.append(source)
+        if _may_state(file, data, True):
+            found.stating.append(source)
+    elif _may_state(file, data, False):
+        found.stating.append(Source.from_bytes(_shown(file), data))
 
 
 def stating(found: Discovery, exclude: Globs = NOTHING) -> list[Source]:
