@@ -137,8 +137,7 @@ def lint(
     asked = [obj for source in sources for obj in objects(source, foreign=True)]
     beside = [obj for source in context_sources for obj in objects(source)]
     reporting = {name for name, rule in rules.items() if selection.has(rule)}
-    silent_too = {other for name in reporting for other in _explaining(rules[name], rules)}
-    running = [rules[name] for name in rules if name in reporting | silent_too]
+    running = _running(rules, reporting)
 
     def judged_for(one: Target, some: Sequence[Object], files: Sequence[Source] = ()) -> _Pass:
         held = [obj for obj in (*asked, *beside) if not _is_foreign(obj)]
@@ -158,10 +157,8 @@ def lint(
             passes.append(judged_for(target.at(release), some))
             by_release.append((release, passes[-1].told))
         told = [*told, *merged(by_release, chosen)]
-    skipped += [skip for each in passes for skip in each.skipped]
-    skipped += _not_looked_at(asked)
     unread = [skip for source in sources for skip in _not_read(source)]
-    skipped += unread
+    skipped += [*(skip for each in passes for skip in each.skipped), *_not_looked_at(asked), *unread]
 
     kept = after_comments(told, sources, running, reporting, passes[0].context)
     kept = [r for r in kept if not selection.ignored_at(r.rule.name, r.span.source.path)]
@@ -177,6 +174,12 @@ def lint(
 
 def _is_foreign(obj: Object) -> bool:
     return isinstance(obj, NodePool) and obj.foreign
+
+
+def _running(rules: Mapping[str, Rule], reporting: Set[str]) -> list[Rule]:
+    """The rules that look at objects: those that report, and those that may explain better what these find."""
+    silent_too = {other for name in reporting for other in _explaining(rules[name], rules)}
+    return [rules[name] for name in rules if name in reporting | silent_too]
 
 
 def _explaining(rule: Rule, rules: Mapping[str, Rule]) -> Iterator[str]:
