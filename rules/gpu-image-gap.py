@@ -212,6 +212,7 @@ from nodelint.api import (
     keys,
     manifest,
     messages,
+    questions,
     requirement,
     resolve,
     rule,
@@ -244,7 +245,7 @@ def _gap(pool: NodePool, context: Context, gap: resolve.Unlaunchable, variant: s
     message = f"`{family}` has no image for {gap.arch} {WORDS[variant]}: {types} cannot launch"
     also = [Also(image_set.alias_node, "the images of the class")] if image_set.alias_node is not None else []
     meant = _meant(pool, resolution, gap.bits, variant)
-    ways = _ways_out(resolution, gap)
+    ways = _ways_out(resolution, gap, context)
     if meant is None:
         return Finding(
             at=fixes.place(pool),
@@ -263,7 +264,8 @@ def _gap(pool: NodePool, context: Context, gap: resolve.Unlaunchable, variant: s
                 context.resolution(other).launchable for other in context.pools(node_class)
             )
             alias = _alias_for(resolution, gap.aliases, runs)
-            changes = fixes.move_alias(node_class, image_set, alias, _version(image_set, gap, alias))
+            version = _version(image_set, gap, alias, context)
+            changes = fixes.move_alias(node_class, image_set, alias, version) if version else []
     except edits.NotEditable as error:
         ways.append(f"fix it by hand: {error.reason}")
     if changes:
@@ -281,10 +283,16 @@ def _alias_for(resolution: resolve.Resolution, aliases: Sequence[str], runs: int
     return fixes.nearest_alias(enough)
 
 
-def _version(image_set: images.ImageSet, gap: resolve.Unlaunchable, family: str) -> str:
-    """`latest`; for a class that pins an older version of the same family, the first one that has the image."""
-    pinned = image_set.alias is not None and image_set.alias.family == family
-    return (images.first_published(family, gap.arch or "", gap.variant or "") if pinned else None) or "latest"
+def _version(image_set: images.ImageSet, gap: resolve.Unlaunchable, family: str, context: Context) -> str | None:
+    """`latest` where the class follows it, else a version of the family: of its own the first that has the image.
+
+    None where the class pins its version and none of another family is known.
+    """
+    if image_set.alias is None or image_set.alias.version == "latest":
+        return "latest"
+    if image_set.alias.family == family:
+        return images.first_published(family, gap.arch or "", gap.variant or "")
+    return questions.latest_version(family, context.karpenter, context.kubernetes, context.facts)
 
 
 def _meant(pool: NodePool, resolution: resolve.Resolution, bits: int, variant: str) -> Node | None:
@@ -332,10 +340,12 @@ def _kept_out(pool: NodePool, resolution: resolve.Resolution, bits: int, variant
         return []
 
 
-def _ways_out(resolution: resolve.Resolution, gap: resolve.Unlaunchable) -> list[str]:
+def _ways_out(resolution: resolve.Resolution, gap: resolve.Unlaunchable, context: Context) -> list[str]:
     """The alias that has the image, and the release in which this one has it."""
     family = fixes.nearest_alias(gap.aliases) if gap.aliases else ""
-    ways = [f"use `{family}@{_version(resolution.images, gap, family)}`, which has the image"] if family else []
+    version = _version(resolution.images, gap, family, context)
+    named = f"`{family}@{version}`" if version else f"a pinned version of `{family}`"
+    ways = [f"use {named}, which has the image"] if family else []
     if gap.since is not None and gap.since > resolution.version and resolution.images.alias:
         ways.append(f"upgrade to Karpenter {gap.since}, which has it for `{resolution.images.alias.family}`")
     return ways

@@ -133,8 +133,23 @@ def check(obj: Object, context: Context) -> Findings:
                 unsure = releases.judged_as(context.karpenter) is not None
                 severity: Severity | None = "warning" if unsure else None
                 yield Finding(
-                    at=problem.node, message=problem.message, severity=severity, edits=changes, safety=safety
+                    at=problem.node,
+                    message=problem.message,
+                    severity=severity,
+                    edits=changes,
+                    safety=safety,
+                    help=_about_state(problem, context),
                 )
+
+
+def _about_state(problem: apiserver.SchemaProblem, context: Context) -> str | None:
+    """What to do where a term asks for images in a state, as the AWS CLI can: no field does that."""
+    if problem.node.value != "state" or "amiSelectorTerms[" not in problem.path:
+        return None
+    if releases.has_defect("pending-images", context.karpenter):
+        release = releases.fixed_for("pending-images", context.karpenter)
+        return f"drop it, and upgrade to Karpenter {release}, which takes available images only"
+    return f"drop it: Karpenter {context.karpenter} takes available images only"
 
 
 def _settled(obj: Object, problem: apiserver.SchemaProblem, context: Context) -> list[Edit]:

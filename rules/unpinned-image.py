@@ -1,8 +1,8 @@
 r"""The class takes whatever image is newest, so nodes are replaced whenever one is published.
 
-`@latest`, a name with wildcards and a `recommended` SSM parameter stand for another image as soon as AWS, or your
-pipeline, publishes one. Karpenter then counts all nodes of the old image as drifted and replaces them, within the
-pool's disruption budgets, in every cluster at once. Many mean it; where images are to be tried in one environment
+`@latest`, a name with wildcards, tags, and a `recommended` SSM parameter stand for another image as soon as AWS, or
+your pipeline, publishes one. Karpenter then counts all nodes of the old image as drifted and replaces them, within
+the pool's disruption budgets, in every cluster at once. Many mean it; where images are to be tried in one environment
 before the next, pin a version and move it by a merge. This rule is off unless it is selected.
 
 With facts from AWS (`nodelint refresh`) the fix pins what is taken today, which replaces no node; for an alias the
@@ -14,8 +14,8 @@ parameters:
   /aws/service/bottlerocket/aws-k8s-1.33/x86_64/1.50.0/image_id: ami-0a1
 images:
   - {id: ami-0a1, name: bottlerocket-aws-k8s-1.33-x86_64-v1.50.0-5d2f1c3a, owner: amazon}
-  - {id: ami-0b1, name: golden-bottlerocket-41, created: 2026-10-01}
-  - {id: ami-0b2, name: golden-bottlerocket-42, created: 2026-11-01}
+  - {id: ami-0b1, name: golden-bottlerocket-41, created: 2026-10-01, tags: {pipeline: golden}}
+  - {id: ami-0b2, name: golden-bottlerocket-42, created: 2026-11-01, tags: {pipeline: golden}}
 ```
 
 ```yaml bad kubernetes=1.33
@@ -70,6 +70,34 @@ spec:
   amiFamily: Bottlerocket
   role: KarpenterNodeRole-main
   amiSelectorTerms: [{name: "golden-bottlerocket-42", owner: "self"}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: tagged
+spec:
+  amiFamily: Bottlerocket
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - tags: {pipeline: golden}
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: tagged
+spec:
+  amiFamily: Bottlerocket
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - id: ami-0b2
   subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
   securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
 ```
@@ -142,3 +170,8 @@ def _of_terms(node_class: EC2NodeClass, image_set: images.ImageSet) -> Iterator[
         ):
             message = f"`{messages.short(term.ssm_parameter)}` replaces nodes whenever an image is published"
             yield Finding(at=parameter, message=message, edits=changes, help="use the parameter of one version")
+        elif (tags := term.node.get("tags")) is not None and term.node.get("id") is None and name is None:
+            message = "these tags replace nodes whenever a newer image that has them is registered"
+            yield Finding(
+                at=fixes.key_of(tags), message=message, edits=changes, help="name one image, or select it by id"
+            )

@@ -48,7 +48,7 @@ metadata:
 spec:
   amiFamily: AL2
   role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: al2@v20240807}]
+  amiSelectorTerms: [{alias: al2@latest}]
   subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
   securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
 ```
@@ -104,6 +104,7 @@ from nodelint.api import (
     images,
     manifest,
     messages,
+    questions,
     releases,
     rule,
 )
@@ -150,7 +151,7 @@ def _mended(
     try:
         successor = images.successor_of(alias.family)
         if problem.kind == "kubernetes" and successor is not None:
-            return fixes.move_alias(node_class, image_set, successor)
+            return fixes.move_alias(node_class, image_set, successor, _pin(alias, successor, context))
         if problem.kind == "version":
             return fixes.set_alias(image_set, alias.family, _version(alias))
         if problem.kind == "family":
@@ -161,6 +162,16 @@ def _mended(
     except edits.NotEditable:
         pass
     return []
+
+
+def _pin(alias: manifest.Alias, successor: str, context: Context) -> str:
+    """The successor's version: `latest` for an alias at latest, else a pin. NotEditable where none is known."""
+    if alias.version == "latest":
+        return "latest"
+    version = questions.latest_version(successor, context.karpenter, context.kubernetes, context.facts)
+    if version is None:
+        raise edits.NotEditable("the alias is pinned, and the successor's versions are not known")
+    return version
 
 
 def _family(written: str, context: Context) -> str | None:
@@ -210,6 +221,8 @@ def _hint(
     if problem.kind == "kubernetes":
         successor = images.successor_of(alias.family)
         if successor is not None:
-            return f"move to {images.family_title(successor)}, whose userData differs (nodeadm)"
+            way = f"move to {images.family_title(successor)}, whose userData differs (nodeadm)"
+            pinned = alias.version not in ("", "latest")
+            return f"{way}, and pin a version that EKS publishes for {kubernetes}" if pinned else way
         return f"it needs Kubernetes {problem.kubernetes}"
     return None

@@ -498,8 +498,9 @@ class TestGpuImageGap:
         ("release", "version", "meant"),
         [
             ("1.3.3", "al2@latest", "bottlerocket@latest"),
-            ("1.3.3", "al2023@v20250403", "bottlerocket@latest"),
-            ("1.4.0", "al2@v20240807", "al2023@latest"),
+            ("1.3.3", "al2023@v20250403", "al2023@v20250403"),  # a pin is not turned into one that follows
+            ("1.4.0", "al2@latest", "al2023@latest"),
+            ("1.4.0", "al2@v20240807", "al2@v20240807"),
         ],
     )
     def test_the_alias_is_one_that_the_release_has_the_image_for(
@@ -822,12 +823,17 @@ class TestUnsupportedAlias:
         assert new == (text.replace(written, meant) if meant else text)
 
     def test_al2_is_moved_where_it_cannot_work(self, check: Check, fixed: Fixed) -> None:
-        text = alias("al2@v20240807", more="  amiFamily: AL2\n")
+        text = alias("al2@latest", more="  amiFamily: AL2\n")
         assert only(check(text, kubernetes="1.33")).safety == "safe"
-        moved = text.replace("al2@v20240807", "al2023@latest").replace("AL2\n", "AL2023\n")
+        moved = text.replace("al2@latest", "al2023@latest").replace("AL2\n", "AL2023\n")
         assert fixed(text, self.rule, kubernetes="1.33", unsafe=False) == moved
         assert fixed(text, self.rule, unsafe=False) == text
         assert fixed(text, self.rule) == moved
+
+    def test_a_pin_is_not_turned_into_an_alias_that_follows(self, check: Check) -> None:
+        result = only(check(alias("al2@v20241011"), kubernetes="1.33"))
+        assert not result.fixable
+        assert (result.finding.help or "").endswith("and pin a version that EKS publishes for 1.33")
 
     def test_an_ami_family_of_no_alias_is_the_same_mistake(self, check: Check) -> None:
         report = check(alias("ubuntu@latest", more="  amiFamily: Ubuntu\n"))
@@ -877,7 +883,8 @@ class TestUnpinnedImage:
             ("name: golden-*", "golden-*"),
             ("name: golden-42", None),
             ("id: ami-0123456789abcdef0", None),
-            ("tags: {team: platform}", None),
+            ("tags: {team: platform}", "tags"),
+            ("{name: golden-42, tags: {team: platform}}", None),
             (f"ssmParameter: {PARAMETER}", PARAMETER),
             ("ssmParameter: /golden/2025-04-03", None),
         ],
@@ -901,9 +908,9 @@ def test_one_finding_for_each_cause_in_a_full_run(check: Check) -> None:
 
 def test_types_that_the_pool_names_are_not_shut_out_by_another_fix(rules: dict[str, Rule], check: Check) -> None:
     """g5g gets its image; the requirement for a unique match must not take it away in the same run."""
-    text = files(pool(line("node.kubernetes.io/instance-type", "g5g.xlarge", "m5.large")), alias("al2023@v20250403"))
+    text = files(pool(line("node.kubernetes.io/instance-type", "g5g.xlarge", "m5.large")), alias("al2023@latest"))
     done = fix([Source.from_text("a.yaml", text)], Target(target("1.3.3")), rules, unsafe=True)
-    assert done.sources[0].text == text.replace("al2023@v20250403", "bottlerocket@latest")
+    assert done.sources[0].text == text.replace("al2023@latest", "bottlerocket@latest")
     left = only(done.report)
     assert (left.rule.name, left.fixable) == ("loose-image-match", False)
     assert left.finding.help and "separate pool" in left.finding.help

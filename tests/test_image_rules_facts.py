@@ -27,6 +27,8 @@ RULES = (
     "unpublished-alias",
     "unsupported-alias",
 )
+OTHERS = tuple(rule for rule in RULES if rule != "unpinned-image")
+"""Those that do not speak of every term with tags."""
 STRANGER = "999988887777"
 
 
@@ -101,7 +103,7 @@ def judge(rules: dict[str, Rule]) -> Callable[..., Judge]:
         version: str = "1.14.1",
         *,
         family: str | None = "AL2023",
-        select: tuple[str, ...] = RULES,
+        select: tuple[str, ...] = OTHERS,
         more: str = "",
     ) -> Judge:
         named = f"  amiFamily: {family}\n" if family else ""
@@ -386,7 +388,8 @@ def test_an_alias_whose_parameters_hold_images_that_are_gone(judge: Callable[...
         Said("no-image", "error", "`bottlerocket@latest` resolves to `ami-b2`, which does not exist")
     ]
     # Refused is not gone.
-    refused = judge(account.replace("images: []", "denied: [images]"), "[{alias: bottlerocket@latest}]", family=None)
+    hidden = account.replace("images: []", "denied: [images]")
+    refused = judge(hidden, "[{alias: bottlerocket@latest}]", family=None, select=RULES)
     assert [each.rule for each in refused.said] == ["unpinned-image"]
 
 
