@@ -7,7 +7,7 @@ docstrings say, stay as they are within a major version; everything else in the 
 | --- | --- |
 | `rule` | marks the function of a rule file |
 | `Context` | what a rule may ask beside its object: release, facts, resolution, schema, other objects |
-| `Finding`, `Also`, `Edit`, `Span`, `Skip` | what a rule yields, and what these consist of |
+| `Finding`, `Also`, `Edit`, `Span`, `Skip`, `Suggestion` | what a rule yields, and what these consist of |
 | `Findings`, `Group`, `Severity`, `Safety` | types for annotations |
 | `NodePool`, `EC2NodeClass`, `Object`, `RequirementLine` | manifests as typed values, each with its node |
 | `EVERY_PROVIDER` | `providers` of a rule that holds for NodePools of Auto Mode and of other providers too |
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from nodelint.source import scalars as scalars
 
 from nodelint.lint.rule import Context, Group, rule
-from nodelint.model.finding import Also, Edit, Finding, Findings, Safety, Severity, Skip, Span
+from nodelint.model.finding import Also, Edit, Finding, Findings, Safety, Severity, Skip, Span, Suggestion
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object, RequirementLine
 from nodelint.model.providers import EVERY as EVERY_PROVIDER
 from nodelint.source import UNKNOWN, Node, Source
@@ -109,6 +109,7 @@ __all__ = [
     "Skip",
     "Source",
     "Span",
+    "Suggestion",
     "rule",
     *_LATER,
     *_MODULES,

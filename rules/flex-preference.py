@@ -199,7 +199,9 @@ from nodelint.api import (
     Finding,
     Findings,
     NodePool,
+    RequirementLine,
     Source,
+    Suggestion,
     edits,
     keys,
     labels,
@@ -237,6 +239,7 @@ def check(pool: NodePool, context: Context) -> Findings:
             safety="safe" if broken else "unsafe",
             also=[Also(node, f"`{node.value}` is not a wildcard: it matches nothing") for node in stars],
             covers=stars,
+            suggestions=_any_family(line) if stars else (),
             help=_hint(pool, bool(changes), bool(stars) and keys.FLEX in requirement.well_known(context.karpenter)),
         )
 
@@ -244,6 +247,18 @@ def check(pool: NodePool, context: Context) -> Findings:
 def _is_fallback_of(pool: NodePool, other: NodePool, context: Context) -> bool:
     """Whether the preference is there: another pool of flex types alone. Their weights are pool-tie's matter."""
     return other is not pool and resolve.flex_before(context.resolution(other), context.resolution(pool))
+
+
+def _any_family(line: RequirementLine) -> list[Suggestion]:
+    """The other way out of a list with `*`: every value, without a preference."""
+    operator, values = line.node.get("operator"), line.node.get("values")
+    if operator is None or values is None:
+        return []
+    try:
+        changes = [*edits.set_value(operator, "Exists"), *edits.remove(values)]
+    except edits.NotEditable:
+        return []
+    return [Suggestion("allow every value, without a preference", changes)]
 
 
 def _hint(pool: NodePool, fixed: bool, parted: bool) -> str:

@@ -44,7 +44,7 @@ spec:
 ```
 """
 
-from nodelint.api import Context, Finding, Findings, NodePool, fixes, keys, labels, resolve, rule
+from nodelint.api import Context, Finding, Findings, NodePool, Suggestion, edits, fixes, keys, labels, resolve, rule
 
 
 @rule(on=NodePool, group="practice", gives_way_to=["no-instance-type", "removed-api", "unknown-label"])
@@ -60,4 +60,13 @@ def check(pool: NodePool, context: Context) -> Findings:
         at=fixes.place(pool),
         message=f"no requirement on capacity-type: {reserved}spot is tried before on-demand",
         help="require `karpenter.sh/capacity-type In [on-demand]`, or `[spot, on-demand]` if that is meant",
+        suggestions=_ways(pool),
     )
+
+
+def _ways(pool: NodePool) -> list[Suggestion]:
+    ways = (("launch on-demand capacity only", ("on-demand",)), ("allow spot and on-demand", ("spot", "on-demand")))
+    offers = (
+        (name, edits.if_editable(fixes.require, pool, [(keys.CAPACITY_TYPE, "In", values)])) for name, values in ways
+    )
+    return [Suggestion(name, changes) for name, changes in offers if changes]

@@ -48,7 +48,7 @@ spec:
 ```
 """
 
-from nodelint.api import Context, Finding, Findings, NodePool, keys, labels, rule
+from nodelint.api import Context, Finding, Findings, NodePool, RequirementLine, Suggestion, edits, keys, labels, rule
 
 
 @rule(on=NodePool, group="practice", gives_way_to=["narrow-spot", "no-instance-type", "removed-api"])
@@ -62,4 +62,13 @@ def check(pool: NodePool, context: Context) -> Findings:
         at=labels.values_at(spot),
         message="`spot` is the only capacity type: nothing starts while spot capacity is short",
         help="add `on-demand` (Karpenter still tries spot first), or an on-demand NodePool of lower weight",
+        suggestions=_ways(spot.at) if isinstance(spot.at, RequirementLine) else (),
     )
+
+
+def _ways(line: RequirementLine) -> list[Suggestion]:
+    ways = (("allow on-demand as well", ["spot", "on-demand"]), ("use on-demand only", ["on-demand"]))
+    if line.operator != "In" or line.min_values is not None:
+        return []
+    offers = ((name, edits.if_editable(edits.set_values, line.values_node, values)) for name, values in ways)
+    return [Suggestion(name, changes) for name, changes in offers if changes]

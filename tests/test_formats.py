@@ -258,7 +258,9 @@ def test_a_fix_taken_from_sarif_is_the_fix(report: Report, run: Run, by: str) ->
     results = json.loads(sarif.render(report, run))["runs"][0]["results"]
     fixable = 0
     for said, result in zip(results, report.results, strict=True):
-        for change in [c for fix in said.get("fixes", []) for c in fix["artifactChanges"]]:
+        offered = [edits for edits in (result.finding.edits, *(s.edits for s in result.finding.suggestions)) if edits]
+        changes = [c for fix in said.get("fixes", []) for c in fix["artifactChanges"]]
+        for change, edits in zip(changes, offered, strict=True):
             fixable += 1
             before = text = _characters(result.span.source)
             for one in reversed(change["replacements"]):
@@ -267,7 +269,7 @@ def test_a_fix_taken_from_sarif_is_the_fix(report: Report, run: Run, by: str) ->
                 if by == "line":
                     start, end = _offset(before, region, "start"), _offset(before, region, "end")
                 text = text[:start] + one.get("insertedContent", {"text": ""})["text"] + text[end:]
-            assert text == apply(result.span.source.text, result.finding.edits).removeprefix("\ufeff")
+            assert text == apply(result.span.source.text, edits).removeprefix("\ufeff")
     assert fixable >= 5
 
 

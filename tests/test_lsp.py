@@ -321,6 +321,23 @@ def test_a_finding_comes_as_one_types_and_goes_with_its_fix(editor: Editor, repo
     assert editor.texts[uri] == path.read_text(encoding="utf-8")
 
 
+def test_a_suggestion_is_an_action_by_its_name_and_no_preferred_one(editor: Editor, repository: Path) -> None:
+    uri = editor.open(repository / "pool.yaml", POOL + "---\n" + CLASS)
+    begin = editor.texts[uri].index("requirements:")
+    editor.edit(
+        uri,
+        begin,
+        begin + len("requirements:"),
+        'requirements:\n        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [c7i-flex, "*"]}',
+    )
+    assert "flex-preference" in editor.codes(uri)
+    action = next(each for each in editor.actions(uri, "c7i-flex") if each.title.startswith("Allow every value"))
+    assert not action.is_preferred and [each.code for each in action.diagnostics or ()] == ["flex-preference"]
+    editor.apply(action)
+    assert "instance-family, operator: Exists}" in editor.texts[uri]
+    assert "flex-preference" not in editor.codes(uri)
+
+
 def test_only_the_newest_version_is_spoken_of(editor: Editor, repository: Path) -> None:
     uri = editor.open(repository / "pool.yaml", POOL + "---\n" + CLASS)
     for letter in "abcdefghijkl":

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from nodelint.edits import apply
 from nodelint.lint.engine import DEFAULTS, Report, Selection, fix, lint
 from nodelint.lint.rule import Context, Example, Rule, bundled, examples, load
 from nodelint.model.manifest import EC2NodeClass, objects, served
@@ -121,6 +122,20 @@ def test_a_finding_is_read_at_a_glance(case: Case) -> None:
         for part in parts[1:]:
             assert len(part) <= 180 and "\n" not in part and not part.endswith("."), part
             assert re.match(rf"[a-z0-9`\"'(]|{_NAMES}|[A-Z][a-zA-Z0-9]*[A-Z]", part), part
+
+
+@each_case
+def test_what_is_suggested_mends_what_was_found(case: Case) -> None:
+    """Each suggestion by itself leaves a text that the API server takes, and in which the finding is gone."""
+    for result in judge(case.bad.text, case.bad, case.rule).results:
+        names = [each.name for each in result.finding.suggestions]
+        assert len(set(names)) == len(names)
+        for suggestion in result.finding.suggestions:
+            text = apply(case.bad.text, suggestion.edits)
+            assert text != case.bad.text
+            left = judge(text, case.bad)
+            assert case.rule.name not in {r.rule.name for r in left.results}, suggestion.name
+            assert [r.finding.message for r in left.results if r.severity == "error"] == []
 
 
 @each_fix

@@ -38,6 +38,8 @@ def actions(
         for group in fixes.values():
             yield _fix(view, buffer, group[0][0], [diagnostic for _, diagnostic in group], versioned)
         for result, diagnostic in met:
+            yield from _suggested(view, buffer, result, diagnostic, versioned)
+        for result, diagnostic in met:
             ignore = _ignored(buffer.source, result)
             if ignore is not None:
                 yield types.CodeAction(
@@ -98,6 +100,19 @@ def _fix(
         is_preferred=result.safety == "safe",
         edit=workspace_edit(view, buffer.encoding, result.finding.edits, versioned),
     )
+
+
+def _suggested(
+    view: View, buffer: Buffer, result: Result, diagnostic: types.Diagnostic, versioned: bool
+) -> Iterator[types.CodeAction]:
+    """The ways out of a finding that its author may choose, each by its name."""
+    for suggestion in result.finding.suggestions:
+        yield types.CodeAction(
+            title=f"{suggestion.name[:1].upper()}{suggestion.name[1:]}",
+            kind=types.CodeActionKind.QuickFix,
+            diagnostics=[diagnostic],
+            edit=workspace_edit(view, buffer.encoding, suggestion.edits, versioned),
+        )
 
 
 def _what(edits: Sequence[Edit]) -> str:

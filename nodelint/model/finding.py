@@ -61,6 +61,13 @@ class Also(NamedTuple):
         return span_of(self.at)
 
 
+class Suggestion(NamedTuple):
+    """One way out of several that only the author can choose between: what it does, in a few words, and its edits."""
+
+    name: str
+    edits: Sequence[Edit]
+
+
 class Finding(NamedTuple):
     """One thing that is wrong.
 
@@ -70,6 +77,7 @@ class Finding(NamedTuple):
     finding is about: rules that give way to it are silent about them, and so is it about theirs.
     `note` is a consequence: what happens if it stays so. `help` is what to do, in words, beside the fix or where
     no edit can do it (an upgrade, a choice). Both start in lower case and have no full stop.
+    `suggestions` are offered by name; none is applied by itself.
     """
 
     at: Node | Span
@@ -81,6 +89,7 @@ class Finding(NamedTuple):
     covers: Sequence[Node] = ()
     note: str | None = None
     help: str | None = None
+    suggestions: Sequence[Suggestion] = ()
 
     @property
     def advice(self) -> tuple[str, ...]:

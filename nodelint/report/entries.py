@@ -79,6 +79,8 @@ def _alike(one: Result, other: Result) -> bool:
         one.rule.name == other.rule.name
         and one.span.source is other.span.source
         and one.finding.advice == other.finding.advice
+        and not one.finding.suggestions
+        and not other.finding.suggestions
         and (one.severity, one.fixable, one.safety) == (other.severity, other.fixable, other.safety)
         and not one.finding.also
         and not other.finding.also

@@ -125,6 +125,9 @@ def _finding(result: Result, report: Report) -> dict[str, Any]:
         "note": finding.note,
         "help": finding.help,
         "fix": {"safety": result.safety, "edits": [_edit(edit) for edit in finding.edits]} if finding.edits else None,
+        "suggestions": [
+            {"name": each.name, "edits": [_edit(edit) for edit in each.edits]} for each in finding.suggestions
+        ],
     }
 
 

@@ -105,9 +105,12 @@ def _result(result: Result, mark: str, index: int, root: str) -> dict[str, Any]:
             for number, also in enumerate(finding.also, 1)
         ]
     value["partialFingerprints"] = {NAME: mark}
+    offered = [(each.name, each.edits) for each in finding.suggestions]
     if finding.edits:
+        offered.insert(0, (_SAFETY[result.safety], finding.edits))
+    if offered:
         value["fixes"] = [
-            {"description": {"text": _SAFETY[result.safety]}, "artifactChanges": _changes(finding.edits, root)}
+            {"description": {"text": text}, "artifactChanges": _changes(edits, root)} for text, edits in offered
         ]
     return value
 

@@ -52,7 +52,15 @@ def _entry(entry: FindingGroup, look: Look, shown: set[tuple[Edit, ...]]) -> Ite
     yield from _fix(entry, look, shown)
     if first.finding.help:
         yield from said("help", first.finding.help, look, fg="cyan")
+    yield from _suggestions(first, look)
     yield from _places(entry, look)
+
+
+def _suggestions(result: Result, look: Look) -> Iterator[str]:
+    """What the author may choose, each with its lines."""
+    for suggestion in result.finding.suggestions:
+        yield from said("suggestion", suggestion.name, look, fg="magenta")
+        yield from fix_lines(suggestion.edits, result.span.source, look)
 
 
 def _head(result: Result, look: Look) -> tuple[str, str, str]:
