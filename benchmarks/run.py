@@ -1,9 +1,10 @@
-"""Time nodelint beside tools that everybody has, and print the ratios.
+"""Time nodelint beside tools that everybody has, and print a table of CPU time and ratios.
 
-    python benchmarks/run.py [--runs 15] [--files 10000]
+    python benchmarks/run.py [--runs 7] [--files 10000] [--only WORD]
 
-Each command is a whole process, run in turn with the one it is compared with, so that a machine whose
-speed drifts slows both. What counts is the ratio of the medians, not the seconds.
+Each command is a whole process, run in turn with those that it is compared with. A row shows the least CPU time of
+each (user and system, with its children), and the ratio of these: other work on the machine adds to a time, and takes
+nothing away. kubeconform and yamllint are compared with where they are installed.
 """
 
 from __future__ import annotations
@@ -11,12 +12,12 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
-import statistics
-import subprocess
 import sys
 import tempfile
-import time
+from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
+from typing import NamedTuple
 
 from nodelint.data import DATA
 from nodelint.ec2.fake_account import FakeAccount
@@ -108,79 +109,127 @@ spec:
 """
 
 
-def timed(command: list[str]) -> float:
-    """Seconds of wall clock of one run; raises when the command cannot do its work."""
-    begin = time.perf_counter()
-    done = subprocess.run(command, capture_output=True, check=False, env=ENVIRONMENT, cwd=tempfile.gettempdir())
-    seconds = time.perf_counter() - begin
-    if done.returncode not in (0, 1):
-        raise SystemExit(f"{' '.join(command)} ended with {done.returncode}: {done.stderr.decode()}")
-    return seconds
+class Row(NamedTuple):
+    """A piece of work, the command of ours, the one that it is compared with, and the ratio to stay below."""
+
+    work: str
+    ours: list[str]
+    beside: str
+    theirs: list[str]
+    aim: float | None = None
 
 
-def compare(title: str, ours: list[str], theirs: list[str], runs: int) -> None:
-    """Run both in turn and print the medians and their ratio."""
-    for command in (ours, theirs):
-        timed(command)
-    mine, other = [], []
-    for _ in range(runs):
-        mine.append(timed(ours))
-        other.append(timed(theirs))
-    a, b = statistics.median(mine), statistics.median(other)
-    pairs = [x / y for x, y in zip(mine, other, strict=True)]
-    print(
-        f"{title}\n  nodelint {a * 1000:7.1f} ms   other {b * 1000:7.1f} ms   ratio {a / b:.2f}"
-        f"   (pair by pair: median {statistics.median(pairs):.2f}, {min(pairs):.2f} to {max(pairs):.2f})"
-    )
+def cpu(command: list[str]) -> float:
+    """Milliseconds of CPU of one run; raises when the command cannot do its work."""
+    program = shutil.which(command[0]) or command[0]
+    nowhere = [(os.POSIX_SPAWN_OPEN, stream, os.devnull, os.O_WRONLY, 0) for stream in (1, 2)]
+    child = os.posix_spawn(program, command, ENVIRONMENT, file_actions=nowhere)
+    _, status, used = os.wait4(child, 0)
+    if os.waitstatus_to_exitcode(status) not in (0, 1):
+        raise SystemExit(f"{' '.join(command)} ended with {os.waitstatus_to_exitcode(status)}")
+    return (used.ru_utime + used.ru_stime) * 1000
 
 
-def snapshot() -> str:
-    """What `refresh` writes for POOL: every instance type, where each is offered, and what the class finds."""
+def told(row: Row, runs: int) -> str:
+    """The row of the table, after `runs` runs of both commands in turn."""
+    cpu(row.ours), cpu(row.theirs)
+    pairs = [(cpu(row.ours), cpu(row.theirs)) for _ in range(runs)]
+    ours, theirs = (min(times) for times in zip(*pairs, strict=True))
+    aim = "" if row.aim is None else f"{row.aim:.1f}"
+    return f"| {row.work} | {ours:,.0f} ms | {row.beside}: {theirs:,.0f} ms | {ours / theirs:.2f} | {aim} |"
+
+
+def snapshot(regions: int = 1) -> str:
+    """What `refresh` writes for POOL: every instance type, where each is offered, and what the class finds.
+
+    Of several regions, each is a copy of the first under another name.
+    """
     classes = [each for each in objects(Source.from_text("pool.yaml", POOL)) if isinstance(each, EC2NodeClass)]
     region = FakeAccount(ACCOUNT).facts(classes, NEWEST).region
     assert region is not None
-    return snapshot_text(parse_snapshot(Path(DATA, "catalog.json").read_bytes())._replace(regions=(region,)))
+    more = [region._replace(name=f"eu-north-{n}") for n in range(1, regions)]
+    return snapshot_text(parse_snapshot(Path(DATA, "catalog.json").read_bytes())._replace(regions=(region, *more)))
+
+
+def pair(n: int) -> str:
+    """A pool and its class unlike their neighbours: an answer that is kept serves some of the others, not all."""
+    text = POOL.replace("name: default", f"name: pool-{n}").replace("cpu: 1000", f"cpu: {500 + n}")
+    text = text.replace('["c", "m", "r"]', ('["c", "m", "r"]', '["m"]', '["r", "x"]', '["t", "m"]')[n % 4])
+    text = text.replace('["4"]', f'["{2 + n % 5}"]').replace("Role-main", f"Role-{n % 7}")
+    return text.replace("discovery: main", f"discovery: cluster-{n % 11}")
+
+
+def pools(folder: Path, count: int, changed: int = 0) -> None:
+    """`count` files with a pool and its class each; `changed` of them expire their nodes earlier."""
+    folder.mkdir()
+    for n in range(count):
+        text = pair(n).replace("720h", "700h") if n < changed else pair(n)
+        (folder / f"pool-{n}.yaml").write_text(text, encoding="utf-8")
 
 
 def tree(folder: Path, files: int) -> None:
-    """`files` manifests in folders of 100; one in 200 is a NodePool with its class."""
+    """`files` manifests in folders of 100; one in 33 is a NodePool with its class."""
     for n in range(files):
         place = folder / f"team-{n // 100:03d}"
         place.mkdir(parents=True, exist_ok=True)
-        text = POOL.replace("name: default", f"name: pool-{n}") if n % 200 == 0 else DEPLOYMENT.format(n=n)
+        text = pair(n) if n % 33 == 0 else DEPLOYMENT.format(n=n)
         (place / f"app-{n}.yaml").write_text(text, encoding="utf-8")
 
 
-def main() -> None:
-    """The comparisons of the project's aims: one file against yamllint, also with facts, a tree against grep."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=15)
-    parser.add_argument("--files", type=int, default=10_000)
-    options = parser.parse_args()
-    scripts = Path(sys.executable).parent
-    nodelint, yamllint = str(scripts / "nodelint"), str(scripts / "yamllint")
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        one = folder / "pool.yaml"
-        one.write_text(POOL, encoding="utf-8")
-        facts = folder / "nodelint.snapshot.json"
-        facts.write_text(snapshot(), encoding="utf-8")
-        if shutil.which(yamllint):
-            theirs = [yamllint, "-d", "relaxed", str(one)]
-            title = "one pool and its class, cold, against yamllint -d relaxed"
-            compare(f"{title} (aim: 1.0)", [nodelint, "check", str(one)], theirs, options.runs)
-            known = [nodelint, "check", "--snapshot", str(facts), str(one)]
-            compare(f"{title}, with a snapshot of {facts.stat().st_size // 1000} kB", known, theirs, options.runs)
-        else:
-            print("yamllint is not installed beside nodelint: pip install -e '.[dev]'")
-        many = folder / "tree"
-        tree(many, options.files)
-        compare(
-            f"a tree of {options.files:,} files, against grep -rlE (aim: 8)",
-            [nodelint, "check", str(many)],
-            ["grep", "-rlE", r"karpenter\.(sh|k8s\.aws)", str(many)],
-            options.runs,
+def cold(folder: Path, nodelint: list[str], python: str) -> Iterator[Row]:
+    """Runs over one pair, and over files that hold none."""
+    one, facts, many = folder / "pool.yaml", folder / "one.json", folder / "regions.json"
+    one.write_text(POOL, encoding="utf-8")
+    facts.write_text(snapshot(), encoding="utf-8")
+    many.write_text(snapshot(96), encoding="utf-8")
+    others = [folder / f"app-{n}.yaml" for n in range(10)]
+    for n, other in enumerate(others):
+        other.write_text(DEPLOYMENT.format(n=n), encoding="utf-8")
+    check, known = [*nodelint, "check", str(one)], [*nodelint, "check", "--snapshot"]
+    hook = [*nodelint, "check", "--", *map(str, others)]
+    yield Row("ten files that hold nothing, as a hook", hook, "python -c pass", [python, "-c", "pass"], 3.0)
+    if find_spec("yamllint") is not None:
+        relaxed = [python, "-m", "yamllint", "-d", "relaxed", str(one)]
+        yield Row("one pair, cold", check, "yamllint -d relaxed", relaxed, 1.0)
+        yield Row("the same with a snapshot", [*known, str(facts), str(one)], "yamllint -d relaxed", relaxed)
+    east = [*known, str(many), "--region", "us-east-1", str(one)]
+    yield Row("the same with 96 regions", east, "with one", [*known, str(facts), str(one)], 1.2)
+
+
+def warm(folder: Path, nodelint: list[str], files: int) -> Iterator[Row]:
+    """Runs over many files, and over many pairs."""
+    many, old, new = folder / "tree", folder / "old", folder / "new"
+    tree(many, files)
+    pools(old, 300)
+    pools(new, 300, changed=30)
+    check, found = [*nodelint, "check"], len(range(0, files, 33))
+    work = f"{files:,} files, of which {found} hold a pair"
+    grep = ["grep", "-rlE", r"karpenter\.(sh|k8s\.aws)", str(many)]
+    yield Row(work, [*check, str(many)], "grep -rlE", grep)
+    if shutil.which("kubeconform"):
+        yield Row(
+            work, [*check, str(many)], "kubeconform", ["kubeconform", "-ignore-missing-schemas", str(many)], 1.0
         )
+    planned = [*nodelint, "plan", "--old", str(old), str(new)]
+    yield Row("plan of 300 pairs, 30 changed", planned, "its check", [*check, str(new)], 2.0)
+    explained = [*nodelint, "explain", "--format", "json", str(new)]
+    yield Row("explain of 300 pairs, as JSON", explained, "its check", [*check, str(new)], 1.3)
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=7)
+    parser.add_argument("--files", type=int, default=10_000)
+    parser.add_argument("--only", default="", help="Rows whose work holds this word.")
+    options = parser.parse_args()
+    nodelint = [sys.executable, "-c", "from nodelint.__main__ import main; main()"]
+    with tempfile.TemporaryDirectory() as name:
+        os.chdir(name)
+        print("| work | nodelint | beside | ratio | at most |\n| --- | --- | --- | --- | --- |", flush=True)
+        for row in (*cold(Path(name), nodelint, sys.executable), *warm(Path(name), nodelint, options.files)):
+            if options.only in row.work:
+                print(told(row, options.runs), flush=True)
 
 
 if __name__ == "__main__":
