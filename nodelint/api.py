@@ -74,6 +74,7 @@ _MODULES = {
     "edits": "nodelint.edits",
     "expressions": "nodelint.karpenter.controller.expressions",
     "fixes": "nodelint.lint.fixes",
+    "hashes": "nodelint.drift.hashes",
     "images": "nodelint.karpenter.images",
     "keys": "nodelint.model.keys",
     "labels": "nodelint.karpenter.labels",

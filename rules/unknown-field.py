@@ -2,7 +2,8 @@ r"""A field that no release of Karpenter has, or that stands in the wrong place.
 
 `kubectl apply` validates strictly and refuses it; other clients drop it silently, and what it was to say never
 happens. nodelint names the field that was probably meant and writes it where only the spelling is off. What v1
-moved, `expireAfter` and `kubelet` of a NodePool, goes to its new home.
+moved, `expireAfter` and `kubelet` of a NodePool, goes to its new home. The fix is unsafe where the API server may
+have taken the object without the field, and Karpenter would replace its nodes once the field counts.
 
 ```yaml bad
 apiVersion: karpenter.sh/v1
@@ -109,6 +110,7 @@ from nodelint.api import (
     apiserver,
     convert,
     edits,
+    hashes,
     manifest,
     releases,
     rule,
@@ -126,9 +128,9 @@ def check(obj: Object, context: Context) -> Findings:
     if manifest.served(obj, context.karpenter):
         for problem in context.problems(obj):
             if problem.layer == "unknown":
-                changes = _renamed(problem) or _settled(obj, problem, context) or _without(problem)
-                # kubelet settings change the class, which may run: Karpenter then replaces its nodes
-                safety: Safety | None = "unsafe" if problem.node.value == "kubelet" else None
+                changes = _renamed(problem) or _settled(obj, problem, context)
+                safety: Safety | None = "unsafe" if changes and _moves_nodes(obj, problem, context) else None
+                changes = changes or _without(problem)
                 # a release that is not known here may have the field
                 unsure = releases.judged_as(context.karpenter) is not None
                 severity: Severity | None = "warning" if unsure else None
@@ -150,6 +152,16 @@ def _about_state(problem: apiserver.SchemaProblem, context: Context) -> str | No
         release = releases.fixed_for("pending-images", context.karpenter)
         return f"drop it, and upgrade to Karpenter {release}, which takes available images only"
     return f"drop it: Karpenter {context.karpenter} takes available images only"
+
+
+def _moves_nodes(obj: Object, problem: apiserver.SchemaProblem, context: Context) -> bool:
+    """Whether nodes may run that Karpenter replaces once the field counts: the API server had dropped it."""
+    if problem.node.value == "kubelet":  # its settings go to the class, which may run
+        return True
+    if apiserver.refuses(obj, context.karpenter, context.schemas):
+        return False
+    place = problem.belongs or problem.path.rpartition(".")[0]
+    return hashes.moves_nodes(obj.kind, f"{place}.{problem.suggestion or problem.node.value}", context.karpenter)
 
 
 def _settled(obj: Object, problem: apiserver.SchemaProblem, context: Context) -> list[Edit]:

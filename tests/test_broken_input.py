@@ -35,11 +35,11 @@ spec:
   role: KarpenterNodeRole-main
   amiSelectorTerms: [{alias: al2023@v20250403}]
   subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
   detailedMonitoring: true
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
 """
-TYPO = CLASS.replace("detailedMonitoring", "detailedMonitorin")
-FOUND = "detailedMonitorin"
+TYPO = CLASS.replace("securityGroupSelectorTerms", "securityGroupSelectorTerm")
+FOUND = "securityGroupSelectorTerm"
 
 # What is in the file; the line and column of what is said of it, and a part of the sentence.
 UNREADABLE: dict[str, tuple[bytes, int, int, str]] = {
@@ -139,7 +139,7 @@ def test_every_prefix_of_a_file(text: str, rules: dict[str, Rule], monkeypatch: 
     for end in range(0, len(text), 3):
         source = _source(text[:end].encode())
         fixed = fix([source], Target(NEWEST), rules, unsafe=True)
-        assert fixed.sources[0].text.replace(FOUND + "g", FOUND) == text[:end]
+        assert fixed.sources[0].text.replace(FOUND + "s", FOUND) == text[:end]
         assert all(0 <= r.span.start <= r.span.end <= end for r in fixed.report.results)
 
 
@@ -250,7 +250,7 @@ def test_a_name_can_neither_break_a_line_nor_steer_the_terminal(nodelint: Run, t
     assert done.stdout.startswith("a\\n\\x1b[31m\\udcff.yaml:10:3: error[unknown-field]")
     assert done.stderr == "nodelint: gone\\n\\x1b[31m\\udcff.yaml: no such file or directory\n"
     assert json.loads(nodelint("check", "--format", "json").stdout)["findings"][0]["path"] == name
-    assert "+  detailedMonitoring: true" in nodelint("check", "--diff").stdout
+    assert "+  securityGroupSelectorTerms: [" in nodelint("check", "--diff").stdout
     assert nodelint("check", "--fix").returncode == 0
     assert (tmp_path / name).read_bytes() == CLASS.encode()
 
@@ -356,7 +356,7 @@ def test_diff_counts_lines_as_git_does(nodelint: Run, tmp_path: Path) -> None:
     (tmp_path / "typo.yaml").write_bytes(text.encode())
     done = nodelint("check", "--diff")
     subprocess.run(["git", "apply", "-"], input=done.stdout, text=True, cwd=tmp_path, check=True)
-    assert (tmp_path / "typo.yaml").read_bytes() == text.replace(FOUND, FOUND + "g").encode()
+    assert (tmp_path / "typo.yaml").read_bytes() == text.replace(FOUND, FOUND + "s").encode()
 
 
 CONFIGURATIONS = {

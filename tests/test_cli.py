@@ -29,10 +29,10 @@ spec:
   role: KarpenterNodeRole-main
   amiSelectorTerms: [{alias: al2023@v20250403}]
   subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
   detailedMonitoring: true
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
 """
-TYPO = CLASS.replace("detailedMonitoring", "detailedMonitorin")
+TYPO = CLASS.replace("securityGroupSelectorTerms", "securityGroupSelectorTerm")
 
 
 def put(folder: Path, text: str, name: str = "class.yaml") -> Path:
@@ -249,7 +249,7 @@ def test_a_patch_is_not_told_what_it_lacks(nodelint: Run, tmp_path: Path) -> Non
     put(tmp_path, part + "  detailedMonitoring: true\n")
     assert nodelint("check").returncode == 0
     put(tmp_path, part + "  detailedMonitorin: true\n")
-    done = nodelint("check", "--fix")
+    done = nodelint("check", "--unsafe-fixes")
     assert done.returncode == 0, done.stdout
     assert "Fixed 1 finding." in done.stdout
     assert (tmp_path / "class.yaml").read_text(encoding="utf-8") == part + "  detailedMonitoring: true\n"
@@ -342,8 +342,8 @@ def test_of_a_long_line_that_is_shown_which_a_fix_changes(nodelint: Run, tmp_pat
     tags = ", ".join(f"tag{n}: value" for n in range(40))
     put(tmp_path, CLASS.replace("detailedMonitoring: true", f"tags: {{{tags}, last: 1}}"))
     lines = nodelint("check").stdout.splitlines()
-    assert any(line.startswith("   10 -") and line.endswith("last: 1}") for line in lines)
-    assert any(line.startswith("   10 +") and line.endswith('last: "1"}') for line in lines)
+    assert any(line.startswith("    9 -") and line.endswith("last: 1}") for line in lines)
+    assert any(line.startswith("    9 +") and line.endswith('last: "1"}') for line in lines)
 
 
 def test_all_stands_for_every_rule_wherever_rules_are_named(nodelint: Run, tmp_path: Path) -> None:

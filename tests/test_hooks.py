@@ -28,10 +28,9 @@ kind: EC2NodeClass
 metadata: {name: default}
 spec:
   role: KarpenterNodeRole-main
-  detailedMonitorin: true
+  securityGroupSelectorTerm: [{tags: {karpenter.sh/discovery: main}}]
   amiSelectorTerms: [{alias: al2023@v20250403}]
   subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
 """
 
 
@@ -64,7 +63,7 @@ def test_each_hook_runs_on_the_files_it_is_handed(hook: dict[str, Any], tmp_path
     (tmp_path / "class.yaml").write_text(BAD, encoding="utf-8")
     (tmp_path / "values.yaml").write_text("a: 1\n", encoding="utf-8")
     done = run(hook, tmp_path, "class.yaml", "values.yaml")
-    fixed = "detailedMonitoring" in (tmp_path / "class.yaml").read_text(encoding="utf-8")
+    fixed = "securityGroupSelectorTerms" in (tmp_path / "class.yaml").read_text(encoding="utf-8")
     assert fixed == (hook["id"] == "nodelint-fix")
     assert done.returncode == (0 if fixed else 1), done.stdout
     assert hook["language"] == "python"
@@ -74,9 +73,9 @@ def test_each_hook_runs_on_the_files_it_is_handed(hook: dict[str, Any], tmp_path
 def test_the_name_of_a_file_is_no_option(hook: dict[str, Any], tmp_path: Path) -> None:
     name = "--format=sarif=written.yaml"
     assert re.search(hook["files"], name)
-    (tmp_path / name).write_text(BAD.replace("detailedMonitorin:", "zzz:"), encoding="utf-8")
+    (tmp_path / name).write_text(BAD.replace("spec:\n", "spec:\n  zzz: 1\n"), encoding="utf-8")
     done = run(hook, tmp_path, name)
-    assert done.returncode == 1 and f"{name}:6:3: error[unknown-field]" in done.stdout
+    assert done.returncode == 1 and f"{name}:5:3: error[unknown-field]" in done.stdout
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -181,3 +182,57 @@ def test_a_type_that_nobody_knows_is_one(here: Path, rules: dict[str, Rule]) -> 
     line = "        - {key: node.kubernetes.io/instance-type, operator: In, values: [p3.3xlarge]}\n"
     write(here, {"pool.yaml": POOL + line})
     assert len(said(judged(rules))) == 1
+
+
+POOL_WITH = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: a}
+spec:
+  SPEC
+  template:
+    TEMPLATE
+    spec:
+      INNER
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements: [{key: kubernetes.io/arch, operator: In, values: [amd64]}]
+"""
+CLASS_WITH = """\
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: default}
+spec:
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {a: b}}]
+  securityGroupSelectorTerms: [{tags: {a: b}}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "safety"),
+    [
+        (POOL_WITH.replace("SPEC", "wieght: 3"), "safe"),
+        (POOL_WITH.replace("SPEC", "disruption: {consolidateAfter: 5m, expireAfter: 1h}"), "unsafe"),
+        (POOL_WITH.replace("SPEC", "disruption: {expireAfter: 1h}"), "safe"),
+        (POOL_WITH.replace("TEMPLATE", "metadata: {label: {a.example/b: c}}"), "unsafe"),
+        (POOL_WITH.replace("INNER", "expiresAfter: 1h"), "unsafe"),
+        (POOL_WITH.replace("INNER", "taints: [{key: a, effect: NoSchedule, operator: Exists}]"), "safe"),
+        (CLASS_WITH + "  role: nodes\n  detailedMonitorin: true\n", "unsafe"),
+        (CLASS_WITH + "  role: nodes\n  capacityReservationSelectorTerm: [{id: cr-0123456789abcdef0}]\n", "unsafe"),
+        (
+            CLASS_WITH
+            + "  role: nodes\n  blockDeviceMappings: [{deviceName: /dev/xvda, ebs: {volumeSize: 9Gi, kmsKeyId: x}}]",
+            "unsafe",
+        ),
+        (CLASS_WITH + "  rolle: nodes\n", "safe"),
+        (CLASS_WITH + "  detailedMonitorin: true\n", "safe"),
+    ],
+)
+def test_a_field_that_the_api_server_dropped_is_safe_to_put_right_where_no_node_moves(
+    check: Callable[..., Report], text: str, safety: str
+) -> None:
+    """What no cluster holds moves none: an object that lacks what is required was never taken."""
+    for name in ("SPEC", "TEMPLATE", "INNER"):
+        text = "\n".join(line for line in text.split("\n") if line.strip() != name)
+    found = [r for r in check(text).results if r.rule.name == "unknown-field"]
+    assert [(r.fixable, r.safety) for r in found] == [(True, safety)]

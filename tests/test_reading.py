@@ -22,7 +22,7 @@ from .test_lsp import CLASS, POOL, Editor
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
-TYPO = CLASS.replace("spec:\n", "spec:\n  detailedMonitorin: true\n")
+TYPO = CLASS.replace("  role:", "  rolle:")
 
 
 @pytest.fixture

@@ -18,8 +18,8 @@ from .test_lsp import CLASS
 
 Run = Callable[..., CompletedProcess[str]]
 
-TYPO = CLASS.replace("spec:\n", "spec:\n  detailedMonitorin: true\n")
-FIXED = TYPO.replace("detailedMonitorin:", "detailedMonitoring:")
+TYPO = CLASS.replace("  role:", "  rolle:")
+FIXED = CLASS
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from nodelint.model.manifest import GROUPS, Object, Retired
 from nodelint.model.releases import Version
 from nodelint.source import Node
 
-__all__ = ["Layer", "SchemaProblem", "Schemas", "Shape", "check", "check_part", "load"]
+__all__ = ["Layer", "SchemaProblem", "Schemas", "Shape", "check", "check_part", "load", "refuses"]
 
 
 class Schemas:
@@ -100,6 +100,17 @@ def _check(obj: Object, version: Version, schemas: Schemas, partial: bool) -> li
     from nodelint.apiserver.walk import Walk
 
     return list(_told(Walk(obj, shape, version, partial=partial).run()))
+
+
+def refuses(obj: Object, version: Version, schemas: Schemas) -> bool:
+    """Whether the API server refuses an object even where it drops unknown fields: no cluster holds it."""
+    shape = schemas.shape(obj.kind, obj.version, version)
+    if shape is None:
+        return True
+    from nodelint.apiserver.walk import Walk
+
+    found = Walk(obj, shape, version, loose=True).run()
+    return any(problem.layer in ("structure", "validation") for problem in found)
 
 
 def check_part(obj: Object, node: Node, path: str, shape: Shape, version: Version) -> list[SchemaProblem]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from nodelint.data import table
-from nodelint.drift.structure import Path, Unhashable, hash_of, text_hash
+from nodelint.drift.structure import Path, Unhashable, fields, hash_of, text_hash
 from nodelint.ec2.questions import alias_families
 from nodelint.model.manifest import CLASS_KIND, parse_alias
 from nodelint.model.releases import Version, behaves, releases_match
@@ -48,6 +49,28 @@ def root(kind: str) -> tuple[Path, str]:
     """Where the hashed part of a kind stands, and its Go type."""
     row = table("hashes")["annotations"][kind]
     return tuple(row["root"]), row["type"]
+
+
+def moves_nodes(kind: str, path: str, release: Version) -> bool:
+    """Whether a running node no longer matches its object once a field that it lacked is there.
+
+    `path` is that of the field, such as `spec.template.spec.expireAfter`. That is so of what is hashed, of what a
+    pool asks of instance types, and of what a class selects by.
+    """
+    steps = [each for each in re.split(r"\.|\[[^]]*\]", path) if each]
+    top, struct = root(kind) if kind in table("hashes")["annotations"] else ((), "")
+    if not struct or tuple(steps[: len(top)]) != top:
+        return False
+    for step in steps[len(top) :]:
+        field = next((each for each in fields(struct) if each.json == step), None)
+        if field is None or field.json == "requirements" or field.json.endswith(("Terms", "Selector")):
+            return field is not None
+        if not field.counts(release):
+            return False
+        struct = field.type.removeprefix("*").removeprefix("[]").removeprefix("*")
+        if struct not in table("hashes")["structs"]:
+            return True
+    return True
 
 
 def hash_stored(kind: str, stored: dict[str, Any], release: Version, ca: int | None = None) -> Hash:
