@@ -23,6 +23,7 @@ docstrings say, stay as they are within a major version; everything else in the 
 | `expressions` | CEL in a class's kubelet settings |
 | `images`, `selectors`, `resolve` | what terms find, and what a pool can launch |
 | `budgets` | how many nodes may be disrupted when, over a week |
+| `hashes` | which fields Karpenter compares running nodes by: `moves_nodes` |
 | `userdata` | the user data of a class: what in it fits the image family, and what it sets |
 | `apiserver`, `controller`, `convert` | what the API server and the controller say of an object; old APIs made v1 |
 
