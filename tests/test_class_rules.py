@@ -54,7 +54,7 @@ def volumes(*names: str, more: str = "") -> str:
     "ami, spec, at",
     [
         (AL2023, volumes("/dev/xvda"), None),
-        (AL2023, volumes("/dev/xvdb", "/dev/xvda"), None),
+        (AL2023, volumes("/dev/xvdb", "/dev/xvda"), "/dev/xvdb"),
         (AL2023, volumes("/dev/xvdb"), "/dev/xvdb"),
         (AL2023, volumes("/dev/xvdb", more=", rootVolume: true"), None),
         (AL2023, volumes("/dev/xvdb") + "  userData: '#!/bin/sh'\n", None),
