@@ -13,9 +13,9 @@ spec:
     spec:
       nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
       requirements:
+        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
+        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
         - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
-        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
 ```
 
 ```yaml good
@@ -28,8 +28,8 @@ spec:
     spec:
       nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
       requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
         - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
 ```
 """
 

@@ -126,9 +126,7 @@ spec:
 
 import re
 
-from nodelint.api import Also, Context, Finding, Findings, NodePool, messages, resolve, rule
-
-FALLBACK = frozenset({"fallback", "backup", "overflow", "reserve", "spare"})
+from nodelint.api import Also, Context, Finding, Findings, NodePool, labels, messages, resolve, rule
 
 
 @rule(on=NodePool, group="hazard", gives_way_to=["no-instance-type", "duplicate-name"])
@@ -166,7 +164,8 @@ def _why(mine: resolve.Resolution, theirs: resolve.Resolution, number: int) -> s
     if resolve.taints(pool) != resolve.taints(other):
         return None
     words, others = (set(re.split(r"[^a-z0-9]+", str(each.name).lower())) for each in (pool, other))
-    if others & FALLBACK and not words & FALLBACK:
+    fallback = labels.fallback_words()
+    if others & fallback and not words & fallback:
         return f"{weight} is named a fallback but is tried first, with {types} in common"
     if not limited and (mine.capacity_types, theirs.capacity_types) == (("spot",), ("on-demand",)):
         return f"spot nodes start only for pods that ask: {weight} has {types} of it and no limits"

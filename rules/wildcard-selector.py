@@ -50,10 +50,10 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         ("security groups", node_class.security_group_terms),
     ):
         for term in terms:
-            patterns = [tag for tag in term.tags if isinstance(tag.value, str) and "*" in tag.value]
-            exact = [tag for tag in term.tags if not isinstance(tag.value, str) or "*" not in tag.value]
-            if patterns and not exact:
-                key, value = str(patterns[0].key), messages.short(str(patterns[0].value), 30)
+            # `${CLUSTER}-private-*` is a pattern whatever the placeholder stands for.
+            patterns = [tag for tag in term.tags if tag.node.written.endswith("*")]
+            if patterns and len(patterns) == len(term.tags):
+                key, value = str(patterns[0].key), messages.short(patterns[0].node.written, 30)
                 yield Finding(
                     at=patterns[0].key_node,
                     message=f"`{messages.short(key, 24)}: {value}` is a pattern: later {what} may match it too",

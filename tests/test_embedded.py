@@ -639,6 +639,12 @@ class TestObjectsOfHcl:
         (whole,) = held("a.tf", text.replace("merge(", "yamlencode(").replace(", var.more)", ")"))
         assert not whole.partial
 
+    def test_what_is_worked_out_elsewhere_may_hold_anything(self) -> None:
+        text = 'm = { apiVersion = "karpenter.sh/v1", kind = "NodePool", spec = { template = { spec = %s } } }\n'
+        (hidden,) = held("a.tf", text % "merge({ taints = [] }, var.more)")
+        (shown,) = held("a.tf", text % "{ taints = [] }")
+        assert (hidden.partial, shown.partial) == (True, False)
+
     def test_a_reference_is_no_object(self) -> None:
         text = 'ref = { apiVersion = "karpenter.k8s.aws/v1beta1", kind = "EC2NodeClass", name = "a" }\n'
         assert held("a.tf", text) == []

@@ -150,6 +150,18 @@ def test_what_is_wrong_with_a_policy_has_its_place(nodelint: Run, tmp_path: Path
     assert len(done.stderr.splitlines()) == 1
 
 
+def test_rules_of_ones_own_are_listed_and_have_pages(nodelint: Run, tmp_path: Path) -> None:
+    put(tmp_path, policy("false", group="hazard"))
+    (tmp_path / "team").mkdir()
+    (tmp_path / "team" / "memory-limit.py").write_text(RULE, encoding="utf-8")
+    listed = nodelint("rule", "--rules", "team").stdout.splitlines()
+    names = [line.split()[0] for line in listed]
+    assert "memory-limit" in names
+    assert names.index("hazard") < names.index("ours") < names.index("practice")
+    assert "not as we do it" in nodelint("rule", "ours").stdout
+    assert nodelint("rule", "memory-limit").returncode == 2, "nobody named its folder"
+
+
 class TestFoldersOfRules:
     def test_run_beside_those_that_come_with_nodelint(self, nodelint: Run, tmp_path: Path) -> None:
         put(tmp_path, "rules: [team]\n")

@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
-from nodelint.commands import echo, stop
-from nodelint.commands._completing import rule_names
+from nodelint.commands import echo, session_of, settings_of, stop
+from nodelint.commands._completing import files, rule_names
 
 
 @click.command()
 @click.argument("name", required=False, shell_complete=rule_names)
-def command(name: str | None) -> None:
-    """List the rules by group, or print one rule's page.
+@click.option(
+    "--config",
+    metavar="FILE",
+    shell_complete=files,
+    help="Default: the nearest nodelint.yaml or pyproject.toml.",
+)
+@click.option(
+    "--rules",
+    multiple=True,
+    metavar="FOLDER",
+    shell_complete=files,
+    help="A folder of rules of your own. Rules are code: they run.",
+)
+def command(name: str | None, **flags: Any) -> None:
+    """List the rules by group, with your own and policies, or print one rule's page.
 
     \b
     Groups, and the profiles in which they run:
@@ -23,6 +38,8 @@ def command(name: str | None) -> None:
     from nodelint.report.page import header
 
     rules = rule.load(rule.bundled())
+    if name is None or name not in rules:
+        rules = session_of(settings_of(flags)).rules
     if name is None:
         width = max(map(len, rules))
         for group in rule.GROUPS:

@@ -128,6 +128,11 @@ def since(key: str, value: str) -> Version | None:
     return None if text is None else Version.parse(text)
 
 
+def fallback_words() -> frozenset[str]:
+    """Words by which people name a NodePool that stands in for another one."""
+    return frozenset(_facts()["fallbacks"])
+
+
 def known_values(key: str, catalog: Catalog) -> Collection[str] | None:
     """Every value that a key can have in the catalogue's release; None where that is not known offline."""
     if key not in well_known(catalog.version):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nodelint.source import Document, Node
+from nodelint.source import UNKNOWN, Document, Node
 
 _HEARTS = {
     "NodePool": ("template",),
@@ -36,6 +36,10 @@ def adds(patch: Node, whole: Node) -> bool:
     return False
 
 
+_BODIES = (("spec",), ("spec", "template"), ("spec", "template", "spec"))
+"""What an object consists of."""
+
+
 def is_part(node: Node, kind: str, document: Document) -> bool:
     """Whether an object is a patch: it says so, its file is one, or its file may be and it has no heart.
 
@@ -43,6 +47,8 @@ def is_part(node: Node, kind: str, document: Document) -> bool:
     """
     if node.source.part or document.part or document.target or node.get("$patch") is not None:
         return True
+    if any(below is not None and below.value is UNKNOWN for below in (node.at(*path) for path in _BODIES)):
+        return True  # a placeholder or an expression stands for what an object consists of
     if (node.source.part is False and document.part is False) or kind not in _HEARTS:
         return False
     if document.host == "markdown":
