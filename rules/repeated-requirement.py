@@ -1,7 +1,7 @@
 """One key in two requirements of a NodePool, where one says all that both say.
 
 Karpenter takes what meets every requirement. A line that says the same as another, or less, does nothing; it is a
-trap for whoever changes the other one. The fix takes it out: the pool launches the same nodes.
+trap for whoever changes the other one.
 
 ```yaml bad
 apiVersion: karpenter.sh/v1
@@ -33,14 +33,13 @@ spec:
 ```
 """
 
-from nodelint.api import Also, Context, Finding, Findings, NodePool, RequirementLine, edits, labels, requirement, rule
+from nodelint.api import Also, Context, Finding, Findings, NodePool, RequirementLine, labels, requirement, rule
 
 
 @rule(
     on=NodePool,
     group="practice",
     severity="info",
-    fix="safe",
     gives_way_to=["no-instance-type", "refused-combination", "invalid-field", "removed-api"],
 )
 def check(pool: NodePool, context: Context) -> Findings:
@@ -51,8 +50,8 @@ def check(pool: NodePool, context: Context) -> Findings:
             yield Finding(
                 at=line.key_node,
                 message=f"this requirement on {labels.name_of(str(line.key))} says nothing that another does not",
-                edits=edits.if_editable(edits.remove, line.node),
                 also=[Also(twin.key_node, "this one says it")],
+                help="take it out: the pool launches the same nodes",
             )
 
 
