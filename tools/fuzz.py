@@ -1,0 +1,166 @@
+"""Coverage-guided fuzzing of everything that reads a file, with atheris (Linux; `pip install -e '.[fuzz]'`).
+
+    python tools/fuzz.py TARGET [--corpus DIR] [-- libFuzzer's own flags, such as -max_total_time=3600 or -runs=10000]
+
+Targets: loader, fixer, hcl, templates, snapshot, configuration, log. Inputs start from the examples of the rules and
+from `tests/trees`. What breaks a property is written to a file `crash-…` that libFuzzer names; the same target takes
+it as its only argument behind `--`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from nodelint.lint.rule import Rule
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+
+def positions_hold(data: bytes, path: str) -> None:
+    """Reading a file raises nothing; each node, problem and document lies in the text."""
+    from nodelint.source import Source
+
+    source = Source.from_bytes(path, data)
+    length = len(source.text)
+    for offset in (*(each.offset for each in source.problems), *(each.offset for each in source.set_aside)):
+        assert 0 <= offset <= length, f"a problem at {offset} of {length}"
+        source.position(offset)
+    for document in source.documents:
+        assert 0 <= document.start <= document.end <= length
+        for node in document.root.walk() if document.root is not None else ():
+            assert 0 <= node.start <= node.end <= length, f"{node!r} lies outside"
+
+
+def fixes_hold(data: bytes) -> None:
+    """All rules run without a fault; a fix settles, and what it leaves is read as well as before."""
+    from nodelint.lint.engine import Selection, Target, fix, lint
+    from nodelint.model.releases import NEWEST
+    from nodelint.source import Source
+
+    rules = _rules()
+    every = Selection(frozenset(rules))
+    source = Source.from_bytes("pool.yaml", data)
+    report = lint([source], Target(NEWEST), rules, every)
+    assert not report.faults, report.faults
+    fixed = fix([source], Target(NEWEST), rules, every, unsafe=True, report=report)
+    assert not fixed.report.faults, fixed.report.faults
+    (new,) = fixed.sources
+    assert len(new.problems) <= len(source.problems), "a fix broke the file"
+    if not fixed.applied:
+        assert new.text == source.text, "a text has changed without a fix"
+    again = fix(list(fixed.sources), Target(NEWEST), rules, every, unsafe=True)
+    assert again.sources[0].text == new.text, "a fix does not settle"
+
+
+def snapshot_holds(data: bytes) -> None:
+    """A snapshot is read, or refused by SnapshotError."""
+    from nodelint.ec2.snapshot import SnapshotError, parse_snapshot, snapshot_text
+
+    try:
+        read = parse_snapshot(data)
+    except SnapshotError:
+        return
+    assert parse_snapshot(snapshot_text(read).encode()) == read, "what is written is not what was read"
+
+
+def configuration_holds(data: bytes) -> None:
+    """A configuration is read, or refused by ConfigError."""
+    from nodelint.lint import config
+
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("pyproject.toml", "nodelint.yaml"):
+            path = os.path.join(folder, name)
+            Path(path).write_bytes(data)
+            try:
+                config.load(path, {})
+            except config.ConfigError:
+                continue
+
+
+def log_holds(data: bytes) -> None:
+    """A log of anything is sorted into groups, or refused by NoLog."""
+    from nodelint.triage import NoLog, triage
+
+    with suppress(NoLog):
+        triage(iter(data.splitlines(keepends=True)))
+
+
+TARGETS: dict[str, Callable[[bytes], None]] = {
+    "loader": lambda data: positions_hold(data, "pool.yaml"),
+    "fixer": fixes_hold,
+    "hcl": lambda data: positions_hold(data, "main.tf"),
+    "templates": lambda data: positions_hold(b"# {{ karpenter }}\n" + data, "templates/pool.yaml"),
+    "snapshot": snapshot_holds,
+    "configuration": configuration_holds,
+    "log": log_holds,
+}
+
+
+@cache
+def _rules() -> dict[str, Rule]:
+    from nodelint.lint.rule import bundled, load
+
+    return load(bundled())
+
+
+def seeds(target: str) -> Iterator[bytes]:
+    """Inputs to start from."""
+    trees = ROOT / "tests" / "trees"
+    if target in ("loader", "fixer", "templates"):
+        for rule in sorted((ROOT / "rules").glob("*.py")):
+            yield from (text.encode() for text in re.findall(r"(?ms)^```yaml bad[^\n]*\n(.*?)^```", rule.read_text()))
+        yield from (path.read_bytes() for path in sorted(trees.rglob("*.y*ml")) if path.is_file())
+    elif target == "hcl":
+        yield from (path.read_bytes() for path in sorted(trees.rglob("*.tf")) if path.is_file())
+    elif target == "log":
+        yield from (p.read_bytes()[:20_000] for p in sorted((ROOT / "tests" / "triage").rglob("*")) if p.is_file())
+    elif target == "snapshot":
+        from nodelint.data import DATA
+
+        bundled = json.loads(Path(DATA, "catalog.json").read_text(encoding="utf-8"))
+        yield json.dumps(
+            {key: each[:3] if isinstance(each, list) else each for key, each in bundled.items()}
+        ).encode()
+    else:
+        yield b'[tool.nodelint]\nkarpenter-version = "1.10"\nselect = ["all"]\nexclude = ["a/**"]\n'
+        yield b'karpenter-version: "1.10"\nignore: [hazard]\npolicies:\n  - {name: x, on: NodePool, check: "true"}\n'
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Fuzz what reads files.")
+    parser.add_argument("target", choices=TARGETS)
+    parser.add_argument("--corpus", help="a folder that keeps the inputs that were worth keeping")
+    parser.add_argument("flags", nargs="*", help="flags of libFuzzer")
+    asked = parser.parse_args()
+    import atheris  # type: ignore[import-untyped,import-not-found,unused-ignore]
+
+    with atheris.instrument_imports(include=["nodelint"]):
+        import nodelint.ec2.snapshot
+        import nodelint.lint.config
+        import nodelint.lint.engine
+        import nodelint.source.embedded
+        import nodelint.source.hcl
+        import nodelint.triage  # noqa: F401
+    corpus = Path(asked.corpus or tempfile.mkdtemp(prefix="nodelint-fuzz-"))
+    corpus.mkdir(exist_ok=True)
+    for number, seed in enumerate(seeds(asked.target)):
+        (corpus / f"seed-{number}").write_bytes(seed)
+    run = TARGETS[asked.target]
+    atheris.Setup([sys.argv[0], "-rss_limit_mb=2048", "-timeout=20", *asked.flags, str(corpus)], run)
+    atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    main()
