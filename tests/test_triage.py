@@ -78,10 +78,18 @@ def test_a_log_of_each_release_as_text(release: str, snapshot: SnapshotAssertion
 
 
 @pytest.mark.parametrize("release", RELEASED)
-def test_a_log_of_each_release_as_json(release: str, snapshot: SnapshotAssertion) -> None:
-    found = triage_json(triage(io.BytesIO(log(release))), f"controller-{release}.log")
+def test_a_log_of_each_release_as_json(release: str) -> None:
+    read = triage(io.BytesIO(log(release)))
+    found = triage_json(read, f"controller-{release}.log")
     SCHEMA.validate(found)
-    assert json.dumps(found, indent=1, ensure_ascii=False) == snapshot
+    told = [(group["title"], group["verdict"], group["times"]) for group in found["groups"]]
+    assert told == [(group.title, group.verdict, group.times) for group in read.groups]
+
+
+def test_what_the_json_of_a_log_looks_like(snapshot: SnapshotAssertion) -> None:
+    """The first groups; those that follow have the same fields."""
+    found = triage_json(triage(io.BytesIO(log(RELEASED[-1]))), "controller.log")
+    assert json.dumps({**found, "groups": found["groups"][:3]}, indent=1, ensure_ascii=False) == snapshot
 
 
 @pytest.mark.parametrize(
