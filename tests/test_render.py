@@ -65,7 +65,7 @@ def write(folder: Path, files: dict[str, str]) -> None:
 def judged(rules: dict[str, Rule]) -> Lint:
     def judge(*paths: str, kustomize: bool = True, helm: bool = True, select: str | None = None) -> Report:
         sources = discover(paths or ["."]).sources
-        rendering = render(paths or ["."], kustomize, helm)
+        rendering = render(paths or ["."], kustomize=kustomize, helm=helm)
         assert not rendering.problems, rendering.problems
         chosen = Selection(frozenset([select])) if select else engine.DEFAULTS
         return lint(rendering, sources, Target(NEWEST), rules, chosen)
@@ -281,7 +281,7 @@ def test_what_a_tool_says_is_told_in_a_line(
 ) -> None:
     write(here, OVERLAY)
     stand_in("kustomize", body)
-    rendering = render(["."], True, False)
+    rendering = render(["."], kustomize=True, helm=False)
     ((path, why),) = rendering.problems
     assert path == "prod/kustomization.yaml"
     assert why.startswith("not rendered: ") and told in why and "\n" not in why
@@ -298,7 +298,7 @@ def test_a_tool_that_hangs_is_ended_with_what_it_started(tmp_path: Path) -> None
 def test_without_a_tool_it_is_said_once(here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(here, {**OVERLAY, "test/kustomization.yaml": "resources: [../base]\n", **CHART})
     monkeypatch.setenv("PATH", str(tmp_path))
-    told = [why for _, why in render(["."], True, True).problems]
+    told = [why for _, why in render(["."], kustomize=True, helm=True).problems]
     assert sorted(told) == [
         "not rendered: helm is not on the path",
         "not rendered: neither kustomize nor kubectl is on the path",
@@ -320,7 +320,7 @@ def test_without_a_tool_it_is_said_once(here: Path, tmp_path: Path, monkeypatch:
 def test_what_is_not_there_is_named(here: Path, stand_in: Callable[[str, str], Path], field: str, base: str) -> None:
     write(here, {**OVERLAY, "prod/kustomization.yaml": field % base + "\n"})
     stand_in("kustomize", "sys.exit('Error: accumulating resources: lookup: network is unreachable')")
-    assert render(["."], True, False).problems == (
+    assert render(["."], kustomize=True, helm=False).problems == (
         ("prod/kustomization.yaml", f"not rendered: `{base}` is not on this disk, and is not fetched"),
     )
 
@@ -328,7 +328,7 @@ def test_what_is_not_there_is_named(here: Path, stand_in: Callable[[str, str], P
 def test_what_does_not_mention_karpenter_is_not_rendered(here: Path, stand_in: Callable[[str, str], Path]) -> None:
     write(here, {"web/kustomization.yaml": "resources: [web.yaml]\n", "web/web.yaml": "kind: Deployment\n"})
     calls = stand_in("kustomize", "print()")
-    assert render(["."], True, True) == Rendering()
+    assert render(["."], kustomize=True, helm=True) == Rendering()
     assert not calls.exists()
 
 
@@ -372,16 +372,16 @@ def test_files_that_do_not_mention_karpenter_are_there_to_be_fixed(here: Path, h
     write(here, CHART)
     sources = discover(["."]).sources
     assert [source.path for source in sources] == ["chart/templates/off.yaml", "chart/templates/pool.yaml"]
-    more = [source.path for source in parts(render(["."], False, True), sources)]
+    more = [source.path for source in parts(render(["."], kustomize=False, helm=True), sources)]
     assert more == ["chart/Chart.yaml", "chart/values.yaml", "chart/templates/_helpers.tpl", "chart/values-prod.yaml"]
     asked = ["chart/values-prod.yaml"]
-    assert [source.path for source in parts(render(asked, False, True), [])] == asked
+    assert [source.path for source in parts(render(asked, kustomize=False, helm=True), [])] == asked
 
 
 def test_what_is_excluded_is_not_rendered(here: Path, stand_in: Callable[[str, str], Path]) -> None:
     write(here, OVERLAY)
     calls = stand_in("kustomize", "print()")
-    assert render(["."], True, False, Globs(["prod"])).builds != ()
+    assert render(["."], Globs(["prod"]), kustomize=True, helm=False).builds != ()
     assert calls.read_text(encoding="utf-8") == "base: build .\n"
 
 
@@ -392,7 +392,7 @@ def test_a_chart_that_needs_values_is_rendered_with_those_it_has(
     result = tmp_path / "prod.yaml"
     result.write_text(POOL.format(weight=1, capacity="spot"), encoding="utf-8")
     stand_in("helm", f"if '--values=-' not in sys.argv: sys.exit('Error: capacity is required')\n{printing(result)}")
-    assert len(render(["."], False, True).builds) == 1
+    assert len(render(["."], kustomize=False, helm=True).builds) == 1
     assert judged().results is not None
 
 
@@ -400,7 +400,7 @@ def test_a_dependency_that_is_not_there_is_told(here: Path, stand_in: Callable[[
     write(here, CHART)
     said_by_helm = "found in Chart.yaml, but missing in charts/ directory: common"
     stand_in("helm", f"sys.exit('Error: {said_by_helm}')")
-    assert render(["."], False, True).problems == (
+    assert render(["."], kustomize=False, helm=True).problems == (
         ("chart/values-prod.yaml", f"not rendered: helm: {said_by_helm}"),
         ("chart/Chart.yaml", f"not rendered: helm: {said_by_helm}"),
     )
@@ -413,7 +413,7 @@ def test_a_library_and_a_chart_within_a_chart_are_not_rendered_alone(
     library = {"lib/Chart.yaml": "name: lib\ntype: library\n# karpenter\n"}
     write(here, {**CHART, **inner, **library})
     calls = stand_in("helm", "print()")
-    assert render(["."], False, True).problems == ()
+    assert render(["."], kustomize=False, helm=True).problems == ()
     assert {line.split()[0] for line in calls.read_text(encoding="utf-8").splitlines()} == {"chart:"}
 
 
@@ -465,7 +465,7 @@ def test_an_overlay_with_patches_of_each_kind(here: Path, judged: Lint) -> None:
 @real_kustomize
 def test_the_real_tool_is_heard_out(here: Path) -> None:
     write(here, {**OVERLAY, "prod/weight.yaml": "kind: NodePool # karpenter\nspec: [\n"})
-    ((path, why),) = render(["."], True, False).problems
+    ((path, why),) = render(["."], kustomize=True, helm=False).problems
     assert path == "prod/kustomization.yaml"
     assert why.startswith(("not rendered: kube", "not rendered: kustomize"))
     assert "\n" not in why and len(why) < 300

@@ -105,7 +105,7 @@ def test_a_tool_has_no_network(
     stand_in("kustomize", reaching(server, daemon))
     alone = subprocess.run([str(shutil.which("kustomize"))], capture_output=True, text=True, check=True).stdout
     assert server.asked == 1 and "[200, 'connected']" in alone, "the stand-in does reach what it is let reach"
-    assert result(render(["."], True, False)).count("unreachable") == 2
+    assert result(render(["."], kustomize=True, helm=False)).count("unreachable") == 2
     assert server.asked == 1
 
 
@@ -123,7 +123,7 @@ def test_one_of_the_two_means_is_enough(
     monkeypatch.setattr(sandbox, refused, lambda libc: None)
     write(here, OVERLAY)
     stand_in("kustomize", reaching(server, daemon))
-    result(render(["."], True, False))
+    result(render(["."], kustomize=True, helm=False))
     assert server.asked == 0
 
 
@@ -151,7 +151,7 @@ def test_a_tool_has_nothing_of_the_users(
     ):
         monkeypatch.setenv(name, SECRET)
     monkeypatch.setenv("PATH", os.pathsep.join([os.environ["PATH"], "/usr/bin", "/bin"]))
-    first, second = result(render(["."], True, False)).splitlines()[:2]
+    first, second = result(render(["."], kustomize=True, helm=False)).splitlines()[:2]
     assert first.endswith(" None None")
     for name in ("AWS_", "KUBECONFIG", "SSH_", "HELM_", "GIT_", "CI_"):
         assert name not in first
@@ -172,7 +172,7 @@ def test_a_tool_that_the_repository_brings_is_not_called(
         write(here, {**OVERLAY, str(script.relative_to(here)): f"#!{sys.executable}\nopen({str(ran)!r}, 'w')\n"})
         script.chmod(0o755)
     monkeypatch.setenv("PATH", entry)
-    told = [why for _, why in render(["."], True, False).problems]
+    told = [why for _, why in render(["."], kustomize=True, helm=False).problems]
     assert told == ["not rendered: neither kustomize nor kubectl is on the path"]
     assert not ran.exists()
 
@@ -185,7 +185,7 @@ def test_what_a_tool_prints_without_end_is_cut_off(
     write(here, OVERLAY)
     monkeypatch.setattr(sandbox, "LARGEST", 1 << 20)
     stand_in("kustomize", "while True: print('karpenter' * 1000)")
-    ((_, why),) = render(["."], True, False).problems
+    ((_, why),) = render(["."], kustomize=True, helm=False).problems
     assert why == "not rendered: kustomize printed more than 1 MiB, which no cluster takes"
 
 
@@ -198,7 +198,7 @@ def test_a_tool_does_not_fill_the_memory(
     write(here, OVERLAY)
     monkeypatch.setattr(sandbox, "MEMORY", 1 << 28)
     stand_in("kustomize", "held = b'x' * (1 << 30)")
-    ((_, why),) = render(["."], True, False).problems
+    ((_, why),) = render(["."], kustomize=True, helm=False).problems
     assert why.startswith("not rendered: kustomize: ")
 
 
@@ -245,7 +245,7 @@ def test_a_link_within_a_chart_is_a_file_of_it(here: Path, stand_in: Callable[[s
     write(here, CHART)
     (here / "chart" / "values-test.yaml").symlink_to("values-prod.yaml")
     calls = stand_in("helm", "print('# karpenter')")
-    assert render(["."], False, True).problems == ()
+    assert render(["."], kustomize=False, helm=True).problems == ()
     assert len(calls.read_text(encoding="utf-8").splitlines()) == 3
 
 
@@ -277,7 +277,7 @@ def test_an_overlay_does_not_leave_the_repository(
     write(here, {"prod/kustomization.yaml": f"resources: [{named}]  # karpenter\n"})
     (here / "prod" / "linked").symlink_to(tmp_path / "elsewhere")
     calls = stand_in("kustomize", "print('# karpenter')")
-    rendering = render(["prod"], True, False)
+    rendering = render(["prod"], kustomize=True, helm=False)
     assert rendering.problems == (("prod/kustomization.yaml", f"not rendered: `{named}` is outside the repository"),)
     assert not calls.exists()
 
@@ -289,7 +289,7 @@ def test_a_pipe_is_not_waited_for(here: Path, stand_in: Callable[[str, str], Pat
     os.mkfifo(here / "chart" / "values-pipe.yaml")
     for tool in ("kustomize", "helm"):
         stand_in(tool, "print('# karpenter')")
-    assert render(["."], True, True).problems == (
+    assert render(["."], kustomize=True, helm=True).problems == (
         ("chart/Chart.yaml", "not rendered: `values-pipe.yaml` is neither a file nor a folder"),
     )
 
@@ -321,7 +321,7 @@ def test_no_argument_comes_from_a_file(
     write(here, {**chart, f"{folder}/kustomization.yaml": "resources: [templates/pool.yaml]\n"})
     calls = stand_in("helm", "print('# karpenter')")
     stand_in("kustomize", "print('# karpenter')")
-    assert render(["."], True, True).problems == ()
+    assert render(["."], kustomize=True, helm=True).problems == ()
     words = [line.split(": ", 1)[1].split() for line in calls.read_text(encoding="utf-8").splitlines()]
     served = {word for line in words for word in line if word.startswith("--api-versions=karpenter.")}
     assert len(words) == 4
@@ -337,7 +337,7 @@ def test_the_real_helm_runs_fetches_and_writes_nothing(here: Path, tmp_path: Pat
     write(here, {**CHART, "chart/Chart.yaml": f"apiVersion: v2\nname: '{name}'\nversion: 0.1.0\n"})
     (here / "chart/templates/run.yaml").write_text(f"# $(touch {tmp_path}/ran)\n", encoding="utf-8")
     before = sorted(path for path in tmp_path.rglob("*"))
-    render(["."], False, True)
+    render(["."], kustomize=False, helm=True)
     assert server.asked == 0
     assert sorted(path for path in tmp_path.rglob("*")) == before
 
@@ -347,7 +347,7 @@ def test_the_real_helm_runs_fetches_and_writes_nothing(here: Path, tmp_path: Pat
 def test_the_schema_of_a_charts_values_is_not_fetched(here: Path, server: Server) -> None:
     """helm follows references of values.schema.json to anywhere."""
     write(here, {**CHART, "chart/values.schema.json": f'{{"$ref": "http://127.0.0.1:{server.port}/x"}}'})
-    rendering = render(["."], False, True)
+    rendering = render(["."], kustomize=False, helm=True)
     assert rendering.builds == () and len(rendering.problems) == 2
     assert server.asked == 0
 
@@ -356,7 +356,7 @@ def test_the_schema_of_a_charts_values_is_not_fetched(here: Path, server: Server
 def test_the_real_helm_takes_values_from_any_name(here: Path) -> None:
     """A comma in the name of a file of values is no list of two files."""
     write(here, {**CHART, "chart/values-a,b.yaml": "capacity: reserved\n"})
-    rendering = render(["."], False, True)
+    rendering = render(["."], kustomize=False, helm=True)
     assert rendering.problems == ()
     assert [("reserved" in build.source.text) for build in rendering.builds].count(True) == 1
 
@@ -415,7 +415,7 @@ def test_the_real_kustomize_fetches_nothing(here: Path, server: Server, case: st
             **({"prod/kustomization.yaml": "resources: [../base]\n"} if base else {}),
         },
     )
-    render(["."], True, False)
+    render(["."], kustomize=True, helm=False)
     assert server.asked == 0
 
 
@@ -448,5 +448,5 @@ def test_the_environment_does_not_get_into_an_overlay(here: Path, monkeypatch: p
     monkeypatch.setenv("DEPLOY_TOKEN", SECRET)
     generated = "resources: [pool.yaml]\nconfigMapGenerator: [{name: x, envs: [x.env]}]\n"
     write(here, {"kustomization.yaml": generated, "pool.yaml": SAFE, "x.env": "DEPLOY_TOKEN\n"})
-    text = result(render(["."], True, False))
+    text = result(render(["."], kustomize=True, helm=False))
     assert "NodePool" in text and SECRET not in text

@@ -200,7 +200,7 @@ def unreadable(found: Discovery) -> None:
         say(f"{path}: {reason}")
 
 
-def echo(text: str, err: bool = False, nl: bool = True) -> None:
+def echo(text: str, *, err: bool = False, nl: bool = True) -> None:
     """Print text on standard output or standard error; of codes for a terminal only colours and our links are left.
 
     Every command prints by this function, or by one of those below.

@@ -132,7 +132,7 @@ def rendered(paths: Sequence[str], found: Discovery, settings: Settings) -> Rend
     from nodelint.session import Session
 
     exclude = Session(settings).exclude
-    built = render(paths or (".",), settings.kustomize, settings.helm, exclude, settings.kubernetes)
+    built = render(paths or (".",), exclude, settings.kubernetes, kustomize=settings.kustomize, helm=settings.helm)
     found.unreadable += [problem for problem in built.problems if problem not in found.unreadable]
     found.sources += parts(built, found.sources)
     return built

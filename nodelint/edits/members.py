@@ -166,7 +166,7 @@ def is_json(source: SourceText) -> bool:
     return source.text.lstrip("\ufeff \t\r\n").startswith(("{", "["))
 
 
-def guard(node: Node, structure: bool = False, whole: bool = False) -> None:
+def guard(node: Node, *, structure: bool = False, whole: bool = False) -> None:
     """Raise where an edit would do more than it should; `structure` for members that come or go."""
     if node.shared:
         raise NotEditable("it is written elsewhere, behind an alias or a merge")

@@ -44,10 +44,11 @@ class Rendering(NamedTuple):
 
 def render(
     paths: Sequence[str],
-    kustomize: bool,
-    helm: bool,
     exclude: Globs = NOTHING,
     kubernetes: KubernetesVersion | None = None,
+    *,
+    kustomize: bool,
+    helm: bool,
 ) -> Rendering:
     """Render the overlays and charts that paths stand for, as far as they mention Karpenter.
 
@@ -57,7 +58,7 @@ def render(
     builds: list[Build] = []
     problems: list[tuple[str, str]] = []
     lacking: set[str] = set()
-    for root in roots(paths, kustomize, helm, exclude):
+    for root in roots(paths, exclude, kustomize=kustomize, helm=helm):
         command = tools.kustomize_command() if root.tool == "kustomize" else tools.helm_command(kubernetes, False)
         if command is None:
             if root.tool not in lacking:

@@ -48,7 +48,7 @@ class Root(NamedTuple):
     asked: frozenset[str] | None = None
 
 
-def roots(paths: Sequence[str], kustomize: bool, helm: bool, exclude: Globs = NOTHING) -> list[Root]:
+def roots(paths: Sequence[str], exclude: Globs = NOTHING, *, kustomize: bool, helm: bool) -> list[Root]:
     """The overlays and charts in folders, and those that named files are parts of; those that mention Karpenter.
 
     What another of them is built on is rendered within that one, and not alone.

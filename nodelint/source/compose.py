@@ -65,7 +65,7 @@ class _Frame:
         self.anchor = anchor
 
 
-def compose(source: SourceText, text: str, base: int, masked: bool, literal: bool = False) -> list[Node | None]:
+def compose(source: SourceText, text: str, base: int, *, masked: bool, literal: bool = False) -> list[Node | None]:
     """The roots of the documents in `text`, which stands at `base` in the source's own text.
 
     `masked` says that template code was set aside in it, so that values may be unknown for it; `literal` that

@@ -356,7 +356,7 @@ def _document(
     for attempt in _attempts(text, region):
         shown, lines = attempt
         try:
-            roots = compose(source, shown, start, MASK in shown or bool(lines), region.literal)
+            roots = compose(source, shown, start, masked=MASK in shown or bool(lines), literal=region.literal)
         except Unreadable as error:
             first = first or error
             continue

@@ -20,7 +20,7 @@ def compose(text: str, path: str) -> Node | None:
     from nodelint.source.compose import compose as roots_of
 
     source = Source(path, text)
-    roots = roots_of(source, text, 0, False)
+    roots = roots_of(source, text, 0, masked=False)
     root = roots[0] if roots else None
     source.documents.append(Document(root, 0, len(text), 0))
     return root
