@@ -53,3 +53,17 @@ def test_the_two_set_up_commands_are_there() -> None:
     assert ".venv/bin/pytest" in README
     assert len(SHOWN) >= 2
     assert len(NAMED) >= 5
+
+
+def test_the_picture_is_what_the_tool_prints() -> None:
+    made = subprocess.run(
+        [sys.executable, "-c", "import make_picture as m; print(m.picture(m.output()), end='')"],
+        cwd=ROOT / "tools",
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        env={**os.environ, "PYTHONUTF8": "1"},
+        check=True,
+    )
+    assert made.stdout == (ROOT / "docs" / "run.svg").read_text(encoding="utf-8"), "run tools/make_picture.py"
+    assert "](docs/run.svg)" in README and "](run.svg)" in (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
