@@ -161,7 +161,7 @@ def _shown(value: object, node: Node | None) -> str:
         return "a mapping"
     if isinstance(value, list):
         return "a list"
-    text = json.dumps(value, ensure_ascii=False) if not isinstance(value, str) else value
+    text = json.dumps(value, ensure_ascii=False, default=repr) if not isinstance(value, str) else value
     if node is not None and node.kind == "scalar" and not isinstance(value, str):
         text = node.text
     return f"`{text if len(text) <= 60 else text[:57] + '...'}`"
