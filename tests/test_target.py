@@ -511,9 +511,9 @@ def test_flags_and_the_configuration_override_what_files_state(tmp_path: Path, n
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("per-path-versions: [x]\n", "a mapping of globs to `karpenter-version` and `kubernetes-version` is wanted"),
-        ("per-path-versions: {a: {version: '1.2'}}\n", "is wanted, not `{'version': '1.2'}` for `a`"),
-        ("per-path-versions: {a: {karpenter-version: 1.2}}\n", "in quotes, not `1.2`"),
+        ("per-path-versions: [x]\n", "`per-path-versions` must be a mapping, not a list"),
+        ("per-path-versions: {a: {version: '1.2'}}\n", "unknown setting `version`"),
+        ("per-path-versions: {a: {karpenter-version: 1.2}}\n", "must be a string, not `1.2`; put it in quotes"),
         ("per-path-versions: {a: {karpenter-version: 'x'}}\n", "`x` is not a Karpenter version"),
         ("karpenter-version: '>=1.0 nonsense'\n", "`>=1.0 nonsense` is no range such as `>=1.0 <=1.14`"),
         ("karpenter-version: '>1.99'\n", "no release known is in `>1.99`"),
@@ -524,7 +524,7 @@ def test_versions_that_cannot_be_used_are_told_with_their_place(
 ) -> None:
     write(tmp_path, {"pool.yaml": POOL, "nodelint.yaml": text})
     done = nodelint("check")
-    assert done.returncode == 2 and done.stderr.startswith("nodelint: nodelint.yaml:1:1: ") and said in done.stderr
+    assert done.returncode == 2 and done.stderr.startswith("nodelint: nodelint.yaml:1:") and said in done.stderr
 
 
 def test_objects_of_a_release_before_1_are_named_as_not_judged(tmp_path: Path, nodelint: Run) -> None:
