@@ -127,9 +127,10 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_beside_it(tmp_path: Path) -
         resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 
     code = (
-        "import sys\nfrom nodelint.ec2.cache import Unusable, write\nfrom nodelint.ec2.snapshot import Snapshot\n"
+        "import sys\nfrom nodelint.ec2.cache import UnusableSnapshot, write\n"
+        "from nodelint.ec2.snapshot import Snapshot\n"
         "try: write(sys.argv[1], Snapshot('x' * 5000, '2026-11-20'))\n"
-        "except Unusable as error: print(error); sys.exit(2)\n"
+        "except UnusableSnapshot as error: print(error); sys.exit(2)\n"
     )
     done = subprocess.run(
         [sys.executable, "-B", "-c", code, str(path)],

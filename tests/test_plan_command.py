@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 from collections.abc import Callable
@@ -285,3 +286,32 @@ def test_an_overlay_is_compared_as_it_is_rendered(nodelint: Run, repository: Pat
     assert (told["name"], told["path"], told["replaced"]) == ("web", "clusters/prod/pool.yaml", "all")
     assert (reason["reason"], reason["path"], reason["line"]) == ("NodePoolDrifted", "clusters/prod/label.yaml", 1)
     assert nodelint("plan", "--against", "HEAD", cwd=repository).returncode == 0
+
+
+def test_a_value_of_a_chart_is_the_line_that_replaces_nodes(
+    nodelint: Run,
+    repository: Path,
+    stand_in: Callable[[str, str], Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The stand-in for helm prints the pool that the values of the chart, each time another's, make."""
+    path = os.environ["PATH"]
+    chart = repository / "chart"
+    put(chart / "Chart.yaml", "apiVersion: v2\nname: pools\nversion: 1.0.0\n")
+    put(chart / "values.yaml", "team: web\n")
+    put(chart / "templates" / "pool.yaml", POOL.replace("team: web", "team: {{ .Values.team }}"))
+    git(repository, "add", ".")
+    git(repository, "commit", "-qm", "a chart")
+    put(chart / "values.yaml", "# the team\nteam: site\n")
+    pool = "---\n# Source: pools/templates/pool.yaml\n" + POOL
+    stand_in(
+        "helm",
+        f"team = open('values.yaml').read().split()[-1]\nprint({pool!r}.replace('team: web', 'team: ' + team))",
+    )
+    paths = {"PATH": f"{os.environ['PATH']}{os.pathsep}{path}"}
+    done = nodelint("plan", "--against", "HEAD", "--helm", "--format", "json", "chart", cwd=repository, env=paths)
+    (told,) = json.loads(done.stdout)["nodePools"]
+    (reason,) = told["reasons"]
+    assert (told["name"], told["replaced"]) == ("web", "all")
+    assert (reason["reason"], reason["path"], reason["line"]) == ("NodePoolDrifted", "chart/values.yaml", 2)
