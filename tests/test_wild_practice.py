@@ -174,7 +174,7 @@ def test_one_is_counted_as_one(check: Check) -> None:
     )
     [result] = check(text).results
     assert result.rule.name == "no-instance-type"
-    assert result.finding.help == "without this one there is 1"
+    assert result.finding.help == "without it, 1 instance type remains"
 
 
 @pytest.mark.parametrize(
