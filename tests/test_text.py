@@ -165,6 +165,26 @@ def test_colours_are_as_asked(
     assert "\x1b]8" not in done.stdout
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("check", "--diff"),
+        ("explain",),
+        ("plan", "--old", "old", "."),
+        ("upgrade", "--from", "1.0.6", "--to", "1.14.1"),
+        ("triage", "log.txt"),
+    ],
+    ids=lambda command: command[0],
+)
+def test_every_command_that_prints_text_takes_color(nodelint: Run, tmp_path: Path, command: tuple[str, ...]) -> None:
+    (tmp_path / "pool.yaml").write_text(POOL, encoding="utf-8")
+    (tmp_path / "old").mkdir()
+    (tmp_path / "log.txt").write_text("no instance type satisfied resources and requirements\n", encoding="utf-8")
+    always, never = (nodelint(*command, "--color", when).stdout for when in ("always", "never"))
+    assert "\x1b[" in always and "\x1b" not in never
+    assert re.sub(r"\x1b\[[0-9;]*m", "", always) == never
+
+
 def test_concise_and_quiet(nodelint: Run, tmp_path: Path) -> None:
     (tmp_path / "pool.yaml").write_text(POOL, encoding="utf-8")
     lines = nodelint("check", "--format", "concise", "--select", "unknown-field").stdout.splitlines()

@@ -202,11 +202,13 @@ def _end(run: _Run, report: Report) -> NoReturn:
 
 
 def _print_diff(sources: Sequence[Source], fixed: Fixed) -> None:
-    from nodelint.report.diff import unified
+    from nodelint.commands._terminal import look
+    from nodelint.report.diff import coloured, unified
 
+    style = look().style
     for old, new in zip(sources, fixed.sources, strict=True):
         lines = "".join(unified(old, new))
-        echo(screened(lines), nl=False)
+        echo(coloured(screened(lines), style), nl=False)
         if has_codes(lines):
             say(f"{new.path}: the diff shows control characters as escapes, so it does not apply; use --fix")
     echo(f"Would fix {counted(len(fixed.applied), 'finding')}.", err=True)

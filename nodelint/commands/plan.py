@@ -29,6 +29,7 @@ from nodelint.commands._judging import judging_options
 from nodelint.commands._live import cluster_of, live_option
 from nodelint.commands._output import Output, options_for, outputs_of
 from nodelint.commands._sides import Read, read_side, renamed, revision
+from nodelint.commands._terminal import colour_option
 from nodelint.commands.hash import misread
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ GATES = ("drift", "launch", "error", "never")
     help="Facts that `nodelint refresh` wrote. Default: those it has cached for this repository. `bundled` for none.",
 )
 @click.option("--region", metavar="NAME", help="The AWS region. Default: the snapshot's only one.")
+@colour_option
 @versions
 def command(
     paths: Sequence[str],

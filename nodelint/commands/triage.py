@@ -28,6 +28,7 @@ from nodelint.commands import (
 from nodelint.commands._completing import files
 from nodelint.commands._facts import facts_options
 from nodelint.commands._flags import FactFlags
+from nodelint.commands._terminal import colour_option
 from nodelint.model.messages import counted
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ Exit codes:
 @output_format
 @exclude
 @facts_options
+@colour_option
 @versions
 def command(file: str, manifests: Sequence[str], form: str, **flags: Any) -> None:
     """Sort the errors of a Karpenter controller: what stays, and what passes by itself.

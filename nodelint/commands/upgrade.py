@@ -28,6 +28,7 @@ from nodelint.commands._completing import files
 from nodelint.commands._facts import facts_options
 from nodelint.commands._flags import FactFlags
 from nodelint.commands._judging import judging
+from nodelint.commands._terminal import colour_option
 from nodelint.model.messages import counted
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ Exit codes:
 @exclude
 @include
 @facts_options
+@colour_option
 @click.option(
     "--config", metavar="FILE", shell_complete=files, help="Default: the nearest nodelint.yaml or pyproject.toml."
 )

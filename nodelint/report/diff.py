@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from io import StringIO
 
 from nodelint.edits import differing
+from nodelint.report.look import Style
 from nodelint.source import Source
 
 
@@ -15,6 +16,24 @@ def unified(old: Source, new: Source) -> Iterator[str]:
     names = _quoted(f"a/{path}"), _quoted(f"b/{path}")
     for line in differing.unified(_lines(old.text), _lines(new.text), names):
         yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+
+
+def coloured(diff: str, style: Style) -> str:
+    """A diff with the colours that git gives it."""
+    lines = []
+    for line in _lines(diff):
+        shown = next((shown for mark, shown in _COLOURS if line.startswith(mark)), None)
+        lines.append(line if shown is None else f"{style(line.removesuffix(chr(10)), **shown)}\n")
+    return "".join(lines)
+
+
+_COLOURS: tuple[tuple[str, dict[str, object]], ...] = (
+    ("---", {"bold": True}),
+    ("+++", {"bold": True}),
+    ("@@", {"fg": "cyan"}),
+    ("-", {"fg": "red"}),
+    ("+", {"fg": "green"}),
+)
 
 
 def _quoted(path: str) -> str:
