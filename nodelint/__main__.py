@@ -65,7 +65,8 @@ def _end(code: int) -> None:
             if stream is not None:
                 stream.flush()
         except OSError as error:
-            _say(str(error))
+            if code != UNUSABLE:  # else it has been said
+                _say(str(error))
             code = code or UNUSABLE
     os._exit(code)
 

@@ -163,13 +163,14 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         return
     found = context.images(node_class)
     devices = images.devices_of(found.ami_family)
-    if devices is None or not _is_own(found):
+    family = found.ami_family
+    if family is None or devices is None or not _is_own(found):
         return
     root, data = devices
     last = names[-1]
     assert last is not None
     if (data or root) in given:
-        yield from _for_another_family(node_class, mappings, found.ami_family, devices)
+        yield from _for_another_family(node_class, mappings, family, devices)
         return
     if data is not None and root in given:
         yield Finding(
@@ -197,8 +198,10 @@ def _for_another_family(
         return
     for mapping in mappings.items:
         node = mapping.get("deviceName")
+        if node is None or not isinstance(node.value, str) or node.value in own:
+            continue
         other = next((each for each in images.families() if _data_of(images.ami_family_of(each)) == node.value), None)
-        if node.value not in own and other is not None:
+        if other is not None:
             yield Finding(
                 at=node,
                 message=f"{family} mounts nothing on `{node.value}`: {images.ami_family_of(other)} uses it",

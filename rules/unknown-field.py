@@ -161,7 +161,10 @@ def _moves_nodes(obj: Object, problem: apiserver.SchemaProblem, context: Context
     if apiserver.refuses(obj, context.karpenter, context.schemas):
         return False
     place = problem.belongs or problem.path.rpartition(".")[0]
-    return hashes.moves_nodes(obj.kind, f"{place}.{problem.suggestion or problem.node.value}", context.karpenter)
+    moves: bool = hashes.moves_nodes(
+        obj.kind, f"{place}.{problem.suggestion or problem.node.value}", context.karpenter
+    )
+    return moves
 
 
 def _settled(obj: Object, problem: apiserver.SchemaProblem, context: Context) -> list[Edit]:
