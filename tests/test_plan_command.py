@@ -315,3 +315,24 @@ def test_a_value_of_a_chart_is_the_line_that_replaces_nodes(
     (reason,) = told["reasons"]
     assert (told["name"], told["replaced"]) == ("web", "all")
     assert (reason["reason"], reason["path"], reason["line"]) == ("NodePoolDrifted", "chart/values.yaml", 2)
+
+
+@pytest.mark.parametrize(
+    ("to", "absorbed"), [("1.11.2", []), ("1.12.1", [{"name": "web", "from": "1.11.1", "to": "1.12.1"}])]
+)
+def test_a_class_that_changes_with_the_hash_version(
+    nodelint: Run, repository: Path, to: str, absorbed: list[dict[str, str]]
+) -> None:
+    """1.12 hashes classes in another way: its controller takes the changed class for the one that nodes have."""
+    release = repository / "clusters" / "prod" / "Makefile"
+    put(release, "KARPENTER_VERSION := 1.11.1\n")
+    git(repository, "add", ".")
+    git(repository, "commit", "-qm", "a release")
+    put(release, f"KARPENTER_VERSION := {to}\n")
+    put(repository / "clusters" / "prod" / "class.yaml", CLASS.replace("cost: web", "cost: site"))
+    done = nodelint("plan", "--against", "HEAD", "--format", "json", cwd=repository)
+    assert [{**each, "name": "web"} for each in json.loads(done.stdout)["absorbed"]] == absorbed
+    text = nodelint("plan", "--against", "HEAD", cwd=repository).stdout
+    assert ("may never reach the nodes that run" in " ".join(text.split())) == bool(absorbed)
+    named = nodelint("plan", "--against", "HEAD", "--karpenter-version", to, cwd=repository).stdout
+    assert "may never reach" not in named

@@ -37,8 +37,9 @@ if TYPE_CHECKING:
     from nodelint.drift.cluster import Cluster
     from nodelint.lint.config import Settings
     from nodelint.lint.engine import Report
-    from nodelint.plan import Plan, Side
+    from nodelint.plan import Absorbed, Plan, Side
     from nodelint.report.plan_json import Findings
+    from nodelint.session import Session
 
 _EXIT = """
 \b
@@ -198,9 +199,31 @@ def _planned(
         cluster,
     )
     plan = make(_side(was), _side(new), aim)
+    plan = plan._replace(absorbed=_absorbed(plan, was, new, ready.session))
     before = judge_of(was.built)(was.found.sources, *ready.how[:3], was.beside)
     after = judge_of(new.built)(new.found.sources, *ready.how)
     return plan, _compared(before, after, was.root, new.root, ready)
+
+
+def _absorbed(plan: Plan, was: Read, new: Read, session: Session) -> tuple[Absorbed, ...]:
+    """The changed classes for which the files state releases before and after that hash in other ways."""
+    if session.settings.karpenter_named:
+        return ()
+    from nodelint.drift.hashes import version
+    from nodelint.plan import Absorbed
+
+    old_of, new_of = session.choose(was.found), session.choose(new.found)
+    found = []
+    for pair in plan.classes:
+        if pair.change != "changed" or pair.old is None or pair.new is None or old_of is None or new_of is None:
+            continue
+        before, after = old_of(pair.old), new_of(pair.new)
+        if isinstance(before, str) or isinstance(after, str) or before[-1].assumed or after[-1].assumed:
+            continue
+        old, to = before[-1].karpenter.last, after[-1].karpenter.last
+        if old < to and version(pair.new.kind, old) != version(pair.new.kind, to):
+            found.append(Absorbed(str(pair.new.name), old, to))
+    return tuple(found)
 
 
 def _side(read: Read) -> Side:

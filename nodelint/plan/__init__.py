@@ -83,12 +83,25 @@ class PoolPlan(NamedTuple):
         return str(self.pair.old.name) if self.change == "renamed" and self.pair.old is not None else None
 
 
+class Absorbed(NamedTuple):
+    """A class that changes together with a release of Karpenter that hashes classes in another way.
+
+    The new controller writes the hash of the changed class on NodeClaims that have not drifted yet, so that nodes may
+    never be replaced (AWS provider v1.14.1, `pkg/controllers/nodeclass/hash/controller.go`).
+    """
+
+    name: str
+    old: Version
+    new: Version
+
+
 class Plan(NamedTuple):
     """The pools in the order of the new side, those that are gone last, and what became of the classes."""
 
     aim: Aim
     pools: tuple[PoolPlan, ...]
     classes: tuple[Pair, ...]
+    absorbed: tuple[Absorbed, ...] = ()
 
 
 class Side(NamedTuple):

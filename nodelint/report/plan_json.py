@@ -31,6 +31,7 @@ def plan_json(plan: Plan, findings: Findings) -> dict[str, Any]:
         "version": VERSION,
         "karpenter": str(plan.aim.release),
         "nodePools": [_pool(each) for each in plan.pools],
+        "absorbed": [{"name": each.name, "from": str(each.old), "to": str(each.new)} for each in plan.absorbed],
         "findings": {
             "new": [_finding(result) for result in findings.new],
             "gone": [_finding(result) for result in findings.gone],

@@ -165,4 +165,10 @@ def summary(plan: Plan, findings: Findings) -> Iterator[str]:
     yield f"Nodes: {'; '.join(parts)}." if parts else "Nodes: none goes."
     if findings.new or findings.gone:
         yield f"Findings: {len(findings.new)} new, {len(findings.gone)} gone."
+    for each in plan.absorbed:
+        yield (
+            f"EC2NodeClass {each.name} changes together with Karpenter {each.old} -> {each.new}, which hashes"
+            " classes in another way: the change may never reach the nodes that run."
+            " Make it before or after the upgrade."
+        )
     yield f"Karpenter {plan.aim.release}"
