@@ -85,7 +85,7 @@ spec:
 ```
 """
 
-from nodelint.api import Context, Edit, Finding, Findings, Object, convert, edits, manifest, rule
+from nodelint.api import Context, Edit, Finding, Findings, Object, edits, manifest, rule
 
 _SUCCESSORS = {"Provisioner": "NodePool", "AWSNodeTemplate": manifest.CLASS_KIND}
 
@@ -107,9 +107,7 @@ def check(obj: Object, context: Context) -> Findings:
             help=None if obj.version in ("v1", "v1beta1") else "write it as v1: no release had this version",
         )
         return
-    # a whole idea of its own, and rarely needed
-
-    conversion = convert.convert(obj, context.objects)
+    conversion = context.conversion(obj)
     hint = conversion.blocked or "; ".join(conversion.notes) or None
     yield Finding(at=at, message=message, edits=conversion.edits, help=hint)
 

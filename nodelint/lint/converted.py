@@ -10,7 +10,6 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 
 from nodelint.edits import apply
-from nodelint.karpenter.convert import convert
 from nodelint.lint.results import Result
 from nodelint.lint.rule import Context
 from nodelint.model.finding import Edit, Span
@@ -29,7 +28,7 @@ class Converted:
         taken: dict[int, tuple[SourceText, set[Edit]]] = {}
         becoming = set()
         for obj in old:
-            edits = convert(obj, context.objects).edits
+            edits = context.conversion(obj).edits
             if edits and _take(edits, taken):
                 becoming.add(id(obj))
         self._ways: dict[int, _Way] = {}

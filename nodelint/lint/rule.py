@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from nodelint.ec2.catalog import Catalog
     from nodelint.ec2.facts import AwsFacts
     from nodelint.karpenter.controller.verdict import ControllerProblem
+    from nodelint.karpenter.convert import Conversion
     from nodelint.karpenter.images import ImageSet
     from nodelint.karpenter.resolve import Resolution
     from nodelint.karpenter.userdata import UserData
@@ -183,6 +184,7 @@ class Context:
         self._resolutions: dict[int, Resolution] = {}
         self._user_data: dict[int, UserData | None] = {}
         self._class_of: dict[int, EC2NodeClass | None] = {}
+        self._conversions: dict[int, Conversion] = {}
         self._stored: dict[int, Mapping[str, Any] | None] = {}
         self._problems: dict[int, list[SchemaProblem]] = {}
         self._controller: dict[int, list[ControllerProblem]] = {}
@@ -388,6 +390,15 @@ class Context:
             if lacking and not obj.partial and self._completed(obj):
                 found = check(obj, self.karpenter, self.schemas, partial=True)
             self._problems[id(obj)] = found
+        return found
+
+    def conversion(self, obj: Object) -> Conversion:
+        """An object of an old API as the v1 objects that it becomes, and the edits that make it so."""
+        found = self._conversions.get(id(obj))
+        if found is None:
+            from nodelint.karpenter.convert import convert
+
+            found = self._conversions[id(obj)] = convert(obj, self.objects)
         return found
 
     def stored(self, obj: Object) -> Mapping[str, Any] | None:
