@@ -60,7 +60,8 @@ if TYPE_CHECKING:
     from nodelint.model import requirement as requirement
     from nodelint.source import scalars as scalars
 
-from nodelint.lint.rule import Context, Group, rule
+from nodelint.lint.context import Context
+from nodelint.lint.rule import Group, rule
 from nodelint.model.finding import Also, Edit, Finding, Findings, Safety, Severity, Skip, Span, Suggestion
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object, RequirementLine
 from nodelint.model.providers import EVERY as EVERY_PROVIDER

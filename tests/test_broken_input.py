@@ -16,7 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from nodelint.lint.engine import Target, fix, lint
+from nodelint.lint.engine import Target, lint
+from nodelint.lint.fixing import fix
 from nodelint.lint.rule import Rule
 from nodelint.model.releases import NEWEST
 from nodelint.report.text import finding_text

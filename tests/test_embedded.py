@@ -16,7 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nodelint import edits
-from nodelint.lint.engine import Fixed, Report, Target, fix, lint
+from nodelint.lint.engine import Report, Target, lint
+from nodelint.lint.fixing import Fixed, fix
 from nodelint.model.finding import Edit
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object, objects
 from nodelint.model.releases import NEWEST

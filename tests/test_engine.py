@@ -8,8 +8,10 @@ from nodelint.ec2.facts import NOTHING, AwsFacts
 from nodelint.ec2.fake_account import FakeAccount
 from nodelint.ec2.snapshot import Answer, Question, Region
 from nodelint.edits import set_value
-from nodelint.lint.engine import Report, Selection, Target, fix, lint
-from nodelint.lint.rule import Context, Rule, rule
+from nodelint.lint.context import Context
+from nodelint.lint.engine import Report, Selection, Target, lint
+from nodelint.lint.fixing import fix
+from nodelint.lint.rule import Rule, rule
 from nodelint.model.fact_kinds import FactKind
 from nodelint.model.finding import Edit, Finding, Findings
 from nodelint.model.manifest import EC2NodeClass, objects

@@ -9,8 +9,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from nodelint.lint.engine import Report, Selection, Target, fix, lint
-from nodelint.lint.rule import Context, Rule, bundled, load
+from nodelint.lint.context import Context
+from nodelint.lint.engine import Report, Selection, Target, lint
+from nodelint.lint.fixing import fix
+from nodelint.lint.rule import Rule, bundled, load
 from nodelint.model.manifest import NodePool, objects, served
 from nodelint.model.releases import KubernetesVersion, target
 from nodelint.report import explain

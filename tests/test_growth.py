@@ -14,8 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nodelint.edits import differing
-from nodelint.lint.engine import MOST_FINDINGS, Report, Target, fix, lint
-from nodelint.lint.rule import Context, Rule, rule
+from nodelint.lint.context import Context
+from nodelint.lint.engine import MOST_FINDINGS, Report, Target, lint
+from nodelint.lint.fixing import fix
+from nodelint.lint.rule import Rule, rule
 from nodelint.lint.suppress import suppressions
 from nodelint.model.finding import Edit, Finding, Findings
 from nodelint.model.manifest import EC2NodeClass

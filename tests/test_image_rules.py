@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from nodelint.lint.engine import Report, Result, Selection, Target, fix
+from nodelint.lint.engine import Report, Result, Selection, Target
+from nodelint.lint.fixing import fix
 from nodelint.lint.rule import Rule
 from nodelint.model.finding import Finding
 from nodelint.model.releases import NEWEST, KubernetesVersion, target

@@ -12,7 +12,7 @@ from nodelint.ec2.facts import AwsFacts
 from nodelint.ec2.fake_account import FakeAccount
 from nodelint.ec2.snapshot import Answer, CapacityReservation, Offering, Question, Region, Snapshot, Subnet
 from nodelint.karpenter.resolve import Resolution
-from nodelint.lint.rule import Context
+from nodelint.lint.context import Context
 from nodelint.model.manifest import EC2NodeClass, NodePool, objects
 from nodelint.model.releases import NEWEST, Version
 from nodelint.model.requirement import Requirement, Requirements, well_known

@@ -9,7 +9,8 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from nodelint.lint.engine import Selection, Target, fix, lint
+from nodelint.lint.engine import Selection, Target, lint
+from nodelint.lint.fixing import fix
 from nodelint.lint.rule import Rule
 from nodelint.model.releases import NEWEST, target
 from nodelint.source import Source

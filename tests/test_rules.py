@@ -10,8 +10,10 @@ from dataclasses import dataclass
 import pytest
 
 from nodelint.edits import apply
-from nodelint.lint.engine import DEFAULTS, Report, Selection, fix, lint
-from nodelint.lint.rule import Context, Example, Rule, bundled, examples, load
+from nodelint.lint.context import Context
+from nodelint.lint.engine import DEFAULTS, Report, Selection, lint
+from nodelint.lint.fixing import fix
+from nodelint.lint.rule import Example, Rule, bundled, examples, load
 from nodelint.model.manifest import EC2NodeClass, objects, served
 from nodelint.model.messages import LONGEST_MESSAGE
 from nodelint.report.page import alone, markdown, target_of

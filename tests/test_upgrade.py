@@ -12,8 +12,9 @@ import jsonschema
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
+from nodelint.lint.context import Context
 from nodelint.lint.engine import Selection, Target
-from nodelint.lint.rule import Context, Rule
+from nodelint.lint.rule import Rule
 from nodelint.model.manifest import objects
 from nodelint.model.ranges import runs
 from nodelint.model.releases import NEWEST, RELEASES, KubernetesVersion, Version, ahead, releases_match

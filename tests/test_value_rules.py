@@ -9,7 +9,8 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from nodelint.lint.engine import Fixed, Report, Result, Selection, Target, fix
+from nodelint.lint.engine import Report, Result, Selection, Target
+from nodelint.lint.fixing import Fixed, fix
 from nodelint.lint.rule import Rule
 from nodelint.model.manifest import NodePool, objects
 from nodelint.model.releases import NEWEST, target

@@ -45,7 +45,8 @@ def positions_hold(data: bytes, path: str) -> None:
 
 def fixes_hold(data: bytes) -> None:
     """All rules run without a fault; a fix settles, and what it leaves is read as well as before."""
-    from nodelint.lint.engine import Selection, Target, fix, lint
+    from nodelint.lint.engine import Selection, Target, lint
+    from nodelint.lint.fixing import fix
     from nodelint.model.releases import NEWEST
     from nodelint.source import Source
 

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from nodelint.ec2.facts import AwsFacts
     from nodelint.lint.baseline import KnownFinding
     from nodelint.lint.config import Settings
-    from nodelint.lint.engine import Fixed, Report, Result
+    from nodelint.lint.engine import Report, Result
+    from nodelint.lint.fixing import Fixed
     from nodelint.model.manifest import Object
     from nodelint.render import Rendering
     from nodelint.report.unjudged import Unread
@@ -103,7 +104,7 @@ def check(
 
 
 def _fixed(run: _Run, ready: Judging, built: Rendering | None, unsafe: bool, report: Report | None = None) -> Fixed:
-    from nodelint.lint.engine import fix
+    from nodelint.lint.fixing import fix
 
     return fix(run.found.sources, *ready.how, unsafe=unsafe, judge=judge_of(built), report=report)
 

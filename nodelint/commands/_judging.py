@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from nodelint.commands._flags import FactFlags
     from nodelint.lint.baseline import KnownFinding
     from nodelint.lint.config import Settings
-    from nodelint.lint.engine import Judge, Selection, Target
+    from nodelint.lint.engine import Selection, Target
+    from nodelint.lint.fixing import Judge
     from nodelint.lint.rule import Rule
     from nodelint.render import Rendering
     from nodelint.session import Session
@@ -99,7 +100,7 @@ class Judging(NamedTuple):
 
     @property
     def how(self) -> tuple[Target, dict[str, Rule], Selection, list[Source]]:
-        """What `engine.lint` and `engine.fix` take behind the sources."""
+        """What `engine.lint` and `fixing.fix` take behind the sources."""
         return self.target, self.session.rules, self.session.selection, self.beside
 
     @property

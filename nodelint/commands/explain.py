@@ -52,7 +52,7 @@ def command(paths: Sequence[str], nodepool: str | None, form: str, **flags: Any)
     settings = settings_of(flags)
     found = discovered(paths or (".",), settings)
     from nodelint.commands._facts import facts_for
-    from nodelint.lint.rule import Context
+    from nodelint.lint.context import Context
     from nodelint.model.manifest import EC2NodeClass, NodePool, left_out, objects, served
 
     held = [obj for source in found.sources for obj in objects(source)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, reduce
 from itertools import compress
 from operator import or_
@@ -16,10 +16,10 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from nodelint.data import DATA, table
-from nodelint.ec2.snapshot import Change, Network, Origin, Row, Snapshot
+from nodelint.ec2.joined import joined
+from nodelint.ec2.snapshot import Change, Network, Origin, Snapshot
 from nodelint.model.keys import (
     ARCH,
-    BANDWIDTH,
     CAPACITY_TYPE,
     FAMILY,
     INSTANCE_TYPE,
@@ -118,7 +118,7 @@ class Catalog:
         What no answer of EC2 tells stays as it is here: bandwidth (a table of the controller's), what labels
         were before a release, and prices and network limits that the other row lacks.
         """
-        return Catalog(_joined(self._snapshot, newer), self._version, self._windows_build) if newer.rows else self
+        return Catalog(joined(self._snapshot, newer), self._version, self._windows_build) if newer.rows else self
 
     @property
     def version(self) -> Version:
@@ -383,71 +383,6 @@ def union(sets: Iterable[int]) -> int:
 
 
 _T = TypeVar("_T")
-
-
-def _joined(old: Snapshot, new: Snapshot) -> Snapshot:
-    """Both snapshots' instance types under the columns of both, which are told apart by name and not by place."""
-    labels = _both(old.labels, new.labels)
-    resources = _both(old.resources, new.resources)
-    priced = _both(old.priced, new.priced)
-    to_labels = _mover(new.labels, labels)
-    to_resources = _mover(new.resources, resources)
-    to_prices = _mover(new.priced, priced)
-    old_labels = [index for index, label in enumerate(labels) if label not in new.labels or label == BANDWIDTH]
-    old_resources = [index for index, resource in enumerate(resources) if resource not in new.resources]
-    rows: dict[str, Row] = {}
-    for name, values, quantities, network, prices in old.rows:
-        rows[name] = (
-            name,
-            _widened(values, len(labels)),
-            _widened(quantities, len(resources)),
-            network,
-            _widened(prices, len(priced)),
-        )
-    added = set()
-    for name, values, quantities, network, prices in new.rows:
-        values, quantities, prices = to_labels(values), to_resources(quantities), to_prices(prices)
-        before = rows.get(name)
-        if before is None:
-            added.add(name)
-        else:
-            for index in old_labels:
-                values[index] = before[1][index]
-            for index in old_resources:
-                quantities[index] = before[2][index]
-            network = before[3] if network is None else network
-            prices = [was if now is None else now for now, was in zip(prices, before[4], strict=True)]
-        rows[name] = (name, values, quantities, network, prices)
-    changes = [
-        change._replace(values={name: value for name, value in change.values.items() if name in added})
-        for change in new.changes
-    ]
-    return Snapshot(
-        origin=f"{new.origin}, {new.date}; {old.origin}",
-        date=old.date,
-        sources=(*new.sources, *old.sources),
-        labels=labels,
-        resources=resources,
-        priced=priced,
-        changes=(*old.changes, *(change for change in changes if change.values)),
-        rows=[rows[name] for name in sorted(rows)],
-    )
-
-
-def _both(ours: Sequence[str], theirs: Sequence[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((*ours, *theirs)))
-
-
-def _mover(columns: Sequence[str], wanted: Sequence[str]) -> Callable[[list[_T | None]], list[_T | None]]:
-    """Puts the values of some columns under others of the same name; None where there is none."""
-    if columns == wanted:
-        return list
-    places = [columns.index(column) if column in columns else None for column in wanted]
-    return lambda values: [None if place is None else values[place] for place in places]
-
-
-def _widened(values: list[_T | None], width: int) -> list[_T | None]:
-    return values if len(values) == width else [*values, *[None] * (width - len(values))]
 
 
 def _bits(indices: list[int]) -> int:

@@ -9,13 +9,12 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, cast
 
+from nodelint.lint.config_file import ConfigError as ConfigError
+from nodelint.lint.config_file import ConfigFile, read_config, table_of
 from nodelint.model.messages import did_you_mean
 from nodelint.model.ranges import Releases, is_range, only, releases_in, runs
 from nodelint.model.releases import NEWEST, KubernetesVersion, Version, target
-from nodelint.source import Node, Source
-from nodelint.source.compose import compose
-from nodelint.source.reading import is_inside, read, repository, why
-from nodelint.source.unreadable import Unreadable
+from nodelint.source.reading import is_inside, repository
 from nodelint.tuples import NamedTuple
 
 if TYPE_CHECKING:
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
 
 FailOn = Literal["error", "warning", "never"]
 FILES = ("nodelint.yaml", "nodelint.yml")
-_LARGEST = 1 << 20
-"""Bytes of a configuration."""
 
 BUNDLED = "bundled"
 """What stands for a snapshot where only the facts that come with nodelint are wanted."""
@@ -54,17 +51,6 @@ _KEYS = (
     "kustomize",
     "helm",
 )
-
-
-class ConfigError(Exception):
-    """What cannot be used of a configuration, a line for each fault.
-
-    A line names the file and, where it has one, the place. `str` is the first one.
-    """
-
-    def __init__(self, *messages: str) -> None:
-        super().__init__(messages[0])
-        self.messages = messages
 
 
 class Versions(NamedTuple):
@@ -126,7 +112,7 @@ def find(folder: str) -> str | None:
             if os.path.isfile(path):
                 return _own(path)
         path = os.path.join(folder, "pyproject.toml")
-        if os.path.isfile(path) and _table(path) is not None:
+        if os.path.isfile(path) and table_of(path) is not None:
             return _own(path)
         parent = os.path.dirname(folder)
         if parent == folder or os.path.exists(os.path.join(folder, ".git")):
@@ -154,7 +140,7 @@ def load(path: str | None, flags: Mapping[str, object], trusted: bool = False) -
     Raises ConfigError for a file or a value that cannot be used. A path that the file names has to lie in its
     repository, one of a flag may lie anywhere.
     """
-    given = _read(path) if path else _Given({}, "", None)
+    given = read_config(path) if path else ConfigFile({}, "", None)
     try:
         return _settings(given, flags, trusted)
     except ConfigError as error:
@@ -165,7 +151,7 @@ def load(path: str | None, flags: Mapping[str, object], trusted: bool = False) -
         raise ConfigError(*(found or error.messages)) from error
 
 
-def _settings(given: _Given, flags: Mapping[str, object], trusted: bool) -> Settings:
+def _settings(given: ConfigFile, flags: Mapping[str, object], trusted: bool) -> Settings:
     _hold_to_known(given)
     folder = os.path.dirname(given.path)
 
@@ -217,7 +203,7 @@ def _settings(given: _Given, flags: Mapping[str, object], trusted: bool) -> Sett
     )
 
 
-def _hold_to_known(given: _Given) -> None:
+def _hold_to_known(given: ConfigFile) -> None:
     for key in given.values:
         if key not in _KEYS:
             meant = did_you_mean(key, _KEYS) or f"; known are {', '.join(_KEYS)}"
@@ -250,90 +236,6 @@ def no_rule(name: str, rules: Iterable[str]) -> str:
     return f"there is no rule `{name}`{did_you_mean(name, rules)}; `nodelint rule` lists them"
 
 
-_ON = {"true": "on"}
-
-
-class _Given(NamedTuple):
-    """What a file says, and where in it."""
-
-    values: dict[str, object]
-    path: str
-    root: Node | None
-
-    def plain(self) -> dict[str, object]:
-        """The values with the key `on` of a policy as it is written; YAML 1.1 reads it as true."""
-        policies = self.values.get("policies")
-        if not isinstance(policies, list):
-            return self.values
-        named = [{_ON.get(key, key): v for key, v in p.items()} if isinstance(p, dict) else p for p in policies]
-        return {**self.values, "policies": named}
-
-    def place(self, key: str) -> str:
-        node = self.root and (self.root.key(key) or self.root)
-        if not node:
-            return f"{self.path} [tool.nodelint]"
-        return self._at(node)
-
-    def place_in(self, key: str, number: int, inner: str, line: int = 1, column: int = 1) -> str:
-        """The place of a character (line and column, from 1) of the text at a key, in an item of a list."""
-        listed = self.root and self.root.get(key)
-        if not listed or number >= len(listed.items):
-            return self.place(key)
-        item = listed.items[number]
-        node = item.get("true" if inner == "on" and item.get("true") else inner) or item
-        if node.style in ("literal", "folded"):
-            start = node.source.position(node.start).line + line
-            text = node.source.text.splitlines()[start - 1]
-            return f"{self.path}:{start}:{len(text) - len(text.lstrip()) + column}"
-        return self._at(node, column if node.style in ("single", "double") else column - 1)
-
-    def _at(self, node: Node, further: int = 0) -> str:
-        position = node.source.position(node.start)
-        return f"{self.path}:{position.line}:{position.column + further}"
-
-
-def _read(path: str) -> _Given:
-    if path.endswith(".toml"):
-        return _Given(_table(path) or {}, path, None)
-    try:
-        source = Source(path, read(path, _LARGEST).decode("utf-8-sig"))
-        roots = compose(source, source.text, 0, masked=False)
-    except OSError as error:
-        raise ConfigError(f"{path}: {why(error)}") from error
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: the file is not UTF-8") from error
-    except Unreadable as error:
-        position = source.position(error.offset)
-        raise ConfigError(f"{path}:{position.line}:{position.column}: {error.message}") from error
-    root = roots[0] if roots else None
-    values = root.plain() if root is not None else {}
-    if values is None:
-        values = {}
-    if not isinstance(values, dict):
-        raise ConfigError(f"{path}: a mapping of settings is wanted")
-    return _Given(values, path, root)
-
-
-def _table(path: str) -> dict[str, object] | None:
-    try:
-        data = read(path, _LARGEST)
-        if b"nodelint" not in data:
-            return None  # most are the project's own, and the parser is slow to load
-        import tomllib
-
-        tools = tomllib.loads(data.decode()).get("tool")
-    except ValueError as error:  # no TOML, or no UTF-8
-        raise ConfigError(f"{path}: {error}") from error
-    except RecursionError as error:
-        raise ConfigError(f"{path}: nested too deeply") from error
-    except OSError as error:
-        raise ConfigError(f"{path}: {why(error)}") from error
-    table = tools.get("nodelint") if isinstance(tools, dict) else None
-    if table is not None and not isinstance(table, dict):
-        raise ConfigError(f"{path}: `tool.nodelint` has to be a table")
-    return table
-
-
 def _text(value: object, where: str) -> str:
     # 1.10 without quotes is the number 1.1 to YAML and TOML alike: another release, so it is refused.
     if not isinstance(value, str):
@@ -351,7 +253,7 @@ def _path(key: str, text: str, folder: str, where: str) -> str:
     raise ConfigError(f"{where}: `{key}: {text}` leads out of the repository; to use it, name it by --{key}")
 
 
-def _rules(given: _Given, flags: Mapping[str, object], folder: str, trusted: bool) -> tuple[str, ...]:
+def _rules(given: ConfigFile, flags: Mapping[str, object], folder: str, trusted: bool) -> tuple[str, ...]:
     """Folders of rules. Rules are code: those of a file that was only found are refused."""
     named = tuple(str(each) for each in cast("Iterable[object]", flags.get("rules") or ()))
     value, where = given.values.get("rules"), given.place("rules")
@@ -369,7 +271,7 @@ def _rules(given: _Given, flags: Mapping[str, object], folder: str, trusted: boo
     return tuple(dict.fromkeys([*named, *refused]))
 
 
-def _policies(given: _Given) -> tuple[tuple[Policy, Callable[..., str]], ...]:
+def _policies(given: ConfigFile) -> tuple[tuple[Policy, Callable[..., str]], ...]:
     value = given.values.get("policies")
     if value is None:
         return ()
@@ -398,7 +300,7 @@ def _releases(text: str, where: str) -> tuple[Releases, ...]:
         raise ConfigError(f"{where}: {error}") from error
 
 
-def _per_path_versions(given: _Given, flags: Mapping[str, object]) -> dict[str, Versions]:
+def _per_path_versions(given: ConfigFile, flags: Mapping[str, object]) -> dict[str, Versions]:
     """What the file names for paths, less what a flag names for all."""
     value, where = given.values.get("per-path-versions"), given.place("per-path-versions")
     if value is None:

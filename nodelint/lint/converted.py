@@ -10,8 +10,8 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 
 from nodelint.edits import apply
+from nodelint.lint.context import Context
 from nodelint.lint.results import Result
-from nodelint.lint.rule import Context
 from nodelint.model.finding import Edit, Span
 from nodelint.model.manifest import Object, objects, served
 from nodelint.source import SourceText, reread

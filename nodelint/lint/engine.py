@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING
 from nodelint.apiserver import Schemas
 from nodelint.ec2.facts import NOTHING, AwsFacts, Missing
 from nodelint.ec2.snapshot import Question
-from nodelint.edits import apply
-from nodelint.lint.harm import harmful
-from nodelint.lint.results import Result, Skipped, Taken, first_causes, merged, unique
-from nodelint.lint.rule import GROUPS, PROFILES, Context, Group, Rule
+from nodelint.lint.context import Context
+from nodelint.lint.results import Result, Skipped, first_causes, merged, unique
+from nodelint.lint.rule import GROUPS, PROFILES, Group, Rule
 from nodelint.lint.silenced import after_comments
-from nodelint.model.finding import SEVERITIES, Edit, Finding, Severity
+from nodelint.model.finding import SEVERITIES, Finding, Severity
 from nodelint.model.manifest import NodePool, Object, left_out, objects, served
 from nodelint.model.providers import judged_in_part
 from nodelint.model.releases import KubernetesVersion, Version
-from nodelint.source import Source, SourceText, reread
+from nodelint.source import Source
 from nodelint.source.globs import Globs
 from nodelint.tuples import NamedTuple
 
@@ -29,20 +28,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DEFAULTS",
-    "Fixed",
-    "Judge",
     "Report",
     "Result",
     "Selection",
     "Skipped",
     "Target",
-    "fix",
     "lint",
-    "why_broken",
 ]
-
-# A fix may make room for another one; every rule's fix is a fix point, so few rounds are ever needed.
-_ROUNDS = 25
 
 
 MOST_FINDINGS = 1000
@@ -331,124 +323,3 @@ def _without_facts(rules: Sequence[Rule], asked: Sequence[Object], target: Targe
                 target.facts.answer(Question(rule.needs[0]))
             except Missing as missing:
                 yield Skipped(rule.name, "", None, missing.reason, missing.transient, missing.kind)
-
-
-Judge = Callable[[Sequence[Source], Target, Mapping[str, Rule], Selection, Sequence[Source]], Report]
-"""What judges sources as `lint` does."""
-
-
-class Fixed(NamedTuple):
-    """What fixing made of the sources: `sources` hold the new texts, `report` what is left to say.
-
-    `applied` are the results whose edits were written; `refused` those whose edits would have broken
-    the file, with the reason.
-    """
-
-    sources: tuple[Source, ...]
-    report: Report
-    applied: tuple[Result, ...]
-    refused: tuple[tuple[Result, str], ...]
-
-
-def fix(
-    sources: Sequence[Source],
-    target: Target,
-    rules: Mapping[str, Rule],
-    selection: Selection = DEFAULTS,
-    context_sources: Sequence[Source] = (),
-    unsafe: bool = False,
-    judge: Judge | None = None,
-    report: Report | None = None,
-) -> Fixed:
-    """Apply fixes until nothing changes: safe ones, with `unsafe` the others too.
-
-    A fix is applied whole or not at all, and is left out when the new text does not parse or breaks
-    the schema where the old one did not. `judge` stands in for `lint`; `report` is what it said of `sources`,
-    where that has been asked already.
-    """
-    judge = judge or lint
-    current = list(sources)
-    applied: list[Result] = []
-    refused: dict[tuple[str, str, str], tuple[Result, str]] = {}
-    report = report or judge(current, target, rules, selection, context_sources)
-    for _ in range(_ROUNDS):
-        chosen = _compatible(report.results, current, unsafe, refused)
-        if not chosen:
-            break
-        new = _rewritten(current, chosen)
-        if why_broken(current, new, target):
-            harms = harmful(current, chosen, lambda old, some: why_broken(old, _rewritten(old, some), target))
-            refused.update((_mark(chosen[n]), (chosen[n], why)) for n, why in harms.items())
-            chosen = [result for n, result in enumerate(chosen) if n not in harms]
-            new = _rewritten(current, chosen)
-        applied += chosen
-        # Objects that change together carry the same edits: what mends one mends the other.
-        done = {tuple(r.finding.edits) for r in chosen}
-        taken = {id(r) for r in chosen}
-        applied += [r for r in report.results if id(r) not in taken and tuple(r.finding.edits) in done]
-        current = new
-        report = judge(current, target, rules, selection, context_sources)
-    return Fixed(tuple(current), report, tuple(applied), tuple(refused.values()))
-
-
-def _mark(result: Result) -> tuple[str, str, str]:
-    return result.rule.name, result.span.source.path, result.finding.message
-
-
-def _compatible(
-    results: Sequence[Result],
-    sources: Sequence[Source],
-    unsafe: bool,
-    refused: dict[tuple[str, str, str], tuple[Result, str]],
-) -> list[Result]:
-    """The fixes of one round, in the order of place, leaving out what touches an accepted one.
-
-    A fix that reaches into a file that the user did not name joins the refused.
-    """
-    chosen: list[Result] = []
-    taken = Taken()
-    asked = {id(source) for source in sources}
-    for result in results:
-        spans = [edit.span for edit in result.finding.edits]
-        if not spans or (result.safety == "unsafe" and not unsafe) or _mark(result) in refused:
-            continue
-        beyond = next((span.source.path for span in spans if id(span.source) not in asked), None)
-        if beyond is not None:
-            refused[_mark(result)] = (result, f"it changes {beyond} too, which was not named")
-            continue
-        if not any(map(taken.touches, spans)):
-            chosen.append(result)
-            taken.add(spans)
-    return chosen
-
-
-def _rewritten(sources: Sequence[Source], results: Sequence[Result]) -> list[Source]:
-    edits: dict[int, list[Edit]] = {}
-    for result in results:
-        for edit in result.finding.edits:
-            edits.setdefault(id(edit.source), []).append(edit)
-    return [reread(s, apply(s.text, edits[id(s)])) if id(s) in edits else s for s in sources]
-
-
-def why_broken(before: Sequence[SourceText], after: Sequence[SourceText], target: Target) -> str | None:
-    """Why the new texts are worse than the old ones; None when they are not."""
-    for old, new in zip(before, after, strict=True):
-        if new is old:
-            continue
-        if len(new.problems) > len(old.problems) or len(new.set_aside) > len(old.set_aside):
-            return "the file would no longer parse"
-        fresh = _schema_faults(new, target) - _schema_faults(old, target)
-        gone = [o for o in objects(old) if any(not served(o, one.karpenter) for one in target.each(o))]
-        if fresh and not gone:
-            return f"the API server would refuse the file: {next(iter(fresh))}"
-    return None
-
-
-def _schema_faults(source: SourceText, target: Target) -> Counter[str]:
-    found: Counter[str] = Counter()
-    for obj in objects(source):
-        for one in target.each(obj):
-            if served(obj, one.karpenter):
-                context = Context([obj], one.karpenter, one.kubernetes, one.schemas)
-                found.update(p.message for p in context.problems(obj) if p.layer != "unjudged")
-    return found

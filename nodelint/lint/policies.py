@@ -11,7 +11,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from nodelint.lint.rule import GROUPS, Context, Group, Rule
+from nodelint.lint.context import Context
+from nodelint.lint.rule import GROUPS, Group, Rule
 from nodelint.model.finding import SEVERITIES, Finding, Findings, Severity, Skip
 from nodelint.model.keys import ARCH, FAMILY, SIZE
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence, Set
 
+from nodelint.lint.context import Context
 from nodelint.lint.results import Index, Result
-from nodelint.lint.rule import Context, Rule
+from nodelint.lint.rule import Rule
 from nodelint.lint.suppress import Suppression, suppressions
 from nodelint.model.finding import Finding
 from nodelint.source import Source

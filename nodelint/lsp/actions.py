@@ -8,7 +8,8 @@ from lsprotocol import types
 
 from nodelint.edits import apply
 from nodelint.edits.differing import opcodes
-from nodelint.lint.engine import Result, why_broken
+from nodelint.lint.engine import Result
+from nodelint.lint.fixing import why_broken
 from nodelint.lint.suppress import suppressions
 from nodelint.lsp.diagnostics import placed, uri_of
 from nodelint.lsp.positions import LineIndex

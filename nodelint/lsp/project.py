@@ -17,8 +17,9 @@ from pygls.uris import to_fs_path
 
 from nodelint.ec2 import cache
 from nodelint.ec2.facts import NOTHING, AwsFacts
-from nodelint.lint import baseline, config, engine
-from nodelint.lint.rule import Context, Rule
+from nodelint.lint import baseline, config, engine, fixing
+from nodelint.lint.context import Context
+from nodelint.lint.rule import Rule
 from nodelint.lint.targets import Choose
 from nodelint.lsp.positions import LineIndex
 from nodelint.model.manifest import Object, objects
@@ -121,7 +122,7 @@ class View:
         self.beside: list[Source] = []
         self.pause: Callable[[], None] = lambda: None
         self._lines: dict[tuple[int, str], LineIndex] = {}
-        self._fixed: dict[str, engine.Fixed] = {}
+        self._fixed: dict[str, fixing.Fixed] = {}
 
     @property
     def target(self) -> engine.Target:
@@ -153,11 +154,11 @@ class View:
             found.setdefault(id(result.span.source), []).append(result)
         return found
 
-    def fixed(self, buffer: Buffer) -> engine.Fixed:
+    def fixed(self, buffer: Buffer) -> fixing.Fixed:
         """What `nodelint check --fix` makes of one text."""
         if buffer.uri not in self._fixed:
             others = [other.source for other in self.buffers if other is not buffer]
-            self._fixed[buffer.uri] = engine.fix(
+            self._fixed[buffer.uri] = fixing.fix(
                 [buffer.source], self.target, self.setup.rules, self.setup.selection, [*others, *self.beside]
             )
         return self._fixed[buffer.uri]

@@ -17,7 +17,7 @@ from nodelint.drift.cluster import Cluster
 from nodelint.drift.standing import ca_of
 from nodelint.ec2.facts import NOTHING, AwsFacts
 from nodelint.karpenter.resolve import Resolution, resolve
-from nodelint.lint.rule import Context
+from nodelint.lint.context import Context
 from nodelint.model.finding import Span
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object, objects, served
 from nodelint.model.releases import KubernetesVersion, Version

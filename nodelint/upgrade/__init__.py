@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
+from nodelint.lint.context import Context
 from nodelint.lint.engine import Selection, Target
-from nodelint.lint.rule import Context, Rule
+from nodelint.lint.rule import Rule
 from nodelint.model.finding import SEVERITIES, Severity
 from nodelint.model.manifest import Object, objects
 from nodelint.model.releases import RELEASES, Version

@@ -22,7 +22,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
-from nodelint.lint.rule import Context
+from nodelint.lint.context import Context
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object, requirement_line, text
 from nodelint.source import Node, Source
 from nodelint.upgrade import things

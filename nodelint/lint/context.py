@@ -1,0 +1,324 @@
+"""What a rule may ask beside its object, each worked out when it is first asked for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from nodelint.model.manifest import EC2NodeClass, NodePool, Object, Text, served
+from nodelint.model.releases import KubernetesVersion, Version
+
+if TYPE_CHECKING:
+    from nodelint.apiserver import SchemaProblem, Schemas
+    from nodelint.ec2.catalog import Catalog
+    from nodelint.ec2.facts import AwsFacts
+    from nodelint.karpenter.controller.verdict import ControllerProblem
+    from nodelint.karpenter.convert import Conversion
+    from nodelint.karpenter.images import ImageSet
+    from nodelint.karpenter.resolve import Resolution
+    from nodelint.karpenter.userdata import UserData
+
+
+class Context:
+    """What a rule may ask beside the object that it looks at: targets, facts, and the other objects.
+
+    `objects` are all that the run has read, those read for context only too.
+    """
+
+    def __init__(
+        self,
+        objects: Sequence[Object],
+        karpenter: Version,
+        kubernetes: KubernetesVersion | None = None,
+        schemas: Schemas | None = None,
+        rule_names: Sequence[str] = (),
+        facts: AwsFacts | None = None,
+    ) -> None:
+        self.objects = objects
+        self.karpenter = karpenter
+        self.kubernetes = kubernetes
+        self.rule_names = rule_names
+        self._schemas = schemas
+        self._facts = facts
+        self._facts_about: dict[int, AwsFacts] = {}
+        self._images: dict[int, ImageSet] = {}
+        self._resolutions: dict[int, Resolution] = {}
+        self._user_data: dict[int, UserData | None] = {}
+        self._class_of: dict[int, EC2NodeClass | None] = {}
+        self._conversions: dict[int, Conversion] = {}
+        self._stored: dict[int, Mapping[str, Any] | None] = {}
+        self._problems: dict[int, list[SchemaProblem]] = {}
+        self._controller: dict[int, list[ControllerProblem]] = {}
+
+    @cached_property
+    def catalog(self) -> Catalog:
+        """The instance types as the target release labels them, the snapshot's among them."""
+        return self.facts.catalog.at(self.karpenter)
+
+    @property
+    def facts(self) -> AwsFacts:
+        """What is known of AWS. Asking it for what it does not know raises `Missing`, which skips the rule aloud."""
+        if self._facts is None:
+            from nodelint.ec2.facts import NOTHING
+
+            self._facts = NOTHING
+        return self._facts
+
+    def _facts_of(self, about: EC2NodeClass | NodePool) -> AwsFacts:
+        """The facts, but none about a class, or a pool without one, that is plainly for another region."""
+        if not self.facts:
+            return self.facts
+        found = self._facts_about.get(id(about))
+        if found is None:
+            from nodelint.ec2.facts import AwsFacts
+            from nodelint.karpenter.selectors import elsewhere
+
+            why = elsewhere([about] if isinstance(about, NodePool) else self.pools(about), self.facts)
+            found = self.facts if why is None else AwsFacts(now=self.facts.now, why=why)
+            self._facts_about[id(about)] = found
+        return found
+
+    def images(self, node_class: EC2NodeClass) -> ImageSet:
+        """The images that the class's terms find, in the order in which the controller tries them."""
+        found = self._images.get(id(node_class))
+        if found is None:
+            from nodelint.karpenter.images import images_of
+
+            facts = self._facts_of(node_class)
+            found = node_class.once(
+                ("images", self.karpenter, self.kubernetes),
+                (facts,),
+                lambda: images_of(node_class, self.karpenter, self.kubernetes, facts),
+            )
+            self._images[id(node_class)] = found
+        return found
+
+    def user_data(self, node_class: EC2NodeClass) -> UserData | None:
+        """The class's user data, read for its image family; None without one, for `Custom`, and for a placeholder."""
+        if node_class.node.at("spec", "userData") is None:
+            return None
+        if id(node_class) not in self._user_data:
+            from nodelint.karpenter.userdata import read
+
+            self._user_data[id(node_class)] = read(node_class, self.images(node_class).ami_family)
+        return self._user_data[id(node_class)]
+
+    @cached_property
+    def schemas(self) -> Schemas:
+        """The schemas that stand for the API server: the user's own CRDs, else those of the target release."""
+        if self._schemas is not None:
+            return self._schemas
+        from nodelint.apiserver import Schemas
+
+        return Schemas.bundled()
+
+    @cached_property
+    def classes(self) -> list[EC2NodeClass]:
+        """Every EC2NodeClass of the run that the target release serves."""
+        return [o for o in self.objects if isinstance(o, EC2NodeClass) and served(o, self.karpenter)]
+
+    @cached_property
+    def _classes_by_name(self) -> dict[str, list[EC2NodeClass]]:
+        found: dict[str, list[EC2NodeClass]] = {}
+        for node_class in self.classes:
+            if isinstance(node_class.name, str):
+                found.setdefault(node_class.name, []).append(node_class)
+        return found
+
+    def node_class(self, pool: NodePool) -> EC2NodeClass | None:
+        """The EC2NodeClass that a pool points to; None where it is not in the run or cannot be told.
+
+        Where several files define a class of one name (an overlay for each environment), the nearest to
+        the pool is meant: the same file, then the longest common path. None where two are equally near.
+        A placeholder names the class of its own file that bears the very same one.
+        """
+        if id(pool) not in self._class_of:
+            self._class_of[id(pool)] = self._nearest_class(pool)
+        return self._class_of[id(pool)]
+
+    def _nearest_class(self, pool: NodePool) -> EC2NodeClass | None:
+        same = self._namesakes(pool)
+        same = [c for c in same if not c.partial] or same
+        same = [c for c in same if c.source.path == pool.source.path] or same
+        if len(same) < 2:
+            return same[0] if same else None
+        ranked = sorted(same, key=lambda c: _nearness(pool.source.path, c.source.path), reverse=True)
+        first, second = (_nearness(pool.source.path, c.source.path) for c in ranked[:2])
+        return ranked[0] if first > second else None
+
+    def _namesakes(self, pool: NodePool) -> list[EC2NodeClass]:
+        ref = pool.class_ref
+        if ref is None or ref.name is None:
+            return []
+        if isinstance(ref.name, str):
+            return self._classes_by_name.get(ref.name, [])
+        node = ref.node.get("name")
+        nameless = [c for c in self.classes if c.source is pool.source and not isinstance(c.name, str)]
+        return [c for c in nameless if node is not None and c.name_node.written == node.written]
+
+    def _why_no_class(self, pool: NodePool) -> str | None:
+        """Why a class that a pool names cannot be told although the run holds one of that name."""
+        name = pool.class_ref.name if pool.class_ref else None
+        if not isinstance(name, str):
+            return None
+        if len(self._namesakes(pool)) > 1:
+            return f"several classes are named `{name}`, and none is nearer than the others"
+        same = self.defined_classes.get(name)
+        if isinstance(same, EC2NodeClass):
+            return f"the class `{name}` is {same.version}, which Karpenter {self.karpenter} does not serve"
+        return None
+
+    @cached_property
+    def defined_classes(self) -> dict[Text | None, Object]:
+        """A class of each name in the run, whether the target release serves it or not; AWSNodeTemplates too."""
+        found: dict[Text | None, Object] = {}
+        for o in self.objects:
+            if isinstance(o, EC2NodeClass) or o.kind == "AWSNodeTemplate":
+                found.setdefault(o.name, o)
+        return found
+
+    def pools(self, node_class: EC2NodeClass) -> list[NodePool]:
+        """The NodePools of the run that point to a class."""
+        return self._pools_of.get(id(node_class), [])
+
+    def siblings(self, pool: NodePool) -> list[NodePool]:
+        """The other NodePools of the same folder with the same taints: pods that use one can use the others."""
+        folder, taints = os.path.dirname(pool.source.path), _taints(pool)
+        return [
+            o
+            for o in self.objects
+            if isinstance(o, NodePool)
+            and o is not pool
+            and served(o, self.karpenter)
+            and os.path.dirname(o.source.path) == folder
+            and _taints(o) == taints
+        ]
+
+    @cached_property
+    def _pools_of(self) -> dict[int, list[NodePool]]:
+        found: dict[int, list[NodePool]] = {}
+        for o in self.objects:
+            if isinstance(o, NodePool) and served(o, self.karpenter):
+                found.setdefault(id(self.node_class(o)), []).append(o)
+        return found
+
+    def beside(self, pool: NodePool) -> list[NodePool]:
+        """The other NodePools that go to the same cluster, as far as their files tell (see `lint.beside`)."""
+        return [other for other in self._beside.get(id(pool), ()) if other is not pool]
+
+    def namesake(self, obj: Object) -> Object | None:
+        """Another object of the kind and name that is applied with this one, before it (see `lint.beside`)."""
+        return self._namesakes_of.get(id(obj))
+
+    @cached_property
+    def _namesakes_of(self) -> dict[int, Object]:
+        from nodelint.lint.beside import namesakes
+
+        return namesakes(self.objects)
+
+    @cached_property
+    def _beside(self) -> dict[int, list[NodePool]]:
+        from nodelint.lint.beside import groups
+
+        return groups(self.objects, self.node_class)
+
+    def resolution(self, pool: NodePool) -> Resolution:
+        """What the pool can launch, with which image, and what removed the rest."""
+        found = self._resolutions.get(id(pool))
+        if found is None:
+            from nodelint.karpenter.resolve import resolve
+
+            node_class = self.node_class(pool)
+            why = self._why_no_class(pool) if node_class is None else None
+            images = self.images(node_class) if node_class is not None else None
+            facts = self._facts_of(node_class or pool)
+            found = pool.once(
+                ("resolution", self.karpenter, self.kubernetes, why),
+                (node_class, facts, images, self.facts),
+                lambda: resolve(pool, node_class, self.catalog, self.karpenter, self.kubernetes, why, facts, images),
+            )
+            self._resolutions[id(pool)] = found
+        return found
+
+    def problems(self, obj: Object) -> list[SchemaProblem]:
+        """What the API server says of an object."""
+        found = self._problems.get(id(obj))
+        if found is None:
+            from nodelint.apiserver import check
+
+            found = check(obj, self.karpenter, self.schemas)
+            lacking = any(each.missing or each.layer == "validation" for each in found)
+            if lacking and not obj.partial and self._completed(obj):
+                found = check(obj, self.karpenter, self.schemas, partial=True)
+            self._problems[id(obj)] = found
+        return found
+
+    def conversion(self, obj: Object) -> Conversion:
+        """An object of an old API as the v1 objects that it becomes, and the edits that make it so."""
+        found = self._conversions.get(id(obj))
+        if found is None:
+            from nodelint.karpenter.convert import convert
+
+            found = self._conversions[id(obj)] = convert(obj, self.objects)
+        return found
+
+    def stored(self, obj: Object) -> Mapping[str, Any] | None:
+        """The object as the API server stores it: defaults filled in, fields that the schema lacks dropped.
+
+        Placeholders are `UnknownValue`s. None for a part of an object, and for an API version that is not v1: what
+        is stored of those is not to be told from the file. Whether the object is taken at all, `problems` says.
+        """
+        if id(obj) not in self._stored:
+            from nodelint.drift.stored import stored
+            from nodelint.drift.structure import Unhashable
+
+            try:
+                self._stored[id(obj)] = stored(obj, self.karpenter, self.schemas)
+            except Unhashable:
+                self._stored[id(obj)] = None
+        return self._stored[id(obj)]
+
+    def _completed(self, obj: Object) -> bool:
+        """Whether an overlay of the run patches a field into an object that it lacks."""
+        from nodelint.model.parts import adds
+        from nodelint.source.kustomize import builds_on
+
+        return any(
+            other.kind == obj.kind
+            and other.name in (obj.name, None)
+            and other.source is not obj.source
+            and adds(other.node, obj.node)
+            and builds_on(other.source.path, obj.source.path)
+            for other in self._partial
+        )
+
+    @cached_property
+    def _partial(self) -> list[Object]:
+        return [obj for obj in self.objects if obj.partial]
+
+    def controller_problems(self, obj: Object) -> list[ControllerProblem]:
+        """What the controller says of an object that the API server has taken."""
+        found = self._controller.get(id(obj))
+        if found is None:
+            from nodelint.karpenter.controller import check
+
+            found = check(obj, self.karpenter)
+            self._controller[id(obj)] = found
+        return found
+
+
+def _taints(pool: NodePool) -> set[tuple[Text | None, ...]]:
+    return {(taint.key, taint.value, taint.effect) for taint in pool.taints}
+
+
+def _nearness(a: str, b: str) -> tuple[bool, int]:
+    if a == b:
+        return True, 0
+    common = 0
+    for x, y in zip(a.split("/")[:-1], b.split("/")[:-1], strict=False):
+        if x != y:
+            break
+        common += 1
+    return False, common
