@@ -151,12 +151,15 @@ class Session:
         return Globs(self.settings.include, self.settings.include_root)
 
     def beside(self, held: Sequence[Any], sources: Sequence[Source]) -> list[Source]:
-        """Other manifests of the repository, read only when a pool points to a class that is not at hand."""
-        from nodelint.model.manifest import EC2NodeClass, NodePool
+        """Other manifests of the repository, read only when a pool points to a class that is not at hand.
+
+        Also where a retired object is at hand: what it names and is named by has to change with it.
+        """
+        from nodelint.model.manifest import EC2NodeClass, NodePool, Retired
 
         classes = {o.name for o in held if isinstance(o, EC2NodeClass)}
         wanted = {o.class_ref.name for o in held if isinstance(o, NodePool) and o.class_ref}
-        if wanted <= classes:
+        if wanted <= classes and not any(isinstance(o, Retired) for o in held):
             return []
         from nodelint.source.discover import context
 

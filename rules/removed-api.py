@@ -3,7 +3,10 @@ r"""An object of an API version that the target release does not serve, so `kube
 `v1beta1` is served up to Karpenter 1.0, which converts it; 1.1 and later know only `v1`. Provisioner and
 AWSNodeTemplate ended with 0.32. The fix writes the object as v1: fields move and are renamed, `kubelet` goes under
 the class that the pool points to, `group` and `kind` are added to the reference. Comments stay where they are.
-What v1 cannot say alike is named in the hint.
+What v1 cannot say alike is named in the help.
+
+A Provisioner and the AWSNodeTemplate that it names become v1 by one fix, also in two files, or neither does: a
+NodePool cannot point to an AWSNodeTemplate.
 
 The other rules judge the object that it becomes, and tell of it at the old object's lines. Their fixes come after
 this one.
@@ -85,7 +88,7 @@ spec:
 ```
 """
 
-from nodelint.api import Context, Edit, Finding, Findings, Object, edits, manifest, rule
+from nodelint.api import Context, Edit, Finding, Findings, Object, Suggestion, edits, manifest, rule
 
 _SUCCESSORS = {"Provisioner": "NodePool", "AWSNodeTemplate": manifest.CLASS_KIND}
 
@@ -109,7 +112,8 @@ def check(obj: Object, context: Context) -> Findings:
         return
     conversion = context.conversion(obj)
     hint = conversion.blocked or "; ".join(conversion.notes) or None
-    yield Finding(at=at, message=message, edits=conversion.edits, help=hint)
+    ways = [Suggestion("convert this object alone", conversion.alone)] if conversion.alone else []
+    yield Finding(at=at, message=message, edits=conversion.edits, help=hint, suggestions=ways)
 
 
 def _moved(obj: Object) -> list[Edit]:

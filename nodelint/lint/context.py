@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from nodelint.ec2.facts import AwsFacts
     from nodelint.karpenter.controller.verdict import ControllerProblem
     from nodelint.karpenter.convert import Conversion
+    from nodelint.karpenter.convert.relations import Relations
     from nodelint.karpenter.images import ImageSet
     from nodelint.karpenter.resolve import Resolution
     from nodelint.karpenter.userdata import UserData
@@ -259,10 +260,17 @@ class Context:
         """An object of an old API as the v1 objects that it becomes, and the edits that make it so."""
         found = self._conversions.get(id(obj))
         if found is None:
-            from nodelint.karpenter.convert import convert
+            from nodelint.karpenter.convert import conversions
 
-            found = self._conversions[id(obj)] = convert(obj, self.objects)
+            self._conversions.update(conversions(obj, self._relations))
+            found = self._conversions[id(obj)]
         return found
+
+    @cached_property
+    def _relations(self) -> Relations:
+        from nodelint.karpenter.convert.relations import Relations
+
+        return Relations(self.objects)
 
     def stored(self, obj: Object) -> Mapping[str, Any] | None:
         """The object as the API server stores it: defaults filled in, fields that the schema lacks dropped.

@@ -28,7 +28,8 @@ class Converted:
         taken: dict[int, tuple[SourceText, set[Edit]]] = {}
         becoming = set()
         for obj in old:
-            edits = context.conversion(obj).edits
+            conversion = context.conversion(obj)
+            edits = conversion.edits or conversion.alone
             if edits and _take(edits, taken):
                 becoming.add(id(obj))
         self._ways: dict[int, _Way] = {}

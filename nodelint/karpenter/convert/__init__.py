@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import PurePath
 from typing import Any
 
 from nodelint.edits import NotEditable
@@ -23,10 +22,11 @@ from nodelint.karpenter.convert.migrate import (
     node_pool,
     same,
 )
+from nodelint.karpenter.convert.relations import Relations, is_class, is_old, is_pool, reference_path
 from nodelint.karpenter.convert.retired import node_template, provisioner
 from nodelint.karpenter.convert.rewrite import Draft, EntryLines, Path, edits_between
 from nodelint.model.finding import Edit
-from nodelint.model.manifest import EC2NodeClass, NodePool, Object, text
+from nodelint.model.manifest import Object, text
 from nodelint.source.nodes import UNKNOWN, Node
 from nodelint.tuples import NamedTuple
 
@@ -46,13 +46,15 @@ _PROVISIONER_MOVES: tuple[tuple[str, Path], ...] = (
 class Conversion(NamedTuple):
     """The edits that make an object v1, what its owner should know of them, and why there are none.
 
-    The edits may reach into other sources, where kubelet settings move to a class there. `blocked`
-    names the decision that only the owner can take; then there are no edits.
+    The edits reach into other sources where kubelet settings move to a class there, and where a Provisioner and its
+    AWSNodeTemplate become v1 together. `blocked` names the decision that only the owner can take; then there are no
+    edits. `alone` are those of an object that could be converted, and is not because what it stands with cannot.
     """
 
     edits: Sequence[Edit] = ()
     notes: Sequence[str] = ()
     blocked: str | None = None
+    alone: Sequence[Edit] = ()
 
 
 def convert(obj: Object, world: Sequence[Object]) -> Conversion:
@@ -60,15 +62,51 @@ def convert(obj: Object, world: Sequence[Object]) -> Conversion:
 
     An object that is v1 already, or of an API that never was, has no edits. Nothing is raised.
     """
-    if not _old(obj):
-        return Conversion()
-    known = [other for other in world if not _is(other, obj)]
+    return conversions(obj, Relations([obj, *(other for other in world if not _is(other, obj))]))[id(obj)]
+
+
+def conversions(obj: Object, relations: Relations) -> dict[int, Conversion]:
+    """What `convert` makes of an object, and of all that become v1 together with it, by their ids."""
+    if not is_old(obj):
+        return {id(obj): Conversion()}
+    pair = relations.pair(obj)
+    found = {id(each): _single(each, relations) for each in pair}
+    stuck = next((each for each in pair if found[id(each)].blocked is not None), None)
+    if stuck is not None:
+        for each in pair:
+            own = found[id(each)]
+            if own.blocked is None:
+                why = f"it has to become v1 together with {stuck.label}, which cannot: {found[id(stuck)].blocked}"
+                found[id(each)] = Conversion(blocked=why, alone=own.edits)
+    elif len(pair) > 1:
+        edits = _joined(pair, [found[id(each)].edits for each in pair], relations)
+        found = {key: own._replace(edits=edits) for key, own in found.items()}
+    elif obj.kind == "Provisioner" and not obj.partial and not relations.classes_of(obj):
+        name = held(obj.node.at(*reference_path(obj), "name") or obj.node)
+        named = f"the AWSNodeTemplate {name}" if isinstance(name, str) else "the AWSNodeTemplate"
+        why = f"{named} that it names is not among the files: both become v1 together, or neither"
+        found[id(obj)] = Conversion(blocked=found[id(obj)].blocked or why, alone=found[id(obj)].edits)
+    return found
+
+
+def _single(obj: Object, relations: Relations) -> Conversion:
     try:
-        return _converted(obj, [obj, *known])
+        return _converted(obj, relations)
     except Blocked as reason:
         return Conversion(blocked=str(reason))
     except NotEditable as error:
         return Conversion(blocked=error.reason)
+
+
+def _joined(pair: Sequence[Object], edits: Sequence[Sequence[Edit]], relations: Relations) -> Sequence[Edit]:
+    """The edits of objects that change together: those of each, where they stand in documents of their own."""
+    if len({(id(obj.source), obj.document.start) for obj in pair}) == len(pair):
+        return tuple(dict.fromkeys(edit for some in edits for edit in some))
+    pool = next((obj for obj in pair if is_pool(obj) and _kubelet(obj)), None)
+    cls = relations.class_of(pool) if pool is not None else None
+    shared = _shared(pool, cls, relations) if pool is not None and cls is not None else []
+    known = {id(member.obj) for member in shared}
+    return _together(pair[0], [*shared, *(_Member(obj) for obj in pair if id(obj) not in known)]).edits
 
 
 def settled(pool: Object, world: Sequence[Object], name: str) -> list[Edit]:
@@ -81,9 +119,9 @@ def settled(pool: Object, world: Sequence[Object], name: str) -> list[Edit]:
     inner = field(field(spec, "template"), "spec")
     members = [_Member(pool, value=value)]
     if name == "kubelet":
-        known = [pool, *(other for other in world if not _is(other, pool))]
-        cls, settings = _class_of(pool, known), kubelet_of(pool.kind, value)
-        if cls is None or settings is None or _kubelet_of_class(cls) is not None or len(_pools_of(cls, known)) > 1:
+        known = Relations([pool, *(other for other in world if not _is(other, pool))])
+        cls, settings = known.class_of(pool), kubelet_of(pool.kind, value)
+        if cls is None or settings is None or _kubelet_of_class(cls) is not None or len(known.pools_of(cls)) > 1:
             return []
         del inner["kubelet"]
         members.append(_Member(cls, settings, pool))
@@ -119,34 +157,35 @@ class _Member:
         self.value = value
 
 
-def _converted(obj: Object, world: list[Object]) -> Conversion:
-    if _is_class(obj):
-        pools = [p for p in _pools_of(obj, world) if _kubelet(p)]
+def _converted(obj: Object, relations: Relations) -> Conversion:
+    if is_class(obj):
+        pools = [p for p in relations.pools_of(obj) if _kubelet(p)]
         if not pools:
             return _together(obj, [_Member(obj)])
         try:
-            return _together(obj, _shared(pools[0], obj, world))
+            return _together(obj, _shared(pools[0], obj, relations))
         except (Blocked, NotEditable):
             # That is said of the pools, which stay as they are; the class loses nothing without them.
             return _together(obj, [_Member(obj)])
     if not _kubelet(obj):
         return _together(obj, [_Member(obj)])
-    cls = _class_of(obj, world)
+    cls = relations.class_of(obj)
     if cls is None:
-        name = _reference_name(obj)
-        raise Blocked(f"its kubelet settings go to the class {name or 'it names'}, which is not at hand")
-    return _together(obj, _shared(obj, cls, world))
+        name = text(obj.node.at(*reference_path(obj), "name"))
+        named = name if isinstance(name, str) and name else "it names"
+        raise Blocked(f"its kubelet settings go to the class {named}, which is not at hand")
+    return _together(obj, _shared(obj, cls, relations))
 
 
-def _shared(pool: Object, cls: Object, world: list[Object]) -> list[_Member]:
+def _shared(pool: Object, cls: Object, relations: Relations) -> list[_Member]:
     """The pools that hold kubelet settings for a class, and the class; all of them have to hold the same."""
     settings = _kubelet(pool)
     present = _kubelet_of_class(cls)
     members = []
-    for other in _pools_of(cls, world):
-        if not same(_kubelet(other) if _old(other) else present, settings):
+    for other in relations.pools_of(cls):
+        if not same(_kubelet(other) if is_old(other) else present, settings):
             raise Blocked(f"the NodePools of {cls.label} differ in kubelet settings: each needs a class of its own")
-        if _old(other):
+        if is_old(other):
             members.append(_Member(other))
     if present is not None and not same(present, settings):
         raise Blocked(f"{cls.label} holds kubelet settings that differ from its own: each needs a class")
@@ -221,7 +260,7 @@ def _back(obj: Object, text: str) -> str:
 def _migration(member: _Member) -> Migration:
     obj = member.obj
     value = held(obj.node) if member.value is None else member.value
-    if not _old(obj):
+    if not is_old(obj):
         migration = Migration(value)
     elif obj.kind == "Provisioner":
         migration = provisioner(value, obj.partial)
@@ -237,7 +276,7 @@ def _migration(member: _Member) -> Migration:
 def _carry(member: _Member, draft: Draft, target: dict[str, Any]) -> None:
     """Move as text what only moves. Where the style does not allow it, `reach` writes it anew."""
     kind = member.obj.kind
-    if not _old(member.obj):
+    if not is_old(member.obj):
         if "expireAfter" in field(field(field(target, "spec"), "template"), "spec"):
             draft.move(("spec", "disruption", "expireAfter"), (*_TEMPLATE, "expireAfter"))
     elif kind == "NodePool":
@@ -295,53 +334,12 @@ def _kubelet_lines(pool: Object) -> EntryLines | None:
 
 
 def _kubelet(pool: Object) -> dict[str, Any] | None:
-    return kubelet_of(pool.kind, held(pool.node)) if _old(pool) else None
+    return kubelet_of(pool.kind, held(pool.node)) if is_old(pool) else None
 
 
 def _kubelet_of_class(cls: Object) -> Any:
     node = cls.node.at("spec", "kubelet")
     return held(node) if node is not None and node.kind == "mapping" else None
-
-
-def _class_of(pool: Object, world: list[Object]) -> Object | None:
-    """The class that a pool names: in its own file, else its folder, else anywhere; None where unsure."""
-    name = _reference_name(pool)
-    if name is None:
-        return None
-    named = [cls for cls in world if _is_class(cls) and cls.name == name]
-    folder = PurePath(pool.source.path).parent
-    for near in (
-        [cls for cls in named if cls.source is pool.source],
-        [cls for cls in named if PurePath(cls.source.path).parent == folder],
-        named,
-    ):
-        if near:
-            return near[0] if len(near) == 1 else None
-    return None
-
-
-def _pools_of(cls: Object, world: list[Object]) -> list[Object]:
-    """The pools that name a class. Names are compared first: a run may hold thousands of objects."""
-    named = [obj for obj in world if _is_pool(obj) and _reference_name(obj) == cls.name]
-    return [pool for pool in named if _class_of(pool, world) is cls]
-
-
-def _reference_name(pool: Object) -> str | None:
-    path = ("spec", "providerRef") if pool.kind == "Provisioner" else (*_TEMPLATE, "nodeClassRef")
-    name = text(pool.node.at(*path, "name"))
-    return name if isinstance(name, str) else None
-
-
-def _old(obj: Object) -> bool:
-    return obj.kind in ("Provisioner", "AWSNodeTemplate") or obj.version == "v1beta1"
-
-
-def _is_pool(obj: Object) -> bool:
-    return isinstance(obj, NodePool) or obj.kind == "Provisioner"
-
-
-def _is_class(obj: Object) -> bool:
-    return isinstance(obj, EC2NodeClass) or obj.kind == "AWSNodeTemplate"
 
 
 def _is(one: Object, other: Object) -> bool:

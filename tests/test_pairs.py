@@ -1,0 +1,146 @@
+"""A Provisioner and its AWSNodeTemplate become v1 together, or neither does."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+POOL = """\
+apiVersion: karpenter.sh/v1alpha5
+kind: Provisioner
+metadata:
+  name: batch
+spec:
+  # who pays
+  labels:
+    team: batch
+  ttlSecondsUntilExpired: 604800 # a week
+  providerRef:
+    name: batch # its class
+"""
+CLASS = """\
+apiVersion: karpenter.k8s.aws/v1alpha1
+kind: AWSNodeTemplate
+metadata:
+  name: batch
+spec:
+  instanceProfile: node
+  subnetSelector:
+    discovery: main
+  securityGroupSelector:
+    discovery: main
+"""
+ENDED = CLASS.replace("  instanceProfile: node\n", "")
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Path:
+    folder = tmp_path / "repository"
+    (folder / ".git").mkdir(parents=True)
+    return folder
+
+
+def written(folder: Path, **files: str) -> None:
+    for name, text in files.items():
+        (folder / f"{name}.yaml").write_text(text, encoding="utf-8")
+
+
+def kinds(folder: Path) -> list[str]:
+    texts = [path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.yaml"))]
+    return [line.removeprefix("kind: ") for text in texts for line in text.splitlines() if line.startswith("kind:")]
+
+
+def test_one_fix_spans_both_files_and_the_second_run_finds_nothing_to_do(repo: Path, nodelint: Run) -> None:
+    written(repo, pool=POOL, node=CLASS)
+    done = nodelint("check", "--fix", ".", cwd=repo)
+    assert "Fixed 2 findings" in done.stdout
+    assert kinds(repo) == ["EC2NodeClass", "NodePool"]
+    once = [path.read_bytes() for path in sorted(repo.glob("*.yaml"))]
+    assert b"        name: batch # its class\n" in once[1]
+    assert b"kind: EC2NodeClass\n" in once[1]
+    again = nodelint("check", "--fix", ".", cwd=repo)
+    assert [path.read_bytes() for path in sorted(repo.glob("*.yaml"))] == once
+    assert "removed-api" not in again.stdout
+
+
+@pytest.mark.parametrize("named", ["pool", "node"])
+def test_one_of_two_files_is_not_written_alone(named: str, repo: Path, nodelint: Run) -> None:
+    written(repo, pool=POOL, node=CLASS)
+    done = nodelint("check", "--fix", f"{named}.yaml", cwd=repo)
+    assert kinds(repo) == ["AWSNodeTemplate", "Provisioner"]
+    other = {"pool": "node.yaml", "node": "pool.yaml"}[named]
+    assert f"it changes {other} too" in " ".join(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("pool", "node", "why"),
+    [
+        (POOL, ENDED, "together with AWSNodeTemplate/batch, which cannot: it names no instanceProfile"),
+        (
+            POOL + "  provider: {amiFamily: AL2}\n",
+            CLASS,
+            "together with Provisioner/batch, which cannot: `spec.provider`",
+        ),
+    ],
+)
+def test_neither_changes_where_one_cannot(pool: str, node: str, why: str, repo: Path, nodelint: Run) -> None:
+    written(repo, pool=pool, node=node)
+    before = nodelint("check", ".", cwd=repo)
+    assert why in " ".join(before.stdout.split())
+    assert "fixable" not in before.stdout
+    nodelint("check", "--fix", ".", cwd=repo)
+    assert kinds(repo) == ["AWSNodeTemplate", "Provisioner"]
+
+
+def test_a_class_that_is_nowhere_is_said_and_the_pool_alone_is_only_suggested(repo: Path, nodelint: Run) -> None:
+    written(repo, pool=POOL)
+    done = nodelint("check", ".", cwd=repo)
+    said = " ".join(done.stdout.split())
+    assert "the AWSNodeTemplate batch that it names is not among the files" in said
+    assert "suggestion: convert this object alone" in said
+    assert "fixable" not in said
+
+
+def test_a_class_that_is_v1_already_holds_nothing_up(repo: Path, nodelint: Run) -> None:
+    written(repo, node=CLASS)
+    nodelint("check", "--fix", ".", cwd=repo)
+    written(repo, pool=POOL)
+    nodelint("check", "--fix", "pool.yaml", cwd=repo)
+    assert kinds(repo) == ["EC2NodeClass", "NodePool"]
+
+
+def test_all_pools_of_a_class_change_with_it(repo: Path, nodelint: Run) -> None:
+    other = POOL.replace("name: batch\nspec", "name: web\nspec")
+    written(repo, a=POOL, b=other + "  provider: {}\n", c=CLASS)
+    assert "3 fixable" in " ".join(nodelint("check", ".", cwd=repo).stdout.split())
+    written(repo, b=other + "  wieght: 5\n")
+    nodelint("check", "--fix", ".", cwd=repo)
+    assert kinds(repo) == ["Provisioner", "Provisioner", "AWSNodeTemplate"]
+
+
+def test_the_class_of_the_pools_folder_is_meant(repo: Path, nodelint: Run) -> None:
+    for folder, node in (("dev", CLASS), ("prod", ENDED)):
+        (repo / folder).mkdir()
+        written(repo / folder, pool=POOL, node=node)
+    nodelint("check", "--fix", ".", cwd=repo)
+    assert kinds(repo / "dev") == ["EC2NodeClass", "NodePool"]
+    assert kinds(repo / "prod") == ["AWSNodeTemplate", "Provisioner"]
+
+
+def test_a_name_that_is_filled_in_later_pairs_within_a_folder(repo: Path, nodelint: Run) -> None:
+    held = [text.replace("name: batch", "name: ${NAME}") for text in (POOL, CLASS)]
+    written(repo, pool=held[0], node=held[1])
+    nodelint("check", "--fix", ".", cwd=repo)
+    assert kinds(repo) == ["EC2NodeClass", "NodePool"]
+
+
+def test_other_rules_still_judge_what_is_not_converted(repo: Path, nodelint: Run) -> None:
+    line = "    - {key: kubernetes.io/arch, operator: In, values: [amd46]}"
+    wrong = POOL.replace("  providerRef", f"  requirements:\n{line}\n  providerRef")
+    written(repo, pool=wrong, node=ENDED)
+    assert "amd46" in nodelint("check", "--format", "concise", "pool.yaml", cwd=repo).stdout
