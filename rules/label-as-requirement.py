@@ -104,4 +104,7 @@ def _moved(pool: NodePool, label: manifest.Label, key: str, there: bool) -> list
     """The label taken out, and a requirement in its place where there is none that says so."""
     assert isinstance(label.value, str)
     gone = edits.remove(label.key_node)
-    return gone if there else [*gone, *fixes.require(pool, [(key, "In", (label.value,))])]
+    if there:
+        return gone
+    added = fixes.require(pool, [(key, "In", (label.value,))])
+    return [*gone, *edits.with_comments(added, key, gone, label.node)]

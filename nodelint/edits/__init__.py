@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import ParamSpec
 
+from nodelint.edits.comments import with_comments as with_comments
 from nodelint.edits.members import (
     NotEditable as NotEditable,
 )

@@ -32,6 +32,8 @@ from nodelint.tuples import NamedTuple
 
 _TEMPLATE = ("spec", "template", "spec")
 
+_SELECTORS = ("subnetSelector", "securityGroupSelector", "amiSelector")
+
 _PROVISIONER_MOVES: tuple[tuple[str, Path], ...] = (
     ("labels", ("spec", "template", "metadata", "labels")),
     ("annotations", ("spec", "template", "metadata", "annotations")),
@@ -208,8 +210,11 @@ def _together(asked: Object, members: list[_Member]) -> Conversion:
         key = (id(member.obj.source), document.start)
         _, current = drafts.get(key, (member.obj, _alone(member.obj)))
         draft = Draft(_path(member.obj), current, _steps(member.obj.node))
+        about = {name: draft.comments(("spec", name)) for name in _SELECTORS} if is_class(member.obj) else {}
         _carry(member, draft, migration.value)
         draft.reach(migration.value)
+        for name, comments in about.items():
+            draft.comment(("spec", f"{name}Terms"), comments)
         if document.host == "hcl" and _expressions(draft.node) != _expressions(member.obj.node):
             raise Blocked("an expression of HCL would have to move: convert it by hand")
         drafts[key] = (member.obj, draft.text)
@@ -289,7 +294,7 @@ def _carry(member: _Member, draft: Draft, target: dict[str, Any]) -> None:
         _carry_provisioner(draft)
         _carry_annotations(draft)
     elif kind == "AWSNodeTemplate":
-        for name in ("subnetSelector", "securityGroupSelector", "amiSelector"):
+        for name in _SELECTORS:
             node = draft.node.at("spec", name)
             terms = target["spec"].get(f"{name}Terms")
             if node is None or terms is None:

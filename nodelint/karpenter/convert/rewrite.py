@@ -7,6 +7,7 @@ done by `edits`, one by one. Each step is read anew; one that breaks the text is
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
@@ -20,6 +21,8 @@ from nodelint.source import Source, SourceText
 from nodelint.source.nodes import MappingEntry, Node
 
 Path = tuple[str, ...]
+
+_COMMENT = re.compile(r"(?:^|(?<=\s))#[^\r\n]*", re.M)
 
 _STEPS = 400
 """More steps than any object of Karpenter needs: what takes longer is going round in circles."""
@@ -124,6 +127,29 @@ class Draft:
         named = self._renamed(lines[number], entry.key.text, key)
         body = [" " * indent + f"- {item}:{self._newline}", *_shift(lines[number + 1 : last], 4)]
         return self._take("".join([*lines[:number], named, *body, *lines[last:]]))
+
+    def comments(self, path: Path) -> list[str]:
+        """The comments of an entry and of what it holds; none of one that shares its lines with others."""
+        entry = self._entry(path)
+        if entry is None:
+            return []
+        first, last = self._extent(entry)
+        lines = _lines(self._text)
+        return self._comments(len("".join(lines[:first])), len("".join(lines[:last])))
+
+    def comment(self, path: Path, comments: Sequence[str]) -> None:
+        """Put those comments above an entry that the document holds no more."""
+        entry = self._entry(path)
+        lost = list((Counter(comments) - Counter(self._comments(0, len(self._text)))).elements()) if comments else []
+        if entry is not None and lost:
+            lines, at = self._lines(), self._line_of(entry.key.start)
+            lines[at:at] = [" " * column(entry.key) + comment + self._newline for comment in lost]
+            self._take("".join(lines))
+
+    def _comments(self, start: int, end: int) -> list[str]:
+        scalars = [node for node in self.node.walk() if node.kind == "scalar"]
+        found = _COMMENT.finditer(self._text, start, end)
+        return [m[0].rstrip() for m in found if not any(each.start <= m.start() < each.end for each in scalars)]
 
     def reach(self, target: Any) -> None:
         """Make the object say `target`. Raises Blocked where no edit can."""

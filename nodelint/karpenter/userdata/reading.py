@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
-from nodelint.edits import NotEditable, add_key, add_keys, remove
+from nodelint.edits import NotEditable, add_key, add_keys, remove, with_comments
 from nodelint.edits.members import root_of
 from nodelint.karpenter.userdata import settings as found_in
 from nodelint.karpenter.userdata.nodeconfig import compose, is_read_as_nodeconfig, troubles
@@ -177,7 +177,9 @@ class UserData:
             if not names:
                 raise NotEditable("there is no field above the user data")
             changes = add_key(spec, "kubelet", added, after=names[-1])
-        for edit in remove(node):
+        gone = remove(node)
+        changes = with_comments(changes, f"{setting.name}:", gone, node)
+        for edit in gone:
             changes += self.places.replace(part.start + edit.start, part.start + edit.end, edit.text)
         return changes
 

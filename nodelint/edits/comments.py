@@ -1,0 +1,40 @@
+"""Comments of what one edit takes out go along to where another edit puts it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from nodelint.edits.writing import line_end
+from nodelint.model.finding import Edit
+from nodelint.source.nodes import Node
+
+
+def with_comments(added: Sequence[Edit], marker: str, gone: Sequence[Edit], node: Node) -> list[Edit]:
+    """The edits that add lines, with the comments of the entry `node`, which the edits `gone` take out.
+
+    They stand above and behind the first added line that holds `marker`. Between brackets there is no room for them.
+    """
+    above, behind = _comments(gone, node)
+    if not above and not behind:
+        return list(added)
+    for number, edit in enumerate(added):
+        newline = edit.source.newline
+        lines = edit.text.split(newline)
+        at = next((n for n, line in enumerate(lines) if n and marker in line), None)
+        if at is not None and edit.start == edit.end:
+            indent = re.match(" *", lines[at])
+            lines[at:at] = [f"{indent[0] if indent else ''}{comment}" for comment in above]
+            if behind:
+                lines[at + len(above)] += f" {behind}"
+            return [*added[:number], edit._replace(text=newline.join(lines)), *added[number + 1 :]]
+    return list(added)
+
+
+def _comments(gone: Sequence[Edit], node: Node) -> tuple[list[str], str]:
+    """The comments above an entry that goes with it, and the one at its line's end."""
+    text = node.source.text
+    start = min((edit.start for edit in gone), default=node.start)
+    lines = [line.strip() for line in text[start : node.start].splitlines()]
+    behind = text[node.end : line_end(text, node.end)].strip() if node.kind == "scalar" else ""
+    return [line for line in lines if line.startswith("#")], behind if behind.startswith("#") else ""
