@@ -19,7 +19,7 @@ from nodelint.lint.engine import Target, lint
 from nodelint.lint.older import BY_RELEASE
 from nodelint.lint.rule import Rule, examples
 from nodelint.model.ranges import Releases, releases_in, runs, turning_points
-from nodelint.model.releases import RELEASES, Version
+from nodelint.model.releases import OLDEST, RELEASES, Version
 from nodelint.source import Source
 from nodelint.target import Stated, evidence_of
 
@@ -364,7 +364,7 @@ def test_the_default_of_a_module_gives_way_to_who_calls_it() -> None:
 def test_releases_before_1_can_be_left_out() -> None:
     found = evidence(("new/k.yaml", helm_release("1.2.1")), ("k.yaml", helm_release("0.37.0")))
     assert [e.version for e in found.for_path("karpenter", "a.yaml")] == ["0.37.0"]
-    assert [e.version for e in found.for_path("karpenter", "a.yaml", from_1=True)] == ["1.2.1"]
+    assert [e.version for e in found.for_path("karpenter", "a.yaml", OLDEST)] == ["1.2.1"]
 
 
 # -- a check of a repository
@@ -527,15 +527,34 @@ def test_versions_that_cannot_be_used_are_told_with_their_place(
     assert done.returncode == 2 and done.stderr.startswith("nodelint: nodelint.yaml:1:") and said in done.stderr
 
 
-def test_objects_of_a_release_before_1_are_named_as_not_judged(tmp_path: Path, nodelint: Run) -> None:
-    write(tmp_path, {"class.yaml": OLD_CLASS, "k.yaml": helm_release("v0.37.0")})
+def test_what_a_release_before_1_serves_is_judged_for_the_oldest_release_known(tmp_path: Path, nodelint: Run) -> None:
+    dropped = OLD_CLASS + "  scalingRequirements: {minCount: 1}\n"
+    write(tmp_path, {"class.yaml": dropped, "k.yaml": helm_release("v0.37.0")})
     done = nodelint("check")
-    assert done.returncode == 0, "that release serves v1beta1"
+    assert "error[unknown-field]: `scalingRequirements`" in done.stdout
+    assert "removed-api" not in done.stdout, "0.37.0 serves v1beta1, as 1.0.0 does"
+    assert (
+        "Target of 1 object: Karpenter 1.0.0, by k.yaml:2 (the HelmRelease); 0.37.0 is not known, so it is judged"
+        " as the oldest release that is.\n" in done.stdout
+    )
+    write(tmp_path, {"k.yaml": helm_release("v0.27.5")})
+    assert "error[removed-api]" in nodelint("check").stdout, "0.27.5 does not serve it: another release runs"
+
+
+def test_objects_that_no_known_release_serves_are_named_as_not_judged(tmp_path: Path, nodelint: Run) -> None:
+    old = "apiVersion: karpenter.sh/v1alpha5\nkind: Provisioner\nmetadata: {name: default}\nspec: {}\n"
+    write(tmp_path, {"pool.yaml": old, "k.yaml": helm_release("v0.27.5")})
+    done = nodelint("check")
+    assert done.returncode == 0, "that release serves v1alpha5"
     assert done.stdout.startswith("Nothing judged: 0 of 1 object in 2 files.\n")
     assert (
-        "Skipped: EC2NodeClass/default: Karpenter 0.37.0, which k.yaml:2 states, is older than 1.0.0, the oldest"
+        "Skipped: Provisioner/default: Karpenter 0.27.5, which k.yaml:2 states, is older than 1.0.0, the oldest"
         " known; `--karpenter-version` names another release.\n" in done.stdout
     )
+
+
+def test_the_nearest_release_that_serves_an_old_api_counts(tmp_path: Path, nodelint: Run) -> None:
+    write(tmp_path, {"class.yaml": OLD_CLASS})
     write(tmp_path, {"other/k.yaml": helm_release("1.9.1"), "k.yaml": "", "older/k.yaml": helm_release("0.37.0")})
     assert "removed-api" not in nodelint("check").stdout, "one of the two that are equally near serves it"
     write(tmp_path, {"class.yaml": POOL})

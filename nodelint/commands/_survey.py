@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object, objects
-from nodelint.model.releases import OLDEST
+from nodelint.model.releases import FIRST_SERVING, OLDEST
 from nodelint.printable import printable
 from nodelint.source import Node
 from nodelint.source.discover import CHART, discover
@@ -50,7 +50,7 @@ def survey(folder: str) -> Survey:
 
     def of(about: About) -> tuple[Evidence, ...]:
         """What counts for the objects; all that is stated where there are none."""
-        some = [e for obj in held for e in stated.for_path(about, obj.source.path, obj.version == "v1")]
+        some = [e for obj in held for e in stated.for_path(about, obj.source.path, FIRST_SERVING.get(obj.version))]
         counts = dict.fromkeys(some or (e for e in stated.all if e.about == about))
         known = (e for e in counts if about == "kubernetes" or e.karpenter >= OLDEST)
         return tuple(e._replace(path=_shown(e.path, folder)) for e in known)

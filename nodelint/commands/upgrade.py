@@ -30,6 +30,7 @@ from nodelint.commands._flags import FactFlags
 from nodelint.commands._judging import judging
 from nodelint.commands._terminal import colour_option
 from nodelint.model.messages import counted
+from nodelint.model.releases import OLDEST
 
 if TYPE_CHECKING:
     from nodelint.lint.config import Settings
@@ -122,7 +123,7 @@ def _stated(settings: Settings, found: Discovery) -> Version:
 
     stated = evidence_of(found.sources)
     paths = [source.path for source in found.sources if any(True for _ in objects(source))]
-    said = {each.karpenter: each for path in paths for each in stated.for_path("karpenter", path, from_1=True)}
+    said = {each.karpenter: each for path in paths for each in stated.for_path("karpenter", path, OLDEST)}
     if not said:
         stop("no release to come from is known: name it by --from, or by `karpenter-version` in nodelint.yaml")
     if len(said) > 1:

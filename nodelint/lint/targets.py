@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from nodelint.lint.config import Settings, Versions
 from nodelint.model.manifest import Object
 from nodelint.model.ranges import Releases, only
-from nodelint.model.releases import OLDEST, KubernetesVersion
+from nodelint.model.releases import FIRST_SERVING, OLDEST, KubernetesVersion
 from nodelint.source import Source
 from nodelint.source.globs import Globs
 from nodelint.source.reading import repository
@@ -42,19 +42,19 @@ class _Targets:
         self.settings = settings
         self.stated = stated
         self.globs = [(Globs((glob,), settings.root), named) for glob, named in settings.per_path_versions.items()]
-        self.known: dict[tuple[str, bool], tuple[Chosen, ...] | str] = {}
+        self.known: dict[tuple[str, str], tuple[Chosen, ...] | str] = {}
 
     def choose(self, obj: Object) -> tuple[Chosen, ...] | str:
-        key = (obj.source.path, obj.version == "v1")
+        key = (obj.source.path, obj.version)
         if key not in self.known:
             self.known[key] = self._choose(*key)
         return self.known[key]
 
-    def _choose(self, path: str, from_1: bool) -> tuple[Chosen, ...] | str:
+    def _choose(self, path: str, api: str) -> tuple[Chosen, ...] | str:
         if os.path.isdir(path):  # what an overlay or a chart was rendered to
             path = os.path.join(path, "")
         named = [versions for globs, versions in self.globs if globs.match(path)]
-        karpenter = self._karpenter(path, from_1, named)
+        karpenter = self._karpenter(path, api, named)
         if isinstance(karpenter, str):
             return karpenter
         kubernetes = self._kubernetes(path, named)
@@ -67,16 +67,18 @@ class _Targets:
         return tuple(sorted(found, key=lambda each: each.order))
 
     def _karpenter(
-        self, path: str, from_1: bool, named: Sequence[Versions]
+        self, path: str, api: str, named: Sequence[Versions]
     ) -> Sequence[tuple[Releases, Evidence | None]] | str:
         releases = next((each.karpenter for each in named if each.karpenter is not None), None)
         if releases is None and self.settings.karpenter_named:
             releases = self.settings.karpenter_range or (only(self.settings.karpenter),)
         if releases is not None:
             return [(each, None) for each in releases]
-        evidence = self._evidence(path).for_path("karpenter", path, from_1)
+        evidence = self._evidence(path).for_path("karpenter", path, FIRST_SERVING.get(api))
         # An object that some of them serve is taken to be theirs.
         old = next((each for each in evidence if each.karpenter < OLDEST), None)
+        if old is not None and api in FIRST_SERVING:
+            return [(only(OLDEST), old)]  # which serves it as well, and does nearly the same with it
         if old is not None:
             said = f"Karpenter {old.version}, which {old.place} states, is older than {OLDEST}, the oldest known"
             return f"{said}; `--karpenter-version` names another release"

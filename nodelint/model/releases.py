@@ -62,6 +62,9 @@ RELEASES: tuple[Version, ...] = tuple(Version.parse(text) for text in table("ver
 OLDEST: Version = RELEASES[0]
 NEWEST: Version = RELEASES[-1]
 
+FIRST_SERVING = {"v1": OLDEST, "v1beta1": Version.parse("0.32.0")}
+"""The first release that serves an API version; what is stated of older ones is not about its objects."""
+
 
 class Ahead(NamedTuple):
     """The next minor version, as Karpenter's main branch has it: what a user means by `next`. It is not released.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from nodelint.lint.engine import Report
 from nodelint.model.messages import counted
-from nodelint.model.releases import judged_as
+from nodelint.model.releases import OLDEST, judged_as
 from nodelint.tuples import NamedTuple
 
 if TYPE_CHECKING:
@@ -91,6 +91,9 @@ def target_lines(report: Report) -> list[str]:
         line = f"Target of {counted(len(group.objects), 'object')}: Karpenter {said}"
         if len({each.karpenter for each in group.chosen if each.karpenter_from}) > 1:
             line += "; these are equally near and differ, so each is judged"
+        older = [f for f in (c.karpenter_from for c in group.chosen) if f is not None and f.karpenter < OLDEST]
+        if older:
+            line += f"; {older[0].version} is not known, so it is judged as the oldest release that is"
         newer = dict.fromkeys(filter(None, (judged_as(each.karpenter.last) for each in group.chosen)))
         lines.append(line + "".join(f"; judged as {release}" for release in newer) + ".")
     return lines

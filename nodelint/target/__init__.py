@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
+from nodelint.model.releases import Version
 from nodelint.source import Source, reading
 from nodelint.source.reading import repository
 from nodelint.target.evidence import About, Evidence
@@ -49,26 +50,26 @@ class Stated:
                 unique[key] = each
         self.all: tuple[Evidence, ...] = tuple(unique.values())
         self._folders = {each: _folders(each.path) for each in self.all}
-        self._found: dict[tuple[About, str, bool], tuple[Evidence, ...]] = {}
+        self._found: dict[tuple[About, str, Version | None], tuple[Evidence, ...]] = {}
 
-    def for_path(self, about: About, path: str, from_1: bool = False) -> tuple[Evidence, ...]:
+    def for_path(self, about: About, path: str, least: Version | None = None) -> tuple[Evidence, ...]:
         """The evidence for what a file holds, one piece for each release; several where they disagree.
 
         The folder that both lie below decides, the deepest first; then what the evidence weighs; then whether
-        it lies in that very folder, and not beside the object's. `from_1` leaves out what is about Karpenter
-        before 1.0.0, for objects that no such release serves.
+        it lies in that very folder, and not beside the object's. `least` leaves out what is about older releases of
+        Karpenter, for objects that none of them serves.
         """
         if path == "-":
             return ()
-        key = (about, os.path.dirname(path), from_1)
+        key = (about, os.path.dirname(path), least)
         if key not in self._found:
-            self._found[key] = self._nearest(about, _folders(path), from_1)
+            self._found[key] = self._nearest(about, _folders(path), least)
         return self._found[key]
 
-    def _nearest(self, about: About, folders: tuple[str, ...], from_1: bool) -> tuple[Evidence, ...]:
+    def _nearest(self, about: About, folders: tuple[str, ...], least: Version | None) -> tuple[Evidence, ...]:
         ranked: dict[tuple[int, int, bool], list[Evidence]] = {}
         for each in self.all:
-            if each.about != about or (from_1 and each.version.startswith("0.")):
+            if each.about != about or (least is not None and each.karpenter < least):
                 continue
             theirs = self._folders[each]
             shared = _shared(folders, theirs)
