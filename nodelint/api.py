@@ -19,6 +19,7 @@ docstrings say, stay as they are within a major version; everything else in the 
 | `labels` | which label keys and values a release has |
 | `messages` | values and counts as messages name them |
 | `manifest`, `requirement`, `releases` | more of the model: selector terms, the algebra, versions |
+| `TypeSet`, `type_set` | a set of instance types, and what makes one of several |
 | `AwsFacts`, `Missing`, `catalog`, `snapshot`, `questions` | facts about EC2, and what Karpenter asks |
 | `expressions` | CEL in a class's kubelet settings |
 | `images`, `selectors`, `resolve` | what terms find, and what a pool can launch |
@@ -41,8 +42,10 @@ if TYPE_CHECKING:
     from nodelint.ec2 import catalog as catalog
     from nodelint.ec2 import questions as questions
     from nodelint.ec2 import snapshot as snapshot
+    from nodelint.ec2 import type_set as type_set
     from nodelint.ec2.facts import AwsFacts as AwsFacts
     from nodelint.ec2.facts import Missing as Missing
+    from nodelint.ec2.type_set import TypeSet as TypeSet
     from nodelint.karpenter import controller as controller
     from nodelint.karpenter import convert as convert
     from nodelint.karpenter import images as images
@@ -89,9 +92,15 @@ _MODULES = {
     "scalars": "nodelint.source.scalars",
     "selectors": "nodelint.karpenter.selectors",
     "snapshot": "nodelint.ec2.snapshot",
+    "type_set": "nodelint.ec2.type_set",
     "userdata": "nodelint.karpenter.userdata",
 }
-_LATER = {"AwsFacts": "nodelint.ec2.facts", "Missing": "nodelint.ec2.facts", "Suppression": "nodelint.lint.suppress"}
+_LATER = {
+    "AwsFacts": "nodelint.ec2.facts",
+    "Missing": "nodelint.ec2.facts",
+    "Suppression": "nodelint.lint.suppress",
+    "TypeSet": "nodelint.ec2.type_set",
+}
 
 __all__ = [
     "EVERY_PROVIDER",

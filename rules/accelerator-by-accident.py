@@ -73,7 +73,20 @@ spec:
 ```
 """
 
-from nodelint.api import Context, Edit, Finding, Findings, NodePool, edits, fixes, keys, labels, resolve, rule
+from nodelint.api import (
+    Context,
+    Edit,
+    Finding,
+    Findings,
+    NodePool,
+    TypeSet,
+    edits,
+    fixes,
+    keys,
+    labels,
+    resolve,
+    rule,
+)
 
 
 @rule(on=NodePool, group="practice", fix="unsafe", gives_way_to=["no-instance-type", "removed-api"])
@@ -89,11 +102,11 @@ def check(pool: NodePool, context: Context) -> Findings:
     found = resolve.dearest(resolution.catalog, stray)
     cost = f", up to ${found[0]:,.0f} an hour" if found else ""
     changes: list[Edit] = []
-    if resolution.varied_enough(resolution.candidates & ~stray):
+    if resolution.varied_enough(resolution.candidates - stray):
         changes = edits.if_editable(fixes.keep_out, pool, keys.CATEGORY, categories)
     yield Finding(
         at=fixes.place(pool),
-        message=f"{stray.bit_count():,} of {resolution.candidates.bit_count():,} instance types left have GPUs or "
+        message=f"{len(stray):,} of {len(resolution.candidates):,} instance types left have GPUs or "
         f"other accelerators{cost}",
         edits=changes,
         note="a pod that fits no other type launches one",
@@ -101,12 +114,12 @@ def check(pool: NodePool, context: Context) -> Findings:
     )
 
 
-def _meant(pool: NodePool, resolution: resolve.Resolution, special: int) -> bool:
+def _meant(pool: NodePool, resolution: resolve.Resolution, special: TypeSet) -> bool:
     """Whether a value or a key of the pool is about such types, or a taint or label names them."""
     for item in labels.asked(pool):
         if item.operator != "In" or item.key not in resolution.catalog.keys:
             continue
         known = resolution.catalog.values(item.key)
-        if any(bits and not bits & ~special for bits in (known.get(text, 0) for text in item.texts)):
+        if any(text in known and not known[text] - special for text in item.texts):
             return True
     return fixes.names_device(pool)

@@ -93,8 +93,8 @@ def check(pool: NodePool, context: Context) -> Findings:
     line = next(
         (line for line in resolution.lines if line.known and requirement.normalize(line.key) == keys.ARCH), None
     )
-    arm = resolution.catalog.values(keys.ARCH).get("arm64", 0)
-    plain = ~resolve.special(resolution.catalog)
+    arm = resolution.catalog.having_value(keys.ARCH, "arm64")
+    plain = resolution.catalog.all - resolve.special(resolution.catalog)
     if line is None or not resolution.candidates or resolution.candidates & arm or fixes.doubts(resolution):
         return
     if any("arm64" in context.resolution(other).arches for other in context.siblings(pool)):

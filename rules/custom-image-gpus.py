@@ -83,11 +83,11 @@ def check(pool: NodePool, context: Context) -> Findings:
     devices = resolution.candidates & resolve.accelerated(resolution.catalog)
     if not devices or devices == resolution.candidates or fixes.doubts(resolution):
         return
-    rest = (resolution.candidates & ~devices).bit_count()
+    rest = len(resolution.candidates - devices)
     asking = labels.last_asking(pool, keys.CATEGORY) or labels.last_asking(pool, keys.FAMILY)
     yield Finding(
         at=fixes.seen(asking.key_node) if asking is not None else fixes.place(pool),
-        message=f"{devices.bit_count():,} types with GPUs or devices get the image of the {rest:,} others",
+        message=f"{len(devices):,} types with GPUs or devices get the image of the {rest:,} others",
         also=[Also(node_class.ami_terms[0].node, "of these images Karpenter knows the architecture alone")],
         help="keep GPU types out, or give them a class with an image for GPUs and a pool of their own",
     )

@@ -136,7 +136,6 @@ from nodelint.api import (
     Findings,
     NodePool,
     RequirementLine,
-    catalog,
     edits,
     fixes,
     keys,
@@ -219,17 +218,16 @@ def _reserved(line: RequirementLine, resolution: resolve.Resolution) -> Findings
 def _finding(
     line: resolve.LineEffect, at: RequirementLine, dead: Sequence[manifest.Value], resolution: resolve.Resolution
 ) -> Finding:
-    values = resolution.catalog.values(line.key)
-    bits = catalog.union(values.get(str(value.text), 0) for value in dead)
+    types = resolution.catalog.having_value(line.key, *(str(value.text) for value in dead))
     others = [other for other in resolution.lines if other is not line and other.requirement is not None]
-    reason = next((other for other in others if not other.kept & bits), None)
+    reason = next((other for other in others if not other.kept & types), None)
     name = labels.name_of(line.key)
     verb = "matches" if len(dead) == 1 else "match"
     beside = " together with the other requirements"
     if reason is not None:
         shown = f"{labels.name_of(reason.key)} {reason.operator} {', '.join(reason.values)}".strip()
         beside = f" together with `{messages.short(shown, 40)}`"
-    elif not bits & resolution.alive:
+    elif not types & resolution.alive:
         beside = " with this class"
     few = ", ".join(f"`{value.text}`" for value in dead[:3]) + (f" and {len(dead) - 3} more" if len(dead) > 3 else "")
     one = f"`{dead[0].text}`" + (f" and {len(dead) - 1} more" if len(dead) > 1 else "")

@@ -102,14 +102,14 @@ def check(pool: NodePool, context: Context) -> Findings:
     if not pool.static or pool.partial or len(pool.requirements) < 2:
         return
     resolution = context.resolution(pool)
-    more = resolution.candidates & ~resolution.wanted
+    more = resolution.candidates - resolution.wanted
     for line in resolution.lines if more else ():
         at, requirement = line.at, line.requirement
         if requirement is None or not isinstance(at, RequirementLine):
             continue
         if resolve.lost_on_claim(requirement, resolution.folded, resolution.supply):
             asked = messages.short(f"{line.operator} {', '.join(line.values)}", 30)
-            types = messages.counted(more.bit_count(), "type")
+            types = messages.counted(len(more), "type")
             yield Finding(
                 at=at.values_node,
                 message=f"`{asked}` of {labels.name_of(line.key)} is lost next to a bound: {types} too many",

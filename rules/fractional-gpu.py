@@ -93,7 +93,7 @@ from nodelint.api import Context, Edit, Finding, Findings, NodePool, edits, fixe
 @rule(on=NodePool, group="hazard", fix="unsafe", gives_way_to=["no-instance-type", "removed-api"])
 def check(pool: NodePool, context: Context) -> Findings:
     resolution = context.resolution(pool)
-    none = resolution.candidates & resolution.catalog.values(keys.GPU_COUNT).get("0", 0)
+    none = resolution.candidates & resolution.catalog.having_value(keys.GPU_COUNT, "0")
     if not none or "NodeOverlay" in pool.source.text or fixes.doubts(resolution):
         return
     families = resolution.families(none)
@@ -106,10 +106,10 @@ def check(pool: NodePool, context: Context) -> Findings:
         )
         return
     asking = next((item for item in labels.asked(pool) if item.key in keys.GPUS and item.operator != "NotIn"), None)
-    if asking is None or resolution.candidates & ~resolution.catalog.having(keys.GPU_COUNT):
+    if asking is None or resolution.candidates - resolution.catalog.having(keys.GPU_COUNT):
         return
     changes: list[Edit] = []
-    if resolution.varied_enough(resolution.candidates & ~none):
+    if resolution.varied_enough(resolution.candidates - none):
         changes = edits.if_editable(fixes.keep_out, pool, keys.FAMILY, families)
     shown = f"{labels.name_of(asking.key)} {asking.operator}"
     yield Finding(

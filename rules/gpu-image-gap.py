@@ -205,7 +205,7 @@ from nodelint.api import (
     Findings,
     Node,
     NodePool,
-    catalog,
+    TypeSet,
     edits,
     fixes,
     images,
@@ -216,6 +216,7 @@ from nodelint.api import (
     requirement,
     resolve,
     rule,
+    type_set,
 )
 
 COUNTS = {"nvidia": keys.GPU_COUNT, "neuron": keys.ACCELERATOR_COUNT}
@@ -241,17 +242,17 @@ def _gap(pool: NodePool, context: Context, gap: resolve.Unlaunchable, variant: s
     resolution = context.resolution(pool)
     image_set = resolution.images
     family = image_set.alias.family if image_set.alias else "alias"
-    types = _types(resolution, gap.bits)
+    types = _types(resolution, gap.types)
     message = f"`{family}` has no image for {gap.arch} {WORDS[variant]}: {types} cannot launch"
     also = [Also(image_set.alias_node, "the images of the class")] if image_set.alias_node is not None else []
-    meant = _meant(pool, resolution, gap.bits, variant)
+    meant = _meant(pool, resolution, gap.types, variant)
     ways = _ways_out(resolution, gap, context)
     if meant is None:
         return Finding(
             at=fixes.place(pool),
             message=message,
             severity="warning",
-            edits=_kept_out(pool, resolution, gap.bits, variant),
+            edits=_kept_out(pool, resolution, gap.types, variant),
             safety="safe",
             also=also,
             help=f"if the pool is meant for them, {', or '.join(ways)}" if ways else None,
@@ -260,7 +261,7 @@ def _gap(pool: NodePool, context: Context, gap: resolve.Unlaunchable, variant: s
     try:
         node_class = resolution.node_class
         if node_class is not None and gap.aliases:
-            runs = gap.bits | catalog.union(
+            runs = gap.types | type_set.union(
                 context.resolution(other).launchable for other in context.pools(node_class)
             )
             alias = _alias_for(resolution, gap.aliases, runs)
@@ -273,10 +274,10 @@ def _gap(pool: NodePool, context: Context, gap: resolve.Unlaunchable, variant: s
     return Finding(at=meant, message=message, edits=changes, also=also, help=", ".join(ways) or None)
 
 
-def _alias_for(resolution: resolve.Resolution, aliases: Sequence[str], runs: int) -> str:
+def _alias_for(resolution: resolve.Resolution, aliases: Sequence[str], runs: TypeSet) -> str:
     """The alias that has an image for these types too, and for all that the class's pools can launch today."""
     enough = [
-        family for family in aliases if not runs & ~fixes.served_by(family, resolution.catalog, resolution.version)
+        family for family in aliases if not runs - fixes.served_by(family, resolution.catalog, resolution.version)
     ]
     if not enough:
         raise edits.NotEditable("no alias has images for all instance types of the class's pools")
@@ -295,9 +296,9 @@ def _version(image_set: images.ImageSet, gap: resolve.Unlaunchable, family: str,
     return questions.latest_version(family, context.karpenter, context.kubernetes, context.facts)
 
 
-def _meant(pool: NodePool, resolution: resolve.Resolution, bits: int, variant: str) -> Node | None:
+def _meant(pool: NodePool, resolution: resolve.Resolution, types: TypeSet, variant: str) -> Node | None:
     """What says that the pool is meant for these types: a value or label that names them, a taint, all types left."""
-    names = {*resolution.catalog.names_in(bits), *resolution.families(bits)}
+    names = {*resolution.catalog.names_in(types), *resolution.families(types)}
     word = COUNTS[variant].removesuffix("count")
     for line in resolution.lines:
         if not line.known or line.requirement is None or line.requirement.absent_allowed:
@@ -311,7 +312,7 @@ def _meant(pool: NodePool, resolution: resolve.Resolution, bits: int, variant: s
     for taint in pool.taints:
         if isinstance(taint.key, str) and re.search(TAINTS[variant], taint.key, re.IGNORECASE):
             return taint.node.get("key")
-    return fixes.place(pool) if bits == resolution.candidates else None
+    return fixes.place(pool) if types == resolution.candidates else None
 
 
 def _value(line: resolve.LineEffect, names: set[str]) -> Node | None:
@@ -320,22 +321,22 @@ def _value(line: resolve.LineEffect, names: set[str]) -> Node | None:
     return next((fixes.seen(value.node) for value in line.at.values if value.text in names), None)
 
 
-def _kept_out(pool: NodePool, resolution: resolve.Resolution, bits: int, variant: str) -> list[Edit]:
+def _kept_out(pool: NodePool, resolution: resolve.Resolution, types: TypeSet, variant: str) -> list[Edit]:
     """The requirement that takes these types away and no other that is left; none where minValues counts on them."""
-    if not resolution.varied_enough(resolution.candidates & ~bits):
+    if not resolution.varied_enough(resolution.candidates - types):
         return []
     count = COUNTS[variant]
-    families = resolution.families(bits)
-    of_families = catalog.union(resolution.catalog.values(keys.FAMILY)[family] for family in families)
-    exact = of_families & resolution.candidates == bits
+    families = resolution.families(types)
+    of_families = resolution.catalog.having_value(keys.FAMILY, *families)
+    exact = of_families & resolution.candidates == types
     try:
         if exact and len(families) <= 2:
             return fixes.keep_out(pool, keys.FAMILY, families)
-        if resolution.catalog.having(count) & resolution.candidates == bits:
+        if resolution.catalog.having(count) & resolution.candidates == types:
             return fixes.require(pool, [(count, "DoesNotExist", ())])
         if exact:
             return fixes.keep_out(pool, keys.FAMILY, families)
-        return fixes.keep_out(pool, keys.INSTANCE_TYPE, resolution.catalog.names_in(bits))
+        return fixes.keep_out(pool, keys.INSTANCE_TYPE, resolution.catalog.names_in(types))
     except edits.NotEditable:
         return []
 
@@ -351,9 +352,9 @@ def _ways_out(resolution: resolve.Resolution, gap: resolve.Unlaunchable, context
     return ways
 
 
-def _types(resolution: resolve.Resolution, bits: int) -> str:
+def _types(resolution: resolve.Resolution, types: TypeSet) -> str:
     """`g5g`, or `inf1`, `inf2` and how many families more."""
-    families = resolution.families(bits)
+    families = resolution.families(types)
     shown = ", ".join(f"`{family}`" for family in families[:3])
     return shown if len(families) <= 3 else f"{shown} and {len(families) - 3} more"
 
@@ -366,12 +367,12 @@ def _without_driver(pool: NodePool, resolution: resolve.Resolution) -> Findings:
     image_set = resolution.images
     if not image_set.complete or image_set.alias is not None or fixes.doubts(resolution):
         return
-    for image, bits in zip(image_set.images, resolution.image_bits, strict=True):
+    for image, types in zip(image_set.images, resolution.types_by_image, strict=True):
         same = [other for other in image_set.images if other.arch == image.arch]
         if image.family is None or any(other.variants != ("standard",) for other in same):
             continue
         for variant, count in COUNTS.items():
-            without = bits & resolution.catalog.having(count)
+            without = types & resolution.catalog.having(count)
             # The standard image of Bottlerocket is the one for Neuron.
             if not without or (variant == "neuron" and image.family == "bottlerocket"):
                 continue

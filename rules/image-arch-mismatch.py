@@ -149,7 +149,6 @@ from nodelint.api import (
     NodePool,
     RequirementLine,
     Safety,
-    catalog,
     edits,
     fixes,
     keys,
@@ -204,7 +203,7 @@ def _of_another_system(pool: NodePool, resolution: resolve.Resolution) -> Findin
 
 def _finding(pool: NodePool, resolution: resolve.Resolution, gap: resolve.Unlaunchable) -> Finding:
     arch = gap.arch or ""
-    count, total = gap.bits.bit_count(), resolution.candidates.bit_count()
+    count, total = len(gap.types), len(resolution.candidates)
     whole = count == total
     if whole:
         message = f"the class has no `{arch}` image, and every instance type left ({total:,}) is {arch}"
@@ -224,7 +223,7 @@ def _finding(pool: NodePool, resolution: resolve.Resolution, gap: resolve.Unlaun
     try:
         if whole:
             changes = _moved(resolution, listing, lines, serving)
-        elif not resolution.varied_enough(resolution.candidates & ~gap.bits):
+        elif not resolution.varied_enough(resolution.candidates - gap.types):
             raise edits.NotEditable("minValues requires more than would be left")
         elif listing is not None:
             changes = fixes.take_out(listing, [arch])
@@ -252,7 +251,7 @@ def _moved(
     if listing is None or len(lines) > 1 or (listing.min_values or 1) > len(serving):
         return []
     effect = next(line for line in resolution.lines if line.at is listing)
-    of_class = catalog.union(resolution.catalog.values(keys.ARCH).get(arch, 0) for arch in serving)
+    of_class = resolution.catalog.having_value(keys.ARCH, *serving)
     return edits.set_values(listing.values_node, serving) if effect.without & of_class else []
 
 

@@ -79,7 +79,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             return
         if resolution.candidates & context.catalog.having(keys.LOCAL_NVME):
             return
-        counts.append(resolution.candidates.bit_count())
+        counts.append(len(resolution.candidates))
     if pools:
         yield Finding(
             at=policy,

@@ -66,17 +66,15 @@ def check(pool: NodePool, context: Context) -> Findings:
     if fixes.doubts(resolution):
         return
     all = resolution.candidates
-    limit, out = max(
-        ((limit, resolve.beyond(limit, resolution)) for limit in limits), key=lambda each: each[1].bit_count()
-    )
+    limit, out = max(((limit, resolve.beyond(limit, resolution)) for limit in limits), key=lambda each: len(each[1]))
     # The few largest types of a broad pool are out of most limits, and nobody means them.
-    if out == all or out.bit_count() * 4 < all.bit_count() or not out:
+    if out == all or len(out) * 4 < len(all) or not out:
         return
     name, amount = resolve.largest(limit.resource, all, resolution.catalog)
     key = labels.name_of(keys.CPU if limit.resource == "cpu" else keys.MEMORY)
     yield Finding(
         at=fixes.seen(limit.at.node),
-        message=f"the {limit.resource} limit `{limit.at.node.value}` excludes {out.bit_count():,} of "
-        f"{all.bit_count():,} instance types: `{name}` has {amount}",
+        message=f"the {limit.resource} limit `{limit.at.node.value}` excludes {len(out):,} of "
+        f"{len(all):,} instance types: `{name}` has {amount}",
         help=f"raise the limit, or restrict the instance types by {key}",
     )

@@ -77,7 +77,7 @@ spec:
 ```
 """
 
-from nodelint.api import Also, Context, Finding, Findings, NodePool, catalog, fixes, messages, resolve, rule
+from nodelint.api import Also, Context, Finding, Findings, NodePool, fixes, messages, resolve, rule, type_set
 
 
 @rule(
@@ -93,15 +93,15 @@ def check(pool: NodePool, context: Context) -> Findings:
     if not resolution.candidates or resolve.some_fits(limits, resolution):
         return
     beyond = [(limit, resolve.beyond(limit, resolution)) for limit in limits]
-    for limit, bits in beyond:
-        if bits == resolution.candidates:
+    for limit, types in beyond:
+        if types == resolution.candidates:
             yield _alone(limit, resolution)
             return
-    if catalog.union(bits for _, bits in beyond) == resolution.candidates:
+    if type_set.union(types for _, types in beyond) == resolution.candidates:
         *others, (last, _) = [each for each in beyond if each[1]]
         yield Finding(
             at=last.at.node,
-            message=f"each of the {resolution.candidates.bit_count():,} instance types exceeds one of the limits",
+            message=f"each of the {len(resolution.candidates):,} instance types exceeds one of the limits",
             also=[Also(each.at.node, f"the {each.resource} limit") for each, _ in others],
         )
 

@@ -134,6 +134,7 @@ from nodelint.api import (
     Finding,
     Findings,
     NodePool,
+    TypeSet,
     edits,
     fixes,
     images,
@@ -160,17 +161,17 @@ LATER = "Karpenter 1.1.0 and newer learn the real memory of nodes from such a ma
 )
 def check(pool: NodePool, context: Context) -> Findings:
     resolution = context.resolution(pool)
-    image_set, bits = resolution.images, resolution.image_bits
-    taken = [index for index, part in enumerate(bits) if part & resolution.ambiguous]
+    image_set, by_image = resolution.images, resolution.types_by_image
+    taken = [index for index, types in enumerate(by_image) if types & resolution.ambiguous]
     if image_set.alias is None or image_set.alias_node is None or not taken or _says(resolution):
         return
     unsure = fixes.doubts(resolution, (keys.ARCH, keys.GPU_COUNT, keys.ACCELERATOR_COUNT))
     if unsure:
         yield unsure[0].skip(f"whether nodes match one image of `{image_set.alias.family}` only: ")
         return
-    main = max(taken, key=lambda index: bits[index].bit_count())
+    main = max(taken, key=lambda index: len(by_image[index]))
     matching = [image_set.images[index] for index in (main, *(i for i in resolution.loose if i != main))]
-    name = _example(resolution, bits[main])
+    name = _example(resolution, by_image[main])
     release = releases.fixed_for(DEFECT, context.karpenter)
     learns = releases.behaves("learns-node-capacity", context.karpenter)
     wanted, otherwise = _unique(resolution, main)
@@ -210,14 +211,14 @@ def _listed(image_set: list[images.Image]) -> str:
     return ", ".join(words)
 
 
-def _example(resolution: resolve.Resolution, bits: int) -> str:
+def _example(resolution: resolve.Resolution, types: TypeSet) -> str:
     """A type of the set that a reader will know: of the newest generation, the one of the lowest price."""
     catalog = resolution.catalog
 
     def rank(name: str) -> tuple[int, float, str]:
         return -int(catalog.label(name, GENERATION) or 0), catalog.price(name) or float("inf"), name
 
-    return min(catalog.names_in(bits), key=rank)
+    return min(catalog.names_in(types), key=rank)
 
 
 def _unique(resolution: resolve.Resolution, main: int) -> tuple[list[fixes.Wanted], str]:
@@ -228,7 +229,7 @@ def _unique(resolution: resolve.Resolution, main: int) -> tuple[list[fixes.Wante
     wanted = resolution.requirements_for(main)
     if wanted is None:
         mixed = all(
-            resolution.catalog.having(key) & resolution.image_bits[main]
+            resolution.catalog.having(key) & resolution.types_by_image[main]
             for key in (keys.GPU_COUNT, keys.ACCELERATOR_COUNT)
         )
         return [], "separate pools for GPUs and for accelerators" if mixed else ""
@@ -247,8 +248,8 @@ def _shuts_out(resolution: resolve.Resolution, wanted: fixes.Wanted, line: resol
         or (key == keys.ARCH and wanted[0] != keys.ARCH)
     ):
         return False
-    bits = line.kept & resolution.candidates
-    return bool(bits & ~_left(resolution, bits, [wanted]))
+    types = line.kept & resolution.candidates
+    return bool(types - _left(resolution, types, [wanted]))
 
 
 def _varied(resolution: resolve.Resolution, wanted: list[fixes.Wanted]) -> bool:
@@ -256,8 +257,8 @@ def _varied(resolution: resolve.Resolution, wanted: list[fixes.Wanted]) -> bool:
     return resolution.varied_enough(_left(resolution, resolution.candidates, wanted))
 
 
-def _left(resolution: resolve.Resolution, bits: int, wanted: list[fixes.Wanted]) -> int:
+def _left(resolution: resolve.Resolution, types: TypeSet, wanted: list[fixes.Wanted]) -> TypeSet:
     """What requirements leave of a set of types."""
     for key, operator, values in wanted:
-        bits &= resolution.catalog.select(requirement.Requirement.of(key, operator, values))
-    return bits
+        types &= resolution.catalog.select(requirement.Requirement.of(key, operator, values))
+    return types

@@ -54,7 +54,7 @@ spec:
 ```
 """
 
-from nodelint.api import Context, EC2NodeClass, Finding, Findings, catalog, fixes, rule
+from nodelint.api import Context, EC2NodeClass, Finding, Findings, fixes, rule, type_set
 
 
 @rule(
@@ -65,10 +65,10 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     most = node.value if node is not None and node.kind == "scalar" else None
     if node is None or not isinstance(most, int) or isinstance(most, bool):
         return
-    bits = catalog.union(context.resolution(pool).launchable for pool in context.pools(node_class))
+    types = type_set.union(context.resolution(pool).launchable for pool in context.pools(node_class))
     carried = sorted(
         (int(pods), name)
-        for name in context.catalog.names_in(bits)
+        for name in context.catalog.names_in(types)
         if (pods := context.catalog.resources(name).get("pods")) is not None
     )
     fewer = [each for each in carried if each[0] < most]

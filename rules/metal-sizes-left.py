@@ -83,7 +83,7 @@ from nodelint.api import (
     Findings,
     Node,
     NodePool,
-    catalog,
+    TypeSet,
     edits,
     fixes,
     keys,
@@ -103,21 +103,21 @@ def check(pool: NodePool, context: Context) -> Findings:
         if item.key != keys.SIZE or item.operator != "NotIn" or metal is None:
             continue
         resolution = context.resolution(pool)
-        sizes = {size: bits for size, bits in resolution.catalog.values(keys.SIZE).items() if size.startswith(METAL)}
-        left = catalog.union(sizes.values()) & resolution.candidates
+        sizes = [size for size in resolution.catalog.values(keys.SIZE) if size.startswith(METAL)]
+        left = resolution.catalog.having_value(keys.SIZE, *sizes) & resolution.candidates
         if left and not fixes.doubts(resolution):
             yield _finding(pool, fixes.seen(metal.node), left, resolution)
         return
 
 
-def _finding(pool: NodePool, at: Node, left: int, resolution: resolve.Resolution) -> Finding:
+def _finding(pool: NodePool, at: Node, left: TypeSet, resolution: resolve.Resolution) -> Finding:
     sizes = sorted(resolution.catalog.distinct(keys.SIZE, left), key=labels.natural)
     found = resolve.dearest(resolution.catalog, left)
     cost = f", up to ${found[0]:,.2f} an hour" if found else ""
     changes: list[Edit] = []
-    if resolution.varied_enough(resolution.candidates & ~left):
+    if resolution.varied_enough(resolution.candidates - left):
         changes = edits.if_editable(fixes.keep_out, pool, keys.SIZE, sizes)
-    types = messages.counted(left.bit_count(), "bare-metal type")
+    types = messages.counted(len(left), "bare-metal type")
     return Finding(
         at=at,
         message=f"`{METAL}` does not exclude `{sizes[0]}`: {types} remain{cost}",

@@ -57,7 +57,19 @@ spec:
 ```
 """
 
-from nodelint.api import Context, Finding, Findings, NodePool, RequirementLine, Skip, labels, messages, resolve, rule
+from nodelint.api import (
+    Context,
+    Finding,
+    Findings,
+    NodePool,
+    RequirementLine,
+    Skip,
+    TypeSet,
+    labels,
+    messages,
+    resolve,
+    rule,
+)
 
 
 @rule(
@@ -77,11 +89,11 @@ def check(pool: NodePool, context: Context) -> Findings:
         return
     most = resolution.most_launched
     looked_at = most if "on-demand" in resolution.capacity_types else 2 * most
-    if resolution.candidates.bit_count() > looked_at:
+    if len(resolution.candidates) > looked_at:
         yield from _counted(resolution, resolution.cheapest(looked_at), looked_at)
 
 
-def _counted(resolution: resolve.Resolution, cheapest: int, looked_at: int) -> Findings:
+def _counted(resolution: resolve.Resolution, cheapest: TypeSet, looked_at: int) -> Findings:
     most = resolution.most_launched
     for asked in resolution.min_values:
         line = asked.line.at

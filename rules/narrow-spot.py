@@ -90,7 +90,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     if spot is None:
         return
     resolution = context.resolution(pool)
-    count = resolution.launchable.bit_count()
+    count = len(resolution.launchable)
     if resolution.capacity_types != ("spot",) or not 0 < count <= FEW:
         return
     if any("on-demand" in context.resolution(other).capacity_types for other in context.siblings(pool)):

@@ -77,6 +77,6 @@ def check(pool: NodePool, context: Context) -> Findings:
     arm = left & resolution.catalog.values(keys.ARCH)["arm64"]
     yield Finding(
         at=fixes.place(pool),
-        message=f"no requirement on architecture: {arm.bit_count():,} of {left.bit_count():,} types left are arm64",
+        message=f"no requirement on architecture: {len(arm):,} of {len(left):,} types left are arm64",
         help="say `kubernetes.io/arch In [amd64]`, or `[amd64, arm64]` where all container images are built for both",
     )

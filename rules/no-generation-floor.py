@@ -55,13 +55,13 @@ def check(pool: NodePool, context: Context) -> Findings:
     if any(item.operator != "NotIn" for item in asked):
         return
     resolution = context.resolution(pool)
-    old = resolution.candidates & resolution.catalog.values(keys.HYPERVISOR).get("xen", 0)
+    old = resolution.candidates & resolution.catalog.having_value(keys.HYPERVISOR, "xen")
     if not old or fixes.doubts(resolution):
         return
     category = labels.last_asking(pool, keys.CATEGORY)
     families = messages.short(", ".join(resolution.families(old)), 48)
     yield Finding(
         at=fixes.seen(category.key_node) if category is not None else fixes.place(pool),
-        message=f"{old.bit_count():,} of {resolution.candidates.bit_count():,} instance types run on Xen: {families}",
+        message=f"{len(old):,} of {len(resolution.candidates):,} instance types run on Xen: {families}",
         help="require `instance-generation Gt 4`, which excludes all of them, or `Gt 2`, which leaves few",
     )

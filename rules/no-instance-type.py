@@ -224,7 +224,7 @@ def _alone(line: resolve.LineEffect, resolution: resolve.Resolution) -> Finding:
     runs = resolution.images.os
     hint = line.note
     if line.kept:
-        hint = "; ".join(reason for bits, reason in resolution.class_removed if bits & line.kept)
+        hint = "; ".join(reason for types, reason in resolution.class_removed if types & line.kept)
     elif requirement.normalize(line.key) == keys.OS and runs is not None:
         hint = f"the images of the class run {runs}"
     under = " with this class" if hint else ""
@@ -269,7 +269,7 @@ def _together(core: list[resolve.LineEffect], resolution: resolve.Resolution) ->
     else:
         message = f"`{_shown(last, 50)}` excludes the last types that {len(others)} other requirements leave"
     slip = _slip(core, resolution)
-    count = last.without.bit_count()
+    count = len(last.without)
     hint = (
         f"without it, {messages.counted(count, 'instance type')} {'remains' if count == 1 else 'remain'}"
         if count
@@ -302,8 +302,8 @@ def _slip(core: list[resolve.LineEffect], resolution: resolve.Resolution) -> tup
         for node, text in zip(nodes, line.values, strict=True):
             found += [
                 (node, value)
-                for value, bits in resolution.catalog.values(line.key).items()
-                if bits & left and labels.one_slip(text, value)
+                for value, types in resolution.catalog.values(line.key).items()
+                if types & left and labels.one_slip(text, value)
             ]
     return found[0] if len(found) == 1 else None
 

@@ -148,7 +148,7 @@ from nodelint.api import (
     RequirementLine,
     Severity,
     Skip,
-    catalog,
+    TypeSet,
     edits,
     fixes,
     keys,
@@ -166,7 +166,7 @@ WORDS = {keys.INSTANCE_TYPE: "", keys.FAMILY: "family ", keys.SIZE: "size ", CAT
 class Place(NamedTuple):
     """Where the NodePool can launch: the types offered there, where that is, and the lines that narrow it down."""
 
-    types: int
+    types: TypeSet
     where: str
     lines: list[Node]
 
@@ -187,7 +187,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     # Without a zone that is known, all of the region count: what is not offered there is offered nowhere.
     here = {name for name, offer in offers.items() if not left or not left.keys().isdisjoint(offer.zones)}
     place = Place(
-        context.catalog.bits_of(here),
+        context.catalog.types_of(here),
         f"in the zones {'left' if narrowed else 'of the subnets'} ({', '.join(left)})",
         [item.node for item in labels.asked(pool) if item.key in (keys.ZONE, keys.ZONE_ID)] if narrowed else [],
     )
@@ -198,10 +198,10 @@ def check(pool: NodePool, context: Context) -> Findings:
 def _line(line: labels.PoolRequirement, place: Place, context: Context) -> Findings:
     """The values of a line of which no type is offered, each by itself, or together where none is left."""
     types = context.catalog.values(line.key)
-    living = any(not isinstance(value.text, str) or types.get(value.text, 0) & place.types for value in line.values)
-    dead = [
-        value for value in line.values if types.get(str(value.text), 0) and not types[str(value.text)] & place.types
-    ]
+    dead = [value for value in line.values if value.text in types and not types[str(value.text)] & place.types]
+    living = any(
+        not isinstance(value.text, str) or (value.text in types and value not in dead) for value in line.values
+    )
     if not living and len(dead) == len(line.values) > 1:
         yield _finding(line, dead, place, "error", context)
         return
@@ -212,9 +212,9 @@ def _line(line: labels.PoolRequirement, place: Place, context: Context) -> Findi
 def _finding(
     line: labels.PoolRequirement, dead: list[manifest.Value], place: Place, severity: Severity, context: Context
 ) -> Finding:
-    types, facts = context.catalog, context.facts
+    facts = context.facts
     texts = [str(value.text) for value in dead]
-    names = types.names_in(catalog.union(types.values(line.key)[text] for text in texts))
+    names = context.catalog.names_in(context.catalog.having_value(line.key, *texts))
     sold = sorted({zone for name in names if name in facts.offerings for zone in facts.offerings[name].zones})
     region = facts.region.name if facts.region is not None else "the region"
     where = place.where if sold else f"in {region}"

@@ -42,13 +42,11 @@ from nodelint.api import Context, Finding, Findings, NodePool, fixes, keys, labe
     gives_way_to=["no-instance-type", "dead-value", "no-generation-floor", "removed-api"],
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    xen = 0
     for item in labels.asked(pool):
         if item.key not in (keys.FAMILY, keys.INSTANCE_TYPE) or item.operator != "In":
             continue
-        xen = xen or context.catalog.values(keys.HYPERVISOR).get("xen", 0)
-        known = context.catalog.values(item.key)
-        old = [value for value in item.values if (bits := known.get(str(value.text), 0)) and not bits & ~xen]
+        xen, known = context.catalog.having_value(keys.HYPERVISOR, "xen"), context.catalog.values(item.key)
+        old = [value for value in item.values if value.text in known and not known[str(value.text)] - xen]
         if old:
             names = ", ".join(f"`{value.text}`" for value in old[:4]) + (
                 f" and {len(old) - 4} more" if old[4:] else ""

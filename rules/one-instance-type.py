@@ -53,7 +53,7 @@ from nodelint.api import Context, Finding, Findings, NodePool, fixes, rule
 @rule(on=NodePool, group="practice", gives_way_to=["narrow-spot", "no-instance-type", "dead-value", "removed-api"])
 def check(pool: NodePool, context: Context) -> Findings:
     resolution = context.resolution(pool)
-    if resolution.launchable.bit_count() != 1 or ("reserved" in resolution.capacity_types and resolution.node_class):
+    if len(resolution.launchable) != 1 or ("reserved" in resolution.capacity_types and resolution.node_class):
         return
     narrow = [line for line in resolution.lines if line.known and line.removed_alone > 0]
     best = max(narrow, key=lambda line: line.removed_alone, default=None)

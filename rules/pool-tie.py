@@ -158,7 +158,7 @@ def _common(pool: NodePool, other: NodePool, context: Context) -> int:
     there = context.resolution(other)
     if not resolve.comparable(there):
         return 0
-    return resolve.shared(context.resolution(pool), there).bit_count()
+    return len(resolve.shared(context.resolution(pool), there))
 
 
 def _flex(pool: NodePool, other: NodePool, context: Context) -> NodePool | None:

@@ -139,7 +139,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         return
     for other in sorted(heavier, key=lambda each: (-(each.weight or 0), str(each.name))):
         theirs = context.resolution(other)
-        if not resolve.comparable(theirs) or not (number := resolve.shared(mine, theirs).bit_count()):
+        if not resolve.comparable(theirs) or not (number := len(resolve.shared(mine, theirs))):
             continue
         why = _why(mine, theirs, number)
         if why is not None:

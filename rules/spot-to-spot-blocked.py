@@ -72,7 +72,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     if spot is None or static or (policy is not None and policy.value == "WhenEmpty"):
         return
     resolution = context.resolution(pool)
-    count = resolution.launchable.bit_count()
+    count = len(resolution.launchable)
     if "spot" not in resolution.capacity_types or not 0 < count < LEAST:
         return
     yield Finding(

@@ -111,8 +111,8 @@ def check(pool: NodePool, context: Context) -> Findings:
 
 def _tiny(key: str, value: manifest.Value, resolution: resolve.Resolution) -> bool:
     """Whether all types of a value that are left hold so few pods."""
-    bits = resolution.catalog.values(key).get(str(value.text), 0) & resolution.candidates
-    names = resolution.catalog.names_in(bits)
+    types = resolution.catalog.having_value(key, str(value.text)) & resolution.candidates
+    names = resolution.catalog.names_in(types)
     return bool(names) and all(int(resolution.catalog.resources(name).get("pods", "0")) <= FEW for name in names)
 
 

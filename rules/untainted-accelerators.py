@@ -55,7 +55,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         return
     resolution = context.resolution(pool)
     left = resolution.candidates
-    if not left or left & ~resolve.accelerated(resolution.catalog) or _doubts(resolution):
+    if not left or left - resolve.accelerated(resolution.catalog) or _doubts(resolution):
         return
     gpus = left & resolution.catalog.having(keys.GPU_COUNT)
     what, key = ("GPU", "nvidia.com/gpu") if gpus else ("accelerator", "aws.amazon.com/neuron")

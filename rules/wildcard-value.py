@@ -245,17 +245,17 @@ def _broader(line: RequirementLine, key: str, context: Context) -> tuple[str, li
 def _allowed(pool: NodePool, line: RequirementLine, key: str, context: Context) -> list[str]:
     """The values of the line's key that the pool's other requirements leave, their patterns written out."""
     resolution = context.resolution(pool)
-    types = resolution.catalog
+    known = resolution.catalog
     if key == keys.CAPACITY_TYPE:
         return list(resolve.capacity_types(resolution.node_class, context.karpenter))
-    if key not in types.keys:
-        return list(labels.known_values(key, types) or ())
-    bits = resolution.left_without(*_with_patterns(resolution))
+    if key not in known.keys:
+        return list(labels.known_values(key, known) or ())
+    left = resolution.left_without(*_with_patterns(resolution))
     for other in pool.requirements:
-        meant = None if other is line else _meant(other, types)
+        meant = None if other is line else _meant(other, known)
         if meant is not None:
-            bits &= types.select(meant)
-    return [value for value, types in types.values(key).items() if types & bits]
+            left &= known.select(meant)
+    return [value for value, types in known.values(key).items() if types & left]
 
 
 def _meant(line: RequirementLine, types: catalog.Catalog) -> requirement.Requirement | None:

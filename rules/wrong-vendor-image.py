@@ -117,13 +117,14 @@ from nodelint.api import (
     Node,
     NodePool,
     RequirementLine,
-    catalog,
+    TypeSet,
     edits,
     fixes,
     keys,
     labels,
     resolve,
     rule,
+    type_set,
 )
 
 
@@ -135,21 +136,21 @@ def check(pool: NodePool, context: Context) -> Findings:
     if resolution.images.alias is None:
         return
     for variant, (vendor, key) in resolve.image_vendors().items():
-        meant = resolution.catalog.values(key).get(vendor, 0)
-        served = catalog.union(
-            bits
-            for image, bits in zip(resolution.images.images, resolution.image_bits, strict=True)
+        meant = resolution.catalog.having_value(key, vendor)
+        served = type_set.union(
+            types
+            for image, types in zip(resolution.images.images, resolution.types_by_image, strict=True)
             if variant in image.variants and "standard" not in image.variants
         )
-        wrong = served & resolution.catalog.having(key) & ~meant
+        wrong = served & resolution.catalog.having(key) - meant
         if wrong:
             yield from _finding(pool, resolution, wrong, vendor, key)
 
 
-def _finding(pool: NodePool, resolution: resolve.Resolution, wrong: int, vendor: str, key: str) -> Findings:
+def _finding(pool: NodePool, resolution: resolve.Resolution, wrong: TypeSet, vendor: str, key: str) -> Findings:
     families = resolution.families(wrong)
     line, at = _named(pool, families, resolution.catalog.names_in(wrong))
-    general = resolution.candidates & ~resolve.accelerated(resolution.catalog)
+    general = resolution.candidates - resolve.accelerated(resolution.catalog)
     if (line is None and general) or fixes.doubts(resolution):
         return
     alias = f"`{resolution.images.alias.family}`" if resolution.images.alias is not None else "the class"
@@ -178,8 +179,10 @@ def _named(
     return None, None
 
 
-def _without(pool: NodePool, resolution: resolve.Resolution, wrong: int, line: RequirementLine | None) -> list[Edit]:
-    left = resolution.candidates & ~wrong
+def _without(
+    pool: NodePool, resolution: resolve.Resolution, wrong: TypeSet, line: RequirementLine | None
+) -> list[Edit]:
+    left = resolution.candidates - wrong
     if not left or not resolution.varied_enough(left):
         return []
     families = resolution.families(wrong)

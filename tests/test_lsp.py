@@ -524,10 +524,10 @@ def test_hover_says_what_a_requirement_does(editor: Editor, repository: Path) ->
     line = resolution.lines[1]
     said = editor.hover(uri, "operator: In, values: [amd64]")
     assert said.startswith("**kubernetes.io/arch** In `amd64`")
-    assert f"alone it leaves **{line.kept.bit_count():,}** of {len(resolution.catalog):,}" in said
-    assert f"{line.before.bit_count():,} → {line.after.bit_count():,} ({line.removed:,} removed)" in said
+    assert f"alone it leaves **{len(line.kept):,}** of {len(resolution.catalog):,}" in said
+    assert f"{len(line.before):,} → {len(line.after):,} ({line.removed:,} removed)" in said
     assert f"without this line {line.removed_alone:,} more" in said
-    assert f"at most **{resolution.launchable.bit_count():,}**" in said  # a placeholder leaves it open
+    assert f"at most **{len(resolution.launchable):,}**" in said  # a placeholder leaves it open
     assert "holds a placeholder" in said and str(NEWEST) in said
     assert "The processor's architecture." in editor.hover(uri, "kubernetes.io/arch")
     assert (

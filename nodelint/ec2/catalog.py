@@ -1,7 +1,7 @@
 """Instance types as immutable values, indexed by label.
 
-A set of instance types is one integer, bit i of which stands for the i-th name: a requirement is an OR of
-label values, a NodePool an AND of requirements. Columns and bit sets are built when first asked for.
+A requirement is the union of its values' sets (`type_set`), a NodePool the intersection of its requirements.
+Columns and sets are built when first asked for.
 """
 
 from __future__ import annotations
@@ -9,15 +9,14 @@ from __future__ import annotations
 import os
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache, reduce
-from itertools import compress
-from operator import or_
+from functools import cache
 from types import MappingProxyType
 from typing import Any, TypeVar
 
 from nodelint.data import DATA, table
 from nodelint.ec2.joined import joined
 from nodelint.ec2.snapshot import Change, Network, Origin, Snapshot
+from nodelint.ec2.type_set import NONE, TypeSet, union
 from nodelint.model.keys import (
     ARCH,
     CAPACITY_TYPE,
@@ -33,11 +32,6 @@ from nodelint.model.keys import (
 from nodelint.model.releases import NEWEST, Version
 from nodelint.model.requirement import Requirement, well_known_since
 
-"""The label keys that others ask about by name."""
-
-TypeSet = int
-"""A set of instance types: bit i stands for the i-th name of a catalogue."""
-
 _ALWAYS_THERE = frozenset({REGION, ZONE})
 _CACHED = 5_000
 
@@ -49,6 +43,7 @@ class Catalog:
     """
 
     __slots__ = (
+        "_all",
         "_columns",
         "_index",
         "_keys",
@@ -69,8 +64,9 @@ class Catalog:
         self._names = tuple([row[0] for row in snapshot.rows])
         self._index: dict[str, int] = {}
         self._columns: dict[str, tuple[str | None, ...] | None] = {}
-        self._values: dict[str, dict[str, int]] = {}
-        self._selected: dict[Requirement, int] = {}
+        self._values: dict[str, dict[str, TypeSet]] = {}
+        self._selected: dict[Requirement, TypeSet] = {}
+        self._all = TypeSet.span(0, len(self._names))
         self._keys: frozenset[str] | None = None
         self._notes: dict[object, Any] = {}
         self._views: dict[Version, Catalog] = {}
@@ -151,9 +147,9 @@ class Catalog:
         return self._names
 
     @property
-    def all(self) -> int:
+    def all(self) -> TypeSet:
         """The set of all types."""
-        return (1 << len(self._names)) - 1
+        return self._all
 
     @property
     def keys(self) -> frozenset[str]:
@@ -169,42 +165,43 @@ class Catalog:
     def __contains__(self, name: object) -> bool:
         return name in self._positions()
 
-    def bit(self, name: str) -> int:
+    def only(self, name: str) -> TypeSet:
         """The set that holds one type; empty where there is none of that name."""
         position = self._positions().get(name)
-        return 0 if position is None else 1 << position
+        return NONE if position is None else TypeSet.at((position,))
 
-    def names_in(self, bits: int) -> list[str]:
+    def names_in(self, types: TypeSet) -> list[str]:
         """The names of a set's types, sorted."""
-        return list(compress(self._names, map(int, reversed(f"{bits:b}"))))
+        return types.of(self._names)
 
-    def each_in(self, bits: int) -> Iterator[str]:
-        """The same one by one, for who may have enough of a few."""
-        while bits:
-            lowest = bits & -bits
-            yield self._names[lowest.bit_length() - 1]
-            bits ^= lowest
+    def each_in(self, types: TypeSet) -> Iterator[str]:
+        """The same one by one, for a caller that may stop early."""
+        return types.each_of(self._names)
 
-    def starting_with(self, prefix: str) -> int:
-        """The set of the types whose names begin so: names are sorted, so their bits stand side by side."""
-        begin = bisect_left(self._names, prefix)
-        return (1 << bisect_left(self._names, f"{prefix}\U0010ffff")) - (1 << begin)
+    def starting_with(self, prefix: str) -> TypeSet:
+        """The types whose names begin with a text: names are sorted, so these stand side by side."""
+        return TypeSet.span(bisect_left(self._names, prefix), bisect_left(self._names, f"{prefix}\U0010ffff"))
 
-    def bits_of(self, names: Iterable[str]) -> int:
+    def types_of(self, names: Iterable[str]) -> TypeSet:
         """The set of the types of these names; names that are unknown are passed over."""
-        return union(map(self.bit, names))
+        return union(map(self.only, names))
 
-    def values(self, key: str) -> Mapping[str, int]:
+    def values(self, key: str) -> Mapping[str, TypeSet]:
         """The values of a label, each with the set of its types, in the order of the types' names."""
         return MappingProxyType(self._by_value(key))
 
-    def having(self, key: str) -> int:
+    def having(self, key: str) -> TypeSet:
         """The types that have the label, an empty value included."""
         return union(self._by_value(key).values())
 
-    def distinct(self, key: str, bits: int) -> frozenset[str]:
+    def having_value(self, key: str, *values: str) -> TypeSet:
+        """The types whose label has one of these values; unknown values add none."""
+        by_value = self._by_value(key)
+        return union(by_value.get(value, NONE) for value in values)
+
+    def distinct(self, key: str, types: TypeSet) -> frozenset[str]:
         """The values of a label among the types of a set: what minValues counts."""
-        return frozenset(value for value, part in self._by_value(key).items() if part & bits)
+        return frozenset(value for value, part in self._by_value(key).items() if part & types)
 
     def label(self, name: str, key: str) -> str | None:
         """The value of a type's label; None where it has none, or where there is no such type."""
@@ -247,7 +244,7 @@ class Catalog:
         column = regions.index(region) if region in regions else regions.index("us-east-1")
         return self._snapshot.rows[position][4][column]
 
-    def select(self, requirement: Requirement) -> int:
+    def select(self, requirement: Requirement) -> TypeSet:
         """The types that one requirement keeps, as Karpenter asks it: by `Intersects`.
 
         A key that no type has in this release is ignored and keeps all; so are keys of offerings, unless
@@ -261,27 +258,27 @@ class Catalog:
             known = self._selected[requirement] = self._select(requirement)
         return known
 
-    def _select(self, requirement: Requirement) -> int:
+    def _select(self, requirement: Requirement) -> TypeSet:
         key = requirement.key
         if key in (CAPACITY_TYPE, NITRO_SANDBOX, TENANCY):
             brought = table("vocabulary")["values"][key].items()
             possible = [value for value, since in brought if Version.parse(since) <= self._version]
-            return self.all if not possible or any(map(requirement.has, possible)) else 0
+            return self.all if not possible or any(map(requirement.has, possible)) else NONE
         if key in _ALWAYS_THERE:
-            return 0 if requirement.operator == "DoesNotExist" else self.all
+            return NONE if requirement.operator == "DoesNotExist" else self.all
         if self._column(key) is None:
             return self.all
         by_value = self._by_value(key)
         if not requirement.complement:
-            kept = union(by_value.get(value, 0) for value in requirement.values)
-            return kept if requirement.values else self.all & ~self.having(key)
+            kept = union(by_value.get(value, NONE) for value in requirement.values)
+            return kept if requirement.values else self.all - self.having(key)
         if requirement.greater_equal is None and requirement.less_equal is None:
-            refused = union(by_value.get(value, 0) for value in requirement.values)
-            return self.all & ~refused if requirement.values else self.having(key)
-        kept = union(bits for value, bits in by_value.items() if requirement.has(value))
-        return kept | (self.all & ~self.having(key)) if requirement.absent_allowed else kept
+            refused = union(by_value.get(value, NONE) for value in requirement.values)
+            return self.all - refused if requirement.values else self.having(key)
+        kept = union(types for value, types in by_value.items() if requirement.has(value))
+        return kept | (self.all - self.having(key)) if requirement.absent_allowed else kept
 
-    def fitting(self, requirements: Iterable[Requirement]) -> int:
+    def fitting(self, requirements: Iterable[Requirement]) -> TypeSet:
         """The types that all of these requirements keep, one for each key (a `Requirements`)."""
         kept = self.all
         for requirement in requirements:
@@ -327,14 +324,14 @@ class Catalog:
                     column[self._positions()[name]] = value
         return tuple(column)
 
-    def _by_value(self, key: str) -> dict[str, int]:
+    def _by_value(self, key: str) -> dict[str, TypeSet]:
         found = self._values.get(key)
         if found is None:
             positions: dict[str, list[int]] = {}
             for index, value in enumerate(self._column(key) or ()):
                 if value is not None:
                     positions.setdefault(value, []).append(index)
-            found = {value: _bits(indices) for value, indices in positions.items()}
+            found = {value: TypeSet.at(indices) for value, indices in positions.items()}
             self._values[key] = found
         return found
 
@@ -377,21 +374,7 @@ def accelerated_once(value: str) -> bool:
     return value.partition(".")[0] in table("retired")["accelerated"]
 
 
-def union(sets: Iterable[int]) -> int:
-    """The types that are in any of some sets."""
-    return reduce(or_, sets, 0)
-
-
 _T = TypeVar("_T")
-
-
-def _bits(indices: list[int]) -> int:
-    if len(indices) == 1:
-        return 1 << indices[0]
-    data = bytearray((indices[-1] >> 3) + 1)
-    for index in indices:
-        data[index >> 3] |= 1 << (index & 7)
-    return int.from_bytes(data, "little")
 
 
 @cache

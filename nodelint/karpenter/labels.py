@@ -14,6 +14,7 @@ from typing import Any
 
 from nodelint.data import table
 from nodelint.ec2.catalog import Catalog, elsewhere
+from nodelint.ec2.type_set import TypeSet
 from nodelint.karpenter.spelling import LEAST_FOR_A_GUESS, Words, distance, squash
 from nodelint.karpenter.spelling import one_slip as one_slip
 from nodelint.model.keys import FAMILY, FLEX, INSTANCE_TYPE, SIZE
@@ -324,9 +325,9 @@ def flex_families(catalog: Catalog) -> frozenset[str]:
     return catalog.distinct(FAMILY, flex_types(catalog))
 
 
-def flex_types(catalog: Catalog) -> int:
+def flex_types(catalog: Catalog) -> TypeSet:
     """The set of the flex types, as `flex_families`."""
-    return catalog.at(NEWEST).values(FLEX).get("true", 0)
+    return catalog.at(NEWEST).having_value(FLEX, "true")
 
 
 def _near_bare_key(item: PoolRequirement, catalog: Catalog) -> NearKey | None:

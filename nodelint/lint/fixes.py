@@ -12,6 +12,7 @@ from nodelint.data import table
 from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.questions import DEFAULT_OWNERS
 from nodelint.ec2.snapshot import MachineImage
+from nodelint.ec2.type_set import NONE, TypeSet
 from nodelint.edits import NotEditable, add_key, insert_items, remove, replace, set_value, set_values
 from nodelint.karpenter.images import (
     ImageSet,
@@ -186,14 +187,14 @@ def nearest_alias(families: Sequence[str], ami_family: str | None = None) -> str
     return own or ("al2023" if "al2023" in families else families[0])
 
 
-def served_by(family: str, catalog: Catalog, version: Version) -> int:
+def served_by(family: str, catalog: Catalog, version: Version) -> TypeSet:
     """The instance types that an alias at `latest` has an image for in a release."""
-    bits = 0
+    served = NONE
     for arch, variants in alias_images(family, version):
         for variant in variants:
             wanted = [Requirement.of(ARCH, "In", (arch,)), *variant_requirements(variant, version)]
-            bits |= catalog.fitting(wanted)
-    return bits
+            served |= catalog.fitting(wanted)
+    return served
 
 
 def doubts(resolution: Resolution, keys: Collection[str] = ()) -> list[UnknownFact]:

@@ -184,7 +184,7 @@ def _values(view: View, key: str | None, listed: frozenset[str]) -> Iterator[Com
         if name == INSTANCE_TYPE:
             yield CompletionOffer(value, _Kind.Value, size_of(catalog, value))
         else:
-            count = by_value.get(value, 0).bit_count()
+            count = len(by_value.get(value, ()))
             yield CompletionOffer(value, _Kind.Value, f"{count:,} instance types" if count else "")
 
 

@@ -151,16 +151,16 @@ def _about_key(line: LineEffect, version: Version) -> Iterator[str]:
 def _counts(line: LineEffect, resolution: Resolution) -> Iterator[str]:
     """How many instance types are left by the line alone, here, and in the end."""
     total = len(resolution.catalog)
-    yield f"alone it leaves **{line.kept.bit_count():,}** of {total:,} instance types"
+    yield f"alone it leaves **{len(line.kept):,}** of {total:,} instance types"
     removed = line.removed
     back = f"{-removed:,} come back" if removed < 0 else f"{removed:,} removed"
-    yield f"here {line.before.bit_count():,} → {line.after.bit_count():,} ({back})"
+    yield f"here {len(line.before):,} → {len(line.after):,} ({back})"
     if line.removed_alone > 0:
         yield f"without this line {line.removed_alone:,} more would be left in the end"
-    launchable = resolution.launchable.bit_count()
+    launchable = len(resolution.launchable)
     most = "" if resolution.complete else "at most "
     yield f"the pool can launch {most}**{launchable:,}** with all its lines"
-    missing = resolution.candidates.bit_count() - launchable
+    missing = len(resolution.candidates) - launchable
     if missing:
         yield f"{missing:,} more meet everything, but have no image"
     least = next((each for each in resolution.min_values if each.line is line), None)
@@ -264,9 +264,9 @@ def _of_alias(view: View, node_class: EC2NodeClass, term: SelectorTerm, written:
         if image.alias is None:
             continue
         takes = [
-            f"{bits.bit_count():,} types of {code(str(each.pool.name))}"
+            f"{len(types):,} types of {code(str(each.pool.name))}"
             for each in resolutions
-            if index < len(each.image_bits) and (bits := each.image_bits[index])
+            if index < len(each.types_by_image) and (types := each.types_by_image[index])
         ]
         what = f"{image.arch or '?'} {'/'.join(image.variants)}".strip()
         if image.found is not None:

@@ -5,8 +5,8 @@ Source: provider pkg/cloudprovider/drift.go@v1.14.1:84-165.
 
 from __future__ import annotations
 
-from nodelint.ec2.catalog import union
 from nodelint.ec2.facts import AwsFacts, Missing
+from nodelint.ec2.type_set import union
 from nodelint.karpenter.resolve import Resolution
 from nodelint.karpenter.selectors import groups_of, reservations_of, subnets_of
 from nodelint.model.manifest import EC2NodeClass
@@ -60,11 +60,11 @@ def _images(before: Resolution, after: Resolution | None) -> Covered | None:
     was, now = _image_ids(before), _image_ids(after)
     if was is None or now is None:
         return None
-    without = union(gap.bits for gap in after.unlaunchable)
+    without = union(gap.types for gap in after.unlaunchable)
     changed = [
         name
         for name, image in was.items()
-        if (now[name] != image if name in now else bool(after.catalog.bit(name) & without))
+        if (now[name] != image if name in now else bool(after.catalog.only(name) & without))
     ]
     return "none" if not changed else "all" if len(changed) == len(was) else "some"
 

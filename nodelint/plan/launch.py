@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from nodelint.ec2.catalog import Catalog
+from nodelint.ec2.type_set import TypeSet
 from nodelint.karpenter.resolve import Resolution
 from nodelint.tuples import NamedTuple
 
@@ -34,8 +35,8 @@ def launch(before: Resolution | None, after: Resolution | None, region: str) -> 
     gained, lost = _only(after, before), _only(before, after)
     was, now = _images(before), _images(after)
     return Launch(
-        before=before.launchable.bit_count() if before is not None else 0,
-        after=after.launchable.bit_count() if after is not None else 0,
+        before=len(before.launchable) if before is not None else 0,
+        after=len(after.launchable) if after is not None else 0,
         gained=gained,
         lost=lost,
         images_gained=tuple(image for image in now if image not in was),
@@ -50,7 +51,7 @@ def _only(one: Resolution | None, other: Resolution | None) -> tuple[str, ...]:
     if one is None or one is other:
         return ()
     if other is not None and other.catalog.names == one.catalog.names:
-        return tuple(one.catalog.each_in(one.launchable & ~other.launchable))
+        return tuple(one.catalog.each_in(one.launchable - other.launchable))
     names = one.catalog.names_in(one.launchable)
     if other is None:
         return tuple(sorted(names))
@@ -72,13 +73,13 @@ def _images(resolution: Resolution | None) -> list[str]:
 def _cheapest(resolution: Resolution | None, region: str) -> Price | None:
     if resolution is None:
         return None
-    bits = resolution.launchable
-    return next((price for bit, price in _by_price(resolution.catalog, region) if bit & bits), None)
+    types = resolution.launchable
+    return next((price for one, price in _by_price(resolution.catalog, region) if one & types), None)
 
 
 @lru_cache(maxsize=8)
-def _by_price(catalog: Catalog, region: str) -> list[tuple[int, Price]]:
+def _by_price(catalog: Catalog, region: str) -> list[tuple[TypeSet, Price]]:
     """The types that have a price, the cheapest first."""
     priced = ((catalog.price(name, region), name) for name in catalog.names)
     known = sorted((price, name) for price, name in priced if price is not None)
-    return [(catalog.bit(name), Price(name, price)) for price, name in known]
+    return [(catalog.only(name), Price(name, price)) for price, name in known]

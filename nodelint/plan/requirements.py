@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from nodelint.ec2.type_set import NONE, TypeSet
 from nodelint.karpenter.resolve import Resolution
 from nodelint.karpenter.resolve.offers import RESERVATION_KEYS, capacity_types, may_reserve
 from nodelint.model.keys import CAPACITY_TYPE, OS, REGION, TENANCY, WINDOWS_BUILD, ZONE, ZONE_ID
@@ -31,7 +32,7 @@ class RequirementDrift(NamedTuple):
     """How many nodes drift, the instance types whose nodes all do, and the lines to blame."""
 
     covered: Covered
-    types: int
+    types: TypeSet
     lines: tuple[Node, ...]
 
 
@@ -42,7 +43,7 @@ class Line(NamedTuple):
     requirement: Requirement
 
 
-def requirement_drift(old: Resolution, new: NodePool, alive: int) -> RequirementDrift:
+def requirement_drift(old: Resolution, new: NodePool, alive: TypeSet) -> RequirementDrift:
     """The nodes that the old pool can have, of the types in `alive`, and that the new requirements do not allow."""
     release = old.version
     lines, unread = _read(new, release)
@@ -50,7 +51,7 @@ def requirement_drift(old: Resolution, new: NodePool, alive: int) -> Requirement
     unread = [node for node in unread if node.text not in as_before]
     wanted = Requirements(line.requirement for line in lines)
     before = Requirements(line.requirement for line in _read(old.pool, release)[0])
-    types = 0
+    types = NONE
     parts: list[Covered] = ["unknown"] if unread else []
     blamed: list[Node] = list(unread)
     for requirement in wanted:
@@ -58,7 +59,7 @@ def requirement_drift(old: Resolution, new: NodePool, alive: int) -> Requirement
         if key in before and before[key]._replace(min_values=None) == requirement._replace(min_values=None):
             continue
         if _is_of_types(key, old):
-            failing = alive & ~old.supply.select(requirement)
+            failing = alive - old.supply.select(requirement)
             types |= failing
             covered: Covered = "some" if failing else "none"
         else:

@@ -22,6 +22,7 @@ from nodelint.drift.hashes import family, kubelet_text, root
 from nodelint.drift.structure import Path, hash_of, shown
 from nodelint.ec2.facts import NOTHING as NO_FACTS
 from nodelint.ec2.facts import AwsFacts
+from nodelint.ec2.type_set import NONE, TypeSet
 from nodelint.karpenter.resolve import Resolution
 from nodelint.model.finding import Span
 from nodelint.model.manifest import CLASS_KIND, EC2NodeClass, NodePool, Object
@@ -102,57 +103,57 @@ def verdict(sides: Sides, before: Resolution, after: Resolution | None, schemas:
         return Verdict("unknown", unknown=str(error))
 
 
-def _judged(sides: Sides, before: Resolution, after: Resolution | None, schemas: Schemas, alive: int) -> Verdict:
+def _judged(sides: Sides, before: Resolution, after: Resolution | None, schemas: Schemas, alive: TypeSet) -> Verdict:
     found: list[Reason] = []
     for step in (_template, _requirements, _static, _types, _dynamic):
         reasons, gone = step(sides, before, after, schemas, alive)
         found += reasons
-        alive &= ~gone
+        alive -= gone
         if any(each.covered == "all" for each in reasons) or not alive:
             return Verdict("all", tuple(found))
     return Verdict(joined(each.covered for each in found), tuple(found))
 
 
-_Step = tuple[list[Reason], int]
+_Step = tuple[list[Reason], TypeSet]
 
 
-def _template(sides: Sides, before: Resolution, _: Resolution | None, schemas: Schemas, alive: int) -> _Step:
+def _template(sides: Sides, before: Resolution, _: Resolution | None, schemas: Schemas, alive: TypeSet) -> _Step:
     if sides.pool is sides.new_pool:
-        return [], 0
+        return [], NONE
     old, new = stored(sides.pool, before.version, schemas), stored(sides.new_pool, before.version, schemas)
     path, struct = root("NodePool")
     found = differences(struct, _at(old, path), _at(new, path), before.version, path)
-    return [_reason("NodePoolDrifted", each, sides.pool, sides.new_pool) for each in found], 0
+    return [_reason("NodePoolDrifted", each, sides.pool, sides.new_pool) for each in found], NONE
 
 
-def _requirements(sides: Sides, before: Resolution, _: Resolution | None, __: Schemas, alive: int) -> _Step:
+def _requirements(sides: Sides, before: Resolution, _: Resolution | None, __: Schemas, alive: TypeSet) -> _Step:
     if sides.pool is sides.new_pool:
-        return [], 0
+        return [], NONE
     drift = requirement_drift(before, sides.new_pool, alive)
     if drift.covered == "none":
-        return [], 0
+        return [], NONE
     reasons = [Reason("RequirementsDrifted", node, node.path, drift.covered) for node in drift.lines]
     return reasons, drift.types
 
 
-def _types(sides: Sides, before: Resolution, after: Resolution | None, _: Schemas, alive: int) -> _Step:
+def _types(sides: Sides, before: Resolution, after: Resolution | None, _: Schemas, alive: TypeSet) -> _Step:
     """Types that are no longer offered where the class has subnets. What else leaves types out is in its hash."""
     if after is None or sides.class_is_same or not behaves("type-drift", before.version):
-        return [], 0
-    gone = alive & ~after.alive
+        return [], NONE
+    gone = alive - after.alive
     if not gone:
-        return [], 0
+        return [], NONE
     at = sides.now_class.node.at("spec", "subnetSelectorTerms") or sides.now_class.name_node
     return [Reason("InstanceTypeNotFound", at, at.path, "all" if gone == alive else "some")], gone
 
 
-def _static(sides: Sides, before: Resolution, _: Resolution | None, schemas: Schemas, alive: int) -> _Step:
+def _static(sides: Sides, before: Resolution, _: Resolution | None, schemas: Schemas, alive: TypeSet) -> _Step:
     """What the hash of the class covers.
 
     It is told before types that the class leaves out: since 1.6 those are looked for every half hour only.
     """
     if sides.class_is_same:
-        return [], 0
+        return [], NONE
     release = before.version
     old, new = (stored(each, release, schemas) for each in (sides.old_class, sides.now_class))
     path, struct = root(CLASS_KIND)
@@ -161,13 +162,13 @@ def _static(sides: Sides, before: Resolution, _: Resolution | None, schemas: Sch
         found.append(ValueDifference(("spec", "kubelet"), ("spec", "kubelet")))
     if _images_of(old) != _images_of(new) and family(old) != family(new):
         found.append(_family_difference(sides.old_class, sides.now_class))
-    return [_reason("NodeClassDrift", each, sides.old_class, sides.now_class) for each in found], 0
+    return [_reason("NodeClassDrift", each, sides.old_class, sides.now_class) for each in found], NONE
 
 
-def _dynamic(sides: Sides, before: Resolution, after: Resolution | None, schemas: Schemas, alive: int) -> _Step:
+def _dynamic(sides: Sides, before: Resolution, after: Resolution | None, schemas: Schemas, alive: TypeSet) -> _Step:
     """What the selectors of the class find, and in 1.0 the hash of its kubelet, which is compared last."""
     if sides.class_is_same:
-        return [], 0
+        return [], NONE
     old_class, new_class = sides.old_class, sides.now_class
     old, new = stored(old_class, before.version, schemas), stored(new_class, before.version, schemas)
     reasons = []
@@ -180,7 +181,7 @@ def _dynamic(sides: Sides, before: Resolution, after: Resolution | None, schemas
     if not any(each.covered == "all" for each in reasons):
         kubelet = _kubelet(sides, before, old, new)
         reasons += [_reason("NodeClassDrift", difference, old_class, new_class) for difference in kubelet]
-    return reasons, 0
+    return reasons, NONE
 
 
 def _until_all(reasons: list[Reason]) -> list[Reason]:

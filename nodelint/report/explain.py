@@ -24,7 +24,7 @@ from nodelint.report.explain_facts import (
     why_passed,
     zones,
 )
-from nodelint.report.layout import aside, families, types, wrap
+from nodelint.report.layout import aside, families, type_count, wrap
 from nodelint.report.look import WIDTH, Style, plain
 from nodelint.source import Node
 
@@ -59,9 +59,9 @@ def explain_json(resolutions: Sequence[Resolution], facts: AwsFacts = NOTHING) -
 
 def _pool_json(resolution: Resolution) -> dict[str, Any]:
     pool, catalog = resolution.pool, resolution.catalog
-    arch = {name: key for key, bits in resolution.arches.items() for name in catalog.names_in(bits)}
+    arch = {name: key for key, types in resolution.arches.items() for name in catalog.names_in(types)}
     ref = pool.class_ref
-    without = sorted((name, gap.reason) for gap in resolution.unlaunchable for name in catalog.names_in(gap.bits))
+    without = sorted((name, gap.reason) for gap in resolution.unlaunchable for name in catalog.names_in(gap.types))
     return {
         "name": pool.name if isinstance(pool.name, str) else None,
         "path": pool.source.path,
@@ -178,10 +178,10 @@ def _funnel(resolution: Resolution, width: int) -> Iterator[str]:
     total = left
     yield from _row(left, total, None, "all instance types", width)
     of_places = [reason for _, reason in resolution.places.removed] if resolution.places is not None else []
-    for bits, reason in resolution.class_removed:
-        left -= bits.bit_count()
+    for types, reason in resolution.class_removed:
+        left -= len(types)
         words = reason if reason in of_places else f"the class: {reason}"
-        yield from _row(left, total, bits.bit_count(), words, width)
+        yield from _row(left, total, len(types), words, width)
     for line in resolution.lines:
         judged = line.requirement is not None
         notes = [f"({line.note})"] if line.note is not None else []
@@ -189,7 +189,7 @@ def _funnel(resolution: Resolution, width: int) -> Iterator[str]:
             what = "label" if line.is_label else "line"
             notes.insert(0, f"drop this {what}: {line.removed_alone:+,} types")
         removed = line.removed if judged else None
-        yield from _row(line.after.bit_count(), total, removed, _words(line, labels), width, notes)
+        yield from _row(len(line.after), total, removed, _words(line, labels), width, notes)
 
 
 _FULL, _EMPTY = "█", "·"
@@ -232,8 +232,8 @@ def _words(line: LineEffect, tell_labels: bool) -> str:
 
 
 def _verdict(resolution: Resolution, width: int) -> Iterator[str]:
-    launchable = resolution.launchable.bit_count()
-    candidates = resolution.candidates.bit_count()
+    launchable = len(resolution.launchable)
+    candidates = len(resolution.candidates)
     most = "" if resolution.complete else "at most "
     total = f"{len(resolution.catalog):,} instance types"
     if not candidates:
@@ -291,15 +291,15 @@ def _images(resolution: Resolution, facts: AwsFacts, width: int) -> Iterator[str
         several = len({image.label for image in images.known}) > 1
         titles = [_image(image, several or not images.complete) for image in images.images]
         room = max(map(len, titles))
-        for image, title, bits in zip(images.images, titles, resolution.image_bits, strict=True):
+        for image, title, types in zip(images.images, titles, resolution.types_by_image, strict=True):
             if image.known:
-                columns = f"  {title:<{room}}  {types(bits):>11}"
-                if bits:
-                    yield from families(resolution.catalog, bits, f"{columns}  ", width)
+                columns = f"  {title:<{room}}  {type_count(types):>11}"
+                if types:
+                    yield from families(resolution.catalog, types, f"{columns}  ", width)
                 else:
                     yield f"{columns}  none of those left"
             else:
-                words = f"{types(bits)} may take it" if bits else "known to AWS only"
+                words = f"{type_count(types)} may take it" if types else "known to AWS only"
                 yield f"  {title:<{room}}  {words}"
             if image.found is not None:
                 yield from wrap(described(image.found, facts.now), width, "    ")
@@ -351,9 +351,9 @@ def _image(image: Image, several: bool) -> str:
 
 def _gaps(resolution: Resolution, width: int) -> Iterator[str]:
     for gap in resolution.unlaunchable:
-        yield from wrap(f"{types(gap.bits)}: {gap.reason}", width, "  ")
+        yield from wrap(f"{type_count(gap.types)}: {gap.reason}", width, "  ")
         if gap.kind != "none":
-            yield from families(resolution.catalog, gap.bits, "    ", width)
+            yield from families(resolution.catalog, gap.types, "    ", width)
         if gap.since is not None:
             yield from wrap(f"there is one from Karpenter {gap.since} on", width, "    ")
         if gap.aliases and gap.kind == "variant":

@@ -45,8 +45,8 @@ def zones(resolution: Resolution) -> list[Zone]:
                 places.zones.get(name) if places.zones else None,
                 None if there is None else len(there),
                 None if there is None else sum(subnet.free for subnet in there),
-                None if places.offered is None else places.offered[name].bit_count(),
-                resolution.launchable_in(name).bit_count(),
+                None if places.offered is None else len(places.offered[name]),
+                len(resolution.launchable_in(name)),
             )
         )
     return sorted(found)

@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
 from nodelint.ec2.catalog import Catalog
+from nodelint.ec2.type_set import TypeSet
 from nodelint.model.keys import FAMILY
 from nodelint.printable import printable
 
@@ -20,12 +21,12 @@ def _size_order(size: str) -> tuple[int, int, str]:
     return (1, int(number), size) if found and number.isdigit() else (2, 0, size)
 
 
-def families(catalog: Catalog, bits: int, first: str, width: int) -> Iterator[str]:
+def families(catalog: Catalog, types: TypeSet, first: str, width: int) -> Iterator[str]:
     """The types of a set behind a first column: whole families, then those with only some sizes.
 
     Few types are named one by one.
     """
-    names = catalog.names_in(bits)
+    names = catalog.names_in(types)
     if len(names) <= 6:
         ordered = sorted(names, key=lambda name: (name.partition(".")[0], _size_order(name.partition(".")[2])))
         yield from columns(first, ordered, width, 4, "types")
@@ -33,11 +34,11 @@ def families(catalog: Catalog, bits: int, first: str, width: int) -> Iterator[st
     whole: list[str] = []
     partial: dict[str, list[str]] = {}
     for family, members in catalog.values(FAMILY).items():
-        there, missing = members & bits, members & ~bits
+        there, missing = members & types, members - types
         if there and not missing:
             whole.append(family)
         elif there:
-            fewer = missing if missing.bit_count() < there.bit_count() else there
+            fewer = missing if len(missing) < len(there) else there
             sizes = sorted({name.partition(".")[2] for name in catalog.names_in(fewer)}, key=_size_order)
             what = f"{'without' if fewer == missing else 'only'} {', '.join(sizes)}:"
             partial.setdefault(what, []).append(family)
@@ -79,9 +80,9 @@ def aside(left: str, right: str, width: int) -> Iterator[str]:
         yield from wrap(right, width, "  ")
 
 
-def types(bits: int) -> str:
+def type_count(members: TypeSet) -> str:
     """How many instance types a set holds, in words."""
-    count = bits.bit_count()
+    count = len(members)
     return f"{count:,} type" if count == 1 else f"{count:,} types"
 
 

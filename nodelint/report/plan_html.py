@@ -127,9 +127,9 @@ def _funnels(each: PoolPlan) -> str:
 def _funnel(side: Resolution) -> str:
     """What is left of all types after the class, and after each line."""
     total = len(side.catalog.names)
-    rows = [("all instance types", total), ("the class", side.alive.bit_count())]
-    rows += [(f"{line.key} {line.operator} {', '.join(line.values)}", line.after.bit_count()) for line in side.lines]
-    rows.append(("with an image", side.launchable.bit_count()))
+    rows = [("all instance types", total), ("the class", len(side.alive))]
+    rows += [(f"{line.key} {line.operator} {', '.join(line.values)}", len(line.after)) for line in side.lines]
+    rows.append(("with an image", len(side.launchable)))
     return "".join(
         f'<div class=step><i style="width:{left / max(total, 1) * 100:.2f}%"></i><b>{left:,}</b>'
         f"<span>{_text(what)}</span></div>"

@@ -120,9 +120,7 @@ class Matcher:
             if not resolution.complete:
                 continue
             bits = (
-                resolution.candidates & ~resolution.launchable
-                if condition.get("imageless")
-                else resolution.launchable
+                resolution.candidates - resolution.launchable if condition.get("imageless") else resolution.launchable
             )
             names = self._context.catalog.names_in(bits)
             if any(name.startswith(condition["types"]) for name in names):

@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from nodelint.ec2.catalog import Catalog, TypeSet, elsewhere, union
+from nodelint.ec2.catalog import Catalog, elsewhere
 from nodelint.ec2.facts import NOTHING, AwsFacts, Missing
 from nodelint.ec2.snapshot import Question
+from nodelint.ec2.type_set import NONE, TypeSet, union
 from nodelint.karpenter.images import Image, ImageSet, UnknownFact, aliases_with, image_since, images_of
 from nodelint.karpenter.resolve.allocatable import Lack, lacking
 from nodelint.karpenter.resolve.devices import (
@@ -115,11 +116,11 @@ def resolve(
     places = places_of(node_class, view, facts)
     supply = Supply(view, node_class, images, places, pool.static)
     class_removed, open_questions = _left_out(supply)
-    alive = view.all & ~union(bits for bits, _ in class_removed)
+    alive = view.all - union(types for types, _ in class_removed)
     folded, lines = funnel(pool, supply, alive)
     candidates = lines[-1].final if lines else alive
-    image_bits = _match(images, view, candidates)
-    left = candidates & ~union(image_bits)
+    types_by_image = _match(images, view, candidates)
+    left = candidates - union(types_by_image)
     return Resolution(
         pool=pool,
         kubernetes=kubernetes,
@@ -128,7 +129,7 @@ def resolve(
         lines=lines,
         class_removed=class_removed,
         candidates=candidates,
-        image_bits=image_bits,
+        types_by_image=types_by_image,
         unlaunchable=tuple(_gaps(images, view, left, version, kubernetes)) if left else (),
         unknown=(
             *_unknown_lines(pool),
@@ -150,10 +151,10 @@ def _left_out(supply: Supply) -> tuple[tuple[tuple[TypeSet, str], ...], list[Unk
         reasons += unfit
     removed = []
     alive = supply.view.all
-    for bits, reason in reasons:
-        if bits & alive:
-            removed.append((bits & alive, reason))
-            alive &= ~bits
+    for types, reason in reasons:
+        if types & alive:
+            removed.append((types & alive, reason))
+            alive -= types
     return tuple(removed), unknown
 
 
@@ -247,15 +248,15 @@ def _match(images: ImageSet, view: Catalog, candidates: TypeSet) -> tuple[TypeSe
     left = candidates
     found = []
     for image in images.images:
-        bits = 0
+        types = NONE
         for choice in image.choices:
             fits = left
             for requirement in choice:
                 if not (requirement.key in (OS, WINDOWS_BUILD) and images.os is None):
                     fits &= view.select(requirement)
-            bits |= fits
-        found.append(bits)
-        left &= ~bits
+            types |= fits
+        found.append(types)
+        left -= types
     for index, image in enumerate(images.images):
         if not image.known:
             found[index] = left
@@ -275,25 +276,25 @@ def _gaps(
         return
     gpu, accelerator = view.having(GPU_COUNT), view.having(ACCELERATOR_COUNT)
     needs = (
-        ("standard", ~(gpu | accelerator), "types without GPU"),
+        ("standard", view.all - gpu - accelerator, "types without GPU"),
         ("nvidia", gpu, "types with a GPU"),
         ("neuron", accelerator, "types with an accelerator"),
     )
     for arch, of_arch in sorted(view.values(ARCH).items()):
-        bits = left & of_arch
-        if not bits:
+        types = left & of_arch
+        if not types:
             continue
         if not any(image.arch == arch for image in images.images):
             aliases = () if images.os == "windows" else aliases_with(arch, "standard", version, kubernetes)
-            yield Unlaunchable(bits, "arch", f"{what} has no {arch} image", arch, "standard", None, aliases)
+            yield Unlaunchable(types, "arch", f"{what} has no {arch} image", arch, "standard", None, aliases)
             continue
         if images.os == "linux" and any("windows" in image.variants for image in images.images):
             reason = "under amiFamily Custom types count as Linux, which Windows images refuse"
-            yield Unlaunchable(bits, "os", reason, arch, "windows")
+            yield Unlaunchable(types, "os", reason, arch, "windows")
             continue
         for variant, kind, words in needs:
-            if bits & kind:
+            if types & kind:
                 since = image_since(family, arch, variant, version) if family is not None else None
                 aliases = aliases_with(arch, variant, version, kubernetes)
                 reason = f"{what} has no image for {arch} {words}"
-                yield Unlaunchable(bits & kind, "variant", reason, arch, variant, since, aliases)
+                yield Unlaunchable(types & kind, "variant", reason, arch, variant, since, aliases)

@@ -15,7 +15,8 @@ from typing import Any
 
 from nodelint.data import table
 from nodelint.ec2 import overhead
-from nodelint.ec2.catalog import Catalog, TypeSet, union
+from nodelint.ec2.catalog import Catalog
+from nodelint.ec2.type_set import TypeSet, union
 from nodelint.model import quantities
 from nodelint.model.keys import ARCH, CPU, LOCAL_NVME, MEMORY
 from nodelint.model.manifest import EC2NodeClass, text
@@ -61,9 +62,9 @@ def _without_cpu(kubelet: Node, view: Catalog) -> Iterator[Lack]:
         own = overhead.cpu_reserved(1000 * cpus) * ONE // 1000 if kube is None else kube
         return bool(own + (system or 0) > cpus * ONE)
 
-    bits = union(bits for value, bits in view.values(CPU).items() if spent(int(value)))
-    if bits:
-        yield Lack(bits, "kubeReserved and systemReserved take all CPUs", kubelet)
+    types = union(types for value, types in view.values(CPU).items() if spent(int(value)))
+    if types:
+        yield Lack(types, "kubeReserved and systemReserved take all CPUs", kubelet)
 
 
 def _without_memory(kubelet: Node | None, family: Mapping[str, Any], view: Catalog) -> Iterator[Lack]:
@@ -74,7 +75,7 @@ def _without_memory(kubelet: Node | None, family: Mapping[str, Any], view: Catal
     by_pods = family["memoryByPods"] and (family["pods"] is not None or most_pods is not None)
     if kube is None and not system and evict is None and not by_pods:
         return
-    arm = view.values(ARCH).get("arm64", 0)
+    arm = view.having_value(ARCH, "arm64")
     per_core = _number(kubelet, "podsPerCore") if family["podsPerCore"] else None
 
     def pods(name: str) -> int:
@@ -85,14 +86,14 @@ def _without_memory(kubelet: Node | None, family: Mapping[str, Any], view: Catal
         return min(count, per_core * int(view.label(name, CPU) or "0")) if per_core else count
 
     def spent(name: str) -> bool:
-        bytes_ = overhead.memory(int(view.label(name, MEMORY) or "0"), bool(view.bit(name) & arm))
+        bytes_ = overhead.memory(int(view.label(name, MEMORY) or "0"), bool(view.only(name) & arm))
         own = overhead.memory_reserved(pods(name)) * ONE if kube is None else kube
         below = overhead.EVICTION_MEMORY * ONE if evict is None else _part(evict, bytes_)
         return bool(own + (system or 0) + below > bytes_ * ONE)
 
-    bits = view.bits_of(name for name in view.names if spent(name))
-    if bits:
-        yield Lack(bits, "kubelet, system and eviction take all memory", kubelet)
+    types = view.types_of(name for name in view.names if spent(name))
+    if types:
+        yield Lack(types, "kubelet, system and eviction take all memory", kubelet)
 
 
 def _without_storage(
@@ -115,12 +116,12 @@ def _without_storage(
     policy = spec.get("instanceStorePolicy")
     disks = view.values(LOCAL_NVME) if policy is not None and policy.value == "RAID0" else {}
     if spent(volume):
-        bits = view.all & ~union(disks.values())
-        yield Lack(bits, f"kubelet, system and eviction take all storage of a volume of {shown}", at or kubelet)
+        types = view.all - union(disks.values())
+        yield Lack(types, f"kubelet, system and eviction take all storage of a volume of {shown}", at or kubelet)
     if disks and (kube or system or evict is not None):
-        bits = union(bits for size, bits in disks.items() if spent(int(size) * 10**9 * ONE))
-        if bits:
-            yield Lack(bits, "kubelet, system and eviction take all storage of the instance store", kubelet)
+        types = union(types for size, types in disks.items() if spent(int(size) * 10**9 * ONE))
+        if types:
+            yield Lack(types, "kubelet, system and eviction take all storage of the instance store", kubelet)
 
 
 def _sizes_known(spec: Node) -> bool:

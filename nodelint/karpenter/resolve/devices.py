@@ -1,6 +1,6 @@
 """Which instance types have GPUs, accelerators or other devices, and what they cost.
 
-Everything is of a catalogue's types as sets of bits; prices are on demand, in USD per hour, of us-east-1.
+Prices are on demand, in USD per hour, of us-east-1.
 """
 
 from __future__ import annotations
@@ -8,26 +8,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from nodelint.data import table
-from nodelint.ec2.catalog import Catalog, union
+from nodelint.ec2.catalog import Catalog
+from nodelint.ec2.type_set import NONE, TypeSet, union
 from nodelint.model.keys import ACCELERATOR_COUNT, CATEGORY, CPU, GPU_COUNT, MEMORY
 from nodelint.tuples import NamedTuple
 
 
-def accelerated(catalog: Catalog) -> int:
+def accelerated(catalog: Catalog) -> TypeSet:
     """The types that Karpenter labels with a GPU or an accelerator."""
     return catalog.having(GPU_COUNT) | catalog.having(ACCELERATOR_COUNT)
 
 
-def special(catalog: Catalog) -> int:
+def special(catalog: Catalog) -> TypeSet:
     """The accelerated types, and those of categories with devices that Karpenter has no label for."""
     categories = catalog.values(CATEGORY)
-    return accelerated(catalog) | union(categories.get(name, 0) for name in table("resources")["unlabelled"])
+    return accelerated(catalog) | union(categories.get(name, NONE) for name in table("resources")["unlabelled"])
 
 
-def devices(bits: int, catalog: Catalog) -> dict[str, int]:
+def devices(types: TypeSet, catalog: Catalog) -> dict[str, int]:
     """The GPUs and accelerators by resource, each with how many types have it; empty where some type has none."""
     found: dict[str, int] = {}
-    for name in catalog.names_in(bits):
+    for name in catalog.names_in(types):
         own = [each for each in table("resources")["devices"] if each in catalog.resources(name)]
         if not own:
             return {}
@@ -41,18 +42,18 @@ def image_vendors() -> Mapping[str, tuple[str, str]]:
     return {variant: (vendor, key) for variant, (vendor, key) in table("resources")["images"].items()}
 
 
-def cheapest(catalog: Catalog, bits: int) -> tuple[float, str] | None:
+def cheapest(catalog: Catalog, types: TypeSet) -> tuple[float, str] | None:
     """The lowest price among a set's types, and whose; None where none is known."""
-    return min(_prices(catalog, bits), default=None)
+    return min(_prices(catalog, types), default=None)
 
 
-def dearest(catalog: Catalog, bits: int) -> tuple[float, str] | None:
+def dearest(catalog: Catalog, types: TypeSet) -> tuple[float, str] | None:
     """The highest price among a set's types, and whose; None where none is known."""
-    return max(_prices(catalog, bits), default=None)
+    return max(_prices(catalog, types), default=None)
 
 
-def _prices(catalog: Catalog, bits: int) -> list[tuple[float, str]]:
-    return [(price, name) for name in catalog.names_in(bits) if (price := catalog.price(name)) is not None]
+def _prices(catalog: Catalog, types: TypeSet) -> list[tuple[float, str]]:
+    return [(price, name) for name in catalog.names_in(types) if (price := catalog.price(name)) is not None]
 
 
 class Twin(NamedTuple):
@@ -63,7 +64,7 @@ class Twin(NamedTuple):
     saved: float
 
 
-def cheaper_twin(own: int, others: int, catalog: Catalog) -> Twin | None:
+def cheaper_twin(own: TypeSet, others: TypeSet, catalog: Catalog) -> Twin | None:
     """Of all shapes, the one with the median saving: its cheapest type in a set and in another; None for no pair."""
     twins = []
     beside = _by_shape(catalog, others)
@@ -75,9 +76,9 @@ def cheaper_twin(own: int, others: int, catalog: Catalog) -> Twin | None:
     return twins[len(twins) // 2] if twins else None
 
 
-def _by_shape(catalog: Catalog, bits: int) -> dict[tuple[str | None, str | None], tuple[float, str]]:
+def _by_shape(catalog: Catalog, types: TypeSet) -> dict[tuple[str | None, str | None], tuple[float, str]]:
     """The cheapest type for each number of CPUs and size of memory."""
     shapes: dict[tuple[str | None, str | None], tuple[float, str]] = {}
-    for each in sorted(_prices(catalog, bits)):
+    for each in sorted(_prices(catalog, types)):
         shapes.setdefault((catalog.label(each[1], CPU), catalog.label(each[1], MEMORY)), each)
     return shapes

@@ -6,10 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import reduce
 from itertools import accumulate
-from operator import and_
 from typing import TypeVar
 
-from nodelint.ec2.catalog import TypeSet
+from nodelint.ec2.type_set import TypeSet
 from nodelint.karpenter.resolve.offers import note
 from nodelint.karpenter.resolve.places import place_note
 from nodelint.karpenter.resolve.resolution import LineEffect
@@ -120,11 +119,11 @@ def _folding(
             group = _group(requirement, supply)
             keys = (each for each in together if each in folded) if group == _OFFERS else (requirement.key,)
             before = by_group.get(group)
-            bits = by_group[group] = kept(*(folded[each] for each in keys))
-            if before is None or not bits & ~before:
-                left &= bits
+            types = by_group[group] = kept(*(folded[each] for each in keys))
+            if before is None or not types - before:
+                left &= types
             else:  # `Exists` and then `NotIn`: a type without the label is back
-                left = reduce(and_, by_group.values(), alive)
+                left = reduce(TypeSet.__and__, by_group.values(), alive)
         steps.append(left)
     return by_group, steps
 
@@ -144,10 +143,10 @@ def _without(
     for index, requirement in enumerate(telling):
         if requirement is not None:
             groups.setdefault(_group(requirement, supply), []).append((index, requirement))
-    others = _all_but_one([by_group[group] for group in groups], int.__and__)
+    others = _all_but_one([by_group[group] for group in groups], TypeSet.__and__)
     without: dict[int, TypeSet] = {}
-    for (group, members), bits in zip(groups.items(), others, strict=True):
-        elsewhere = alive if bits is None else alive & bits
+    for (group, members), types in zip(groups.items(), others, strict=True):
+        elsewhere = alive if types is None else alive & types
         if group != _OFFERS and len(members) > 1 and all(requirement.only_excludes for _, requirement in members):
             rests = _exclusions_but_one([requirement for _, requirement in members])
             left = [elsewhere & (by_group[group] if rest is None else supply.keeping((rest,))) for rest in rests]

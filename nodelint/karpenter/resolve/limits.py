@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from nodelint.data import table
-from nodelint.ec2.catalog import Catalog, union
+from nodelint.ec2.catalog import Catalog
+from nodelint.ec2.type_set import NONE, TypeSet, union
 from nodelint.karpenter.resolve.resolution import Resolution
 from nodelint.model import quantities
 from nodelint.model.keys import CPU, MEMORY
@@ -35,7 +36,7 @@ def limits(pool: NodePool) -> Iterator[Limit]:
             yield Limit(entry, entry.key, quantities.of(entry.node))
 
 
-def beyond(limit: Limit, resolution: Resolution) -> int:
+def beyond(limit: Limit, resolution: Resolution) -> TypeSet:
     """The candidates whose capacity surely is more than a limit.
 
     Of memory and storage a node has a little more than what it can give to pods, which is what the catalogue
@@ -43,19 +44,19 @@ def beyond(limit: Limit, resolution: Resolution) -> int:
     """
     amount, catalog = limit.amount, resolution.catalog
     if amount is None:
-        return 0
+        return NONE
     if limit.resource == "cpu":
         return resolution.candidates & _larger(catalog, CPU, lambda value: int(value) * ONE > amount)
-    bits = resolution.candidates
+    types = resolution.candidates
     if limit.resource == "memory":
-        bits &= _larger(catalog, MEMORY, lambda value: int(value) * _MIB > amount)
+        types &= _larger(catalog, MEMORY, lambda value: int(value) * _MIB > amount)
     elif limit.resource not in ("ephemeral-storage", "pods") and "/" not in limit.resource:
-        return 0
+        return NONE
 
     def exceeds(name: str) -> bool:
         return quantities.billionths(catalog.resources(name).get(limit.resource, "0")) > amount
 
-    return catalog.bits_of(name for name in catalog.names_in(bits) if exceeds(name)) if bits else 0
+    return catalog.types_of(name for name in catalog.names_in(types) if exceeds(name)) if types else NONE
 
 
 def some_fits(limits: Iterable[Limit], resolution: Resolution) -> bool:
@@ -73,8 +74,8 @@ def some_fits(limits: Iterable[Limit], resolution: Resolution) -> bool:
     return any(all(has(name, resource) <= amount for resource, amount in wanted) for name in names)
 
 
-def _larger(catalog: Catalog, key: str, exceeds: Callable[[str], bool]) -> int:
-    return union(bits for value, bits in catalog.values(key).items() if exceeds(value))
+def _larger(catalog: Catalog, key: str, exceeds: Callable[[str], bool]) -> TypeSet:
+    return union(types for value, types in catalog.values(key).items() if exceeds(value))
 
 
 def known_resource(name: str) -> bool:
@@ -91,20 +92,20 @@ def meant_resource(name: str) -> str | None:
     return None if found is None else str(found)
 
 
-def smallest(resource: str, bits: int, catalog: Catalog) -> tuple[str, str]:
+def smallest(resource: str, types: TypeSet, catalog: Catalog) -> tuple[str, str]:
     """The type of a set that has least of a resource, and how much: `4`, `16Gi`."""
-    return min(_sized(resource, bits, catalog))[1:]
+    return min(_sized(resource, types, catalog))[1:]
 
 
-def largest(resource: str, bits: int, catalog: Catalog) -> tuple[str, str]:
+def largest(resource: str, types: TypeSet, catalog: Catalog) -> tuple[str, str]:
     """The type of a set that has most of a resource, and how much."""
-    return max(_sized(resource, bits, catalog))[1:]
+    return max(_sized(resource, types, catalog))[1:]
 
 
-def _sized(resource: str, bits: int, catalog: Catalog) -> list[tuple[int, str, str]]:
+def _sized(resource: str, types: TypeSet, catalog: Catalog) -> list[tuple[int, str, str]]:
     key = {"cpu": CPU, "memory": MEMORY}.get(resource)
     found = []
-    for name in catalog.names_in(bits):
+    for name in catalog.names_in(types):
         if key is not None:
             count = int(catalog.label(name, key) or "0")
             shown = f"{count / 1024:g}Gi" if key == MEMORY else str(count)
@@ -115,10 +116,10 @@ def _sized(resource: str, bits: int, catalog: Catalog) -> list[tuple[int, str, s
     return found
 
 
-def most_for_cpu(amount: int, bits: int, catalog: Catalog) -> tuple[float, str] | None:
+def most_for_cpu(amount: int, types: TypeSet, catalog: Catalog) -> tuple[float, str] | None:
     """What a limit of CPUs (in billionths) costs at most, in USD per hour, and of which type."""
     found = []
-    for name in catalog.names_in(bits):
+    for name in catalog.names_in(types):
         price, cpus = catalog.price(name), int(catalog.label(name, CPU) or "0")
         if price is not None and cpus and amount >= cpus * ONE:
             found.append((amount // (cpus * ONE) * price, name))

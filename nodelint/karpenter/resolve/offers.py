@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nodelint.ec2.catalog import Catalog, TypeSet
+from nodelint.ec2.catalog import Catalog
+from nodelint.ec2.type_set import TypeSet
 from nodelint.karpenter.images import ImageSet, UnknownFact, excluded_prefix
 from nodelint.karpenter.resolve.allocatable import lacking
 from nodelint.model.keys import CAPACITY_TYPE, HYPERVISOR, REGION, ZONE, ZONE_ID
@@ -109,8 +110,8 @@ def class_rules(
         unknown.append(UnknownFact(interfaces, "which old types have no ENA interface is known to AWS only"))
     tracking = spec.get("connectionTracking")
     if tracking is not None and tracking.kind == "mapping" and behaves("checks-connection-tracking", version):
-        bits = view.all & ~view.values(HYPERVISOR).get("nitro", 0)
-        removed.append((bits, "connectionTracking needs the nitro hypervisor"))
+        types = view.all - view.having_value(HYPERVISOR, "nitro")
+        removed.append((types, "connectionTracking needs the nitro hypervisor"))
     nested = spec.at("cpuOptions", "nestedVirtualization")
     nests = nested is not None and nested.value in ("enabled", UNKNOWN)
     if nested is not None and nests and behaves("checks-nested-virtualization", version):
@@ -143,4 +144,4 @@ def _lacking_interfaces(items: Sequence[Node], view: Catalog) -> TypeSet:
             return True
         return efa_only > int(view.resources(name).get("vpc.amazonaws.com/efa", "0"))
 
-    return view.bits_of(name for name in view.names if lacks(name))
+    return view.types_of(name for name in view.names if lacks(name))

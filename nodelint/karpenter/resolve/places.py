@@ -15,9 +15,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, Literal
 
-from nodelint.ec2.catalog import Catalog, TypeSet, union
+from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.facts import AwsFacts, Missing, moment
 from nodelint.ec2.snapshot import CapacityReservation, Region, Subnet
+from nodelint.ec2.type_set import NONE, TypeSet, union
 from nodelint.karpenter.images import UnknownFact
 from nodelint.karpenter.resolve.offers import RESERVATION_KEYS, may_reserve
 from nodelint.karpenter.selectors import reservations_of, subnets_of
@@ -82,12 +83,12 @@ class LaunchPlaces(NamedTuple):
         another offer that is taken.
         """
         asked = list(requirements)
-        bits = union(offer.types for offer in self.offers if all(_meets(each, offer.labels) for each in asked))
+        types = union(offer.types for offer in self.offers if all(_meets(each, offer.labels) for each in asked))
         for each in asked:
             if each.key in RESERVATION_KEYS and self.reserved:
                 fitting = union(one.types for one in self.reserved if _meets(each, one.labels))
-                bits &= fitting | ~union(one.types for one in self.reserved)
-        return bits
+                types -= union(one.types for one in self.reserved) - fitting
+        return types
 
     def values(self, key: str, types: TypeSet) -> frozenset[str] | None:
         """The values of a label that some types have, whatever a pool asks; None where they are open."""
@@ -139,7 +140,7 @@ def places_of(node_class: EC2NodeClass | None, view: Catalog, facts: AwsFacts) -
         if at is not None:
             unknown.append(UnknownFact(at, f"which types the zones offer is not known: {missing.reason}", missing))
     common = _zone_labels(zones or (sold.offered if sold is not None else ()), facts.region)
-    offered = {zone: view.all if sold is None else sold.offered.get(zone, 0) for zone in common}
+    offered = {zone: view.all if sold is None else sold.offered.get(zone, NONE) for zone in common}
     keys = frozenset({ZONE, ZONE_ID, CAPACITY_TYPE} | (RESERVATION_KEYS & well_known(view.version)))
     reserved = _reserved(node_class, view, facts)
     offers = [
@@ -174,9 +175,9 @@ def _on_the_market(
     """What is sold on demand and as spot; everything where that is not known."""
     for zone, types in offered.items():
         for kind in ("on-demand", "spot"):
-            bits = types if sold is None else sold.types.get((zone, kind), 0)
-            if bits:
-                yield Offer({**dict.fromkeys(keys), **common[zone], CAPACITY_TYPE: kind}, bits)
+            of_kind = types if sold is None else sold.types.get((zone, kind), NONE)
+            if of_kind:
+                yield Offer({**dict.fromkeys(keys), **common[zone], CAPACITY_TYPE: kind}, of_kind)
 
 
 def _by_reservation(
@@ -191,7 +192,7 @@ def _by_reservation(
         yield from (Offer({**common[zone], **unseen}, types) for zone, types in offered.items() if types)
     for each in reserved or ():
         zone = each.reservation.zone
-        if each.offer.types & offered.get(zone, 0) and not each.ending:
+        if each.offer.types & offered.get(zone, NONE) and not each.ending:
             yield Offer({**common[zone], **each.offer.labels}, each.offer.types)
 
 
@@ -239,14 +240,14 @@ def _sold(facts: AwsFacts, view: Catalog) -> _Sold:
     for each in facts.offerings.values():
         alike.setdefault((each.zones, each.capacity), []).append(each.type)
     offered: dict[str, TypeSet] = {}
-    types: dict[tuple[str, str], TypeSet] = {}
+    by_kind: dict[tuple[str, str], TypeSet] = {}
     for (zones, capacity), names in alike.items():
-        bits = view.bits_of(names)
+        types = view.types_of(names)
         for zone in zones:
-            offered[zone] = offered.get(zone, 0) | bits
+            offered[zone] = offered.get(zone, NONE) | types
             for kind in capacity:
-                types[zone, kind] = types.get((zone, kind), 0) | bits
-    return _Sold(offered, types)
+                by_kind[zone, kind] = by_kind.get((zone, kind), NONE) | types
+    return _Sold(offered, by_kind)
 
 
 def _removed(
@@ -259,8 +260,8 @@ def _removed(
         (union(offered.values()), "not offered in the zones of the class's subnets"),
         (union(offer.types for offer in offers), f"neither on demand nor spot in {region}"),
     ):
-        if alive & ~kept:
-            yield alive & ~kept, reason
+        if alive - kept:
+            yield alive - kept, reason
         alive &= kept
 
 
@@ -324,7 +325,7 @@ def _reserved(node_class: EC2NodeClass | None, view: Catalog, facts: AwsFacts) -
         labels: dict[str, Label] = {RESERVATION_ID: each.id, RESERVATION_TYPE: each.kind, INTERRUPTIBLE: OPEN}
         labels = {CAPACITY_TYPE: "reserved", **{key: labels[key] for key in sorted(ours)}}
         if each.match in (None, "open", "targeted"):
-            reserved.append(_Reserved(each, Offer(labels, view.bit(each.type)), _ending(each, view, facts)))
+            reserved.append(_Reserved(each, Offer(labels, view.only(each.type)), _ending(each, view, facts)))
     return reserved
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from nodelint.ec2.catalog import Catalog
+from nodelint.ec2.type_set import NONE, TypeSet
 from nodelint.karpenter.labels import flex_families, flex_types, is_pattern, standing_for
 from nodelint.karpenter.resolve.resolution import Resolution
 from nodelint.model.keys import CAPACITY_TYPE, FAMILY, INSTANCE_TYPE
@@ -49,16 +50,16 @@ def comparable(resolution: Resolution) -> bool:
     return read and all(line.known for line in resolution.lines)
 
 
-def shared(a: Resolution, b: Resolution) -> int:
+def shared(a: Resolution, b: Resolution) -> TypeSet:
     """The instance types that both can launch; none where a label, a zone or the system tells their nodes apart.
 
     A pod that asks for no capacity type fits both spot and on-demand nodes, so capacity types part no pools.
     """
     if a.catalog.names != b.catalog.names or a.images.os != b.images.os:
-        return 0
+        return NONE
     for wanted in a.folded:
         if wanted.key != CAPACITY_TYPE and not wanted.intersects(b.folded.get(wanted.key)):
-            return 0
+            return NONE
     return a.launchable & b.launchable
 
 
@@ -67,7 +68,7 @@ def covers(a: Resolution, b: Resolution) -> bool:
     outer, inner = taints(a.pool), taints(b.pool)
     if outer is None or inner is None or not outer <= inner or not b.launchable:
         return False
-    if b.launchable & ~shared(a, b) or _subnets(a) != _subnets(b):
+    if b.launchable - shared(a, b) or _subnets(a) != _subnets(b):
         return False
     of_types = a.catalog.keys - {CAPACITY_TYPE}
     own = b.folded.keys() - well_known(b.version)
@@ -96,7 +97,7 @@ def _stands_for(text: str, flex: Collection[str], known: Collection[str]) -> boo
 
 def flex_before(first: Resolution, second: Resolution) -> bool:
     """Whether a pool of flex types alone stands beside one for the same pods that lists flex values first."""
-    of_flex = bool(first.launchable) and not first.launchable & ~flex_types(first.catalog)
+    of_flex = bool(first.launchable) and not first.launchable - flex_types(first.catalog)
     return (
         of_flex
         and taints(first.pool) == taints(second.pool)

@@ -1,7 +1,4 @@
-"""What came out for a NodePool: the values that `resolve` gives, and what rules and reports ask of them.
-
-A set of instance types is an integer of bits over the catalogue's names, as everywhere.
-"""
+"""What came out for a NodePool: the values that `resolve` gives, and what rules and reports ask of them."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ from functools import cached_property
 from itertools import combinations
 
 from nodelint.data import table
-from nodelint.ec2.catalog import TypeSet, union
+from nodelint.ec2.type_set import NONE, TypeSet, union
 from nodelint.karpenter.images import UnknownFact
 from nodelint.karpenter.resolve.offers import PLACE_KEYS, RESERVATION_KEYS, capacity_types, may_reserve
 from nodelint.karpenter.resolve.supply import Supply
@@ -64,12 +61,12 @@ class LineEffect(NamedTuple):
     @property
     def removed(self) -> int:
         """How many types it takes away where it stands."""
-        return self.before.bit_count() - self.after.bit_count()
+        return len(self.before) - len(self.after)
 
     @property
     def removed_alone(self) -> int:
         """How many types come back in the end if only this line is dropped."""
-        return self.without.bit_count() - self.final.bit_count()
+        return len(self.without) - len(self.final)
 
 
 class Unlaunchable(NamedTuple):
@@ -82,7 +79,7 @@ class Unlaunchable(NamedTuple):
     families that have it in the release asked about.
     """
 
-    bits: TypeSet
+    types: TypeSet
     kind: str
     reason: str
     arch: str | None = None
@@ -110,7 +107,7 @@ class Resolution:
 
     `class_removed` are the types that the class leaves out, with the reason. `lines` are the
     effects in the order written, requirements first, then labels. `candidates` meet everything; of
-    them `launchable` have an image and `unlaunchable` have none. `image_bits` says per image of
+    them `launchable` have an image and `unlaunchable` have none. `types_by_image` says per image of
     `images.images` which candidates take it. Where something is `unknown`, all of these are upper
     bounds and `complete` is False. `places` are what is known of zones and of what is offered in them.
     """
@@ -124,7 +121,7 @@ class Resolution:
         lines: tuple[LineEffect, ...],
         class_removed: tuple[tuple[TypeSet, str], ...],
         candidates: TypeSet,
-        image_bits: tuple[TypeSet, ...],
+        types_by_image: tuple[TypeSet, ...],
         unlaunchable: tuple[Unlaunchable, ...],
         unknown: tuple[UnknownFact, ...],
         notes: tuple[tuple[Node, str], ...] = (),
@@ -141,7 +138,7 @@ class Resolution:
         self.lines = lines
         self.class_removed = class_removed
         self.candidates = candidates
-        self.image_bits = image_bits
+        self.types_by_image = types_by_image
         self.unlaunchable = unlaunchable
         self.unknown = unknown
         self.notes = notes
@@ -163,13 +160,13 @@ class Resolution:
         """
         if self.places is None or self.places.offered is None:
             return None
-        bit = self.catalog.bit(name)
-        return tuple(zone for zone, types in self.places.offered.items() if types & bit)
+        one = self.catalog.only(name)
+        return tuple(zone for zone, types in self.places.offered.items() if types & one)
 
     def launchable_in(self, zone: str) -> TypeSet:
         """The launchable types that have an offer in a zone as the pool's requirements want it."""
         if self.places is None:
-            return 0
+            return NONE
         wanted = Requirements(each for each in self.folded if each.key in self.places.keys)
         wanted.add(Requirement.of(ZONE, "In", (zone,)))
         return self.places.kept(wanted) & self.launchable
@@ -187,12 +184,14 @@ class Resolution:
     @cached_property
     def launchable(self) -> TypeSet:
         """The types that meet everything and have an image (or may have one, where an image is unknown)."""
-        return union(self.image_bits)
+        return union(self.types_by_image)
 
     @cached_property
     def image_of(self) -> dict[str, int]:
         """Launchable type -> index of the image it takes."""
-        return {name: index for index, bits in enumerate(self.image_bits) for name in self.catalog.names_in(bits)}
+        return {
+            name: index for index, types in enumerate(self.types_by_image) for name in self.catalog.names_in(types)
+        }
 
     @cached_property
     def requirements(self) -> Requirements:
@@ -205,8 +204,8 @@ class Resolution:
     @cached_property
     def arches(self) -> dict[str, TypeSet]:
         """The architectures among the candidates, each with its types."""
-        found = {arch: bits & self.candidates for arch, bits in self.catalog.values(ARCH).items()}
-        return {arch: bits for arch, bits in found.items() if bits}
+        found = {arch: types & self.candidates for arch, types in self.catalog.values(ARCH).items()}
+        return {arch: types for arch, types in found.items() if types}
 
     @cached_property
     def capacity_types(self) -> tuple[str, ...]:
@@ -214,9 +213,9 @@ class Resolution:
         wanted = self.folded.get(CAPACITY_TYPE)
         return tuple(kind for kind in capacity_types(self.node_class, self.version) if wanted.has(kind))
 
-    def families(self, bits: TypeSet) -> tuple[str, ...]:
+    def families(self, types: TypeSet) -> tuple[str, ...]:
         """The instance families of a set of types, sorted."""
-        return tuple(sorted(self.catalog.distinct(FAMILY, bits)))
+        return tuple(sorted(self.catalog.distinct(FAMILY, types)))
 
     @cached_property
     def min_values(self) -> tuple[MinValues, ...]:
@@ -230,10 +229,10 @@ class Resolution:
             found.append(MinValues(line, key, wanted, self._distinct(key, self.candidates)))
         return tuple(found)
 
-    def varied_enough(self, bits: TypeSet) -> bool:
+    def varied_enough(self, types: TypeSet) -> bool:
         """Whether fewer candidates would still meet every minValues that is met today."""
         for least in self.min_values:
-            have = self._distinct(least.key, bits)
+            have = self._distinct(least.key, types)
             if least.met and have is not None and have < least.wanted:
                 return False
         return True
@@ -249,38 +248,38 @@ class Resolution:
 
         All candidates where there are no more than that; without those whose price is not known where there are.
         """
-        if self.candidates.bit_count() <= most:
+        if len(self.candidates) <= most:
             return self.candidates
         prices = sorted(
             (price, name) for name in self.catalog.names_in(self.candidates) if (price := self._price(name))
         )
         limit = prices[min(most, len(prices)) - 1][0] if prices else 0.0
-        return self.catalog.bits_of(name for price, name in prices if price <= limit)
+        return self.catalog.types_of(name for price, name in prices if price <= limit)
 
     def _price(self, name: str) -> float | None:
         return self.catalog.price(name) if self.region is None else self.catalog.price(name, self.region)
 
-    def distinct(self, key: str, bits: TypeSet) -> frozenset[str] | None:
+    def distinct(self, key: str, types: TypeSet) -> frozenset[str] | None:
         """The values of a type's label among some types; None for a label of offers, and one that types lack."""
         of_offers = {CAPACITY_TYPE, REGION, TENANCY, *PLACE_KEYS, *RESERVATION_KEYS}
         key = normalize(key)
-        return None if key in of_offers or key not in self.catalog.keys else self.catalog.distinct(key, bits)
+        return None if key in of_offers or key not in self.catalog.keys else self.catalog.distinct(key, types)
 
-    def _distinct(self, key: str, bits: TypeSet) -> int | None:
+    def _distinct(self, key: str, types: TypeSet) -> int | None:
         if key == REGION:
-            return min(1, bits)
+            return int(bool(types))
         if self.places is not None and key in self.places.keys and (self.zones or key not in PLACE_KEYS):
-            values = self.places.values(key, bits)
+            values = self.places.values(key, types)
             return None if values is None else len(values)
         if key in PLACE_KEYS or (key in RESERVATION_KEYS and may_reserve(self.node_class, self.version)):
             return None
-        if not bits:
+        if not types:
             return 0
         if key == CAPACITY_TYPE:
             return len(capacity_types(self.node_class, self.version))
         if key == TENANCY and key in well_known(self.version):
             return 2
-        return len(self.catalog.distinct(key, bits))
+        return len(self.catalog.distinct(key, types))
 
     def left_without(self, *lines: LineEffect) -> TypeSet:
         """The types that meet everything but these lines."""
@@ -290,7 +289,7 @@ class Resolution:
     @property
     def alive(self) -> TypeSet:
         """The types that the class does not leave out: where the requirements begin."""
-        return self.catalog.all & ~union(removed for removed, _ in self.class_removed)
+        return self.catalog.all - union(removed for removed, _ in self.class_removed)
 
     def _meeting(self, wanted: tuple[str, str, tuple[str, ...]]) -> TypeSet:
         return self.catalog.select(Requirement.of(*wanted))
@@ -308,12 +307,12 @@ class Resolution:
         return None
 
     def _both(self, first: LineEffect, second: LineEffect) -> TypeSet:
-        bits = first.kept & second.kept
+        types = first.kept & second.kept
         if self.places is None or first.requirement is None or second.requirement is None:
-            return bits
+            return types
         keys = (first.requirement.key, second.requirement.key)
         apart = keys[0] == keys[1] or not self.places.keys.issuperset(keys)
-        return bits if apart else self.places.kept((first.requirement, second.requirement))
+        return types if apart else self.places.kept((first.requirement, second.requirement))
 
     @cached_property
     def dead_lines(self) -> tuple[LineEffect, ...]:
@@ -344,7 +343,7 @@ class Resolution:
     def ambiguous(self) -> TypeSet:
         """The launchable types whose nodes can be taken for another image than their own, as in `loose`."""
         return union(
-            bits for index, bits in enumerate(self.image_bits) if any(other != index for other in self.loose)
+            types for index, types in enumerate(self.types_by_image) if any(other != index for other in self.loose)
         )
 
     def requirements_for(self, index: int) -> list[tuple[str, str, tuple[str, ...]]] | None:
@@ -362,7 +361,7 @@ class Resolution:
             for key, variant in ((GPU_COUNT, "nvidia"), (ACCELERATOR_COUNT, "neuron")):
                 special = variant in variants and "standard" not in variants
                 offers.append((key, "Exists" if special else "DoesNotExist", ()))
-        offers = [each for each in offers if not self.image_bits[index] & ~self._meeting(each)]
+        offers = [each for each in offers if not self.types_by_image[index] - self._meeting(each)]
         for size in range(len(offers) + 1):
             for asked in combinations(offers, size):
                 requirements = self.requirements.copy()

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from nodelint.data import table
-from nodelint.ec2.catalog import Catalog, TypeSet
+from nodelint.ec2.catalog import Catalog
+from nodelint.ec2.type_set import NONE, TypeSet
 from nodelint.karpenter.images import ImageSet
 from nodelint.karpenter.resolve.offers import PLACE_KEYS, RESERVATION_KEYS, capacity_types, may_reserve
 from nodelint.karpenter.resolve.places import LaunchPlaces
@@ -30,15 +31,15 @@ class Supply(NamedTuple):
 
     def keeping(self, requirements: Iterable[Requirement]) -> TypeSet:
         """The types that (folded) requirements keep together, one for each key; offers are asked for all at once."""
-        bits = self.view.all
+        types = self.view.all
         asked = []
         for written in requirements:
             each = written.on_claim() if self.static else written
             if self.places is not None and each.key in self.places.keys:
                 asked.append(each)
             else:
-                bits &= self.select(each)
-        return bits & self.places.kept(asked) if asked and self.places is not None else bits
+                types &= self.select(each)
+        return types & self.places.kept(asked) if asked and self.places is not None else types
 
     def told_apart(self, key: str) -> frozenset[str]:
         """The values of a key that `select` tells from others, of keys that are not asked of places: no fewer."""
@@ -54,14 +55,14 @@ class Supply(NamedTuple):
         if key in (OS, WINDOWS_BUILD) and self.images.os is None:
             return every
         if key == REGION and self.places is not None:
-            return every if requirement.has(self.places.region) else 0
+            return every if requirement.has(self.places.region) else NONE
         if key in PLACE_KEYS:
             # Every type is offered somewhere, and no place is a number.
             numbers = requirement.greater_equal is not None or requirement.less_equal is not None
-            return 0 if numbers or requirement.length == 0 else every
+            return NONE if numbers or requirement.length == 0 else every
         if key == CAPACITY_TYPE:
-            return every if any(map(requirement.has, capacity_types(self.node_class, self.view.version))) else 0
+            return every if any(map(requirement.has, capacity_types(self.node_class, self.view.version))) else NONE
         reservations = RESERVATION_KEYS & well_known(self.view.version)
         if key in reservations and not may_reserve(self.node_class, self.view.version):
-            return every if requirement.absent_allowed else 0
+            return every if requirement.absent_allowed else NONE
         return self.view.select(requirement)

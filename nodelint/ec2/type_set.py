@@ -1,0 +1,84 @@
+"""A set of the instance types of one catalogue."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import compress
+from typing import final
+
+
+@final
+class TypeSet:
+    """An immutable set of instance types, with the operators of Python's sets; an empty one is false.
+
+    It holds one integer, bit i of which stands for the i-th name of a catalogue: what a pool of many requirements
+    keeps of a thousand types costs one step for each requirement. The names are the catalogue's (`Catalog.names_in`).
+    """
+
+    __slots__ = ("_bits",)
+
+    def __init__(self, bits: int = 0) -> None:
+        self._bits = bits
+
+    @classmethod
+    def span(cls, begin: int, end: int) -> TypeSet:
+        """The types at the positions from `begin` up to `end`, `end` itself left out."""
+        return cls((1 << end) - (1 << begin))
+
+    @classmethod
+    def at(cls, positions: Sequence[int]) -> TypeSet:
+        """The types at some positions, in ascending order."""
+        if len(positions) < 2:
+            return cls(1 << positions[0]) if positions else NONE
+        data = bytearray((positions[-1] >> 3) + 1)
+        for position in positions:
+            data[position >> 3] |= 1 << (position & 7)
+        return cls(int.from_bytes(data, "little"))
+
+    def __and__(self, other: TypeSet) -> TypeSet:
+        return TypeSet(self._bits & other._bits)
+
+    def __or__(self, other: TypeSet) -> TypeSet:
+        return TypeSet(self._bits | other._bits)
+
+    def __sub__(self, other: TypeSet) -> TypeSet:
+        return TypeSet(self._bits & ~other._bits)
+
+    def __bool__(self) -> bool:
+        return self._bits != 0
+
+    def __len__(self) -> int:
+        return self._bits.bit_count()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TypeSet) and self._bits == other._bits
+
+    def __hash__(self) -> int:
+        return hash(self._bits)
+
+    def __repr__(self) -> str:
+        return f"TypeSet({self._bits:#x})"
+
+    def of(self, names: Sequence[str]) -> list[str]:
+        """Those of a catalogue's names that are in the set, in the catalogue's order."""
+        return list(compress(names, map(int, reversed(f"{self._bits:b}"))))
+
+    def each_of(self, names: Sequence[str]) -> Iterator[str]:
+        """The same one by one, for a caller that may stop early."""
+        bits = self._bits
+        while bits:
+            lowest = bits & -bits
+            yield names[lowest.bit_length() - 1]
+            bits ^= lowest
+
+
+NONE = TypeSet()
+"""The empty set."""
+
+
+def union(sets: Iterable[TypeSet]) -> TypeSet:
+    """The types that are in any of some sets."""
+    bits = 0
+    for each in sets:
+        bits |= each._bits
+    return TypeSet(bits)
