@@ -322,6 +322,33 @@ def test_a_patch_of_a_class_does_not_stand_for_the_class(nodelint: Run, tmp_path
     assert told["images"][0]["alias"] == "al2023@v20250403"
 
 
+def test_a_fix_that_the_api_server_would_refuse_is_said_before_it_is_asked_for(nodelint: Run, tmp_path: Path) -> None:
+    put(tmp_path, CLASS)
+    own = """\
+\"\"\"Terms are to go.\"\"\"
+from nodelint.api import Context, EC2NodeClass, Edit, Finding, Findings, rule
+
+
+@rule(on=EC2NodeClass, group="hazard", fix="safe")
+def check(node_class: EC2NodeClass, context: Context) -> Findings:
+    for name, text in (("amiSelectorTerms", "[]"), ("role", "node")):
+        node = node_class.node.at("spec", name)
+        if node.written != "node":
+            change = Edit(node.source, node.start, node.end, text)
+            yield Finding(at=node, message=f"`{name}` is to change", edits=[change])
+"""
+    (tmp_path / "own").mkdir()
+    put(tmp_path, own, "own/terms-go.py")
+    put(tmp_path, "rules: [own]\nselect: [terms-go]\n", "nodelint.yaml")
+    words = ("check", "--config", "nodelint.yaml", "--format", "json", "class.yaml")
+    told = json.loads(nodelint(*words).stdout)
+    role, terms = told["findings"]
+    assert "its fix is left out: the API server would refuse the file: " in terms["help"]
+    assert (terms["fix"], role["fix"] is None, told["summary"]["fixable"]) == (None, False, {"safe": 1, "unsafe": 0})
+    fixed = json.loads(nodelint(*words, "--fix").stdout)["summary"]
+    assert (fixed["fixed"], len(fixed["refused"])) == (1, 1)
+
+
 def test_a_fix_that_reaches_into_a_file_that_was_not_named_says_so(nodelint: Run, tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     old = CLASS.replace("aws/v1", "aws/v1beta1").replace("  amiSelectorTerms: [{alias: al2023@v20250403}]\n", "")
@@ -331,6 +358,10 @@ def test_a_fix_that_reaches_into_a_file_that_was_not_named_says_so(nodelint: Run
         "      nodeClassRef: {name: default}\n      requirements: []\n      kubelet: {maxPods: 20}\n"
     )
     put(tmp_path, pool, "pool.yaml")
+    before = nodelint("check", "pool.yaml").stdout
+    assert "its fix is left out: it changes class.yaml too, which was not named" in " ".join(before.split())
+    assert "fixable" not in before
+    assert "2 fixable with --fix" in nodelint("check", "pool.yaml", "class.yaml").stdout
     done = nodelint("check", "--fix", "pool.yaml")
     assert "was left out: it changes class.yaml too, which was not named." in done.stdout
     assert (tmp_path / "pool.yaml").read_text(encoding="utf-8") == pool

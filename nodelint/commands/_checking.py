@@ -92,6 +92,10 @@ def check(
         report, applied = _written(run, ready, built, fixed, paths)
     else:
         report = judge_of(built)(found.sources, *ready.how)
+        if any(result.fixable for result in report.results):
+            from nodelint.lint.fixing import applicable
+
+            report = applicable(found.sources, report)
         if built is None and not settings.karpenter_named:
             from nodelint.lint.older import older
 

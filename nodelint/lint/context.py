@@ -249,7 +249,9 @@ class Context:
         if found is None:
             from nodelint.apiserver import check
 
-            found = check(obj, self.karpenter, self.schemas)
+            schemas = self.schemas
+            key = ("problems", self.karpenter)
+            found = obj.once(key, (schemas,), lambda: check(obj, self.karpenter, schemas))
             lacking = any(each.missing or each.layer == "validation" for each in found)
             if lacking and not obj.partial and self._completed(obj):
                 found = check(obj, self.karpenter, self.schemas, partial=True)

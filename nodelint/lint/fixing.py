@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from nodelint.edits import apply
 from nodelint.lint.context import Context
@@ -16,9 +15,6 @@ from nodelint.model.finding import Edit
 from nodelint.model.manifest import objects, served
 from nodelint.source import Source, SourceText, reread
 from nodelint.tuples import NamedTuple
-
-if TYPE_CHECKING:
-    pass
 
 # A fix may make room for another one; every rule's fix is a fix point, so few rounds are ever needed.
 _ROUNDS = 25
@@ -66,12 +62,10 @@ def fix(
         chosen = _compatible(report.results, current, unsafe, refused)
         if not chosen:
             break
+        harms = _broken(current, chosen, target)
+        refused.update((_mark(chosen[n]), (chosen[n], why)) for n, why in harms.items())
+        chosen = [result for n, result in enumerate(chosen) if n not in harms]
         new = _rewritten(current, chosen)
-        if why_broken(current, new, target):
-            harms = harmful(current, chosen, lambda old, some: why_broken(old, _rewritten(old, some), target))
-            refused.update((_mark(chosen[n]), (chosen[n], why)) for n, why in harms.items())
-            chosen = [result for n, result in enumerate(chosen) if n not in harms]
-            new = _rewritten(current, chosen)
         applied += chosen
         # Objects that change together carry the same edits: what mends one mends the other.
         done = {tuple(r.finding.edits) for r in chosen}
@@ -80,6 +74,35 @@ def fix(
         current = new
         report = judge(current, target, rules, selection, context_sources)
     return Fixed(tuple(current), report, tuple(applied), tuple(refused.values()))
+
+
+def applicable(sources: Sequence[Source], report: Report) -> Report:
+    """The report with those fixes alone that `fix` would apply in its first round; the other findings say why not.
+
+    Safe fixes are tried without the unsafe ones and then with them, as the user may ask for both.
+    """
+    why: dict[int, str] = {}
+    for safety in {result.safety for result in report.results if result.fixable}:
+        refused: dict[tuple[str, str, str], tuple[Result, str]] = {}
+        chosen = _compatible(report.results, sources, safety == "unsafe", refused)
+        why.update((id(result), reason) for result, reason in refused.values())
+        why.update((id(chosen[n]), reason) for n, reason in _broken(sources, chosen, report.target).items())
+    return report._replace(results=tuple(_told(result, why.get(id(result))) for result in report.results))
+
+
+def _told(result: Result, why: str | None) -> Result:
+    """The finding; without its fix where there is a reason against it."""
+    if why is None:
+        return result
+    said = "; ".join(filter(None, [result.finding.help, f"its fix is left out: {why}"]))
+    return result._replace(finding=result.finding._replace(edits=(), safety=None, help=said))
+
+
+def _broken(sources: Sequence[Source], chosen: Sequence[Result], target: Target) -> dict[int, str]:
+    """Which of some fixes would break a file, by their number, and how."""
+    if not chosen or not why_broken(sources, _rewritten(sources, chosen), target):
+        return {}
+    return harmful(sources, chosen, lambda old, some: why_broken(old, _rewritten(old, some), target))
 
 
 def _mark(result: Result) -> tuple[str, str, str]:
