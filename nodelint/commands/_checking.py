@@ -91,20 +91,26 @@ def check(
         refused = fixed.refused
         report, applied = _written(run, ready, built, fixed, paths)
     else:
-        report = judge_of(built)(found.sources, *ready.how)
-        if any(result.fixable for result in report.results):
-            from nodelint.lint.fixing import applicable
-
-            report = applicable(found.sources, report)
-        if built is None and not settings.karpenter_named:
-            from nodelint.lint.older import older
-
-            words = words._replace(older=older(report, *ready.how[1:3], found.sources, ready.beside))
-            run = run._replace(words=words)
+        report, run = _judged(run, ready, built)
     if entries is not None:
         report, run = _less_known(report, run, entries, paths, ready)
     _tell(run, report, ready.target.facts, ready.file, applied, refused)
     _end(run, report)
+
+
+def _judged(run: _Run, ready: Judging, built: Rendering | None) -> tuple[Report, _Run]:
+    """What is wrong, with the fixes that would be written; and the run with what an older release would find."""
+    report = judge_of(built)(run.found.sources, *ready.how)
+    if any(result.fixable for result in report.results):
+        from nodelint.lint.fixing import applicable
+
+        report = applicable(run.found.sources, report)
+    if built is None and not run.settings.karpenter_named:
+        from nodelint.lint.older import older
+
+        found = older(report, *ready.how[1:3], run.found.sources, ready.beside)
+        run = run._replace(words=run.words._replace(older=found))
+    return report, run
 
 
 def _fixed(run: _Run, ready: Judging, built: Rendering | None, unsafe: bool, report: Report | None = None) -> Fixed:
