@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from nodelint.lint.config import BUNDLED, ConfigError, Settings, selection
-from nodelint.source.globs import Globs
+from nodelint.source.globs import Excluded, Globs
 from nodelint.source.reading import why
 
 if TYPE_CHECKING:
@@ -141,9 +141,10 @@ class Session:
         return {} if self.settings.snapshot and not live else cache.time_to_live()
 
     @property
-    def exclude(self) -> Globs:
+    def exclude(self) -> Excluded:
         """The paths that are not read."""
-        return Globs(self.settings.exclude, self.settings.exclude_root)
+        settings = self.settings
+        return Excluded(settings.exclude, settings.exclude_root, gitignore=settings.respect_gitignore)
 
     @property
     def include(self) -> Globs:

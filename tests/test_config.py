@@ -157,6 +157,7 @@ def test_the_schema_for_editors_knows_the_same_settings(tmp_path: Path) -> None:
         "snapshot": "nodelint.snapshot.json",
         "region": "eu-central-1",
         "kustomize": True,
+        "respect-gitignore": False,
         "helm": False,
     }
     assert set(values) == set(schema["properties"])

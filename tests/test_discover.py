@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nodelint.source.discover import context, discover
-from nodelint.source.globs import Globs
+from nodelint.source.globs import Excluded
 
 POOL = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\n"
 
@@ -62,8 +62,8 @@ def test_each_file_is_read_once(tree: Path) -> None:
 
 
 def test_exclude_is_a_glob_over_the_path(tree: Path) -> None:
-    assert [s.path for s in discover(["."], exclude=Globs(["a/*"])).sources] == ["pool.yaml"]
-    assert [s.path for s in discover(["."], exclude=Globs(["a"])).sources] == ["pool.yaml"]
+    assert [s.path for s in discover(["."], exclude=Excluded(["a/*"])).sources] == ["pool.yaml"]
+    assert [s.path for s in discover(["."], exclude=Excluded(["a"])).sources] == ["pool.yaml"]
 
 
 def test_standard_input(tree: Path) -> None:

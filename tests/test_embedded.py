@@ -25,7 +25,7 @@ from nodelint.report.page import alone, target_of
 from nodelint.source import UNKNOWN, Node, Source
 from nodelint.source.discover import discover
 from nodelint.source.embedded import host_of
-from nodelint.source.globs import Globs
+from nodelint.source.globs import Excluded, Globs
 
 from .test_rules import CASES, FIXED, RULES, TEXT_RULES, Case
 
@@ -409,7 +409,7 @@ def test_scripts_and_markdown_are_read_where_a_glob_includes_them(
     assert not {path for path in plainly if path.endswith((".md", ".sh"))}
     more = {source.path for source in discover(["."], include=Globs(["*.md", "shell/*"])).sources}
     assert more - plainly == {"markdown/README.md", "shell/install.sh"}
-    fewer = discover(["."], Globs(["shell"]), include=Globs(["*.md", "shell/*"]))
+    fewer = discover(["."], Excluded(["shell"]), include=Globs(["*.md", "shell/*"]))
     assert {source.path for source in fewer.sources} - plainly == {"markdown/README.md"}
 
 

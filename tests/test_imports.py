@@ -71,7 +71,18 @@ def test_a_check_loads_no_more_than_its_objects_need(tmp_path: Path) -> None:
     (tmp_path / "pool.yaml").write_text(POOL, encoding="utf-8")
     modules = loaded(tmp_path, "check", "pool.yaml")
     assert {"nodelint.karpenter.resolve", "cel_expr_python", "_ruamel_yaml"} <= modules
-    slow = ("click", "inspect", "uuid", "difflib", "boto3", "jsonschema", "yaml", "ruamel.yaml", "subprocess")
+    slow = (
+        "click",
+        "inspect",
+        "uuid",
+        "pathspec",
+        "difflib",
+        "boto3",
+        "jsonschema",
+        "yaml",
+        "ruamel.yaml",
+        "subprocess",
+    )
     rooms = ("plan", "upgrade", "triage", "render", "lsp", "drift", "karpenter.convert", "karpenter.userdata")
     assert not modules & {*slow, *(f"nodelint.{room}" for room in rooms)}
 
@@ -84,6 +95,7 @@ def test_other_commands_load_neither_aws_nor_what_only_tests_need(tmp_path: Path
         "botocore",
         "jsonschema",
         "difflib",
+        "pathspec",
         "ruamel.yaml",
         "subprocess",
     }

@@ -22,7 +22,7 @@ from nodelint.render import Rendering, lint, parts, render
 from nodelint.render.tools import ToolError, run
 from nodelint.source import Source
 from nodelint.source.discover import discover
-from nodelint.source.globs import Globs
+from nodelint.source.globs import Excluded
 
 KUSTOMIZE = "kustomize" if shutil.which("kustomize") else "kubectl"
 real_kustomize = pytest.mark.skipif(
@@ -381,7 +381,7 @@ def test_files_that_do_not_mention_karpenter_are_there_to_be_fixed(here: Path, h
 def test_what_is_excluded_is_not_rendered(here: Path, stand_in: Callable[[str, str], Path]) -> None:
     write(here, OVERLAY)
     calls = stand_in("kustomize", "print()")
-    assert render(["."], Globs(["prod"]), kustomize=True, helm=False).builds != ()
+    assert render(["."], Excluded(["prod"]), kustomize=True, helm=False).builds != ()
     assert calls.read_text(encoding="utf-8") == "base: build .\n"
 
 

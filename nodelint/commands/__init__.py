@@ -64,9 +64,16 @@ def versions(command: _F) -> _F:
 
 
 def exclude(command: _F) -> _F:
-    """The option that names paths that are not read."""
+    """The options that say which paths are not read."""
     import click
 
+    command = click.option(
+        "--no-ignore",
+        "respect_gitignore",
+        flag_value=False,
+        default=None,
+        help="Read what git ignores in folders too.",
+    )(command)
     return click.option("--exclude", multiple=True, metavar="GLOB,...", help="Paths that are not read.")(command)
 
 

@@ -21,7 +21,7 @@ _DEFAULTS: dict[str, Any] = {
     **dict.fromkeys(("fixing", "unsafe_fixes", "diff", "quiet", "live", "require_facts"), False),
     **dict.fromkeys(("outputs", "rules", "select", "ignore", "include", "exclude"), ()),
     **dict.fromkeys(("output", "profile", "crds", "fail_on", "baseline", "snapshot", "region", "aws_profile")),
-    **dict.fromkeys(("kustomize", "helm")),
+    **dict.fromkeys(("kustomize", "helm", "respect_gitignore")),
     **dict.fromkeys(("max_age", "config", "karpenter_version", "kubernetes_version")),
 }
 

@@ -11,6 +11,7 @@ from nodelint.model.releases import FIRST_SERVING, OLDEST
 from nodelint.printable import printable
 from nodelint.source import Node
 from nodelint.source.discover import CHART, discover
+from nodelint.source.globs import Excluded
 from nodelint.source.kustomize import KUSTOMIZATIONS
 from nodelint.source.reading import read
 from nodelint.target import Evidence, evidence_of
@@ -36,7 +37,7 @@ class Survey(NamedTuple):
 
 def survey(folder: str) -> Survey:
     """Read a repository once. Nothing is run, and nothing outside of it is read."""
-    found = discover([folder])
+    found = discover([folder], Excluded(gitignore=True))
     held = [obj for source in found.sources for obj in objects(source)]
     styles = Counter(style for obj in held for style in _styles(obj, folder))
     stated = evidence_of(found.stating)

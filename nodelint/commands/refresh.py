@@ -154,6 +154,7 @@ def _given(flags: dict[str, Any]) -> list[str]:
         (f"--{name.replace('_', '-')}", flags[name]) for name in ("config", "karpenter_version", "kubernetes_version")
     )
     given = [part for name, value in named if value for part in (name, value)]
+    given += ["--no-ignore"] if flags["respect_gitignore"] is False else []
     return given + [part for globs in flags["exclude"] for part in ("--exclude", globs)]
 
 

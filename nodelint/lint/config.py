@@ -43,6 +43,7 @@ _KEYS = (
     "policies",
     "exclude",
     "include",
+    "respect-gitignore",
     "fail-on",
     "baseline",
     "crds",
@@ -86,6 +87,7 @@ class Settings(NamedTuple):
     per_path: Mapping[str, frozenset[str]] = MappingProxyType({})
     exclude: tuple[str, ...] = ()
     include: tuple[str, ...] = ()
+    respect_gitignore: bool = True
     fail_on: FailOn = "error"
     baseline: str | None = None
     crds: str | None = None
@@ -163,7 +165,6 @@ def _settings(given: ConfigFile, flags: Mapping[str, object], trusted: bool) -> 
 
     karpenter, where = value("karpenter-version")
     kubernetes, at = value("kubernetes-version")
-    region, there = value("region")
 
     def path_of(key: str) -> str | None:
         flag, said = flags.get(key), given.values.get(key)
@@ -187,6 +188,7 @@ def _settings(given: ConfigFile, flags: Mapping[str, object], trusted: bool) -> 
         per_path=_per_path(*value("per-path-ignores")),
         exclude=tuple(sorted(_names(*value("exclude")))),
         include=tuple(sorted(_names(*value("include")))),
+        respect_gitignore=_switch(*value("respect-gitignore"), default=True),
         fail_on=_fail_on(*value("fail-on")),
         baseline=path_of("baseline"),
         crds=path_of("crds"),
@@ -194,7 +196,7 @@ def _settings(given: ConfigFile, flags: Mapping[str, object], trusted: bool) -> 
         snapshot=snapshot,
         rules=_rules(given, flags, folder, trusted),
         policies=_policies(given),
-        region=None if region is None else _region(_text(region, there), there),
+        region=_region(*value("region")),
         kustomize=_switch(*value("kustomize")),
         helm=_switch(*value("helm")),
         root=folder,
@@ -321,7 +323,10 @@ def _per_path_versions(given: ConfigFile, flags: Mapping[str, object]) -> dict[s
     return found
 
 
-def _region(text: str, where: str) -> str:
+def _region(value: object, where: str) -> str | None:
+    if value is None:
+        return None
+    text = _text(value, where)
     if not re.fullmatch(REGION, text):
         raise ConfigError(f"{where}: `{text}` is no region such as us-east-1")
     return text
@@ -356,9 +361,9 @@ def _per_path(value: object, where: str) -> dict[str, frozenset[str]]:
     return {str(glob): _names(rules, where) for glob, rules in value.items()}
 
 
-def _switch(value: object, where: str) -> bool:
+def _switch(value: object, where: str, *, default: bool = False) -> bool:
     if value is None or isinstance(value, bool):
-        return bool(value)
+        return default if value is None else value
     raise ConfigError(f"{where}: `{value}` is neither true nor false")
 
 

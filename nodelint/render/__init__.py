@@ -16,7 +16,7 @@ from nodelint.render import sandbox, tools
 from nodelint.render.places import Origins, Place
 from nodelint.render.roots import Root, read, roots
 from nodelint.source import Node, Source, reread
-from nodelint.source.globs import NOTHING, Globs
+from nodelint.source.globs import READ_ALL, Excluded
 from nodelint.tuples import NamedTuple
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Rendering(NamedTuple):
 
 def render(
     paths: Sequence[str],
-    exclude: Globs = NOTHING,
+    exclude: Excluded = READ_ALL,
     kubernetes: KubernetesVersion | None = None,
     *,
     kustomize: bool,

@@ -10,7 +10,8 @@ from typing import Literal
 from nodelint.source import Document, Node, Source, reading
 from nodelint.source.compose import compose
 from nodelint.source.discover import CHART
-from nodelint.source.globs import NOTHING, Globs
+from nodelint.source.gitignore import Ignored, entered
+from nodelint.source.globs import READ_ALL, Excluded
 from nodelint.source.kustomize import KUSTOMIZATIONS
 from nodelint.source.reading import is_inside, repository
 from nodelint.source.unreadable import Unreadable
@@ -48,7 +49,7 @@ class Root(NamedTuple):
     asked: frozenset[str] | None = None
 
 
-def roots(paths: Sequence[str], exclude: Globs = NOTHING, *, kustomize: bool, helm: bool) -> list[Root]:
+def roots(paths: Sequence[str], exclude: Excluded = READ_ALL, *, kustomize: bool, helm: bool) -> list[Root]:
     """The overlays and charts in folders, and those that named files are parts of; those that mention Karpenter.
 
     What another of them is built on is rendered within that one, and not alone.
@@ -91,7 +92,7 @@ def _content(path: str) -> bytes:
     return reading.read(path, _LARGEST, within=repository(os.path.dirname(os.path.abspath(path))))
 
 
-def _of_files(files: list[str], kustomize: bool, helm: bool, exclude: Globs) -> Iterator[Root]:
+def _of_files(files: list[str], kustomize: bool, helm: bool, exclude: Excluded) -> Iterator[Root]:
     """What some files are parts of, anywhere in their repositories."""
     asked = frozenset(map(os.path.abspath, files))
     folders = {os.path.dirname(path) for path in asked}
@@ -102,23 +103,31 @@ def _of_files(files: list[str], kustomize: bool, helm: bool, exclude: Globs) -> 
             yield root if whole else root._replace(asked=asked)
 
 
-def _tops(folders: Sequence[str], kustomize: bool, helm: bool, exclude: Globs) -> list[Root]:
+def _tops(folders: Sequence[str], kustomize: bool, helm: bool, exclude: Excluded) -> list[Root]:
     """The overlays and charts in folders that are not parts of others there."""
     found = {os.path.abspath(r.file): r for folder in folders for r in _below(folder, kustomize, helm, exclude)}
     inner = {os.path.abspath(part) for root in found.values() for part in root.parts[1:]}
     return [root for file, root in found.items() if file not in inner]
 
 
-def _below(top: str, kustomize: bool, helm: bool, exclude: Globs) -> Iterator[Root]:
+def _below(top: str, kustomize: bool, helm: bool, exclude: Excluded) -> Iterator[Root]:
+    ignored = {top: Ignored.around(top) if exclude.gitignore else None}
     for folder, folders, files in os.walk(top):
         shown = "" if folder == os.curdir else os.path.normpath(folder)
+        here = ignored.pop(folder, None)
+        if exclude.gitignore:
+            here = entered(here, folder, (*folders, *files))
         folders[:] = sorted(
             name
             for name in folders
             if not name.startswith(".")
             and name not in _PASSED_OVER
             and not (exclude and exclude.match(os.path.join(shown, name)))
+            and not (here and here.ignores(name, folder=True))
         )
+        if here:
+            ignored |= {os.path.join(folder, name): here.below(name) for name in folders}
+            files = [name for name in files if not here.ignores(name, folder=False)]
         own = next((name for name in KUSTOMIZATIONS if name in files), None)
         if kustomize and own is not None:
             overlay = _overlay(shown or os.curdir, own)

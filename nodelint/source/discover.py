@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from nodelint.source import MARKS, Source
-from nodelint.source.globs import NOTHING, Globs
+from nodelint.source.globs import NOTHING, READ_ALL, Excluded, Globs
 from nodelint.source.kustomize import is_patch
 from nodelint.source.reading import is_inside, repository, why
+
+if TYPE_CHECKING:
+    from nodelint.source.gitignore import Ignored
 
 ENDINGS = (".yaml", ".yml", ".json", ".tf", ".tofu")
 
@@ -29,7 +33,8 @@ _TEXTS = (
 )
 _NOT_STATING = (".tftest.hcl", ".terraform.lock.hcl")
 _WORKFLOWS = ".github"
-_READ, _GLANCE = 1, 2
+_READ, _GLANCE, _UNREAD = 1, 2, 3
+_GIT = (".git", ".gitignore")
 _HCL = (".tf", ".tofu", ".tfvars", ".hcl")
 
 CHART = "Chart.yaml"
@@ -76,7 +81,7 @@ class Discovery:
 
 def discover(
     paths: Sequence[str],
-    exclude: Globs = NOTHING,
+    exclude: Excluded = READ_ALL,
     stdin: Callable[[], bytes] | None = None,
     on_file: Callable[[int], None] | None = None,
     include: Globs = NOTHING,
@@ -85,7 +90,8 @@ def discover(
 
     In folders only manifests, their templates and Terraform's files are read, by their endings, and what
     `include` matches: scripts and Markdown, say. Hidden folders and those of package managers are passed
-    over. `include` and `exclude` are globs over the path as it is printed; what both match is left out.
+    over. `include` and `exclude` are globs over the path as it is printed; what both match is left out. What git
+    ignores in a folder is left out where `exclude` says so; a file or folder of `paths` is read all the same.
     """
     found = Discovery()
     for path in paths:
@@ -137,7 +143,7 @@ def _take_file(file: str, path: str, found: Discovery, on_file: Callable[[int], 
         found.stating.append(Source.from_bytes(_shown(file), data))
 
 
-def stating(found: Discovery, exclude: Globs = NOTHING) -> list[Source]:
+def stating(found: Discovery, exclude: Excluded = READ_ALL) -> list[Source]:
     """The files that may state a release: those found, and the others of the repositories that the sources stand in.
 
     What of those others cannot be read is passed over: it was not asked for.
@@ -175,7 +181,7 @@ def _shown(file: str) -> str:
     return file.replace(os.sep, "/") if file != "-" else "./-"
 
 
-def context(asked: Iterable[Source], exclude: Globs = NOTHING, include: Globs = NOTHING) -> list[Source]:
+def context(asked: Iterable[Source], exclude: Excluded = READ_ALL, include: Globs = NOTHING) -> list[Source]:
     """The other manifests of the repositories that the sources stand in; of none where they stand in none."""
     asked = list(asked)
     folders = {os.path.dirname(os.path.abspath(source.path)) for source in asked}
@@ -201,7 +207,7 @@ def _leads_out(link: str, top: str) -> str | None:
     return "chart" if chart else "repository" if repository(folder) else "folder"
 
 
-def _files(path: str, exclude: Globs, include: Globs, found: Discovery) -> Iterator[str]:
+def _files(path: str, exclude: Excluded, include: Globs, found: Discovery) -> Iterator[str]:
     """The files that a path stands for, each as a normal path."""
     path = os.path.normpath(path)
     if os.path.isdir(path):
@@ -210,10 +216,11 @@ def _files(path: str, exclude: Globs, include: Globs, found: Discovery) -> Itera
         yield path
 
 
-def _below(folder: str, prefix: str, exclude: Globs, include: Globs, found: Discovery) -> Iterator[str]:
-    open_folders = [(prefix, _listed(folder, found))]
+def _below(folder: str, prefix: str, exclude: Excluded, include: Globs, found: Discovery) -> Iterator[str]:
+    above = _ignored_around(folder) if exclude.gitignore else None
+    open_folders = [(prefix, *_listed(folder, found, above, exclude))]
     while open_folders:
-        prefix, entries = open_folders[-1]
+        prefix, entries, ignored = open_folders[-1]
         for entry in entries:
             name = entry.name
             path = prefix + name
@@ -221,39 +228,71 @@ def _below(folder: str, prefix: str, exclude: Globs, include: Globs, found: Disc
                 continue
             try:
                 if entry.is_dir(follow_symlinks=False):
-                    if (not name.startswith(".") or name == _WORKFLOWS) and name not in _PASSED_OVER:
-                        open_folders.append((path + os.sep, _listed(path, found)))
+                    walked = (not name.startswith(".") or name == _WORKFLOWS) and name not in _PASSED_OVER
+                    if walked and not (ignored and ignored.ignores(name, folder=True)):
+                        below = ignored.below(name) if ignored else None
+                        open_folders.append((path + os.sep, *_listed(path, found, below, exclude)))
                         break
-                elif (read := _READ if name.endswith(_TAKEN) else _wanted(path, include)) and entry.is_file():
-                    if read == _GLANCE:
-                        found.glanced.add(path)
-                    if entry.is_symlink() and (what := _leads_out(path, folder)):
-                        if read != _GLANCE:
-                            found.unreadable.append((path, f"a link out of the {what}, which is not followed"))
-                    else:
-                        yield path
-                elif name.endswith(_TEXTS):
-                    found.unread.append(path)
+                    continue
+                read = _wanted(path, include)
+                if not read or (ignored and ignored.ignores(name, folder=False)):
+                    continue
+                if _is_taken(entry, path, read, folder, found):
+                    yield path
             except OSError as error:  # a link that leads back to itself
                 found.unreadable.append((path, why(error)))
         else:
             open_folders.pop()
 
 
+def _is_taken(entry: os.DirEntry[str], path: str, read: int, top: str, found: Discovery) -> bool:
+    """Whether an entry of a folder is read; `found` takes what is to be known of it in either case."""
+    if read == _UNREAD or not entry.is_file():
+        if path.endswith(_TEXTS):
+            found.unread.append(path)
+        return False
+    if read == _GLANCE:
+        found.glanced.add(path)
+    if entry.is_symlink() and (what := _leads_out(path, top)):
+        if read != _GLANCE:
+            found.unreadable.append((path, f"a link out of the {what}, which is not followed"))
+        return False
+    return True
+
+
 def _wanted(path: str, include: Globs) -> int:
-    """Whether a file is read for manifests, or only for the release that it may state; 0 for neither."""
-    if include and include.match(path):
+    """Whether a file is read for manifests, only for the release that it may state, or named; 0 for none of it."""
+    if path.endswith(_TAKEN) or (include and include.match(path)):
         return _READ
-    return _GLANCE if path.endswith(_STATING) and not path.endswith(_NOT_STATING) else 0
+    if path.endswith(_STATING) and not path.endswith(_NOT_STATING):
+        return _GLANCE
+    return _UNREAD if path.endswith(_TEXTS) else 0
 
 
-def _listed(folder: str, found: Discovery) -> Iterator[os.DirEntry[str]]:
+def _listed(
+    folder: str, found: Discovery, above: Ignored | None, exclude: Excluded
+) -> tuple[Iterator[os.DirEntry[str]], Ignored | None]:
+    """The entries of a folder, and what git ignores of them."""
     try:
         with os.scandir(folder) as listing:
-            return iter(sorted(listing, key=lambda e: e.name))
+            entries = sorted(listing, key=lambda e: e.name)
     except OSError as error:
         found.unreadable.append((folder, why(error)))
-        return iter(())
+        return iter(()), above
+    if exclude.gitignore and any(entry.name in _GIT for entry in entries):
+        from nodelint.source.gitignore import entered
+
+        above = entered(above, folder, [entry.name for entry in entries])
+    return iter(entries), above
+
+
+def _ignored_around(folder: str) -> Ignored | None:
+    """What git ignores in a folder; None outside of a repository, where nothing of it is loaded."""
+    if repository(os.path.abspath(folder)) is None:
+        return None
+    from nodelint.source.gitignore import Ignored
+
+    return Ignored.around(folder)
 
 
 def _read(path: str, found: Discovery) -> bytes | None:

@@ -37,8 +37,19 @@ class Globs:
         )
 
 
+class Excluded(Globs):
+    """Patterns over paths that are not read; with `gitignore`, what git ignores in a folder is not read either."""
+
+    def __init__(self, patterns: Iterable[str] = (), root: str = "", *, gitignore: bool = False) -> None:
+        super().__init__(patterns, root)
+        self.gitignore = gitignore
+
+
 NOTHING = Globs(())
 """Patterns that match no path."""
+
+READ_ALL = Excluded()
+"""Nothing is excluded."""
 
 
 def _matches(name: str, pattern: str) -> bool:

@@ -1,0 +1,187 @@
+"""What git ignores is not read in folders; git itself is asked what that is."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from nodelint.render.roots import roots
+from nodelint.source.discover import context, discover, stating
+from nodelint.source.globs import Excluded
+
+POOL = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\n"
+RESPECT = Excluded(gitignore=True)
+
+Tree = dict[str, str]
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def git(folder: Path, *arguments: str, sent: str = "") -> str:
+    done = subprocess.run(["git", "-C", folder, *arguments], input=sent, capture_output=True, text=True, check=False)
+    assert done.returncode in (0, 1), done.stderr
+    return done.stdout
+
+
+def written(folder: Path, tree: Tree) -> Path:
+    for name, text in tree.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return folder
+
+
+def read(folder: Path, exclude: Excluded = RESPECT) -> list[str]:
+    return [Path(source.path).relative_to(folder).as_posix() for source in discover([str(folder)], exclude).sources]
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home" / "config"))
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    folder = tmp_path / "repository"
+    folder.mkdir()
+    git(folder, "init", "-q")
+    yield folder
+
+
+names = st.sampled_from(["a", "b", "ab", "a.yaml", "b.yaml", "build", "a b", "é.yaml"])
+paths = st.lists(names, min_size=1, max_size=4).map("/".join)
+words = st.sampled_from(
+    ["a", "b", "build", "*.yaml", "*", "?", "a*", "*b", "**", "[ab]", "[!a]", "a.yaml", "é*", "a\\*"]
+)
+patterns = st.builds(
+    lambda negated, anchored, steps, end: f"{negated}{anchored}{'/'.join(steps)}{end}",
+    st.sampled_from(["", "", "!"]),
+    st.sampled_from(["", "", "/"]),
+    st.lists(words, min_size=1, max_size=3),
+    st.sampled_from(["", "", "/", "/*", "/**", " ", "\\ "]),
+)
+lines = st.lists(patterns | st.sampled_from(["", "# a", "\\#a", "!", "/", "\\!a", "a\\", "[a"]), max_size=5)
+ignore_files = st.dictionaries(
+    st.sampled_from([".gitignore", "a/.gitignore", "a/b/.gitignore", "build/.gitignore", ".git/info/exclude"]),
+    lines.map(lambda some: "".join(f"{line}\n" for line in some)),
+    max_size=3,
+)
+
+
+@given(st.sets(paths, max_size=12), ignore_files)
+@example({"foo/keep.yaml", "foo/other.yaml"}, {".gitignore": "foo/**\n!foo/keep.yaml\n"})
+@example({"foo/keep.yaml"}, {".gitignore": "foo/\n!foo/keep.yaml\n"})
+@example({"a/b.yaml", "b.yaml"}, {".gitignore": "/b.yaml\r\n", "a/.gitignore": "!b.yaml\n"})
+def test_what_is_read_is_what_git_does_not_ignore(repository: Path, files: set[str], ignored: Tree) -> None:
+    for entry in repository.iterdir():
+        if entry.name != ".git":
+            shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+    (repository / ".git" / "info" / "exclude").write_text("", encoding="utf-8")
+    folders = {path.rpartition("/")[0] for path in files}
+    tree = [path for path in sorted(files) if not any(f"{each}/".startswith(f"{path}/") for each in folders)]
+    taken = [path for path in tree if path.endswith(".yaml")]
+    written(repository, dict.fromkeys(taken, POOL))
+    folders = {folder for path in taken for folder in map(str, Path(path).parents)}
+    written(
+        repository,
+        {path: text for path, text in ignored.items() if str(Path(path).parent) in {*folders, ".git/info"}},
+    )
+    said = git(repository, "check-ignore", "--no-index", "-z", "--stdin", sent="\0".join(taken)).split("\0")
+    assert sorted(read(repository)) == sorted(set(taken) - set(said))
+
+
+def test_files_that_are_named_and_folders_that_are_named_are_read(repository: Path) -> None:
+    written(repository, {".gitignore": "build\nb.yaml\n", "build/a.yaml": POOL, "build/b.yaml": POOL, "b.yaml": POOL})
+    assert read(repository) == []
+    assert read(repository / "build") == ["a.yaml"], "the folder was named, a file in it was not"
+    assert read(repository / "b.yaml") == ["."]
+    assert read(repository, Excluded()) == ["b.yaml", "build/a.yaml", "build/b.yaml"]
+
+
+def test_patterns_of_folders_above_the_one_that_is_named_count(repository: Path) -> None:
+    written(repository, {".gitignore": "/a/b/x.yaml\n", "a/.gitignore": "y.*\n", "a/b/.gitignore": "z.yaml\n"})
+    written(repository, {f"a/b/{name}.yaml": POOL for name in "wxyz"})
+    assert read(repository / "a" / "b") == ["w.yaml"]
+
+
+def test_the_users_own_file(repository: Path, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    written(repository, {"a.yaml": POOL, "b.yaml": POOL})
+    written(home, {"config/git/ignore": "a.yaml\n", "own": "b.yaml\n"})
+    assert read(repository) == ["b.yaml"]
+    written(home, {".gitconfig": "[user]\n\texcludesFile = none\n[core]\n\texcludesFile = ~/own  # mine\n"})
+    assert read(repository) == ["a.yaml"]
+    assert git(repository, "check-ignore", "a.yaml", "b.yaml").split() == ["b.yaml"]
+
+
+def test_another_work_tree_has_the_excludes_of_the_repository(repository: Path, tmp_path: Path) -> None:
+    git(repository, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "first")
+    git(repository, "worktree", "add", "-q", str(tmp_path / "other"))
+    written(repository, {".git/info/exclude": "a.yaml\n"})
+    assert read(written(tmp_path / "other", {"a.yaml": POOL, "b.yaml": POOL})) == ["b.yaml"]
+
+
+def test_repositories_within_a_folder_each_have_their_own(repository: Path, tmp_path: Path) -> None:
+    written(tmp_path, {".gitignore": "b.yaml\n", "b.yaml": POOL, "repository/.gitignore": "a.yaml\n"})
+    written(repository, {"a.yaml": POOL, "b.yaml": POOL, "inner/a.yaml": POOL})
+    git(repository / "inner", "init", "-q")
+    assert read(tmp_path) == ["b.yaml", "repository/b.yaml", "repository/inner/a.yaml"]
+
+
+def test_a_link_is_no_ignore_file(repository: Path, tmp_path: Path) -> None:
+    written(tmp_path, {"elsewhere": "a.yaml\n"})
+    written(repository, {"a.yaml": POOL})
+    (repository / ".gitignore").symlink_to(tmp_path / "elsewhere")
+    assert read(repository) == ["a.yaml"]
+
+
+def test_what_is_read_beside_is_not_what_git_ignores(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    version = "helm upgrade karpenter --version 1.2.0 # karpenter\n"
+    written(
+        repository, {".gitignore": "out\n", "out/b.yaml": POOL, "out/up.sh": version, "a.yaml": POOL, "c.yaml": POOL}
+    )
+    monkeypatch.chdir(repository)
+    found = discover(["a.yaml"], RESPECT)
+    assert [source.path for source in context(found.sources, RESPECT)] == ["c.yaml"]
+    assert [source.path for source in stating(found, RESPECT)] == []
+    assert [source.path for source in stating(found, Excluded())] == ["out/up.sh"]
+
+
+def test_the_flag_and_the_setting(repository: Path, nodelint: Run) -> None:
+    written(repository, {".gitignore": "out\n", "out/a.yaml": POOL, "b.yaml": "respect-gitignore: false\n"})
+    said = "Nothing to check: no NodePool or EC2NodeClass in 1 file.\n"
+    assert nodelint("check", cwd=repository).stdout == said
+    for flags in (["--no-ignore"], ["--config", "b.yaml"]):
+        assert "out/a.yaml" in nodelint("check", *flags, cwd=repository).stdout
+
+
+def test_the_library_is_loaded_for_a_wildcard_that_may_match(repository: Path) -> None:
+    written(repository, {"a.yaml": POOL, ".gitignore": "build/\n*.log\n**/.terraform/*\n/out/**\n*.tfvars\n"})
+    code = (
+        "import sys\nfrom nodelint.source.discover import discover\nfrom nodelint.source.globs import Excluded\n"
+        "assert len(discover(['.'], Excluded(gitignore=True)).sources) == {}\n"
+        "assert ('pathspec' in sys.modules) is {}"
+    )
+    subprocess.run([sys.executable, "-c", code.format(1, False)], cwd=repository, check=True)
+    written(repository, {".gitignore": "a*.yaml\n"})
+    subprocess.run([sys.executable, "-c", code.format(0, True)], cwd=repository, check=True)
+
+
+def test_overlays_and_charts_that_git_ignores_are_not_rendered(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    overlay = "resources: [pool.yaml]\n"
+    chart = {"Chart.yaml": "name: c\n", "templates/pool.yaml": POOL, "values-a.yaml": "", "values-local.yaml": ""}
+    for folder in ("a", "out"):
+        written(repository / folder, {"kustomization.yaml": overlay, "pool.yaml": POOL})
+        written(repository / folder / "chart", chart)
+    written(repository, {".gitignore": "out\nvalues-local.yaml\n"})
+    monkeypatch.chdir(repository)
+    assert [root.file for root in roots(["."], RESPECT, kustomize=True, helm=False)] == ["a/kustomization.yaml"]
+    charts = roots(["."], RESPECT, kustomize=False, helm=True)
+    assert [(root.folder, root.values) for root in charts] == [("a/chart", ("a/chart/values-a.yaml",))]
+    assert len(roots(["."], kustomize=True, helm=True)) == 4
