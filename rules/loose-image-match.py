@@ -165,7 +165,9 @@ def check(pool: NodePool, context: Context) -> Findings:
     taken = [index for index, types in enumerate(by_image) if types & resolution.ambiguous]
     if image_set.alias is None or image_set.alias_node is None or not taken or _says(resolution):
         return
-    unsure = fixes.doubts(resolution, (keys.ARCH, keys.GPU_COUNT, keys.ACCELERATOR_COUNT))
+    unsure = fixes.doubts(
+        resolution, (keys.ARCH, keys.INSTANCE_TYPE, keys.FAMILY, keys.GPU_COUNT, keys.ACCELERATOR_COUNT)
+    )
     if unsure:
         yield unsure[0].skip(f"whether nodes match one image of `{image_set.alias.family}` only: ")
         return

@@ -135,6 +135,8 @@ def check(pool: NodePool, context: Context) -> Findings:
 
 
 def _dearest(resolution: resolve.Resolution) -> str:
+    if fixes.doubts(resolution):
+        return ""
     found = resolve.dearest(resolution.catalog, resolution.candidates)
     return f": a node may be `{found[1]}`, ${found[0]:,.2f} an hour" if found else ""
 

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nodelint import edits
-from nodelint.lint.engine import Report, Target, lint
+from nodelint.lint.engine import Report, Selection, Target, lint
 from nodelint.lint.fixing import Fixed, fix
 from nodelint.model.finding import Edit
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object, objects
@@ -860,6 +860,41 @@ class TestMarkdown:
     def test_text_is_not_read(self) -> None:
         source = Source.from_text("a.md", pool("spot"))
         assert list(objects(source)) == [] and source.problems == []
+
+
+class TestWhole:
+    """Template code that adds nothing to a spec leaves it an object that is judged whole."""
+
+    def missing(self, text: str) -> bool:
+        selected = Selection(groups=frozenset({"correctness", "hazard", "practice"}))
+        report = lint([Source.from_text("a.yaml", text)], Target(NEWEST), RULES, selected)
+        return "no-limits" in {r.rule.name for r in report.results}
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "{{- if .Values.enabled }}\n" + pool("spot") + "{{- end }}\n",
+            pool("spot").replace("spec:\n", '  labels:\n    {{- include "a" . | nindent 4 }}\nspec:\n', 1),
+            pool("spot").replace("spec:\n", "spec:\n  {{- /* what it is */}}\n", 1),
+            pool("spot").replace("spec:\n", "spec:\n  {{- $name := .Values.name }}\n", 1),
+        ],
+    )
+    def test_what_stands_around_a_spec_adds_nothing_to_it(self, text: str) -> None:
+        assert self.missing(text)
+
+    def test_a_loop_over_values_adds_nothing_else(self) -> None:
+        line = "        - key: karpenter.sh/capacity-type\n          operator: In\n          values:\n"
+        loop = "            {{- range .x }}\n            - {{ . }}\n            {{- end }}\n"
+        text = re.sub(r" *- \{key.*\n", lambda _: line + loop, pool("spot"))
+        assert text.endswith(line + loop) and self.missing(text)
+        assert not self.missing(text + "            {{- include 1 }}\n")
+
+    @pytest.mark.parametrize(
+        "line", ["{{- toYaml .Values.spec | nindent 2 }}", "{{- if .x }}\n  weight: 1\n  {{- end }}"]
+    )
+    def test_what_may_be_added_or_left_out_is_not_missed(self, line: str) -> None:
+        assert not self.missing(pool("spot").replace("spec:\n", f"spec:\n  {line}\n", 1))
+        assert not self.missing(pool("spot") + f"  {line}\n")
 
 
 class TestBranches:

@@ -15,7 +15,7 @@ from nodelint.model.identity import CLASS_KIND as CLASS_KIND
 from nodelint.model.identity import CORE_GROUP as CORE_GROUP
 from nodelint.model.identity import GROUPS as GROUPS
 from nodelint.model.identity import Identity, identities
-from nodelint.model.parts import is_part
+from nodelint.model.parts import is_part, may_lack
 from nodelint.model.providers import AUTO_MODE_GROUP, Provider, by_class, by_labels, judged_in_part, why_not_judged
 from nodelint.model.releases import Version, behaves
 from nodelint.source import UNKNOWN, Document, Node, SourceText, UnknownValue
@@ -355,7 +355,8 @@ def _object(said: Identity, document: Document) -> _Found:
     cls = _KINDS.get(kind)
     group = api_version.rpartition("/")[0]
     if cls is not None and group in (CORE_GROUP, AWS_GROUP):
-        obj = cls(node, document, api_version, kind, partial=document.templated or is_part(node, kind, document))
+        hidden = document.templated and may_lack(node, document)
+        obj = cls(node, document, api_version, kind, partial=hidden or is_part(node, kind, document))
         yield obj, f"another branch of the template, for `{instead}`, is judged" if instead else None
     elif cls is not None and (not group or "karpenter" in group.lower()):
         known = f"; Karpenter's is of `{GROUPS[kind]}/v1`" if kind in GROUPS else ""

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+
 from nodelint.source import UNKNOWN, Document, Node
+from nodelint.source.placeholders import depth
 
 _HEARTS = {
     "NodePool": ("template",),
@@ -55,3 +59,48 @@ def is_part(node: Node, kind: str, document: Document) -> bool:
         return any(node.at(*path) is None for path in (("metadata", "name"), *_NEEDED[kind]))
     spec = node.get("spec")
     return spec is None or not any(spec.get(field) for field in _HEARTS[kind])
+
+
+_CODE_LINE = r"(?m)^[ \t]*(?:(?:\{\{|\{%|%\{|<%)[-~+=]?|\$\{)[^\n]*"
+_SILENT = r"[ \t]*\{\{-?\s*(?:/\*|\$\w+\s*:?=)"
+_ENDS = r"[ \t]*(?:\{\{|\{%|%\{|<%)[-~+=]?\s*end\w*\b"
+_CONTROL = r"[ \t]*(?:\{\{|\{%|%\{|<%)[-~+=]?\s*(?:if|unless|with|range|for|end\w*)\b"
+
+
+def may_lack(node: Node, document: Document) -> bool:
+    """Whether lines of template code may add to an object's `spec`, or leave some of it out.
+
+    They do not where they are around the whole object, in its metadata, or a loop that fills the values of a
+    requirement, which are unknown anyway.
+    """
+    entry = node.entry("spec")
+    if entry is None or document.host is not None or node is not document.root:
+        return True
+    later = [each.key.start for each in node.entries if each.key.start > entry.key.start]
+    end = min(later, default=document.end)
+    loops = list(_loops(node, end))
+    for line in re.compile(_CODE_LINE).finditer(node.source.text, entry.key.start, end):
+        if re.match(_SILENT, line[0]) or any(begin <= line.start() < stop for begin, stop in loops):
+            continue
+        if not (re.match(_ENDS, line[0]) and line.start() > entry.value.end):
+            return True
+    return False
+
+
+def _loops(node: Node, end: int) -> Iterator[tuple[int, int]]:
+    """Where the values of requirements are that a template fills in by a loop, which ends before anything else."""
+    text = node.source.text
+    requirements = node.at("spec", "template", "spec", "requirements")
+    for line in requirements.items if requirements is not None else ():
+        key, values = line.key("values"), line.get("values")
+        if key is None or values is None or not any(item.value is UNKNOWN for item in values.items):
+            continue
+        begin = text.find("\n", key.end) + 1
+        stop = text.find("\n", values.end)
+        for code in re.compile(_CODE_LINE).finditer(text, values.end, end):
+            if not re.match(_ENDS, code[0]) or depth(text, begin, stop) < 1:
+                break
+            stop = code.end()
+        controls = re.compile(_CODE_LINE).finditer(text, begin, stop)
+        if depth(text, begin, stop) == 0 and all(re.match(_CONTROL, code[0]) for code in controls):
+            yield begin, stop
