@@ -143,8 +143,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Fuzz what reads files.")
     parser.add_argument("target", choices=TARGETS)
     parser.add_argument("--corpus", help="a folder that keeps the inputs that were worth keeping")
-    parser.add_argument("flags", nargs="*", help="flags of libFuzzer")
-    asked = parser.parse_args()
+    # Cut off by hand: argparse refuses a `--` that follows an option behind the target.
+    ours, flags = sys.argv[1:], []
+    if "--" in ours:
+        ours, flags = ours[: ours.index("--")], ours[ours.index("--") + 1 :]
+    asked = parser.parse_args(ours)
     import atheris  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
     with atheris.instrument_imports(include=["nodelint"]):
@@ -159,7 +162,7 @@ def main() -> None:
     for number, seed in enumerate(seeds(asked.target)):
         (corpus / f"seed-{number}").write_bytes(seed)
     run = TARGETS[asked.target]
-    atheris.Setup([sys.argv[0], "-rss_limit_mb=2048", "-timeout=20", *asked.flags, str(corpus)], run)
+    atheris.Setup([sys.argv[0], "-rss_limit_mb=2048", "-timeout=20", *flags, str(corpus)], run)
     atheris.Fuzz()
 
 
