@@ -100,7 +100,9 @@ from nodelint.api import (
     Edit,
     Finding,
     Findings,
+    Node,
     Object,
+    Suggestion,
     apiserver,
     edits,
     images,
@@ -122,11 +124,52 @@ def check(obj: Object, context: Context) -> Findings:
         for problem in context.problems(obj):
             if problem.layer == "structure":
                 terms = _terms(obj, problem)
-                note = "v1 has no default images" if terms else None
-                hint = "use the alias of the family, and pin its version" if terms else None
                 yield Finding(
-                    at=problem.node, message=problem.message, edits=terms or _meant(problem), note=note, help=hint
+                    at=problem.node,
+                    message=problem.message,
+                    edits=terms or _meant(problem),
+                    note="v1 has no default images" if terms else None,
+                    help="use the alias of the family, and pin its version" if terms else _help(problem),
+                    suggestions=() if terms else _choices(problem),
                 )
+
+
+_MISSING = {
+    "nodeClassRef": "name the EC2NodeClass: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: <name>}",
+    "subnetSelectorTerms": "for example [{tags: {karpenter.sh/discovery: <cluster>}}], as these are tagged",
+    "securityGroupSelectorTerms": "for example [{tags: {karpenter.sh/discovery: <cluster>}}], as these are tagged",
+    "amiSelectorTerms": "for example [{alias: al2023@<version>}]",
+    "consolidateAfter": "the time without a pod coming or going before a node may go, such as 1m; Never to keep all",
+    "requirements": "[] leaves every instance type",
+}
+
+
+def _help(problem: apiserver.SchemaProblem) -> str | None:
+    """What to write where a field is missing, or where no choice of it is what the value asks for."""
+    name = problem.missing or problem.path.rpartition(".")[2]
+    if problem.missing is not None or (problem.node.kind == "sequence" and not problem.node.items):
+        return _MISSING.get(name)
+    if problem.path == "spec.disruption.consolidationPolicy" and problem.suggestion is None:
+        return "to keep nodes that run pods, use `WhenEmpty`; to keep all, also `consolidateAfter: Never`"
+    return None
+
+
+def _choices(problem: apiserver.SchemaProblem) -> list[Suggestion]:
+    """The values of which only the author knows which was meant."""
+    if problem.missing == "amiSelectorTerms" and problem.holder is not None:
+        return [
+            Suggestion(f"the images of {images.family_title(name)}", changes)
+            for name in ("al2023", "bottlerocket")
+            if (changes := _alias(problem.holder, name))
+        ]
+    if problem.missing == "effect" and problem.holder is not None:
+        return [
+            Suggestion(f"effect {effect}", changes)
+            for effect in ("NoSchedule", "PreferNoSchedule", "NoExecute")
+            if (changes := edits.if_editable(edits.add_key, problem.holder, "effect", effect))
+        ]
+    offers = [(text, edits.if_editable(edits.set_value, problem.node, text)) for text in problem.choices]
+    return [Suggestion(f"write `{text}`", changes) for text, changes in offers if changes]
 
 
 def _terms(obj: Object, problem: apiserver.SchemaProblem) -> list[Edit]:
@@ -137,7 +180,11 @@ def _terms(obj: Object, problem: apiserver.SchemaProblem) -> list[Edit]:
     alias = next((name for name in images.families() if images.ami_family_of(name) == obj.ami_family), None)
     if alias is None:
         return []
-    return edits.if_editable(edits.add_key, holder, "amiSelectorTerms", [{"alias": f"{alias}@latest"}], "amiFamily")
+    return _alias(holder, alias)
+
+
+def _alias(spec: Node, family: str) -> list[Edit]:
+    return edits.if_editable(edits.add_key, spec, "amiSelectorTerms", [{"alias": f"{family}@latest"}], "amiFamily")
 
 
 def _meant(problem: apiserver.SchemaProblem) -> list[Edit]:
@@ -145,5 +192,7 @@ def _meant(problem: apiserver.SchemaProblem) -> list[Edit]:
     node, meant = problem.node, problem.suggestion
     if meant is None or node.kind != "scalar":
         return []
+    if problem.wanted == "array":
+        return edits.if_editable(edits.replace, node, [meant])
     value = scalars.resolve(meant) if node.value == meant else meant
     return edits.if_editable(edits.set_value, node, value) if isinstance(value, str | int | float) else []

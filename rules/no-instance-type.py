@@ -117,6 +117,7 @@ from nodelint.api import (
     Node,
     NodePool,
     Skip,
+    Suggestion,
     controller,
     edits,
     keys,
@@ -270,11 +271,8 @@ def _together(core: list[resolve.LineEffect], resolution: resolve.Resolution) ->
         message = f"`{_shown(last, 50)}` excludes the last types that {len(others)} other requirements leave"
     slip = _slip(core, resolution)
     count = len(last.without)
-    hint = (
-        f"without it, {messages.counted(count, 'instance type')} {'remains' if count == 1 else 'remain'}"
-        if count
-        else None
-    )
+    remain = f"{messages.counted(count, 'instance type')} {'remains' if count == 1 else 'remain'}"
+    hint = f"without `{_shown(last, 40)}`, {remain}" if count else None
     changes: list[Edit] = []
     if slip is not None:
         node, value = slip
@@ -287,7 +285,22 @@ def _together(core: list[resolve.LineEffect], resolution: resolve.Resolution) ->
         also=[Also(_key(line), f"`{_shown(line, 60)}`") for line in others],
         covers=[line.at.node for line in core if any(map(labels.is_pattern, line.values))],
         help=hint,
+        suggestions=[] if changes else _others(core, resolution),
     )
+
+
+def _others(core: list[resolve.LineEffect], resolution: resolve.Resolution) -> list[Suggestion]:
+    """The values of a label of few values with which types come back: the other architecture."""
+    found = []
+    for line in core:
+        if line.key not in (keys.ARCH, keys.OS, keys.CAPACITY_TYPE) or line.operator != "In" or not line.known:
+            continue
+        left = resolution.left_without(line)
+        values = [value for value, bits in sorted(resolution.catalog.values(line.key).items()) if bits & left]
+        if values and isinstance(line.at, manifest.RequirementLine) and line.at.node.get("values") is not None:
+            changes = edits.if_editable(edits.set_values, line.at.values_node, values)
+            found += [Suggestion(f"{labels.name_of(line.key)} {', '.join(values)}", changes)] if changes else []
+    return found
 
 
 def _slip(core: list[resolve.LineEffect], resolution: resolve.Resolution) -> tuple[Node, str] | None:

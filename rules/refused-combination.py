@@ -30,7 +30,26 @@ spec:
 ```
 """
 
-from nodelint.api import EVERY_PROVIDER, Context, Finding, Findings, Object, Skip, manifest, rule
+import re
+from collections.abc import Callable
+
+from nodelint.api import (
+    EVERY_PROVIDER,
+    Context,
+    Edit,
+    Finding,
+    Findings,
+    Node,
+    Object,
+    Skip,
+    Suggestion,
+    apiserver,
+    edits,
+    images,
+    labels,
+    manifest,
+    rule,
+)
 
 
 @rule(
@@ -43,6 +62,130 @@ def check(obj: Object, context: Context) -> Findings:
     if manifest.served(obj, context.karpenter):
         for problem in context.problems(obj):
             if problem.layer == "validation":
-                yield Finding(at=problem.node, message=problem.message)
+                advice, offers = _ways(obj, problem)
+                suggestions = [Suggestion(name, changes) for name, changes in offers if changes]
+                yield Finding(at=problem.node, message=problem.message, help=advice, suggestions=suggestions)
             elif problem.layer == "unjudged":
                 yield Skip(problem.node, f"a field that it needs is missing or has the wrong type: {problem.message}")
+
+
+Ways = tuple[str | None, list[tuple[str, list[Edit]]]]
+"""What to do in words, and edits by name of which the author chooses one."""
+
+
+def _ways(obj: Object, problem: apiserver.SchemaProblem) -> Ways:
+    """The ways out of a refused combination."""
+    if problem.message.startswith("tag `"):
+        return None, [("drop the tag", edits.if_editable(edits.remove, problem.node))]
+    if problem.message.startswith("label `") and (line := problem.node.parent) and line.get("operator") is not None:
+        return None, [("drop the requirement", edits.if_editable(edits.remove, line))]
+    for start, (name, ways) in _WAYS.items():
+        if problem.message.startswith(start):
+            node: Node | None = problem.node
+            while node is not None and node.get(name) is None and not any(item.get(name) for item in node.items):
+                node = node.parent
+            return ways(node or obj.node.get("spec") or obj.node)
+    return None, []
+
+
+def _identity(spec: Node) -> Ways:
+    if spec.get("role") is None:
+        return "add `role: <name>`, the IAM role of the nodes by its name, without path or ARN", []
+    return None, _keep_one(spec, ("role", "instanceProfile"))
+
+
+def _one_selector(term: Node) -> Ways:
+    """A term of an id and of other fields; where several terms stand, the list of them."""
+    if term.kind == "sequence":
+        term = next((item for item in term.items if item.get("id") is not None), term)
+    others = [entry.name for entry in term.entries if entry.name not in ("id", None)]
+    keep = [("keep `id` alone", _without(term, [str(name) for name in others]))]
+    named = ", ".join(f"`{name}`" for name in others)
+    return "to select by either, write two terms", [*keep, (f"keep {named}", _without(term, ["id"]))]
+
+
+def _alias_alone(term: Node) -> Ways:
+    others = [str(entry.name) for entry in term.entries if entry.name not in ("alias", None)]
+    return None, [("keep the alias", _without(term, others)), ("drop the alias", _without(term, ["alias"]))]
+
+
+def _lone_alias(node: Node) -> Ways:
+    terms = node.parent if node.kind == "mapping" else node
+    items = terms.items if terms is not None else []
+    aliases = [item for item in items if item.get("alias") is not None]
+    if len(aliases) != 1 or len(items) != 2:
+        return "keep the alias alone, or only the other terms", []
+    other = next(item for item in items if item is not aliases[0])
+    keep = ("keep the alias", edits.if_editable(edits.remove, other))
+    return None, [keep, ("keep the other term", edits.if_editable(edits.remove, aliases[0]))]
+
+
+def _family(spec: Node) -> Ways:
+    names = ("al2023", "bottlerocket")
+    return "say what the images run, for that decides how a node joins", [
+        (f"amiFamily {name}", edits.if_editable(edits.add_key, spec, "amiFamily", name))
+        for name in (*map(images.ami_family_of, names), "Custom")
+    ]
+
+
+def _fewer(line: Node) -> Ways:
+    values, least = line.get("values"), line.get("minValues")
+    count = len(values.items) if values is not None else 0
+    offer = edits.if_editable(edits.set_value, least, count) if least is not None and count else []
+    return "list more values, or ask for fewer", [(f"minValues {count}", offer)]
+
+
+def _number(line: Node) -> Ways:
+    """A comparison: the number in the unit that the label counts in."""
+    key, values = line.get("key"), line.get("values")
+    unit = labels.unit_of(str(key.value)) if key is not None else None
+    if key is None or unit is None:
+        return None, []
+    about = f"`{labels.name_of(str(key.value))}` counts in {unit}"
+    items = values.items if values is not None else []
+    size = re.fullmatch(r"([0-9]{1,6}) ?([GT])i?B?", str(items[0].value)) if len(items) == 1 else None
+    if size is None or unit != "MiB":
+        return about, []
+    count = int(size[1]) * (1024 if size[2] == "G" else 1024**2)
+    return about, [(f"write `{count}`, in {unit}", edits.if_editable(edits.set_value, items[0], str(count)))]
+
+
+def _both(first: str, second: str) -> Callable[[Node], Ways]:
+    """The ways out for two fields that cannot go together."""
+    return lambda node: (None, _keep_one(node, (first, second)))
+
+
+def _keep_one(node: Node, names: tuple[str, str]) -> list[tuple[str, list[Edit]]]:
+    return [(f"keep `{kept}`", _without(node, [name for name in names if name != kept])) for kept in names]
+
+
+def _without(node: Node, names: list[str]) -> list[Edit]:
+    """A mapping without some of its fields."""
+    found = [value for name in names if (value := node.get(name)) is not None]
+    return [edit for value in found for edit in edits.if_editable(edits.remove, value)]
+
+
+def _grace(kubelet: Node) -> Ways:
+    soft, grace = kubelet.get("evictionSoft"), kubelet.get("evictionSoftGracePeriod")
+    given = {entry.name for entry in grace.entries} if grace is not None else set()
+    lacking = [str(entry.name) for entry in soft.entries if entry.name not in given] if soft is not None else []
+    periods = ", ".join(f"{name}: 2m" for name in lacking)
+    return f"say how long a signal may last, for example evictionSoftGracePeriod: {{{periods}}}", []
+
+
+_WAYS: dict[str, tuple[str, Callable[[Node], Ways]]] = {
+    "one of `role` and `instanceProfile`": ("role", _identity),
+    "`role` and `instanceProfile` cannot": ("role", _identity),
+    "`id` cannot go with": ("id", _one_selector),
+    "`alias` cannot go with": ("alias", _alias_alone),
+    "an `alias` must be the only": ("alias", _lone_alias),
+    "amiFamily is needed": ("amiSelectorTerms", _family),
+    "minValues is": ("minValues", _fewer),
+    "`Gt` of": ("operator", _number),
+    "`Lt` of": ("operator", _number),
+    "`Gte` of": ("operator", _number),
+    "`Lte` of": ("operator", _number),
+    "`weight` and `replicas`": ("weight", _both("weight", "replicas")),
+    "each key of evictionSoft needs": ("evictionSoft", _grace),
+}
+"""By how the message begins: a field of the mapping that it is about, and the ways out."""

@@ -140,8 +140,17 @@ def check(obj: Object, context: Context) -> Findings:
                     severity=severity,
                     edits=changes,
                     safety=safety,
-                    help=_about_state(problem, context),
+                    help=_about_state(problem, context) or _already(obj, problem),
                 )
+
+
+def _already(obj: Object, problem: apiserver.SchemaProblem) -> str | None:
+    """That a field in the wrong place stands in the right one too."""
+    name = str(problem.node.value)
+    there = obj.node.at(*problem.belongs.split("."), name) if problem.belongs else None
+    if there is None or there.parent is problem.node.parent:
+        return None
+    return f"drop it here: {problem.belongs}.{name} is set"
 
 
 def _about_state(problem: apiserver.SchemaProblem, context: Context) -> str | None:
@@ -168,16 +177,18 @@ def _moves_nodes(obj: Object, problem: apiserver.SchemaProblem, context: Context
 
 
 def _settled(obj: Object, problem: apiserver.SchemaProblem, context: Context) -> list[Edit]:
-    """What a NodePool still has where v1beta1 had it goes to where v1 has it."""
-    old = {"expireAfter": ("spec", "disruption"), "kubelet": ("spec", "template", "spec")}
-    name = problem.node.value
-    if not isinstance(obj, NodePool) or not isinstance(name, str) or name not in old:
+    """A field that stands in the wrong place goes to where v1 has it."""
+    name, at = problem.node.value, tuple(problem.path.split("."))
+    if problem.node.shared or problem.node.parent is not obj.node.at(*at[:-1]):
         return []
-    if problem.node.shared or problem.node.parent is not obj.node.at(*old[name]):
+    if name == "kubelet" and isinstance(obj, NodePool):
+        return convert.settled_kubelet(obj, context.objects)
+    if not problem.belongs:
         return []
-    # rarely needed
-
-    return convert.settled(obj, context.objects, name)
+    home = tuple(problem.belongs.split("."))
+    if any(step.endswith("[]") for step in home):
+        return []
+    return convert.settled(obj, at, home if home == at[:-1] else (*home, at[-1]))
 
 
 def _without(problem: apiserver.SchemaProblem) -> list[Edit]:

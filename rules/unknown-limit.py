@@ -53,7 +53,7 @@ from nodelint.api import Context, Edit, Finding, Findings, NodePool, edits, mess
     on=NodePool,
     group="correctness",
     fix="safe",
-    gives_way_to=["invalid-field", "refused-combination", "removed-api"],
+    gives_way_to=["unknown-field", "invalid-field", "refused-combination", "removed-api"],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     limits = list(resolve.limits(pool))

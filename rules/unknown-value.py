@@ -214,7 +214,7 @@ def _finding(item: labels.PoolRequirement, value: manifest.Value, wholly: bool, 
     changes = _edits(item, value, near) if near is not None else []
     return Finding(
         at=value.node,
-        message=_message(item, messages.short(text, 20), near, context),
+        message=_message(item, text if text.strip() == near else messages.short(text, 20), near, context),
         severity="error" if wholly or refused else "warning",
         edits=changes,
         safety="safe" if item.operator == "In" or not any(edit.text for edit in changes) else "unsafe",
@@ -226,6 +226,8 @@ def _message(item: labels.PoolRequirement, text: str, near: str | None, context:
     """What no type has: with what was meant, else with the catalogue's day for names that AWS adds to."""
     name = labels.name_of(item.key)
     meant = f", did you mean `{near}`?" if near is not None else ""
+    if near is not None and text.strip() == near and text != near:
+        return f"`{text}` has a blank at its {'start' if text[:1].isspace() else 'end'}: {name} is `{near}`"
     growing = item.key in (keys.INSTANCE_TYPE, keys.FAMILY, keys.SIZE) and near is None
     day = f" of {context.catalog.date}" if growing else ""
     end = " to exclude" if item.operator == "NotIn" else ""

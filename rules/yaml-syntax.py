@@ -32,7 +32,7 @@ spec:
 ```
 """
 
-from nodelint.api import Context, Finding, Findings, Source, Span, rule
+from nodelint.api import Also, Context, Finding, Findings, Source, Span, rule
 
 
 @rule(on=Source, group="correctness")
@@ -40,5 +40,11 @@ def check(source: Source, context: Context) -> Findings:
     for problem in source.problems:
         if not source.concerns_karpenter(problem.offset):
             continue
-        end = min(len(source.text), problem.offset + 1)
-        yield Finding(at=Span(source, problem.offset, end), message=problem.message)
+        end = min(len(source.text), problem.offset + problem.length)
+        first = problem.first
+        yield Finding(
+            at=Span(source, problem.offset, end),
+            message=problem.message,
+            also=[] if first is None else [Also(Span(source, first, first + problem.length), "the first one")],
+            help=None if first is None else "keep one of them",
+        )

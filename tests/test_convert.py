@@ -11,7 +11,7 @@ import pytest
 from nodelint.apiserver import Schemas
 from nodelint.apiserver import check as schema_check
 from nodelint.edits import apply
-from nodelint.karpenter.convert import Conversion, convert, settled
+from nodelint.karpenter.convert import Conversion, convert, settled, settled_kubelet
 from nodelint.model.manifest import Object, objects
 from nodelint.model.releases import NEWEST, Version
 from nodelint.source import Source
@@ -691,14 +691,14 @@ def test_each_object_is_told_its_own_notes() -> None:
 def test_what_a_v1_pool_still_has_where_v1beta1_had_it() -> None:
     pool = POOL_V1.replace("      requirements:\n", KUBELET + "      requirements:\n", 1)
     sources, world = world_of({"pools/a.yaml": pool, "classes/b.yaml": CLASS_V1})
-    edits = settled(world[0], world, "kubelet")
+    edits = settled_kubelet(world[0], world)
     texts = {path: apply(s.text, [edit for edit in edits if edit.source is s]) for path, s in sources.items()}
     assert texts["pools/a.yaml"] == POOL_V1
     assert texts["classes/b.yaml"] == CLASS_V1 + "".join(line[4:] + "\n" for line in KUBELET.splitlines())
     _, shared = world_of({"a.yaml": pool, "b.yaml": CLASS_V1, "c.yaml": POOL_V1.replace("name: web #", "name: b #")})
-    assert settled(shared[0], shared, "kubelet") == [], "it would change what the other pool's nodes get"
+    assert settled_kubelet(shared[0], shared) == [], "it would change what the other pool's nodes get"
     _, alone = world_of({"a.yaml": pool})
-    assert settled(alone[0], alone, "kubelet") == []
+    assert settled_kubelet(alone[0], alone) == []
 
 
 def test_expire_after_of_a_v1_pool_moves_with_its_comment() -> None:
@@ -706,6 +706,7 @@ def test_expire_after_of_a_v1_pool_moves_with_its_comment() -> None:
         "  disruption:\n", "  disruption:\n    # no longer\n    expireAfter: 168h # a week\n"
     )
     sources, world = world_of({"a.yaml": late})
-    new = apply(sources["a.yaml"].text, settled(world[0], world, "expireAfter"))
+    home = ("spec", "template", "spec", "expireAfter")
+    new = apply(sources["a.yaml"].text, settled(world[0], ("spec", "disruption", "expireAfter"), home))
     assert "      # no longer\n      expireAfter: 168h # a week\n" in new
     assert plain(new) == plain(POOL_V1)

@@ -480,10 +480,10 @@ def test_branches_of_a_template_are_not_all_rendered(opens, turns, ends):
     both = f"  {opens}\n  role: nodes\n  {turns}\n  instanceProfile: ${{x}}\n  {ends}\n"
     assert problems(CLASS.replace("  role: nodes\n", both)) == []
     plain = CLASS.replace("  role: nodes\n", f"  role: nodes\n  instanceProfile: x\n  {opens}\n  {ends}\n")
-    assert "exactly one" in one(problems(plain)).message, "what stands outside of the branches is always there"
+    assert "cannot go together" in one(problems(plain)).message, "what stands outside of the branches is always there"
     doubled = CLASS.replace("  role: nodes\n", "  role: nodes\n  instanceProfile: x\n")
     found = problems(f"{opens}\n{doubled}{ends}\n")
-    assert "exactly one" in one(found).message, "a condition around the whole is none between its fields"
+    assert "cannot go together" in one(found).message, "a condition around the whole is none between its fields"
 
 
 def test_directives_of_patches_are_no_fields():

@@ -14,6 +14,8 @@ from nodelint.source import MappingEntry, Node
 def fields(state: WalkState, node: Node, shape: Shape, path: str) -> dict[str, str | None]:
     """Tell of a mapping's unknown fields; each with the name that it stands for, None for none."""
     renamed: dict[str, str | None] = {}
+    if shape.extra is not None and shape.moved:
+        return _of_a_map(state, node, shape, path)
     if shape.extra is not None or shape.preserve or state.loose or not (shape.type or shape.has_fields):
         return renamed
     present = {entry.name for entry in node.entries}
@@ -27,13 +29,26 @@ def fields(state: WalkState, node: Node, shape: Shape, path: str) -> dict[str, s
     return renamed
 
 
+def _of_a_map(state: WalkState, node: Node, shape: Shape, path: str) -> dict[str, str | None]:
+    """Mappings in a map of scalars that older APIs had there."""
+    renamed: dict[str, str | None] = {}
+    for entry in node.entries:
+        if entry.name is not None and entry.name in shape.moved and entry.value.kind == "mapping":
+            message = f"`{entry.name}` is not a known field: {shape.moved[entry.name]}"
+            state.found.append(SchemaProblem("unknown", entry.key, f"{path}.{entry.name}", message, belongs=path))
+            renamed[entry.name] = None
+    return renamed
+
+
 def _told(
     state: WalkState, entry: MappingEntry, name: str, shape: Shape, path: str, present: Iterable[str | None]
 ) -> str | None:
     at = f"{path}.{name}" if path else name
     moved = shape.moved.get(name)
     suggestion = belongs = None
-    if moved is not None:
+    if _wraps(entry, name, shape, path, present):
+        message, belongs = f"`{name}` is not a known field: what it holds belongs in {path}", path
+    elif moved is not None:
         message, belongs = f"`{name}` is not a known field: {moved}", state.shape.place_of(name)
     else:
         near = [field for field in shape.fields if shape.has_release(_there(shape, field))]
@@ -49,6 +64,17 @@ def _told(
     message = schema_words.fit(message)
     state.found.append(SchemaProblem("unknown", entry.key, at, message, suggestion=suggestion, belongs=belongs))
     return suggestion if suggestion not in present else None
+
+
+def _wraps(entry: MappingEntry, name: str, shape: Shape, path: str, present: Iterable[str | None]) -> bool:
+    """Whether a field holds what the mapping around it should: `spec.spec`, a level too deep."""
+    inner = [one.name for one in entry.value.entries] if entry.value.kind == "mapping" else []
+    missing = [field for field in shape.required if field not in present]
+    return (
+        bool(path and inner)
+        and all(one is not None and one not in present and shape.field(one) is not None for one in inner)
+        and (name == schema_words.last(path) or any(field in missing for field in inner))
+    )
 
 
 def _could_be(state: WalkState, node: Node, shape: Shape) -> bool:

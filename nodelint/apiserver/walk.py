@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from nodelint.apiserver import meant, unknown
 from nodelint.apiserver import rules as schema_rules
-from nodelint.apiserver import unknown
 from nodelint.apiserver import words as schema_words
 from nodelint.apiserver.cel.text import escaped
 from nodelint.apiserver.shape import Shape, parsed
@@ -38,13 +38,26 @@ class Walk(WalkState):
 
     def _settle_moves(self) -> None:
         """A field in the wrong place is told there: that it is missing in the right one goes without saying."""
-        strays = {
-            f"{problem.belongs}.{schema_words.last(problem.path)}"
+        strays = [
+            f"{problem.belongs}.{name}"
             for problem in self.found
             if problem.layer == "unknown" and problem.belongs
-        }
+            for name in self._brought(problem)
+        ]
         if strays:
-            self.found = [problem for problem in self.found if not problem.missing or problem.path not in strays]
+            self.found = [
+                problem
+                for problem in self.found
+                if not problem.missing or not any(f"{stray}.".startswith(f"{problem.path}.") for stray in strays)
+            ]
+
+    def _brought(self, problem: SchemaProblem) -> list[str]:
+        """The fields that come to where a problem's field belongs: itself, or what it holds."""
+        holder = problem.node.parent
+        value = holder.get(problem.node.text) if holder is not None else None
+        if value is not None and problem.path == f"{problem.belongs}.{schema_words.last(problem.path)}":
+            return [entry.name or "" for entry in value.entries]
+        return [schema_words.last(problem.path)]
 
     def say(self, node: Node, path: str, message: str, **more: Any) -> None:
         """Note a problem of structure."""
@@ -89,19 +102,14 @@ class Walk(WalkState):
         value = schema_words.whole(value)
         wanted = "int-or-string" if shape.int_or_string else shape.type
         if wanted and schema_words.kind(value) not in _FITS.get(wanted, (wanted,)):
-            text, choices = schema_words.converted(node, value, wanted), shape.raw.get("enum")
-            pattern = shape.raw.get("pattern") if wanted == "string" and text is not None else None
-            fits = choices is None or text in choices
-            if pattern and not schema_rules.matches(str(text), pattern):
-                fits = False
-            more = {"suggestion": text if fits else None}
+            more = {"wanted": wanted, **self._of_the_type(node, value, shape, wanted)}
             return self._unsound(node, path, schema_words.type_of(node, path, wanted), **more)
         if self._of_another_release(node, value, shape, path):
             return value
         choices = shape.raw.get("enum")
         if choices is not None and not any(schema_words.same(value, one) for one in choices):
-            meant = schema_words.nearest(value, choices)
-            self.say(node, path, schema_words.not_one_of(value, path, choices, meant), suggestion=meant)
+            near = schema_words.nearest(value, choices)
+            self.say(node, path, schema_words.not_one_of(value, path, choices, near), suggestion=near)
         elif isinstance(value, str) and len(value) > (most := shape.raw.get("maxLength", len(value))):
             return self._unsound(node, path, schema_words.too_long(value, path, most))
         elif isinstance(value, str):
@@ -112,6 +120,18 @@ class Walk(WalkState):
         if shape.rules:
             self.jobs.append(Job(shape, node, path, value))
         return value
+
+    def _of_the_type(self, node: Node, value: Any, shape: Shape, wanted: str) -> dict[str, Any]:
+        """What a scalar of the wrong type was meant to be."""
+        if wanted == "array" and isinstance(value, str) and shape.items is not None:
+            return {} if self.tried(node, shape.items) else {"suggestion": value}
+        choices, pattern = shape.raw.get("enum"), shape.raw.get("pattern")
+        text = meant.switch(value, choices) or schema_words.converted(node, value, wanted)
+        if text is None or (choices is not None and text not in choices):
+            return {}
+        if wanted == "string" and pattern and not schema_rules.matches(text, pattern):
+            return _fitting(text, shape.raw.get("patternErrorMessage"), pattern)
+        return {"suggestion": text}
 
     def _of_another_release(self, node: Node, value: Any, shape: Shape, path: str) -> bool:
         window = shape.values.get(value) if isinstance(value, str) else None
@@ -141,9 +161,10 @@ class Walk(WalkState):
             self.say(node, path, schema_words.too_short(path, least))
         elif pattern and not schema_rules.matches(value, pattern):
             words = raw.get("patternErrorMessage")
-            meant = schema_words.duration_meant(value) if words is not None and "duration" in words else None
-            meant = meant if meant is not None and schema_rules.matches(meant, pattern) else None
-            self.say(node, path, schema_words.off_pattern(value, path, pattern, words, meant), suggestion=meant)
+            more = _fitting(value, words, pattern)
+            self.say(
+                node, path, schema_words.off_pattern(value, path, pattern, words, more.get("suggestion")), **more
+            )
         elif raw.get("format") == "date-time" and not schema_words.is_date_time(value):
             self.say(node, path, f"`{value}` is not a date and time such as 2025-01-31T12:00:00Z")
 
@@ -260,9 +281,9 @@ class Walk(WalkState):
         if choices is None or name in choices:
             self.scalar(node, name, shape, at)
             return name
-        meant = schema_words.nearest(name, choices)
-        self.say(node, at, schema_words.no_key(name, path, choices, meant), suggestion=meant)
-        return meant if meant is not None and holder.key(meant) is None else name
+        near = schema_words.nearest(name, choices)
+        self.say(node, at, schema_words.no_key(name, path, choices, near), suggestion=near)
+        return near if near is not None and holder.key(near) is None else name
 
     def _size(self, node: Node, shape: Shape, path: str, value: dict[str, Any], any_key: bool) -> bool:
         """Judge which fields are missing, and their number; whether these are too many for rules to be asked."""
@@ -316,6 +337,12 @@ class Walk(WalkState):
         trial = Walk(self.obj, shape, self.release, loose=True)
         trial.visit(node, shape, "")
         return trial.found
+
+
+def _fitting(text: str, form: str | None, pattern: str) -> dict[str, Any]:
+    """What a text that a pattern refuses was meant to be: `suggestion` for the one, `choices` for several."""
+    found = [one for one in meant.candidates(text, form) if schema_rules.matches(one, pattern)]
+    return {"suggestion": found[0]} if len(found) == 1 else {"choices": found}
 
 
 _FITS = {

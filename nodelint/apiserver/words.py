@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 from nodelint.model.messages import LONGEST_MESSAGE
@@ -22,8 +22,9 @@ class SchemaProblem(NamedTuple):
     CEL rule, `unjudged` a CEL rule that needs a field which is missing or has the wrong type, `structure` all else.
     `node` is the tightest place to show, `path` names it in the object.
     `suggestion` is what was probably meant at the same place: a field's name for `unknown`, a value
-    else. `belongs` is the path of the place that an unknown field belongs to. `missing` is the field
-    that is not there, to be added to the mapping `holder`.
+    else. `choices` are several that may have been meant. `wanted` is the JSON type that a value should have and has
+    not. `belongs` is the path of the object that an unknown field belongs to; where it stands there already, what it
+    holds belongs there. `missing` is the field that is not there, to be added to the mapping `holder`.
     """
 
     layer: Layer
@@ -31,6 +32,8 @@ class SchemaProblem(NamedTuple):
     path: str
     message: str
     suggestion: str | None = None
+    choices: Sequence[str] = ()
+    wanted: str = ""
     belongs: str | None = None
     missing: str | None = None
     holder: Node | None = None
@@ -147,6 +150,9 @@ def nearest(value: object, choices: Iterable[object]) -> str | None:
     for text in texts:
         if re.sub(r"[-_ ]", "", text).lower() == plain:
             return text
+    begun = [text for text in texts if text.lower().startswith(f"{value.lower()}.")]
+    if len(begun) == 1:
+        return begun[0]
     import difflib
 
     near = difflib.get_close_matches(plain, {t.lower(): t for t in texts}, 1, 0.8)
@@ -190,7 +196,7 @@ def not_one_of(value: object, path: str, choices: Iterable[object], meant: str |
     start = f"{shown(value, 40)} is not a value of `{last(path)}`"
     if meant is not None:
         return f"{start}, did you mean `{meant}`?"
-    full = f"{start}: {', '.join(str(choice) for choice in choices)}"
+    full = f"{start}; use one of {', '.join(str(choice) for choice in choices)}"
     return full if len(full) <= LONGEST_MESSAGE else start
 
 
@@ -208,7 +214,7 @@ def no_key(name: str, path: str, choices: Iterable[str], meant: str | None) -> s
     start = f"`{last(path)}` has no key {shown(name, 30)}"
     if meant is not None:
         return f"{start}, did you mean `{meant}`?"
-    full = f"{start}: {', '.join(choices)}"
+    full = f"{start}; use one of {', '.join(choices)}"
     return full if len(full) <= LONGEST_MESSAGE else start
 
 
@@ -233,25 +239,6 @@ def off_pattern(value: str, path: str, pattern: str, words: str | None, meant: s
         return f"{shown(value, 35)} is not {words}"
     full = f"{shown(value, 30)} of `{last(path)}` does not match {pattern}"
     return full if len(full) <= LONGEST_MESSAGE else f"{shown(value, 40)} is not valid for `{last(path)}`"
-
-
-_STEP = r"([0-9]{1,6}) ?(weeks?|w|days?|d|hours?|hrs?|h|minutes?|mins?|m|seconds?|secs?|s)"
-_HOURS = {"w": 168, "d": 24, "h": 1}
-
-
-def duration_meant(value: str) -> str | None:
-    """The duration that a text such as `7d`, `24H` or `5min` was meant to be: Go's has no unit above hours."""
-    text = value.strip().lower()
-    if text == "never":
-        return "Never"
-    if not re.fullmatch(rf"(?:{_STEP}[ ,]*)+", text):
-        return None
-    parts: dict[str, int] = {}
-    for number, unit in re.findall(_STEP, text):
-        in_hours = unit[0] in _HOURS
-        name = "h" if in_hours else unit[0]
-        parts[name] = parts.get(name, 0) + int(number) * (_HOURS[unit[0]] if in_hours else 1)
-    return "".join(f"{parts[unit]}{unit}" for unit in "hms" if unit in parts)
 
 
 _DATE_TIME = r"(?a)(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(\.\d+)?([Zz]|[+-]\d\d:\d\d)"

@@ -135,7 +135,7 @@ class Source(SourceText):
                 self._read_chunk(begin, end)
             except Unreadable as error:
                 self.documents.append(Document(None, begin, end, len(self.documents)))
-                self.problems.append(SyntaxProblem(error.offset, error.message))
+                self.problems.append(SyntaxProblem(error.offset, error.message, error.length, error.first))
             for document in self.documents[before:]:
                 if document.root is not None and self._may_hold_another(document):
                     from nodelint.source.embedded import blocks

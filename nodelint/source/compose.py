@@ -201,7 +201,13 @@ class _Composer:
             name = key_name(value_of_key)
         if name is not None:
             if name in frame.names and not self.is_alternative(frame.node, key, name):
-                raise Unreadable(key.start, f"the key `{_short(name)}` is there twice")
+                first = frame.node.key(name)
+                raise Unreadable(
+                    key.start,
+                    f"the key `{_short(name)}` is there twice",
+                    max(1, key.end - key.start),
+                    None if first is None else first.start,
+                )
             frame.names.add(name)
         frame.node.entries.append(MappingEntry(key, value, name))
 

@@ -223,13 +223,18 @@ _BARE = r"[A-Za-z0-9_-]+"
 
 
 class SyntaxProblem:
-    """A document that cannot be read: why, and where (an offset into the text)."""
+    """A document that cannot be read: why, and where (an offset into the text, and a number of characters).
 
-    __slots__ = ("message", "offset")
+    `first` is the offset of what it repeats, where that is what is wrong.
+    """
 
-    def __init__(self, offset: int, message: str) -> None:
+    __slots__ = ("first", "length", "message", "offset")
+
+    def __init__(self, offset: int, message: str, length: int = 1, first: int | None = None) -> None:
         self.offset = offset
         self.message = message
+        self.length = length
+        self.first = first
 
     def __repr__(self) -> str:
         return f"SyntaxProblem({self.offset}, {self.message!r})"

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 _FORBIDDEN = "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufeff\ufffe\uffff]"
 
 
 class Unreadable(Exception):
-    """A document that cannot be read, why, and where (an offset into the source's text)."""
+    """A document that cannot be read, why, and where (an offset into the source's text, and a number of characters).
 
-    def __init__(self, offset: int, message: str) -> None:
+    `first` is the offset of what it repeats.
+    """
+
+    def __init__(self, offset: int, message: str, length: int = 1, first: int | None = None) -> None:
         super().__init__(message)
         self.offset = offset
         self.message = message
+        self.length = length
+        self.first = first
 
 
 _WORDS: dict[str, str] = {
@@ -55,9 +61,49 @@ def worded(error: Any, text: str, base: int) -> Unreadable:
     if problem.startswith("did not find expected ',' or"):
         what, close = ("mapping", "}") if "}" in problem else ("list", "]")
         return Unreadable(base + at, f"expected `,` or `{close}` here, in a {what} that began above")
+    if problem in _OF_INDENT and (misplaced := _misindented(text, at)) is not None:
+        return Unreadable(base + misplaced[0], misplaced[1])
     if problem == "found character that cannot start any token":
         character = text[at : at + 1]
         if character == "\t":
             return Unreadable(base + at, "a tab cannot indent YAML; use spaces")
         return Unreadable(base + at, f"`{character}` cannot begin a value; put it in quotes")
     return Unreadable(base + at, _WORDS.get(problem) or f"no YAML: {problem or context or 'cannot be read'}"[:100])
+
+
+_OF_INDENT = (
+    "did not find expected key",
+    "did not find expected '-' indicator",
+    "mapping values are not allowed in this context",
+)
+
+
+def _misindented(text: str, at: int) -> tuple[int, str] | None:
+    """A key that stands neither at the indent of the key above it nor at that of a key around it; in words."""
+    start = text.rfind("\n", 0, at) + 1
+    key = re.compile(r"( *)([\w./-]+):(?=\s|$)").match(text, start)
+    if key is None or not key.start(2) <= at <= key.end():
+        return None
+    own = len(key[1])
+    above = _keys_above(text, start)
+    first = next(above, None)
+    if first is None:
+        return None
+    indent, name, value = first
+    if indent == own or (indent < own and not value):
+        return None
+    while indent > own:
+        indent, _, _ = next(above, (-1, "", ""))
+    if indent == own:
+        return None
+    return key.start(2), f"`{key[2]}` begins in column {own + 1}, but `{name}` above it in column {first[0] + 1}"
+
+
+def _keys_above(text: str, end: int) -> Iterator[tuple[int, str, str]]:
+    """Column, name and what follows it of each key on the lines before a place, from the last one up."""
+    for line in reversed(text[:end].splitlines()):
+        if line.strip() and not line.lstrip().startswith("#"):
+            match = re.match(r"( *(?:- +)*)([\w./-]+):(?: +|$)(.*)", line)
+            if match is None:
+                return
+            yield len(match[1]), match[2], match[3].partition(" #")[0].strip()

@@ -74,7 +74,8 @@ def parse(text: str) -> Schedule | str:
     if spec.startswith(("TZ=", "CRON_TZ=")):
         raise CronError("budgets use UTC and have no time zone")
     if len(fields) != len(_FIELDS):
-        raise CronError(f"it needs 5 fields, not {len(fields)}")
+        wanted = "it needs 5 fields (minute hour day month weekday)"
+        raise CronError(f"{wanted}, not {len(fields)}", _of_five(fields))
     hits: list[frozenset[int]] = []
     stars: list[bool] = []
     for number, (field, written) in enumerate(zip(_FIELDS, fields, strict=True)):
@@ -89,6 +90,18 @@ def parse(text: str) -> Schedule | str:
         stars.append(star)
     minutes, hours, days, months, weekdays = hits
     return Schedule(minutes, hours, days, months, weekdays, stars[2] or stars[4])
+
+
+def _of_five(fields: list[str]) -> str | None:
+    """The schedule of six fields without its seconds or its year, where only one of them can be left out."""
+    found = []
+    for five in (fields[1:], fields[:5]) if len(fields) == 6 else ():
+        try:
+            parse(" ".join(five))
+        except CronError:
+            continue
+        found.append(" ".join(five))
+    return found[0] if len(found) == 1 else None
 
 
 def _field(written: str, field: _Field) -> tuple[frozenset[int], bool]:

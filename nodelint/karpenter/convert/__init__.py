@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from nodelint.apiserver.meant import duration_meant
 from nodelint.edits import NotEditable
 from nodelint.karpenter.convert.migrate import (
     Blocked,
@@ -111,31 +112,53 @@ def _joined(pair: Sequence[Object], edits: Sequence[Sequence[Edit]], relations: 
     return _together(pair[0], [*shared, *(_Member(obj) for obj in pair if id(obj) not in known)]).edits
 
 
-def settled(pool: Object, world: Sequence[Object], name: str) -> list[Edit]:
-    """The edits that move a field which a v1 NodePool has where v1beta1 had it: `expireAfter` or `kubelet`.
+def settled(obj: Object, source: Path, target: Path) -> list[Edit]:
+    """The edits that move a field of a v1 object from the path `source` to the path `target`.
 
-    None where its new home is taken, shared with other pools, or not at hand.
+    Where `target` is the parent of `source`, what the field holds takes its place. None where its new home is taken,
+    or its text cannot move.
+    """
+    value = held(obj.node)
+    parents = [value]
+    for name in source[:-1]:
+        parents.append(field(parents[-1], name))
+    if source[-1] not in parents[-1]:
+        return []
+    home: Any = value
+    moved = parents[-1].pop(source[-1])
+    if target == source[:-1]:
+        if not isinstance(moved, dict) or moved.keys() & parents[-1].keys():
+            return []
+        parents[-1].update(moved)
+    else:
+        for name in target[:-1]:
+            home = home.setdefault(name, {}) if isinstance(home, dict) else None
+        if not isinstance(home, dict) or target[-1] in home:
+            return []
+        home[target[-1]] = (isinstance(moved, str) and duration_meant(moved)) or moved
+        for depth in range(len(source) - 1, 1, -1):
+            if not parents[depth]:
+                del parents[depth - 1][source[depth - 1]]
+    return _settled(obj, [_Member(obj, value=value, moved=(source, target))])
+
+
+def settled_kubelet(pool: Object, world: Sequence[Object]) -> list[Edit]:
+    """The edits that move the kubelet settings of a v1 NodePool to the class it names.
+
+    None where the class has some, is shared with other pools, or is not at hand.
     """
     value = held(pool.node)
-    spec = field(value, "spec")
-    inner = field(field(spec, "template"), "spec")
-    members = [_Member(pool, value=value)]
-    if name == "kubelet":
-        known = Relations([pool, *(other for other in world if not _is(other, pool))])
-        cls, settings = known.class_of(pool), kubelet_of(pool.kind, value)
-        if cls is None or settings is None or _kubelet_of_class(cls) is not None or len(known.pools_of(cls)) > 1:
-            return []
-        del inner["kubelet"]
-        members.append(_Member(cls, settings, pool))
-    else:
-        disruption = field(spec, "disruption")
-        if not inner or name in inner or name not in disruption:
-            return []
-        inner[name] = disruption.pop(name)
-        if not disruption:
-            del spec["disruption"]
+    known = Relations([pool, *(other for other in world if not _is(other, pool))])
+    cls, settings = known.class_of(pool), kubelet_of(pool.kind, value)
+    if cls is None or settings is None or _kubelet_of_class(cls) is not None or len(known.pools_of(cls)) > 1:
+        return []
+    del field(field(field(value, "spec"), "template"), "spec")["kubelet"]
+    return _settled(pool, [_Member(pool, value=value), _Member(cls, settings, pool)])
+
+
+def _settled(obj: Object, members: list[_Member]) -> list[Edit]:
     try:
-        return list(_together(pool, members).edits)
+        return list(_together(obj, members).edits)
     except (Blocked, NotEditable):
         return []
 
@@ -143,7 +166,7 @@ def settled(pool: Object, world: Sequence[Object], name: str) -> list[Edit]:
 class _Member:
     """An object of a group that is changed together, and the kubelet settings that come to it.
 
-    `value` is what it is to say, where that is known already.
+    `value` is what it is to say, where that is known already; `moved` the path of a field of it, and where it goes.
     """
 
     def __init__(
@@ -152,11 +175,13 @@ class _Member:
         kubelet: dict[str, Any] | None = None,
         origin: Object | None = None,
         value: dict[str, Any] | None = None,
+        moved: tuple[Path, Path] | None = None,
     ) -> None:
         self.obj = obj
         self.kubelet = kubelet
         self.origin = origin
         self.value = value
+        self.moved = moved
 
 
 def _converted(obj: Object, relations: Relations) -> Conversion:
@@ -282,8 +307,9 @@ def _carry(member: _Member, draft: Draft, target: dict[str, Any]) -> None:
     """Move as text what only moves. Where the style does not allow it, `reach` writes it anew."""
     kind = member.obj.kind
     if not is_old(member.obj):
-        if "expireAfter" in field(field(field(target, "spec"), "template"), "spec"):
-            draft.move(("spec", "disruption", "expireAfter"), (*_TEMPLATE, "expireAfter"))
+        if member.moved is not None:
+            source, home = member.moved
+            _ = draft.lift(source) if home == source[:-1] else draft.move(source, home)
     elif kind == "NodePool":
         draft.move(("spec", "disruption", "expireAfter"), (*_TEMPLATE, "expireAfter"))
         reference = draft.node.at(*_TEMPLATE, "nodeClassRef")

@@ -1,0 +1,63 @@
+"""What a value that a field does not take was probably meant to be."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+_STEP = r"([0-9]{1,6}) ?(weeks?|w|days?|d|hours?|hrs?|h|minutes?|mins?|m|seconds?|secs?|s)"
+_HOURS = {"w": 168, "d": 24, "h": 1}
+_BYTES = r"([0-9]+(?:\.[0-9]+)?)([kmgtp]i?)b?"
+_CORES = r"([0-9]+(?:\.[0-9]+)?)v?(?:cores?|cpus?)"
+
+
+def candidates(text: str, form: str | None) -> Sequence[str]:
+    """The texts that one was meant to be, of a field whose values are `form`, the words of its schema.
+
+    The one where it is plain; several where only the author knows. All may fail the field's own pattern.
+    """
+    bare = "".join(text.split())
+    form = form or ""
+    if "duration" in form:
+        if re.fullmatch(r"[1-9][0-9]{0,8}", bare):
+            return [bare + unit for unit in "smh"]
+        meant = duration_meant(text)
+        return [bare] if meant is None else [meant]
+    if form.startswith("a size") and bare.isdigit():
+        return [f"{bare}Gi"]
+    if "quantity" in form or form.startswith("a size"):
+        return _quantities(bare.lower()) or [bare]
+    return [bare]
+
+
+def duration_meant(value: str) -> str | None:
+    """The duration that a text such as `7d`, `24H` or `5min` was meant to be: Go's has no unit above hours."""
+    text = value.strip().lower()
+    if text == "never":
+        return "Never"
+    if not re.fullmatch(rf"(?:{_STEP}[ ,]*)+", text):
+        return None
+    parts: dict[str, int] = {}
+    for number, unit in re.findall(_STEP, text):
+        in_hours = unit[0] in _HOURS
+        name = "h" if in_hours else unit[0]
+        parts[name] = parts.get(name, 0) + int(number) * (_HOURS[unit[0]] if in_hours else 1)
+    return "".join(f"{parts[unit]}{unit}" for unit in "hms" if unit in parts)
+
+
+def _quantities(text: str) -> list[str]:
+    """Bytes in a unit that Kubernetes does not write so, `100GB`: powers of 1024 as most mean, or of 1000."""
+    if cores := re.fullmatch(_CORES, text):
+        return [cores[1]]
+    if not (written := re.fullmatch(_BYTES, text)):
+        return []
+    number, unit = written[1], written[2][0].upper()
+    binary = f"{number}{unit}i"
+    return [binary] if written[2].endswith("i") else [binary, f"{number}{'k' if unit == 'K' else unit}"]
+
+
+def switch(value: object, choices: Sequence[object] | None) -> str | None:
+    """`enabled` or `disabled` for true or false, of a field that takes these words."""
+    if isinstance(value, bool) and choices is not None and {"enabled", "disabled"} <= set(map(str, choices)):
+        return "enabled" if value else "disabled"
+    return None

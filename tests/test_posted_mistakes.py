@@ -1,0 +1,168 @@
+"""Mistakes as people post them about Karpenter: each is told so that its author knows what to do."""
+
+from __future__ import annotations
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+from nodelint.edits import apply
+from nodelint.lint.engine import Target, lint
+from nodelint.lint.fixing import fix
+from nodelint.lint.rule import bundled, load
+from nodelint.model.releases import NEWEST
+from nodelint.report.look import Look
+from nodelint.report.text import findings_text
+from nodelint.source import Source
+
+RULES = load(bundled())
+POOL = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      requirements:
+        - key: kubernetes.io/arch
+          operator: In
+          values: ["amd64"]
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+  limits:
+    cpu: 1000
+"""
+CLASS = """\
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-prod
+  amiSelectorTerms:
+    - alias: al2023@v20250807
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: prod
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: prod
+"""
+DEEP = "      disruption:\n        consolidationPolicy: WhenEmpty\n        consolidateAfter: 1m\n  limits:\n"
+ARCH = '        - key: kubernetes.io/arch\n          operator: In\n          values: ["amd64"]\n'
+MEMORY = "        - key: karpenter.k8s.aws/instance-memory\n          operator: Lt\n          values: "
+FAMILIES = (
+    '        - key: karpenter.k8s.aws/instance-family\n          operator: In\n          values: ["m7g", "c7g"]\n'
+)
+MISTAKES = {
+    "a field a level too deep": [("  limits:\n", DEEP)],
+    "labels below spec": [("  limits:\n", "      labels:\n        team: a\n  limits:\n")],
+    "the spec of the spec": [
+        ("      requirements:\n" + ARCH, "      spec:\n        requirements: []\n"),
+        ("      nodeClassRef:\n", "        nodeClassRef:\n"),
+        ("        group:", "          group:"),
+        ("        kind: EC2NodeClass\n        name", "          kind: EC2NodeClass\n          name"),
+    ],
+    "limits of a Provisioner": [("  limits:\n    cpu", "  limits:\n    resources:\n      cpu")],
+    "expireAfter where v1beta1 had it": [
+        ("  limits:", "  disruption:\n    consolidateAfter: 1m\n    expireAfter: 30d\n  limits:")
+    ],
+    "expireAfter twice": [
+        (
+            "  limits:",
+            "      expireAfter: Never\n  disruption:\n    consolidateAfter: 1m\n    expireAfter: 30d\n  limits:",
+        )
+    ],
+    "no unit": [("  limits:", "  disruption:\n    consolidateAfter: 30\n  limits:")],
+    "no consolidation": [
+        ("  limits:", "  disruption:\n    consolidationPolicy: Never\n    consolidateAfter: Never\n  limits:")
+    ],
+    "units of limits": [("cpu: 1000", "cpu: 1000 cores\n    memory: 1000GB")],
+    "a schedule of six fields": [
+        (
+            "  limits:",
+            "  disruption:\n    consolidateAfter: 1m\n    budgets:\n      - nodes: 10 %\n"
+            '        schedule: "0 9 * * mon-fri *"\n        duration: 8h\n  limits:',
+        )
+    ],
+    "a taint without an effect": [("  limits:", "      taints:\n        - key: dedicated\n  limits:")],
+    "one value and no list": [('["amd64"]', "amd64")],
+    "minValues": [('["amd64"]', '["amd64"]\n          minValues: 2')],
+    "memory in GiB": [(ARCH, MEMORY + '["64Gi"]\n')],
+    "a label of Karpenter's": [("kubernetes.io/arch", "karpenter.sh/nodepool")],
+    "another architecture": [(ARCH, FAMILIES + ARCH)],
+    "a blank behind a value": [('"amd64"', '"amd64 "')],
+    "a key twice": [("  limits:", "  weight: 10\n  limits:\n    memory: 1Ti\n  limits:")],
+    "a key in the wrong column": [("          values:", "         values:")],
+    "a key in a column too far": [("  limits:", "  weight: 10\n   limits:")],
+    "no role": [("  role: KarpenterNodeRole-prod\n", "")],
+    "role and instance profile": [("  role:", "  instanceProfile: nodes\n  role:")],
+    "no terms": [(CLASS[CLASS.index("  subnet") :], "  subnetSelectorTerms: []\n")],
+    "no images": [("  amiSelectorTerms:\n    - alias: al2023@v20250807\n", "")],
+    "images without a family": [("alias: al2023@v20250807", "name: golden")],
+    "id and tags": [
+        (
+            "  subnetSelectorTerms:\n    - tags",
+            "  subnetSelectorTerms:\n    - id: subnet-0123456789abcdef0\n      tags",
+        )
+    ],
+    "an alias and a name": [("alias: al2023@v20250807", "alias: al2023@v20250807\n      name: golden")],
+    "an alias and another term": [("alias: al2023@v20250807", "alias: al2023@v20250807\n    - name: golden")],
+    "the size of a volume": [
+        (
+            "  role:",
+            "  blockDeviceMappings:\n    - deviceName: /dev/xvda\n"
+            "      ebs: {volumeSize: 100GB, encrypted: true}\n  role:",
+        )
+    ],
+    "a size without a unit": [
+        (
+            "  role:",
+            "  blockDeviceMappings:\n    - deviceName: /dev/xvda\n"
+            "      ebs: {volumeSize: 100, encrypted: true}\n  role:",
+        )
+    ],
+    "a switch": [("  role:", "  metadataOptions:\n    httpTokens: required\n    httpEndpoint: true\n  role:")],
+    "a tag of Karpenter's": [("  role:", "  tags:\n    karpenter.sh/nodepool: default\n  role:")],
+    "signals of the kubelet": [
+        (
+            "  role:",
+            "  kubelet:\n    evictionSoft:\n      memory.available: 5%\n    evictionHard:\n      memory: 1%\n  role:",
+        )
+    ],
+}
+
+
+def source_of(name: str) -> Source:
+    text = f"{POOL}---\n{CLASS}"
+    for old, new in MISTAKES[name]:
+        assert old in text
+        text = text.replace(old, new, 1)
+    return Source.from_text("pool.yaml", text)
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_what_is_said(name: str, snapshot: SnapshotAssertion) -> None:
+    report = lint([source_of(name)], Target(NEWEST), RULES)
+    assert "\n\n".join(findings_text(report.results, Look(width=100))) == snapshot
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_the_fixes_leave_no_other_mistake(name: str) -> None:
+    source = source_of(name)
+    before = lint([source], Target(NEWEST), RULES).results
+    left = fix([source], Target(NEWEST), RULES, unsafe=True).report.results
+    expected = [result.finding.message for result in before if not result.fixable]
+    assert [result.finding.message for result in left] == expected
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_each_suggestion_settles_what_it_is_offered_for(name: str) -> None:
+    source = source_of(name)
+    for result in lint([source], Target(NEWEST), RULES).results:
+        for suggestion in result.finding.suggestions:
+            changed = Source.from_text("pool.yaml", apply(source.text, suggestion.edits))
+            left = {other.finding.message for other in lint([changed], Target(NEWEST), RULES).results}
+            assert result.finding.message not in left, suggestion.name
