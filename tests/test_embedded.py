@@ -1280,3 +1280,60 @@ def test_an_edit_of_hcl_changes_what_it_says_and_nothing_else(value: dict[str, A
     roots = [d.root for d in Source.from_text("a.tf", after).documents if d.root is not None]
     assert [r.plain() for r in roots] == [wanted], after
     assert act != "add" or after.count("above") == text.count("above")
+
+
+SCRIPT = """\
+cat <<EOF | kubectl apply -f -
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      requirements:
+        - {key: karpenter.sh/capacity-typ, operator: In, values: [spot]}
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: "${CLUSTER}"}
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: "${CLUSTER}"
+spec:
+  role: "node-$(whoami)"
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+EOF
+"""
+
+
+@pytest.mark.parametrize(
+    "head", ["", "#!/bin/sh\nset -e\n", "# the pools\n", "export CLUSTER=main\n\n", "\ufeff", "kubectl create ns x\n"]
+)
+def test_a_script_under_a_name_of_yaml(head: str, nodelint: Run, tmp_path: Path) -> None:
+    path = tmp_path / "pools.yaml"
+    path.write_text(head + SCRIPT, encoding="utf-8")
+    (tmp_path / "known.sh").write_text(head + SCRIPT, encoding="utf-8")
+    found = [json.loads(nodelint("check", "--format", "json", name).stdout) for name in ("pools.yaml", "known.sh")]
+    places = [[(f["rule"], f["start"]["line"], f["start"]["column"]) for f in each["findings"]] for each in found]
+    assert places[0] == places[1]
+    assert ("unknown-label", 10 + head.count("\n"), 17) in places[0]
+    assert found[0]["summary"]["objects"] == 2
+    nodelint("check", "--fix", "pools.yaml")
+    assert path.read_text(encoding="utf-8") == head + SCRIPT.replace("capacity-typ,", "capacity-type,")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # a step of a workflow, whose own mistake is to be told
+        "jobs:\n  a:\n  - run: |\n" + indented(SCRIPT, "     ") + "  - name: 'x\n",
+        "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: [}\n---\n" + SCRIPT,
+        "a: b: c karpenter.sh/v1\n",
+    ],
+)
+def test_yaml_that_cannot_be_read_is_no_script(text: str) -> None:
+    source = Source.from_text("a.yaml", text)
+    assert source.problems
+    assert all(document.host != "shell" for document in source.documents)

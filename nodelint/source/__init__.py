@@ -134,6 +134,8 @@ class Source(SourceText):
             try:
                 self._read_chunk(begin, end)
             except Unreadable as error:
+                if self._read_as_script():
+                    return
                 self.documents.append(Document(None, begin, end, len(self.documents)))
                 self.problems.append(SyntaxProblem(error.offset, error.message, error.length, error.first))
             for document in self.documents[before:]:
@@ -141,6 +143,18 @@ class Source(SourceText):
                     from nodelint.source.embedded import blocks
 
                     self._take(blocks(self, document.root))
+
+    def _read_as_script(self) -> bool:
+        """Read the manifests of a shell's heredocs, where there is nothing but a script in a file of YAML's name."""
+        if "<<" not in self.text:
+            return False
+        from nodelint.source.embedded import is_script, read
+
+        if not is_script(self.text):
+            return False
+        del self.documents[:], self.problems[:], self.set_aside[:]
+        self._take(read(self, "shell"))
+        return True
 
     def _may_hold_another(self, document: Document) -> bool:
         """Whether a block scalar of a document may hold a manifest of its own."""

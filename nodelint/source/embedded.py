@@ -68,6 +68,18 @@ def host_of(path: str) -> Host | None:
     return _HOSTS.get(name.rpartition(".")[2])
 
 
+def is_script(text: str) -> bool:
+    """Whether a text that is no YAML is a script with heredocs, and no object stands outside of them."""
+    inside = list(_heredocs(text, 0, len(text)))
+    if not inside:
+        return False
+    outside = [
+        text[a:b] for a, b in pairwise([0, *(at for each in inside for at in (each.start, each.end)), len(text)])
+    ]
+    rest = "".join(outside[::2])
+    return re.match(_FIRST_LINE, rest) is None and re.search(r"(?m)^(?:apiVersion|kind)[ \t]*:", rest) is None
+
+
 class EmbeddedYaml(NamedTuple):
     """Lines of a text that hold YAML.
 
