@@ -337,7 +337,7 @@ def test_what_a_pool_can_launch_is_what_enumerating_its_world_gives(
     written: list[dict[str, Any]] = [line(k, each.operator, *each.values, least=each.least) for k, each in asked]
     found = run(*written, spec=SPEC, labels=labels, facts=facts(number))
     world = World(number, [*asked, *((key, Line("In", (value,))) for key, value in labels.items())])
-    ours = CATALOG.bits_of(TYPES)
+    ours = CATALOG.types_of(TYPES)
     assert found.catalog.names_in(found.candidates & ours) == world.candidates
     assert found.complete
 
