@@ -22,7 +22,8 @@ from typing import NamedTuple
 from nodelint.data import DATA
 from nodelint.ec2.fake_account import FakeAccount
 from nodelint.ec2.snapshot import parse_snapshot, snapshot_text
-from nodelint.model.manifest import EC2NodeClass, objects
+from nodelint.model.documents import objects
+from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.releases import NEWEST
 from nodelint.source import Source
 

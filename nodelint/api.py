@@ -12,6 +12,7 @@ docstrings say, stay as they are within a major version; everything else in the 
 | `NodePool`, `EC2NodeClass`, `Object`, `RequirementLine` | manifests as typed values, each with its node |
 | `EVERY_PROVIDER` | `providers` of a rule that holds for NodePools of Auto Mode and of other providers too |
 | `Suppression` | a comment that silences a rule |
+| `objects` | Karpenter's objects in a source |
 | `Source`, `Node`, `UNKNOWN`, `scalars` | the text, a YAML value with its place, and the value of a placeholder |
 | `edits` | edits in the file's own style: `set_value`, `add_item`, `remove` |
 | `fixes` | edits that several rules offer: `require`, `drop`, `pin` |
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from nodelint.model import messages as messages
     from nodelint.model import releases as releases
     from nodelint.model import requirement as requirement
+    from nodelint.model.documents import objects as objects
     from nodelint.source import scalars as scalars
 
 from nodelint.lint.context import Context
@@ -100,6 +102,7 @@ _LATER = {
     "Missing": "nodelint.ec2.facts",
     "Suppression": "nodelint.lint.suppress",
     "TypeSet": "nodelint.ec2.type_set",
+    "objects": "nodelint.model.documents",
 }
 
 __all__ = [

@@ -205,8 +205,8 @@ from nodelint.api import (
     edits,
     keys,
     labels,
-    manifest,
     messages,
+    objects,
     requirement,
     resolve,
     rule,
@@ -329,7 +329,7 @@ def _copy(pool: NodePool, index: int, flex: tuple[str, ...], weight: int, contex
 
 def _done(text: str, step: Callable[[NodePool], list[Edit]]) -> str:
     """A pool's text after a step; the steps are taken one by one, for their edits may meet."""
-    twin = next((each for each in manifest.objects(Source.from_text("", text)) if isinstance(each, NodePool)), None)
+    twin = next((each for each in objects(Source.from_text("", text)) if isinstance(each, NodePool)), None)
     if twin is None:
         raise edits.NotEditable("the copy of the pool could not be read")
     return edits.apply(text, step(twin))

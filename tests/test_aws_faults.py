@@ -22,7 +22,8 @@ from nodelint.ec2 import client
 from nodelint.ec2.client import Account, CannotAsk, workers
 from nodelint.ec2.questions import EVERYWHERE, gather
 from nodelint.ec2.snapshot import Answer, Question
-from nodelint.model.manifest import EC2NodeClass, objects
+from nodelint.model.documents import objects
+from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.releases import NEWEST
 from nodelint.source import Source
 

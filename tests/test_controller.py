@@ -13,7 +13,7 @@ from nodelint.apiserver import Schemas
 from nodelint.apiserver import check as schema_check
 from nodelint.karpenter.controller import ControllerProblem, check, cron
 from nodelint.karpenter.controller.syntax import label_value_fault, qualified_name_fault, seconds
-from nodelint.model.manifest import objects
+from nodelint.model.documents import objects
 from nodelint.model.messages import LONGEST_MESSAGE
 from nodelint.model.releases import NEWEST, Version
 from nodelint.source import Source

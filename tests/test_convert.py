@@ -12,7 +12,8 @@ from nodelint.apiserver import Schemas
 from nodelint.apiserver import check as schema_check
 from nodelint.edits import apply
 from nodelint.karpenter.convert import Conversion, convert, settled, settled_kubelet
-from nodelint.model.manifest import Object, objects
+from nodelint.model.documents import objects
+from nodelint.model.manifest import Object
 from nodelint.model.releases import NEWEST, Version
 from nodelint.source import Source
 

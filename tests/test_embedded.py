@@ -18,8 +18,9 @@ from hypothesis import strategies as st
 from nodelint import edits
 from nodelint.lint.engine import Report, Selection, Target, lint
 from nodelint.lint.fixing import Fixed, fix
+from nodelint.model.documents import objects
 from nodelint.model.finding import Edit
-from nodelint.model.manifest import EC2NodeClass, NodePool, Object, objects
+from nodelint.model.manifest import EC2NodeClass, NodePool, Object
 from nodelint.model.releases import NEWEST
 from nodelint.report.page import alone, target_of
 from nodelint.source import UNKNOWN, Node, Source
@@ -1019,7 +1020,7 @@ class TestYamlWithinYaml:
 
     def test_a_plain_file_does_not_import_what_reads_others(self) -> None:
         code = (
-            "import sys; from nodelint.source import Source; from nodelint.model.manifest import objects\n"
+            "import sys; from nodelint.source import Source; from nodelint.model.documents import objects\n"
             f"assert len(list(objects(Source.from_text('a.yaml', {pool('spot')!r})))) == 1\n"
             "assert 'nodelint.source.embedded' not in sys.modules"
         )

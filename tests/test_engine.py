@@ -12,9 +12,10 @@ from nodelint.lint.context import Context
 from nodelint.lint.engine import Report, Selection, Target, lint
 from nodelint.lint.fixing import fix
 from nodelint.lint.rule import Rule, rule
+from nodelint.model.documents import objects
 from nodelint.model.fact_kinds import FactKind
 from nodelint.model.finding import Edit, Finding, Findings
-from nodelint.model.manifest import EC2NodeClass, objects
+from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.releases import NEWEST
 from nodelint.source import Source
 

@@ -20,7 +20,8 @@ from nodelint.ec2.client import policy
 from nodelint.ec2.facts import moment
 from nodelint.ec2.fake_account import FakeAccount
 from nodelint.ec2.snapshot import Answer, MachineImage, Question, Region, Reply, Snapshot, Subnet, snapshot_text
-from nodelint.model.manifest import EC2NodeClass, objects
+from nodelint.model.documents import objects
+from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.releases import NEWEST
 from nodelint.source import Source
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from nodelint.lint.engine import Report, Result, Target, lint
 from nodelint.lint.fingerprints import field, fingerprints, relative
 from nodelint.lint.rule import Rule, examples
+from nodelint.model.documents import objects
 from nodelint.model.finding import Finding
-from nodelint.model.manifest import objects
 from nodelint.model.releases import NEWEST
 from nodelint.report.page import target_of
 from nodelint.source import Source

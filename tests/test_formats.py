@@ -20,8 +20,8 @@ from nodelint.lint import engine
 from nodelint.lint.engine import Report, Selection, Target, lint
 from nodelint.lint.fingerprints import fingerprints
 from nodelint.lint.rule import Rule
+from nodelint.model.documents import objects
 from nodelint.model.finding import SEVERITIES, Also, Edit, Finding, Severity
-from nodelint.model.manifest import objects
 from nodelint.model.releases import KubernetesVersion
 from nodelint.model.releases import target as parse_target
 from nodelint.printable import printable

@@ -13,7 +13,8 @@ from nodelint.lint.context import Context
 from nodelint.lint.engine import Report, Selection, Target, lint
 from nodelint.lint.fixing import fix
 from nodelint.lint.rule import Rule, bundled, load
-from nodelint.model.manifest import NodePool, objects, served
+from nodelint.model.documents import objects
+from nodelint.model.manifest import NodePool, served
 from nodelint.model.releases import KubernetesVersion, target
 from nodelint.report import explain
 from nodelint.report.json import check_json

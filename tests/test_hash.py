@@ -18,7 +18,7 @@ from syrupy.assertion import SnapshotAssertion
 from nodelint.apiserver import Schemas
 from nodelint.drift import Unhashable, golang, hash_object, hash_stored
 from nodelint.drift.hashes import ca_term, kubelet_hash, kubelet_text
-from nodelint.model.manifest import objects
+from nodelint.model.documents import objects
 from nodelint.model.releases import RELEASES, Version
 from nodelint.source import Source
 

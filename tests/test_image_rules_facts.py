@@ -13,7 +13,8 @@ from nodelint.ec2.snapshot import pruned_owners
 from nodelint.lint.engine import Report, Selection, Target, lint
 from nodelint.lint.fixing import fix
 from nodelint.lint.rule import Rule
-from nodelint.model.manifest import EC2NodeClass, objects
+from nodelint.model.documents import objects
+from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.releases import KubernetesVersion, target
 from nodelint.source import Source
 

@@ -20,7 +20,8 @@ from nodelint.karpenter.images import (
     provenance,
 )
 from nodelint.karpenter.images.names import globs_meet, name_matches, parameter_matches
-from nodelint.model.manifest import EC2NodeClass, objects
+from nodelint.model.documents import objects
+from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.releases import NEWEST, RELEASES, KubernetesVersion, Version
 from nodelint.source import Source
 

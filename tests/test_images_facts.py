@@ -14,7 +14,8 @@ from nodelint.ec2.snapshot import Answer, MachineImage, Question, Region
 from nodelint.karpenter.images import ImageSet, images_of, is_deprecated
 from nodelint.lint.engine import Report, Target, lint
 from nodelint.lint.rule import Rule
-from nodelint.model.manifest import EC2NodeClass, objects
+from nodelint.model.documents import objects
+from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.releases import NEWEST, KubernetesVersion, Version
 from nodelint.source import Source
 

@@ -11,7 +11,8 @@ from nodelint.apiserver import check as admitted
 from nodelint.ec2.catalog import Catalog
 from nodelint.karpenter.controller import expressions
 from nodelint.lint.engine import Report
-from nodelint.model.manifest import EC2NodeClass, objects
+from nodelint.model.documents import objects
+from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.releases import NEWEST, target
 from nodelint.source import Source
 

@@ -37,7 +37,8 @@ from nodelint.lsp.hover import hover, label
 from nodelint.lsp.outline import spot
 from nodelint.lsp.positions import LineIndex, changed
 from nodelint.lsp.project import Buffer, Project, State
-from nodelint.model.manifest import EC2NodeClass, NodePool, objects
+from nodelint.model.documents import objects
+from nodelint.model.manifest import EC2NodeClass, NodePool
 from nodelint.model.releases import NEWEST, Version
 from nodelint.source import Source
 

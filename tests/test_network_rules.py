@@ -13,8 +13,9 @@ from nodelint.ec2.fake_account import FakeAccount
 from nodelint.lint.engine import Report, Selection, Target, lint
 from nodelint.lint.fixing import Fixed, fix
 from nodelint.lint.rule import Rule
+from nodelint.model.documents import objects
 from nodelint.model.fact_kinds import FACT_KINDS
-from nodelint.model.manifest import EC2NodeClass, objects
+from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.releases import NEWEST, target
 from nodelint.source import Source
 

@@ -13,7 +13,8 @@ from nodelint.ec2.fake_account import FakeAccount
 from nodelint.ec2.snapshot import Answer, CapacityReservation, Offering, Question, Region, Snapshot, Subnet
 from nodelint.karpenter.resolve import Resolution
 from nodelint.lint.context import Context
-from nodelint.model.manifest import EC2NodeClass, NodePool, objects
+from nodelint.model.documents import objects
+from nodelint.model.manifest import EC2NodeClass, NodePool
 from nodelint.model.releases import NEWEST, Version
 from nodelint.model.requirement import Requirement, Requirements, well_known
 from nodelint.source import Source

@@ -6,7 +6,8 @@ import pytest
 
 from nodelint.apiserver import Schemas
 from nodelint.ec2.fake_account import FakeAccount
-from nodelint.model.manifest import EC2NodeClass, objects
+from nodelint.model.documents import objects
+from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.releases import Version
 from nodelint.plan import Aim, PoolPlan, Side, make
 from nodelint.source import Source

@@ -16,7 +16,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from nodelint.apiserver import Schemas
 from nodelint.drift import hash_object
-from nodelint.model.manifest import objects
+from nodelint.model.documents import objects
 from nodelint.model.releases import Version
 from nodelint.source import Source
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from nodelint.lint.engine import Report
-from nodelint.model.manifest import NodePool, objects
+from nodelint.model.documents import objects
+from nodelint.model.manifest import NodePool
 from nodelint.source import Source
 
 Check = Callable[..., Report]

@@ -14,7 +14,8 @@ from nodelint.ec2.facts import NOTHING, AwsFacts
 from nodelint.ec2.fake_account import FakeAccount
 from nodelint.ec2.type_set import NONE, TypeSet
 from nodelint.karpenter.resolve import Resolution, resolve
-from nodelint.model.manifest import EC2NodeClass, NodePool, objects
+from nodelint.model.documents import objects
+from nodelint.model.manifest import EC2NodeClass, NodePool
 from nodelint.model.releases import NEWEST, RELEASES, KubernetesVersion, Version
 from nodelint.model.requirement import Requirement, Requirements
 from nodelint.source import Source

@@ -14,7 +14,8 @@ from nodelint.lint.context import Context
 from nodelint.lint.engine import DEFAULTS, Report, Selection, lint
 from nodelint.lint.fixing import fix
 from nodelint.lint.rule import Example, Rule, bundled, examples, load
-from nodelint.model.manifest import EC2NodeClass, objects, served
+from nodelint.model.documents import objects
+from nodelint.model.manifest import EC2NodeClass, served
 from nodelint.model.messages import LONGEST_MESSAGE
 from nodelint.report.page import alone, markdown, target_of
 from nodelint.source import Source

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from nodelint.apiserver import Schemas, cel, check
 from nodelint.lint.engine import Report
-from nodelint.model.manifest import objects
+from nodelint.model.documents import objects
 from nodelint.model.releases import NEWEST, RELEASES, Version, ahead
 from nodelint.source import Source
 

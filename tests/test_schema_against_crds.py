@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from nodelint.apiserver import Schemas, check
-from nodelint.model.manifest import objects
+from nodelint.model.documents import objects
 from nodelint.model.releases import RELEASES, target
 from nodelint.source import Source
 

@@ -257,7 +257,8 @@ Asked = tuple[str, Line]
 @cache
 def facts(world: int) -> AwsFacts:
     from nodelint.ec2.fake_account import FakeAccount
-    from nodelint.model.manifest import EC2NodeClass, objects
+    from nodelint.model.documents import objects
+    from nodelint.model.manifest import EC2NodeClass
     from nodelint.source import Source
 
     absent = ", ".join(f"{zone}: [{', '.join(names)}]" for zone, names in ABSENT[world].items())

@@ -23,7 +23,8 @@ from nodelint.data import table
 from nodelint.ec2.fake_account import FakeAccount
 from nodelint.lint.engine import Target, lint
 from nodelint.lint.rule import Rule
-from nodelint.model.manifest import EC2NodeClass, objects
+from nodelint.model.documents import objects
+from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.releases import NEWEST, RELEASES, KubernetesVersion, Version, releases_match
 from nodelint.report.triage import triage_json, triage_text
 from nodelint.source import Source

@@ -15,7 +15,7 @@ from syrupy.assertion import SnapshotAssertion
 from nodelint.lint.context import Context
 from nodelint.lint.engine import Selection, Target
 from nodelint.lint.rule import Rule
-from nodelint.model.manifest import objects
+from nodelint.model.documents import objects
 from nodelint.model.ranges import runs
 from nodelint.model.releases import NEWEST, RELEASES, KubernetesVersion, Version, ahead, releases_match
 from nodelint.report.upgrade import upgrade_json, upgrade_markdown, upgrade_text

@@ -12,7 +12,8 @@ import pytest
 from nodelint.lint.engine import Report, Result, Selection, Target
 from nodelint.lint.fixing import Fixed, fix
 from nodelint.lint.rule import Rule
-from nodelint.model.manifest import NodePool, objects
+from nodelint.model.documents import objects
+from nodelint.model.manifest import NodePool
 from nodelint.model.releases import NEWEST, target
 from nodelint.source import Source
 

@@ -24,8 +24,9 @@ from nodelint.karpenter.labels import (
     standing_for,
     unit_of,
 )
+from nodelint.model.documents import objects
 from nodelint.model.keys import ARCH, FAMILY, FLEX, INSTANCE_TYPE, OS, SIZE
-from nodelint.model.manifest import NodePool, objects
+from nodelint.model.manifest import NodePool
 from nodelint.model.releases import Version
 from nodelint.source import Source
 

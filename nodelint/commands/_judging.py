@@ -112,7 +112,8 @@ class Judging(NamedTuple):
 def judging(found: Discovery, asked: FactFlags, settings: Settings, paths: Sequence[str]) -> Judging:
     """Get ready to judge; ends the run where rules, CRDs or a snapshot that it names cannot be used."""
     from nodelint.commands._facts import facts_for
-    from nodelint.model.manifest import EC2NodeClass, objects
+    from nodelint.model.documents import objects
+    from nodelint.model.manifest import EC2NodeClass
 
     session = session_of(settings)
     held = [obj for source in found.sources for obj in objects(source)]

@@ -44,7 +44,7 @@ def read_side(paths: Sequence[str], settings: Settings, root: str, whole: bool =
     Classes that are not at hand are looked for in the repository around, unless the side is `whole`.
     """
     from nodelint.commands._judging import rendered
-    from nodelint.model.manifest import objects
+    from nodelint.model.documents import objects
     from nodelint.session import Session
 
     found = discovered(paths, settings) if paths else _nothing()

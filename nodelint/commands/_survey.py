@@ -6,7 +6,8 @@ import os
 from collections import Counter
 from collections.abc import Iterator
 
-from nodelint.model.manifest import EC2NodeClass, NodePool, Object, objects
+from nodelint.model.documents import objects
+from nodelint.model.manifest import EC2NodeClass, NodePool, Object
 from nodelint.model.releases import FIRST_SERVING, OLDEST
 from nodelint.printable import printable
 from nodelint.source import Node

@@ -55,7 +55,7 @@ def unread(found: Discovery, settings: Settings, objects: Sequence[Object] = ())
 
 
 def _texts(found: Discovery) -> Iterator[Unread]:
-    from nodelint.model.manifest import objects
+    from nodelint.model.documents import objects
     from nodelint.source import Source
 
     candidates = sorted({*found.unread, *found.glanced})

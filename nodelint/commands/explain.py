@@ -53,7 +53,8 @@ def command(paths: Sequence[str], nodepool: str | None, form: str, **flags: Any)
     found = discovered(paths or (".",), settings)
     from nodelint.commands._facts import facts_for
     from nodelint.lint.context import Context
-    from nodelint.model.manifest import EC2NodeClass, NodePool, left_out, objects, served
+    from nodelint.model.documents import left_out, objects
+    from nodelint.model.manifest import EC2NodeClass, NodePool, served
 
     held = [obj for source in found.sources for obj in objects(source)]
     session = session_of(settings)

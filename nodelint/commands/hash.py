@@ -102,7 +102,8 @@ def misread(sources: Sequence[Source]) -> bool:
 
 def _rows(sources: Sequence[Source], target: Target, cluster: Cluster | None) -> list[Row]:
     from nodelint.drift.standing import ca_of
-    from nodelint.model.manifest import EC2NodeClass, NodePool, objects
+    from nodelint.model.documents import objects
+    from nodelint.model.manifest import EC2NodeClass, NodePool
 
     ca = ca_of(cluster, target.karpenter) if cluster is not None else None
     return [

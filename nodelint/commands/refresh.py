@@ -134,7 +134,8 @@ def command(
 
 def _manifests(paths: Sequence[str], settings: Settings) -> tuple[Discovery, list[EC2NodeClass]]:
     """What is asked for: the classes of the paths, and those beside that their pools name. Ends the run for none."""
-    from nodelint.model.manifest import EC2NodeClass, objects
+    from nodelint.model.documents import objects
+    from nodelint.model.manifest import EC2NodeClass
     from nodelint.session import Session
 
     found = discovered(paths or (".",), settings)

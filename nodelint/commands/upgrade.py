@@ -118,7 +118,7 @@ def _stated(settings: Settings, found: Discovery) -> Version:
     """The release to come from: of --from, of the configuration, or stated by files. Ends the run where none is."""
     if settings.karpenter_named:
         return settings.karpenter
-    from nodelint.model.manifest import objects
+    from nodelint.model.documents import objects
     from nodelint.target import evidence_of
 
     stated = evidence_of(found.sources)

@@ -12,8 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from nodelint.edits import apply
 from nodelint.lint.context import Context
 from nodelint.lint.results import Result
+from nodelint.model.documents import objects
 from nodelint.model.finding import Edit, Span
-from nodelint.model.manifest import Object, objects, served
+from nodelint.model.manifest import Object, served
 from nodelint.source import SourceText, reread
 from nodelint.source.nodes import Node
 

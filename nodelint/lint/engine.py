@@ -15,8 +15,9 @@ from nodelint.lint.context import Context
 from nodelint.lint.results import Result, Skipped, first_causes, merged, unique
 from nodelint.lint.rule import GROUPS, PROFILES, Group, Rule
 from nodelint.lint.silenced import after_comments
+from nodelint.model.documents import left_out, objects
 from nodelint.model.finding import SEVERITIES, Finding, Severity
-from nodelint.model.manifest import NodePool, Object, left_out, objects, served
+from nodelint.model.manifest import NodePool, Object, served
 from nodelint.model.providers import judged_in_part
 from nodelint.model.releases import KubernetesVersion, Version
 from nodelint.source import Source

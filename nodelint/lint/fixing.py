@@ -11,8 +11,9 @@ from nodelint.lint.engine import DEFAULTS, Report, Selection, Target, lint
 from nodelint.lint.harm import harmful
 from nodelint.lint.results import Result, Taken
 from nodelint.lint.rule import Rule
+from nodelint.model.documents import objects
 from nodelint.model.finding import Edit
-from nodelint.model.manifest import objects, served
+from nodelint.model.manifest import served
 from nodelint.source import Source, SourceText, reread
 from nodelint.tuples import NamedTuple
 

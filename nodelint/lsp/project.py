@@ -22,7 +22,8 @@ from nodelint.lint.context import Context
 from nodelint.lint.rule import Rule
 from nodelint.lint.targets import Choose
 from nodelint.lsp.positions import LineIndex
-from nodelint.model.manifest import Object, objects
+from nodelint.model.documents import objects
+from nodelint.model.manifest import Object
 from nodelint.session import Session
 from nodelint.source import Source, SourceText
 from nodelint.source.discover import discover

@@ -6,7 +6,7 @@ holds a placeholder reads as `UNKNOWN`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -14,9 +14,7 @@ from nodelint.model.identity import AWS_GROUP as AWS_GROUP
 from nodelint.model.identity import CLASS_KIND as CLASS_KIND
 from nodelint.model.identity import CORE_GROUP as CORE_GROUP
 from nodelint.model.identity import GROUPS as GROUPS
-from nodelint.model.identity import Identity, identities
-from nodelint.model.parts import is_part, may_lack
-from nodelint.model.providers import AUTO_MODE_GROUP, Provider, by_class, by_labels, judged_in_part, why_not_judged
+from nodelint.model.providers import Provider, by_class, by_labels
 from nodelint.model.releases import Version, behaves
 from nodelint.source import UNKNOWN, Document, Node, SourceText, UnknownValue
 from nodelint.tuples import NamedTuple
@@ -273,135 +271,6 @@ def text(node: Node | None) -> Text | None:
     if isinstance(node.value, str) or node.value is UNKNOWN:
         return node.value
     return None
-
-
-def objects(source: SourceText, foreign: bool = False) -> Iterator[Object]:
-    """Karpenter's objects for AWS in a source, those inside a `List` or in the values of others too.
-
-    NodePools of EKS Auto Mode and of other providers are left out unless `foreign` asks for them. An `apiVersion` in
-    a group or version that never had the kind still gives an object, so that it can be reported.
-    """
-    for obj, reason in _all_objects(source):
-        if reason is None and (foreign or not (isinstance(obj, NodePool) and obj.foreign)):
-            yield obj
-
-
-def left_out(source: SourceText, foreign: bool = False) -> Iterator[tuple[Object, str]]:
-    """What of Karpenter's `objects` does not give, and why: classes of others, say."""
-    for obj, reason in _all_objects(source):
-        if reason is not None:
-            yield obj, reason
-        elif not foreign and isinstance(obj, NodePool) and obj.foreign:
-            yield obj, judged_in_part(obj.provider, obj.class_ref.kind if obj.class_ref else None)
-
-
-_Found = Iterator[tuple["Object", str | None]]
-"""Objects, each with the reason for which it is not judged."""
-
-
-def _all_objects(source: SourceText) -> Sequence[tuple[Object, str | None]]:
-    mark = (source.part, len(source.documents))
-    if source.held is None or source.held[0] != mark:
-        source.held = (mark, tuple(_found(source)))
-    found: Sequence[tuple[Object, str | None]] = source.held[1]
-    return found
-
-
-def _found(source: SourceText) -> _Found:
-    for document in source.documents:
-        root = document.root
-        if root is not None and root.kind == "sequence" and (document.target or source.part):
-            root = _patched(root, document) or root
-        if root is not None:
-            yield from _objects(root, document)
-
-
-def _patched(root: Node, document: Document) -> Node | None:
-    """The part of an object that a JSON6902 patch writes; None for any other list."""
-    from nodelint.source import jsonpatch
-
-    return jsonpatch.part(root, document.target) if jsonpatch.is_patch(root) else None
-
-
-_KINDS: dict[str, type[Object]] = {
-    "NodePool": NodePool,
-    "EC2NodeClass": EC2NodeClass,
-    "Provisioner": Retired,
-    "AWSNodeTemplate": Retired,
-}
-
-
-def _objects(node: Node, document: Document) -> _Found:
-    if node.kind != "mapping":
-        if node.kind == "sequence":
-            yield from _inside(node, document)
-        return
-    for each in identities(node):
-        yield from _object(each, document)
-
-
-def _object(said: Identity, document: Document) -> _Found:
-    node, api_version, kind, instead = said
-    if kind is None or api_version is None:
-        yield from _inside(node, document)
-        return
-    items = node.get("items")
-    if kind.endswith("List") and items is not None and items.kind == "sequence":
-        for item in items.items:
-            yield from _objects(item, document)
-        return
-    # A kind in other capitals is none of Kubernetes', but it is plain which object is meant; the schema says so.
-    kind = next((known for known in _KINDS if known.lower() == kind.lower()), kind)
-    cls = _KINDS.get(kind)
-    group = api_version.rpartition("/")[0]
-    if cls is not None and group in (CORE_GROUP, AWS_GROUP):
-        hidden = document.templated and may_lack(node, document)
-        obj = cls(node, document, api_version, kind, partial=hidden or is_part(node, kind, document))
-        yield obj, f"another branch of the template, for `{instead}`, is judged" if instead else None
-    elif cls is not None and (not group or "karpenter" in group.lower()):
-        known = f"; Karpenter's is of `{GROUPS[kind]}/v1`" if kind in GROUPS else ""
-        yield cls(node, document, api_version, kind), f"`{api_version}` has no {kind}{known}"
-    elif (why := why_not_judged(kind, group)) is not None:
-        yield Object(node, document, api_version, kind), why
-    elif group.partition("/")[0] not in (CORE_GROUP, AWS_GROUP):
-        yield from _inside(node, document)
-
-
-def _inside(holder: Node, document: Document) -> _Found:
-    """The objects that the values of another one hold: a HelmRelease, an Application, a chart's own values.
-
-    What has no `spec` is a reference to an object, or what is to be deleted.
-    """
-    text_of_file = holder.source.text
-    if all(text_of_file.find(f"{group}/v", holder.start, holder.end) < 0 for group in _GROUPS):
-        return
-    pending = [(node, False) for node in _below(holder)]
-    while pending:
-        node, part = pending.pop()
-        if node.kind == "scalar" or node.alias or node.shared:
-            continue
-        group = text(node.get("apiVersion"))
-        if isinstance(group, str) and group.rpartition("/")[0] in _GROUPS:
-            if node.get("spec") is not None:
-                for obj, reason in _objects(node, document):
-                    obj.partial = obj.partial or part
-                    yield obj, reason
-            continue
-        named = [entry.value for entry in node.entries if entry.name in _PARTS]
-        pending += [(below, part or below in named) for below in _below(node)]
-
-
-_GROUPS = (CORE_GROUP, AWS_GROUP, AUTO_MODE_GROUP)
-_PARTS = frozenset({"patch", "patches", "patchesStrategicMerge", "base"})
-"""Keys below which an object is completed by others: of Kustomize, of Flux, of a Composition of Crossplane's."""
-
-
-def _below(node: Node) -> Iterator[Node]:
-    """The values in a collection, the last first."""
-    yield from reversed(node.items)
-    for entry in reversed(node.entries):
-        if not entry.merged:
-            yield entry.value
 
 
 def _items(node: Node | None) -> list[Node]:

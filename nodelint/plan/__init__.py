@@ -18,8 +18,9 @@ from nodelint.drift.standing import ca_of
 from nodelint.ec2.facts import NOTHING, AwsFacts
 from nodelint.karpenter.resolve import Resolution, resolve
 from nodelint.lint.context import Context
+from nodelint.model.documents import objects
 from nodelint.model.finding import Span
-from nodelint.model.manifest import EC2NodeClass, NodePool, Object, objects, served
+from nodelint.model.manifest import EC2NodeClass, NodePool, Object, served
 from nodelint.model.releases import KubernetesVersion, Version
 from nodelint.plan.launch import Launch, launch
 from nodelint.plan.nodes import NodeFate, Wanted, fates, requirements_of

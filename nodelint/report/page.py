@@ -7,7 +7,8 @@ from nodelint.ec2.fake_account import FakeAccount
 from nodelint.lint.engine import DEFAULTS, Selection, Target, lint
 from nodelint.lint.rule import PROFILES, Example, Rule, examples
 from nodelint.lint.suppress import Suppression
-from nodelint.model.manifest import EC2NodeClass, objects
+from nodelint.model.documents import objects
+from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.releases import NEWEST, KubernetesVersion
 from nodelint.model.releases import target as parse_target
 from nodelint.report.text import finding_text

@@ -12,8 +12,9 @@ from functools import cached_property
 from nodelint.lint.context import Context
 from nodelint.lint.engine import Selection, Target
 from nodelint.lint.rule import Rule
+from nodelint.model.documents import objects
 from nodelint.model.finding import SEVERITIES, Severity
-from nodelint.model.manifest import Object, objects
+from nodelint.model.manifest import Object
 from nodelint.model.releases import RELEASES, Version
 from nodelint.source import Source
 from nodelint.tuples import NamedTuple
