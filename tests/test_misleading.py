@@ -130,6 +130,8 @@ def test_a_patch_that_adds_nothing_completes_nothing(here: Path, rules: dict[str
     [
         *("__CPU_LIMIT__", "__cluster__", "ARM_AMI_ID_TO_REPLACE", "ami-PLACEHOLDER", "XXX", "subnet-XXXX", "<id>"),
         *("REPLACE_ME", "sg-REPLACE_ME", "CHANGEME", "YOUR_ROLE", "arn:aws:iam::XXXXXXXXXXXX:role/x", "PLACEHOLDER"),
+        *("workflow-WORKFLOW_NAME", "KarpenterNodeRole-CLUSTER_NAME", "arn:aws:iam::1:role/node-NODE_ROLE"),
+        *("karpenter-my-cluster-name-here", "CLUSTER-NAME-HERE", "role_name_here", "ami-id-here"),
     ],
 )
 def test_what_is_to_be_replaced_is_a_placeholder(value: str) -> None:
@@ -139,11 +141,29 @@ def test_what_is_to_be_replaced_is_a_placeholder(value: str) -> None:
     assert [entry.value.value for entry in root.entries[1:]] == [UNKNOWN, UNKNOWN]
 
 
-@pytest.mark.parametrize("value", ["XXL", "m5.xlarge", "PLACEMENT", "EXCHANGE_RATE", "a__b", "xxx"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("XXL", "m5.xlarge", "PLACEMENT", "EXCHANGE_RATE", "a__b", "xxx", "team-A_1", "us-EAST", "DATA_SCIENCE"),
+        *("node-CLUSTER-a", "SPOT-ON_DEMAND", "no-one-here", "name-hereford", "prod-EU_WEST-pool", "a-AB_CDe"),
+    ],
+)
 def test_other_texts_are_values(value: str) -> None:
     root = Source.from_text("pool.yaml", f"kind: karpenter\na: {value}\n").documents[0].root
     assert root is not None
     assert root.entries[1].value.value == value
+
+
+def test_a_name_that_a_script_fills_in_is_no_finding_and_one_that_a_person_does_is(
+    here: Path, rules: dict[str, Rule]
+) -> None:
+    filled = POOL.replace("name: default\nspec", "name: workflow-WORKFLOW_NAME\nspec")
+    write(here, {"class.yaml": CLASS, "pool.yaml": filled})
+    assert said(judged(rules)) == []
+    by_hand = CLASS.replace("KarpenterNodeRole-main", "KarpenterNodeRole-my-cluster-name-here")
+    write(here, {"class.yaml": by_hand})
+    (told,) = said(judged(rules))
+    assert told.startswith("class.yaml placeholder-left")
 
 
 def test_placeholders_are_not_judged(here: Path, rules: dict[str, Rule]) -> None:

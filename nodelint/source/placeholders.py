@@ -2,7 +2,8 @@
 
 Known forms: `${X}`, `${X:-y}`, `$(X)`, `$X` in capitals (envsubst, Flux), `{{ x }}` (Helm, Argo, Go),
 `{% x %}` (Jinja), `%{ x }` (Terraform), `<% x %>`, and `<x>` or `<<X>>` as documentation writes it. What a script or
-a person replaces: `__X__`, `XXX`, and words in capitals such as `ARM_AMI_ID_TO_REPLACE`, `PLACEHOLDER`, `YOUR_ROLE`.
+a person replaces: `__X__`, `XXX`, words in capitals such as `ARM_AMI_ID_TO_REPLACE`, `PLACEHOLDER`, `YOUR_ROLE`, such
+words behind others that are none (`pool-POOL_NAME`), and `my-cluster-name-here`.
 """
 
 from __future__ import annotations
@@ -20,15 +21,25 @@ _ANGLE = r"<{1,2}[A-Za-z0-9][A-Za-z0-9_.:/-]*>{1,2}"
 _ANGLE_WHOLE = r"<{1,2}[A-Za-z0-9][^<>\n]*>{1,2}"
 _WHOLE = rf"(?:{_VARIABLE_FORMS}|\{{\{{[^\n]*\}}\}}|<%[^\n]*%>|{_ANGLE_WHOLE}|{MASK}+)"
 
+_HERE = (
+    r"(?<![A-Za-z0-9])[A-Za-z0-9_-]{0,60}(?i:account|ami|arn|cluster|id|image|key|name|profile|region|role|value)"
+    r"[-_](?:here|HERE)(?![A-Za-z0-9])"
+)
+"""What ends in the word for a thing and `here`: `my-cluster-name-here`, `ROLE_NAME_HERE`."""
+
+_JOINED = r"(?<=[a-z0-9]-)[A-Z]{2}[A-Z0-9]*(?:_[A-Z0-9]*[A-Z][A-Z0-9]*)+(?![\w-])"
+"""Words in capitals behind others that are not: `workflow-WORKFLOW_NAME`. Capitals alone may be a value."""
+
 _BY_HAND = (
     r"(?i:(?<![a-z0-9])your[-_][a-z0-9][\w-]*|(?<![a-z0-9])(?:replace|insert)[-_](?:me|with|your|this)[\w-]*)"
-    r"|(?<![A-Za-z0-9])(?:x{4,}|X{3,})(?![A-Za-z0-9])"
+    rf"|(?<![A-Za-z0-9])(?:x{{4,}}|X{{3,}})(?![A-Za-z0-9])|{_HERE}"
 )
 
 _REPLACED = (
     r"(?<![A-Za-z0-9])(?:__[A-Za-z][\w.-]*?__|X{3,}|YOUR_[A-Z0-9_]+"
-    r"|[A-Z0-9_]*(?:PLACEHOLDER|REPLACE|CHANGE_?ME)[A-Z0-9_]*)(?![A-Za-z0-9])"
+    rf"|[A-Z0-9_]*(?:PLACEHOLDER|REPLACE|CHANGE_?ME)[A-Z0-9_]*)(?![A-Za-z0-9])|(?P<joined>{_JOINED})|{_HERE}"
 )
+_PARTS = ("__", "XXX", "PLACE", "CHANGE", "YOUR_", "-here", "_here", "-HERE", "_HERE")
 _BLOCK = r"(?:\{\{|\{%|%\{|<%)[-~+=]?\s*(if|unless|with|range|for|define|block|end\w*)\b"
 CODE = ("{{", "{%", "%{", "<%")
 """How template code begins, of every kind that can stand between values."""
@@ -40,7 +51,7 @@ _VARIABLE = rf"{_BRACED}|<<[A-Za-z0-9_.-]+>>"
 
 def may_be_replaced(text: str) -> bool:
     """Whether a text may hold what a script or a person replaces; where not, `replaced` need not look."""
-    return "__" in text or "XXX" in text or "PLACE" in text or "CHANGE" in text or "YOUR_" in text
+    return any(part in text for part in _PARTS) or re.search("-[A-Z]{2}[A-Z0-9]*_", text) is not None
 
 
 def replaced(text: str) -> bool:
@@ -64,18 +75,20 @@ def left_by_hand(text: str, stand_ins: Iterable[str] = ()) -> str | None:
     """What a person was to replace in a value, as documentation writes it; None where there is nothing of the kind.
 
     `<x>` and `<<X>>`, `your-...`, three X and more (`ami-xxxxxxxx`), `replace-with-...`, words in capitals such as
-    `AMI_ID_TO_REPLACE`, and words of `stand_ins`. `__X__` is for a script to replace.
+    `AMI_ID_TO_REPLACE`, `...-name-here`, and words of `stand_ins`. `__X__` and `pool-POOL_NAME` are for a script to
+    replace.
     """
     text = re.sub(_VARIABLE_FORMS, "", text) if "$" in text else text
     found = re.search(_ANGLE_WHOLE, text) if "<" in text else None
-    if found is None and re.search(r"(?i)your|xxx|replace|insert", text):
+    if found is None and re.search(r"(?i)your|xxx|replace|insert|[-_]here", text):
         found = re.search(_BY_HAND, text)
     if found is not None:
         return found[0].strip("-_./:")
     words = re.findall(r"[A-Z][A-Z0-9_]*[A-Z0-9]", text) if re.search(r"[A-Z]{4}", text) else []
     word = next((word for word in words if word in stand_ins), None)
     if word is None and may_be_replaced(text) and (capitals := re.search(_REPLACED, text)) is not None:
-        return None if capitals[0].startswith("__") else capitals[0]
+        by_script = capitals["joined"] or capitals[0].startswith("__")
+        return None if by_script else capitals[0]
     return word
 
 
