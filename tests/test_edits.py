@@ -17,6 +17,7 @@ from nodelint.edits import (
     insert_item,
     remove,
     replace,
+    set_key,
     set_value,
     set_values,
 )
@@ -117,6 +118,107 @@ def swap(old: str, new: str) -> str:
 )  # fmt: skip
 def test_edits_follow_the_style_around_them(do: Do, after: str) -> None:
     assert edited(POOL, do) == after
+
+
+IN_YAML = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+spec:
+  limits: {cpu: 100}
+  requirements:
+    # of one family
+    - key: family
+      operator: In
+      values: ["c7i", "m7i"] # both
+    - key: zone
+      operator: Exists
+"""
+IN_HCL = """\
+m = {
+  apiVersion = "karpenter.sh/v1"
+  kind       = "NodePool"
+  spec = {
+    limits = { cpu = 100 }
+    requirements = [
+      # of one family
+      {
+        key      = "family"
+        operator = "In"
+        values   = ["c7i", "m7i"] # both
+      },
+      {
+        key      = "zone"
+        operator = "Exists"
+      },
+    ]
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("do", "yaml", "hcl"),
+    [
+        pytest.param(
+            lambda r: set_value(at("spec", "requirements", 0, "key")(r), "size"),
+            ("key: family", "key: size"), ('"family"', '"size"'), id="set_value",
+        ),
+        pytest.param(
+            lambda r: set_key(at("spec", "limits")(r).entries[0].key, "memory"),
+            ("{cpu:", "{memory:"), ("{ cpu =", "{ memory ="), id="set_key",
+        ),
+        pytest.param(
+            lambda r: replace(at("spec", "limits", "cpu")(r), "1k"), ("100", "1k"), ("100", '"1k"'), id="replace",
+        ),
+        pytest.param(
+            lambda r: set_values(at("spec", "requirements", 0, "values")(r), ["c7i", "r7i", "x8g"]),
+            ('"m7i"]', '"r7i", "x8g"]'), ('"m7i"]', '"r7i", "x8g"]'), id="set_values",
+        ),
+        pytest.param(
+            lambda r: add_key(at("spec", "limits")(r), "memory", "1Gi"),
+            ("100}", "100, memory: 1Gi}"), ("100 }", '100, memory = "1Gi" }'), id="add_key",
+        ),
+        pytest.param(
+            lambda r: add_key(at("spec")(r), "weight", 10, after="limits"),
+            ("  requirements:", "  weight: 10\n  requirements:"),
+            ("    requirements =", "    weight = 10\n    requirements ="), id="add_key-after",
+        ),
+        pytest.param(
+            lambda r: insert_item(LINES(r), 1, ARCH),
+            ("    - key: zone", '    - key: arch\n      operator: In\n      values: ["amd64"]\n    - key: zone'),
+            ('      {\n        key      = "zone"',
+             '      {\n        key      = "arch"\n        operator = "In"\n        values   = ["amd64"]\n      },\n'
+             '      {\n        key      = "zone"'), id="insert_item",
+        ),
+        pytest.param(
+            lambda r: add_item(at("spec", "requirements", 0, "values")(r), "r7i"),
+            ('"m7i"]', '"m7i", "r7i"]'), ('"m7i"]', '"m7i", "r7i"]'), id="add_item",
+        ),
+        pytest.param(
+            lambda r: remove(at("spec", "requirements", 0)(r)),
+            ('    # of one family\n    - key: family\n      operator: In\n      values: ["c7i", "m7i"] # both\n', ""),
+            ('      # of one family\n      {\n        key      = "family"\n        operator = "In"\n'
+             '        values   = ["c7i", "m7i"] # both\n      },\n', ""), id="remove-item",
+        ),
+        pytest.param(
+            lambda r: remove(at("spec", "requirements", 1, "operator")(r)),
+            ("zone\n      operator: Exists", "zone"), ('"zone"\n        operator = "Exists"', '"zone"'),
+            id="remove-key",
+        ),
+    ],
+)  # fmt: skip
+def test_yaml_and_hcl_take_the_same_requests(do: Do, yaml: tuple[str, str], hcl: tuple[str, str]) -> None:
+    results = []
+    for path, text, (old, new) in (("pool.yaml", IN_YAML, yaml), ("pool.tf", IN_HCL, hcl)):
+        root = Source.from_text(path, text).documents[0].root
+        assert root is not None
+        after = apply(text, do(root))
+        assert text.count(old) == 1
+        assert after == text.replace(old, new)
+        again = Source.from_text(path, after).documents[0].root
+        assert again is not None
+        results.append(again.plain())
+    assert results[0] == results[1]
 
 
 JSON = """\

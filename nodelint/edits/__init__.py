@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import ParamSpec
 
 from nodelint.edits.comments import with_comments as with_comments
+from nodelint.edits.dialect import dialect_of as dialect_of
 from nodelint.edits.members import (
     NotEditable as NotEditable,
 )
@@ -21,27 +22,12 @@ from nodelint.edits.members import (
     edit_of,
     guard,
     hold_to_line_feeds,
-    in_block,
     insert_member,
-    is_hcl,
     is_json,
     last_line_end,
-    later_indent,
     manner_of,
     members_of,
-    remove_from_block,
-    remove_from_flow,
     root_of,
-    text_model,
-)
-from nodelint.edits.replacing import (
-    replace as replace,
-)
-from nodelint.edits.replacing import (
-    set_key as set_key,
-)
-from nodelint.edits.replacing import (
-    set_value as set_value,
 )
 from nodelint.edits.writing import (
     Plain,
@@ -90,6 +76,21 @@ def _common(a: str, b: str) -> int:
     return next((n for n, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
 
 
+def set_value(node: Node, value: str | int | float | bool) -> list[Edit]:
+    """Another scalar in a node's place; its quotes stay where the new value allows it."""
+    return dialect_of(node).set_value(node, value)
+
+
+def set_key(node_of_key: Node, new: str) -> list[Edit]:
+    """Another name for a mapping's key."""
+    return set_value(node_of_key, new)
+
+
+def replace(node: Node, value: Plain) -> list[Edit]:
+    """Another value in a node's place, in the style that stands there; comments inside the old one go."""
+    return dialect_of(node).replace(node, value)
+
+
 def add_item(sequence: Node, item: Plain) -> list[Edit]:
     """One more item at a list's end, written as the items before it are."""
     return insert_items(sequence, len(sequence.items), [item])
@@ -107,28 +108,7 @@ def insert_items(sequence: Node, index: int, items: Sequence[Plain]) -> list[Edi
     if not items:
         return []
     guard(sequence, structure=True)
-    if is_hcl(sequence):
-        from nodelint.edits import hcl
-
-        return hcl.insert_items(sequence, index, items)
-    writer = Writer(manner_of(root_of(sequence)), sequence.end)
-    models = sequence.items[:index] or sequence.items
-    model = text_model(models, items) or (models[-1] if models else None)
-    if not sequence.items and in_block(sequence):
-        return replace(sequence, items)
-
-    def block(indent: int) -> list[str]:
-        gap = dash_gap(sequence)
-        lines: list[str] = []
-        for item in items:
-            written = writer.block(item, indent + 1 + len(gap), model)
-            lines += [later_indent(indent, bool(lines)) + "-" + gap + written[0], *written[1:]]
-        return lines
-
-    def flow(indent: str | None) -> list[str]:
-        return [writer.flow(i, model) if indent is None else writer.broken(i, indent, model) for i in items]
-
-    return insert_member(sequence, index, block, flow, writer)
+    return dialect_of(sequence).insert_items(sequence, index, items)
 
 
 def add_key(mapping: Node, key: str, value: Plain, after: str | None = None) -> list[Edit]:
@@ -144,39 +124,7 @@ def add_keys(mapping: Node, values: Mapping[str, Plain], after: str | None = Non
     for key in values:
         if any(entry.name == key and not entry.merged for entry in (*mapping.entries, *mapping.merges)):
             raise NotEditable(f"the key `{key}` is there already")
-    if is_hcl(mapping):
-        from nodelint.edits import hcl
-
-        return hcl.add_keys(mapping, values, after, first)
-    members = members_of(mapping)
-    if not members and in_block(mapping):
-        return replace(mapping, dict(values))
-    index = 0 if first else len(members)
-    previous = mapping.entry(after) if after is not None else None
-    if previous is not None:
-        index = next((i + 1 for i, (start, _) in enumerate(members) if start is previous.key), index)
-    if any(entry.merged and entry.name in values for entry in mapping.entries):
-        index = len(members)  # below the merge, which else would replace it
-    writer = Writer(manner_of(root_of(mapping)), mapping.end)
-    models = {key: writer.manner.like(key, mapping.end) for key in values}
-
-    def block(indent: int) -> list[str]:
-        lines: list[str] = []
-        for key, value in values.items():
-            written = writer.entry(key, value, indent, models[key])
-            lines += [later_indent(indent, bool(lines)) + written[0], *written[1:]]
-        return lines
-
-    def flow(indent: str | None) -> list[str]:
-        tight = indent is None and writer.manner.json and writer.manner.compact
-        parts = []
-        for key, value in values.items():
-            model = models[key]
-            written = writer.flow(value, model) if indent is None else writer.broken(value, indent, model)
-            parts.append(writer.key(key, True) + (":" if tight else ": ") + written)
-        return parts
-
-    return insert_member(mapping, index, block, flow, writer)
+    return dialect_of(mapping).add_keys(mapping, values, after, first)
 
 
 def remove(node: Node) -> list[Edit]:
@@ -188,27 +136,7 @@ def remove(node: Node) -> list[Edit]:
     parent = node.parent
     if parent is None:
         raise NotEditable("this is a whole document")
-    if is_hcl(parent):
-        from nodelint.edits import hcl
-
-        return hcl.remove(node)
-    if node.shared:
-        guard(node)
-    guard(parent, structure=True)
-    guard(node, whole=True)
-    members = members_of(parent)
-    index = next((i for i, (first, last) in enumerate(members) if node is first or node is last), None)
-    if index is None:
-        raise NotEditable("it comes from a merge")
-    if any(part.aliased for part in members[index]):
-        raise NotEditable("an alias elsewhere refers to it")
-    if len(members) == 1:
-        if parent.style == "flow":
-            return [edit_of(parent, parent.start + 1, parent.end - 1, "")]
-        return replace(parent, [] if parent.kind == "sequence" else {})
-    if parent.style == "flow":
-        return remove_from_flow(parent, members, index)
-    return remove_from_block(parent, members, index)
+    return dialect_of(parent).remove(node)
 
 
 _MOST_REMOVED = 100
@@ -255,7 +183,7 @@ def add_document(document: Document, text: str) -> list[Edit]:
         raise NotEditable("the document is not read")
     source = document.root.source
     hold_to_line_feeds(source)
-    if document.host == "hcl":
+    if not dialect_of(document.root).MOVES_TEXT:
         raise NotEditable("an object of HCL is not followed by documents")
     if document.host == "terraform" and not _among_others(document):
         raise NotEditable("the heredoc is the one manifest of a resource")
@@ -307,7 +235,7 @@ def add_object(node: Node, text: str) -> list[Edit]:
 def copy_document(node: Node) -> str:
     """The exact text of an object, from its first key to its last value, as it would stand on its own."""
     text = node.source.text
-    if is_hcl(node):
+    if not dialect_of(node).MOVES_TEXT:
         raise NotEditable("an object of HCL is no YAML")
     end = node.end if node.style == "flow" else last_line_end(text, node)
     if node.parent is None and not document_of(node).prefix:

@@ -15,6 +15,8 @@ from nodelint.model.finding import Edit
 from nodelint.source.nodes import Node
 from nodelint.tuples import NamedTuple
 
+SUFFIX = ".tf"
+MOVES_TEXT = False
 _IDENTIFIER = r"[^\W\d][\w-]*"
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _TAIL = r"(?P<comma>[ \t]*,)?[ \t]*(?:#[^\r\n]*|//[^\r\n]*|/\*[^\r\n]*?\*/[ \t]*)?(?=\r?\n)"
@@ -64,7 +66,7 @@ def insert_items(sequence: Node, index: int, items: Sequence[Plain]) -> list[Edi
     return _fill(sequence, written(indent), None)
 
 
-def add_keys(mapping: Node, values: Mapping[str, Plain], after: str | None, first: bool) -> list[Edit]:
+def add_keys(mapping: Node, values: Mapping[str, Plain], after: str | None = None, first: bool = False) -> list[Edit]:
     """Several more keys in their order: behind the key `after`, or `first`, else at the end."""
     members = members_of(mapping)
     previous = mapping.entry(after) if after is not None else None

@@ -157,11 +157,6 @@ def last_line_end(text: str, node: Node) -> int:
     return end
 
 
-def is_hcl(node: Node) -> bool:
-    """Whether a node stands in an object of HCL."""
-    return root_of(node).style == "hcl"
-
-
 def is_json(source: SourceText) -> bool:
     return source.text.lstrip("\ufeff \t\r\n").startswith(("{", "["))
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nodelint.apiserver.meant import duration_meant
-from nodelint.edits import NotEditable
+from nodelint.edits import NotEditable, dialect_of
 from nodelint.karpenter.convert.migrate import (
     Blocked,
     Migration,
@@ -240,7 +240,7 @@ def _together(asked: Object, members: list[_Member]) -> Conversion:
         draft.reach(migration.value)
         for name, comments in about.items():
             draft.comment(("spec", f"{name}Terms"), comments)
-        if document.host == "hcl" and _expressions(draft.node) != _expressions(member.obj.node):
+        if not dialect_of(member.obj.node).MOVES_TEXT and _expressions(draft.node) != _expressions(member.obj.node):
             raise Blocked("an expression of HCL would have to move: convert it by hand")
         drafts[key] = (member.obj, draft.text)
         if member.obj is asked:
@@ -260,7 +260,7 @@ def _path(obj: Object) -> str:
     """A path by which the text of the object's document alone is read as what it is."""
     if obj.document.host is None:
         return obj.source.path
-    return "manifest.tf" if obj.document.host == "hcl" else "manifest.yaml"
+    return f"manifest{dialect_of(obj.node).SUFFIX}"
 
 
 def _expressions(node: Node) -> list[str]:
@@ -357,7 +357,7 @@ def _carry_provisioner(draft: Draft) -> None:
 
 
 def _kubelet_lines(pool: Object) -> EntryLines | None:
-    if pool.document.host == "hcl":
+    if not dialect_of(pool.node).MOVES_TEXT:
         return None
     draft = Draft(_path(pool), _alone(pool), _steps(pool.node))
     path = ("spec", "kubeletConfiguration") if pool.kind == "Provisioner" else (*_TEMPLATE, "kubelet")

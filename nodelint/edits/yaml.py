@@ -1,8 +1,8 @@
-"""Another value, or another name of a key, in the place of the one that stands there."""
+"""Edits in YAML and JSON, laid out as the neighbours are: indent, quotes, flow or block."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from nodelint.edits.members import (
     NotEditable,
@@ -13,27 +13,31 @@ from nodelint.edits.members import (
     entry_of,
     guard,
     hold_to_line_feeds,
+    in_block,
+    insert_member,
     is_explicit,
-    is_hcl,
     key_column,
+    later_indent,
     manner_of,
+    members_of,
     model_for,
     opens_block,
+    remove_from_block,
+    remove_from_flow,
     root_of,
+    text_model,
 )
-from nodelint.edits.writing import Plain, Writer, column, is_broken, leading, line_end, line_start, scalar
+from nodelint.edits.writing import Plain, Writer, column, dash_gap, is_broken, leading, line_end, line_start, scalar
 from nodelint.model.finding import Edit
 from nodelint.source.nodes import MappingEntry, Node
 
+SUFFIX = ".yaml"
+MOVES_TEXT = True
 _TEXT_TAGS = (None, "!", "tag:yaml.org,2002:str")
 
 
 def set_value(node: Node, value: str | int | float | bool) -> list[Edit]:
     """Another scalar in a node's place; its quotes stay where the new value allows it."""
-    if is_hcl(node):
-        from nodelint.edits import hcl
-
-        return hcl.set_value(node, value)
     if node.kind != "scalar" or node.alias:
         return replace(node, value)
     guard(node)
@@ -60,17 +64,8 @@ def _hold_to_place(node: Node) -> None:
         raise NotEditable("its key is written with `?`")
 
 
-def set_key(node_of_key: Node, new: str) -> list[Edit]:
-    """Another name for a mapping's key."""
-    return set_value(node_of_key, new)
-
-
 def replace(node: Node, value: Plain) -> list[Edit]:
     """Another value in a node's place, in the style that stands there; comments inside the old one go."""
-    if is_hcl(node):
-        from nodelint.edits import hcl
-
-        return hcl.replace(node, value)
     guard(node, structure=node.kind != "scalar")
     hold_to_line_feeds(node.source)
     _hold_to_place(node)
@@ -137,3 +132,82 @@ def _replace_in_block(node: Node, value: Plain, writer: Writer, entry: MappingEn
     if not rest or not text[node.end : end].strip():
         return [edit_of(node, start, node.end if not rest else end, first_line + rest)]
     return [edit_of(node, start, node.end, first_line), edit_of(node, end, end, rest)]
+
+
+def insert_items(sequence: Node, index: int, items: Sequence[Plain]) -> list[Edit]:
+    """Several items, in this order, before the one of that index."""
+    writer = Writer(manner_of(root_of(sequence)), sequence.end)
+    models = sequence.items[:index] or sequence.items
+    model = text_model(models, items) or (models[-1] if models else None)
+    if not sequence.items and in_block(sequence):
+        return replace(sequence, items)
+
+    def block(indent: int) -> list[str]:
+        gap = dash_gap(sequence)
+        lines: list[str] = []
+        for item in items:
+            written = writer.block(item, indent + 1 + len(gap), model)
+            lines += [later_indent(indent, bool(lines)) + "-" + gap + written[0], *written[1:]]
+        return lines
+
+    def flow(indent: str | None) -> list[str]:
+        return [writer.flow(i, model) if indent is None else writer.broken(i, indent, model) for i in items]
+
+    return insert_member(sequence, index, block, flow, writer)
+
+
+def add_keys(mapping: Node, values: Mapping[str, Plain], after: str | None = None, first: bool = False) -> list[Edit]:
+    """Several more keys in their order: behind the key `after`, or `first`, else at the end."""
+    members = members_of(mapping)
+    if not members and in_block(mapping):
+        return replace(mapping, dict(values))
+    index = 0 if first else len(members)
+    previous = mapping.entry(after) if after is not None else None
+    if previous is not None:
+        index = next((i + 1 for i, (start, _) in enumerate(members) if start is previous.key), index)
+    if any(entry.merged and entry.name in values for entry in mapping.entries):
+        index = len(members)  # below the merge, which else would replace it
+    writer = Writer(manner_of(root_of(mapping)), mapping.end)
+    models = {key: writer.manner.like(key, mapping.end) for key in values}
+
+    def block(indent: int) -> list[str]:
+        lines: list[str] = []
+        for key, value in values.items():
+            written = writer.entry(key, value, indent, models[key])
+            lines += [later_indent(indent, bool(lines)) + written[0], *written[1:]]
+        return lines
+
+    def flow(indent: str | None) -> list[str]:
+        tight = indent is None and writer.manner.json and writer.manner.compact
+        parts = []
+        for key, value in values.items():
+            model = models[key]
+            written = writer.flow(value, model) if indent is None else writer.broken(value, indent, model)
+            parts.append(writer.key(key, True) + (":" if tight else ": ") + written)
+        return parts
+
+    return insert_member(mapping, index, block, flow, writer)
+
+
+def remove(node: Node) -> list[Edit]:
+    """Take out an item of a list, or a key with its value: whole lines, with the comments about them."""
+    parent = node.parent
+    if parent is None:
+        raise NotEditable("this is a whole document")
+    if node.shared:
+        guard(node)
+    guard(parent, structure=True)
+    guard(node, whole=True)
+    members = members_of(parent)
+    index = next((i for i, (first, last) in enumerate(members) if node is first or node is last), None)
+    if index is None:
+        raise NotEditable("it comes from a merge")
+    if any(part.aliased for part in members[index]):
+        raise NotEditable("an alias elsewhere refers to it")
+    if len(members) == 1:
+        if parent.style == "flow":
+            return [edit_of(parent, parent.start + 1, parent.end - 1, "")]
+        return replace(parent, [] if parent.kind == "sequence" else {})
+    if parent.style == "flow":
+        return remove_from_flow(parent, members, index)
+    return remove_from_block(parent, members, index)
