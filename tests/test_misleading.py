@@ -122,6 +122,25 @@ def test_a_patch_that_adds_nothing_completes_nothing(here: Path, rules: dict[str
     assert [each.partition(":")[0] for each in said(judged(rules))] == ["base/pool.yaml invalid-field"]
 
 
+def test_what_no_overlay_brings_is_one_finding_at_the_base(here: Path, rules: dict[str, Rule]) -> None:
+    overlays = {}
+    for name in ("a", "b", "c"):
+        overlays[f"{name}/kustomization.yaml"] = "resources: [../base]\npatches: [{path: limits.yaml}]\n"
+        overlays[f"{name}/limits.yaml"] = """
+            apiVersion: karpenter.sh/v1
+            kind: NodePool
+            metadata: {name: default}
+            spec: {limits: {cpu: 100}, template: {spec: {taints: [{key: a, effect: NoSchedule}]}}}
+            """
+    write(here, {**BASE, **overlays, "base/class.yaml": CLASS})
+    missing = "base/pool.yaml invalid-field: required field `nodeClassRef` is missing in spec.template.spec"
+    assert said(judged(rules)) == [missing]
+    # One overlay that brings it says that it is meant to come from there.
+    brought = COMPLETED["prod/pool.yaml"]
+    write(here, {"c/limits.yaml": brought})
+    assert said(judged(rules)) == []
+
+
 # -- values that somebody replaces
 
 

@@ -249,12 +249,15 @@ class Context:
         if found is None:
             from nodelint.apiserver import check
 
-            schemas = self.schemas
-            key = ("problems", self.karpenter)
-            found = obj.once(key, (schemas,), lambda: check(obj, self.karpenter, schemas))
+            found = check(obj, self.karpenter, self.schemas)
             lacking = any(each.missing or each.layer == "validation" for each in found)
-            if lacking and not obj.partial and self._completed(obj):
-                found = check(obj, self.karpenter, self.schemas, partial=True)
+            patches = self._completing(obj) if lacking and not obj.partial else []
+            if patches:
+                from nodelint.model.parts import supplies
+
+                # What no patch brings is missing in every overlay, and told once: of the base.
+                left = [p for p in found if p.missing and not any(supplies(each.node, p.path) for each in patches)]
+                found = [*check(obj, self.karpenter, self.schemas, partial=True), *left]
             self._problems[id(obj)] = found
         return found
 
@@ -290,19 +293,20 @@ class Context:
                 self._stored[id(obj)] = None
         return self._stored[id(obj)]
 
-    def _completed(self, obj: Object) -> bool:
-        """Whether an overlay of the run patches a field into an object that it lacks."""
+    def _completing(self, obj: Object) -> list[Object]:
+        """The patches with which overlays of the run add fields to an object."""
         from nodelint.model.parts import adds
         from nodelint.source.kustomize import builds_on
 
-        return any(
-            other.kind == obj.kind
+        return [
+            other
+            for other in self._partial
+            if other.kind == obj.kind
             and other.name in (obj.name, None)
             and other.source is not obj.source
             and adds(other.node, obj.node)
             and builds_on(other.source.path, obj.source.path)
-            for other in self._partial
-        )
+        ]
 
     @cached_property
     def _partial(self) -> list[Object]:

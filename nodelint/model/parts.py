@@ -40,6 +40,11 @@ def adds(patch: Node, whole: Node) -> bool:
     return False
 
 
+def supplies(patch: Node, path: str) -> bool:
+    """Whether a patch brings the field of a path such as `spec.limits.cpu`, or the list that holds it."""
+    return patch.at(*path.partition("[")[0].split(".")) is not None
+
+
 _BODIES = (("spec",), ("spec", "template"), ("spec", "template", "spec"))
 """What an object consists of."""
 
