@@ -169,33 +169,55 @@ def check(pool: NodePool, context: Context) -> Findings:
     if not any(line.operator == "In" and len(line.values) > 1 for line in pool.requirements):
         return
     resolution = context.resolution(pool)
-    if not resolution.candidates or _misspelt(pool, context):
+    if not resolution.candidates:
         return
-    for line in resolution.lines:
+    misspelt = _misspelt(pool, context)
+    sound = [line for line in resolution.lines if requirement.normalize(line.key) not in misspelt]
+    for line in sound:
         if line.operator != "In" or not line.known or not isinstance(line.at, RequirementLine):
             continue
         key = requirement.normalize(line.key)
         if key == keys.CAPACITY_TYPE:
             yield from _reserved(line.at, resolution)
         elif key in resolution.catalog.keys:
-            known = resolution.catalog.values(key)
-            dead = [value for value in line.at.values if not known.get(str(value.text), line.without) & line.without]
+            dead = _dead(line, line.at, sound if misspelt else None, resolution)
             if dead and len(dead) < len(line.values):
                 yield _finding(line, line.at, dead, resolution)
 
 
-def _misspelt(pool: NodePool, context: Context) -> bool:
-    """Whether a list holds what was meant for something else: then it rules out more than it was to."""
-    for item in labels.asked(pool):
-        for text in item.texts if item.operator == "In" else ():
-            if labels.is_pattern(text):
-                return True
-            if labels.can_have(item.key, text, context.catalog) is False and (
-                labels.nearest_value(item.key, text, context.catalog)
-                or labels.home_of(text, item.key, context.catalog)
-            ):
-                return True
-    return False
+def _dead(
+    line: resolve.LineEffect,
+    at: RequirementLine,
+    sound: Sequence[resolve.LineEffect] | None,
+    resolution: resolve.Resolution,
+) -> list[manifest.Value]:
+    """The values of a list that match nothing. With `sound` lines only those that one of them alone rules out."""
+    known = resolution.catalog.values(requirement.normalize(line.key))
+    dead = [value for value in at.values if not known.get(str(value.text), line.without) & line.without]
+    if sound is None:
+        return dead
+    others = [other.kept for other in sound if other is not line and other.requirement is not None]
+    return [
+        value
+        for value in dead
+        if any(not resolution.catalog.having_value(line.key, str(value.text)) & kept for kept in others)
+    ]
+
+
+def _misspelt(pool: NodePool, context: Context) -> set[str]:
+    """The keys whose list holds what was meant for something else: such a list rules out more than it was to."""
+    return {
+        requirement.normalize(item.key)
+        for item in labels.asked(pool)
+        for text in (item.texts if item.operator == "In" else ())
+        if labels.is_pattern(text) or _mistaken(item.key, text, context)
+    }
+
+
+def _mistaken(key: str, text: str, context: Context) -> bool:
+    if labels.can_have(key, text, context.catalog) is not False:
+        return False
+    return bool(labels.nearest_value(key, text, context.catalog) or labels.home_of(text, key, context.catalog))
 
 
 def _reserved(line: RequirementLine, resolution: resolve.Resolution) -> Findings:

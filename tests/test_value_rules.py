@@ -679,6 +679,12 @@ def test_a_list_that_is_wrong_itself_rules_nothing_out(check: Check, family: str
     assert not check(text, select={"dead-value"}).results
 
 
+def test_a_wrong_value_elsewhere_hides_no_dead_value(check: Check) -> None:
+    text = pool(f"{FAMILY} In [m5, m7g]", f"{ARCH} In [amd64]", f"{CAPACITY} In [spot, ondemand]")
+    report = check(text, select={"dead-value", "unknown-value"})
+    assert [r.rule.name for r in report.results] == ["dead-value", "unknown-value"]
+
+
 def test_what_a_requirement_rules_out_is_told_once(check: Check) -> None:
     text = pool(f"{CATEGORY} In [c, m, t]", f"{FAMILY} In [c7i]")
     assert "`m`, `t` of instance-category match nothing" in only(check(text)).finding.message
