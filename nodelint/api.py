@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from nodelint.model import keys as keys
     from nodelint.model import manifest as manifest
     from nodelint.model import messages as messages
+    from nodelint.model import quantities as quantities
     from nodelint.model import releases as releases
     from nodelint.model import requirement as requirement
     from nodelint.model.documents import objects as objects
@@ -87,6 +88,7 @@ _MODULES = {
     "labels": "nodelint.karpenter.labels",
     "manifest": "nodelint.model.manifest",
     "messages": "nodelint.model.messages",
+    "quantities": "nodelint.model.quantities",
     "questions": "nodelint.ec2.questions",
     "releases": "nodelint.model.releases",
     "requirement": "nodelint.model.requirement",

@@ -2,8 +2,8 @@
 
 Of the budgets that are active and concern a reason the smallest counts. One of `0` or `0%` without `schedule` and
 `duration` is always active: no node of the pool is replaced for drift, so new images, security fixes and changes of
-the NodePool never reach running nodes. Where it has no `reasons`, no node is consolidated either, not even an empty
-one. The rule also finds budgets that take turns and together leave no minute of a week.
+the NodePool reach running nodes only when these expire. Where it has no `reasons`, no node is consolidated either,
+not even an empty one. The rule also finds budgets that take turns and together leave no minute of a week.
 
 Nodes that expire do not ask the budgets, and neither do interruptions: a pool that lives by `expireAfter` alone may
 mean it. To protect nodes at certain times, give the budget a `schedule` (in UTC) and a `duration`. To keep Karpenter
@@ -52,7 +52,7 @@ spec:
 from nodelint.api import EVERY_PROVIDER, Context, Finding, Findings, Node, NodePool, Skip, budgets, rule
 
 HINT = "add `schedule` (UTC) and `duration`, or restrict the budget to `reasons: [Underutilized]`"
-NOTE = "new images and changes of the manifests never reach running nodes"
+CHANGES = "new images and changes of the manifests"
 
 
 @rule(
@@ -74,7 +74,9 @@ def check(pool: NodePool, context: Context) -> Findings:
     at = _always(node)
     if at is None:
         message = "the budgets allow no disruption at any time of the week: no node is ever replaced for drift"
-        yield Finding(at=node, message=message, note=NOTE, help="shorten a `duration` so that some time is left")
+        yield Finding(
+            at=node, message=message, note=_note(pool), help="shorten a `duration` so that some time is left"
+        )
         return
     every = budgets.typical(pool, "Underutilized")
     others = every is not None and all(stretch.closed for stretch in every)
@@ -83,8 +85,19 @@ def check(pool: NodePool, context: Context) -> Findings:
     yield Finding(
         at=written,
         message=f"a budget of `{written.value}` nodes applies at all times: no node is replaced for {what}",
-        note=NOTE,
+        note=_note(pool),
         help=HINT,
+    )
+
+
+def _note(pool: NodePool) -> str:
+    """When a change still reaches nodes: expiration asks no budget."""
+    expire = pool.node.at("spec", "template", "spec", "expireAfter")
+    value = expire.value if expire is not None else None
+    if value == "Never":
+        return f"{CHANGES} never reach running nodes"
+    return f"{CHANGES} reach running nodes only when these expire" + (
+        f": `{value}`" if isinstance(value, str) else ""
     )
 
 

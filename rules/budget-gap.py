@@ -111,6 +111,8 @@ def check(pool: NodePool, context: Context) -> Findings:
         message = "an empty list of budgets sets no limit: all nodes may be replaced at once"
         yield Finding(at=node, message=message, edits=base, note="without the field, the limit is 10 % of the nodes")
         return
+    if any((each.get("schedule") is None) != (each.get("duration") is None) for each in node.items):
+        return  # refused as it is; what the budgets leave open is known once the entry is whole
     for reason, what in REASONS.items():
         week = budgets.typical(pool, reason)
         if week is None:

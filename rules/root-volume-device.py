@@ -6,7 +6,9 @@ nothing mounts. The root of AL2 and AL2023 is `/dev/xvda`, of Windows `/dev/sda1
 mapped keeps the size that the image has, 20 GiB, and Karpenter plans pods with that.
 
 It is judged where the images are the family's own. A class with `userData` of its own, or a mapping with
-`rootVolume: true`, is taken to mount a disk by itself. The fix replaces the nodes of the class.
+`rootVolume: true`, is taken to mount a disk by itself. On Bottlerocket `instanceStorePolicy: RAID0` moves images and
+pods to the local disks of the instance (since Karpenter 1.1.0), and `/dev/xvdb` may stay as it is. The fix replaces
+the nodes of the class.
 
 ```yaml bad
 apiVersion: karpenter.k8s.aws/v1
@@ -149,7 +151,22 @@ spec:
 ```
 """
 
-from nodelint.api import Context, EC2NodeClass, Edit, Finding, Findings, Node, edits, images, rule
+from nodelint.api import (
+    Context,
+    EC2NodeClass,
+    Edit,
+    Finding,
+    Findings,
+    Node,
+    edits,
+    images,
+    quantities,
+    releases,
+    rule,
+)
+
+SNAPSHOT = "20Gi"
+"""The size of the data volume in a Bottlerocket image: EC2 refuses a smaller one."""
 
 
 @rule(on=EC2NodeClass, group="hazard", fix="unsafe")
@@ -173,11 +190,14 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         yield from _for_another_family(node_class, mappings, family, devices)
         return
     if data is not None and root in given:
+        if _on_local_disks(node_class, context):
+            return
         yield Finding(
             at=last,
             message=f"only `{root}` is mapped: pods and container images are on `{data}`, which stays at 20 GiB",
             edits=_added(mappings, given.index(root), data),
             note=f"{found.ami_family} has only its system on {root}",
+            help=f"map `{data}` with room for images and pods",
         )
     elif data is not None or not (node_class.node.at("spec", "userData") is not None and "sda1" not in given[-1]):
         wanted = data or root
@@ -209,6 +229,12 @@ def _for_another_family(
             )
 
 
+def _on_local_disks(node_class: EC2NodeClass, context: Context) -> bool:
+    """Whether images and pods of Bottlerocket live on the instance store, or may."""
+    policy = node_class.node.at("spec", "instanceStorePolicy")
+    return policy is not None and releases.behaves("bottlerocket-instance-store", context.karpenter)
+
+
 def _data_of(family: str) -> str | None:
     devices = images.devices_of(family)
     return devices[1] if devices is not None else None
@@ -225,9 +251,13 @@ def _is_own(found: images.ImageSet) -> bool:
 
 
 def _added(mappings: Node, index: int, device: str) -> list[Edit]:
-    """The same volume for another device, behind the one that is there."""
+    """The same volume for another device, behind the one that is there; none where it is too small for that."""
     ebs = mappings.items[index].get("ebs")
     plain = ebs.plain() if ebs is not None else None
+    written = ebs.get("volumeSize") if ebs is not None else None
+    size = quantities.of(written) if written is not None else None
+    if size is not None and size < quantities.billionths(SNAPSHOT):
+        return []
     if not isinstance(plain, dict) or any(not isinstance(value, str | int | bool) for value in plain.values()):
         return []
     return edits.if_editable(edits.insert_items, mappings, index + 1, [{"deviceName": device, "ebs": plain}])

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
-from nodelint.lint.engine import Selection, Target, lint
+from nodelint.lint.engine import Report, Selection, Target, lint
 from nodelint.lint.rule import bundled, load
 from nodelint.model.releases import NEWEST, KubernetesVersion
 from nodelint.source import Source
@@ -62,6 +64,9 @@ def volumes(*names: str, more: str = "") -> str:
         (BOTTLEROCKET, volumes("/dev/sda1"), "/dev/sda1"),
         (BOTTLEROCKET, volumes("/dev/xvdb"), None),
         (BOTTLEROCKET, volumes("/dev/xvda", "/dev/xvdb"), None),
+        (BOTTLEROCKET, volumes("/dev/xvda"), "/dev/xvda"),
+        # images and pods are on the local disks
+        (BOTTLEROCKET, volumes("/dev/xvda") + "  instanceStorePolicy: RAID0\n", None),
         ("{alias: windows2022@latest}", volumes("/dev/sda1"), None),
         ("{alias: windows2022@latest}", volumes("/dev/xvda"), "/dev/xvda"),
         # of images of one's own the root may be named otherwise
@@ -72,6 +77,22 @@ def volumes(*names: str, more: str = "") -> str:
 )
 def test_root_volume_device(ami: str, spec: str, at: str | None) -> None:
     assert [place for _, place in said("root-volume-device", ami, spec)] == ([at] if at else [])
+
+
+@pytest.mark.parametrize("size, fixable", [("4Gi", False), ("20Gi", True), ("100G", True), ("${SIZE}", False)])
+def test_a_data_volume_smaller_than_its_image_is_not_offered(
+    check: Callable[..., Report], size: str, fixable: bool
+) -> None:
+    volume = f"  blockDeviceMappings: [{{deviceName: /dev/xvda, ebs: {{volumeSize: '{size}'}}}}]\n"
+    report = check(CLASS.replace("AMI", BOTTLEROCKET) + volume, select=["root-volume-device"])
+    (result,) = report.results
+    assert bool(result.finding.edits) is fixable
+
+
+def test_a_release_that_leaves_local_disks_of_bottlerocket_alone(check: Callable[..., Report]) -> None:
+    text = CLASS.replace("AMI", BOTTLEROCKET) + volumes("/dev/xvda") + "  instanceStorePolicy: RAID0\n"
+    (result,) = check(text, karpenter="1.0.8", select=["root-volume-device"]).results
+    assert result.finding.message.startswith("only `/dev/xvda` is mapped")
 
 
 @pytest.mark.parametrize(

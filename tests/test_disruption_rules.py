@@ -90,6 +90,9 @@ BUDGET_RULES = ["blocking-budget", "budget-gap", "never-patched"]
             [("budget-gap", "no budget ever limits consolidation: all nodes may be replaced at once")],
         ),
         ([{"nodes": "${NODES}", "schedule": '"0 9 * * *"', "duration": "8h"}], []),
+        # refused: the entry has to become whole first
+        ([{"nodes": '"20%"', "schedule": '"@weekly"'}], []),
+        ([{"nodes": '"20%"', "duration": "4h"}], []),
     ],
 )
 def test_budgets_as_they_act_over_a_week(
@@ -202,3 +205,23 @@ def test_auto_mode_replaces_nodes_after_21_days(
     text = pool(expire=expire + drain).replace("karpenter.k8s.aws, kind: EC2", "eks.amazonaws.com, kind: ")
     found = [r.finding.message for r in check(text).results]
     assert found == ([expected] if expected else [])
+
+
+@pytest.mark.parametrize(
+    ("expire", "note"),
+    [
+        ("240h", "new images and changes of the manifests reach running nodes only when these expire: `240h`"),
+        ("${AGE}", "new images and changes of the manifests reach running nodes only when these expire"),
+    ],
+)
+def test_expiration_asks_no_budget(check: Check, expire: str, note: str) -> None:
+    (result,) = check(pool({"nodes": '"0"'}, expire=expire), select=["blocking-budget"]).results
+    assert result.finding.note == note
+
+
+def test_nodes_of_auto_mode_that_never_expire_are_never_reached(check: Check) -> None:
+    text = pool({"nodes": '"0"'}, expire="Never").replace(
+        "group: karpenter.k8s.aws, kind: EC2NodeClass", "group: eks.amazonaws.com, kind: NodeClass"
+    )
+    (result,) = check(text, select=["blocking-budget"]).results
+    assert result.finding.note == "new images and changes of the manifests never reach running nodes"
