@@ -173,7 +173,8 @@ def check(pool: NodePool, context: Context) -> Findings:
         return
     main = max(taken, key=lambda index: len(by_image[index]))
     matching = [image_set.images[index] for index in (main, *(i for i in resolution.loose if i != main))]
-    name = _example(resolution, by_image[main])
+    known = not fixes.doubts(resolution)
+    matches = f"`{_example(resolution, by_image[main])}` matches" if known else "the types of this pool match"
     release = releases.fixed_for(DEFECT, context.karpenter)
     learns = releases.behaves("learns-node-capacity", context.karpenter)
     wanted, otherwise = _unique(resolution, main)
@@ -182,10 +183,10 @@ def check(pool: NodePool, context: Context) -> Findings:
     except edits.NotEditable:
         changes = []
     runs = resolution.launchable
-    sure = _left(resolution, runs, wanted) == runs
+    sure = known and _left(resolution, runs, wanted) == runs
     yield Finding(
         at=fixes.place(pool),
-        message=f"before Karpenter {release}, `{name}` matches {len(matching)} images: {_listed(matching)}",
+        message=f"before Karpenter {release}, {matches} {len(matching)} images: {_listed(matching)}",
         severity=None if learns else "info",
         edits=changes,
         safety="safe" if sure and learns else "unsafe",
