@@ -77,6 +77,6 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             at=fixes.seen(node),
             message=f"maxPods `{most}` is more than {len(fewer):,} of {len(carried):,} instance types support: "
             f"`{fewer[0][1]}` supports {fewer[0][0]}",
-            note="without prefix delegation, further pods get no IP address",
+            note="without prefix delegation, the VPC CNI has no IP address for further pods",
             help="enable prefix delegation in the VPC CNI, or remove maxPods",
         )

@@ -72,7 +72,8 @@ def check(pool: NodePool, context: Context) -> Findings:
     near = get_close_matches(ref.name, sorted(names), 1, cutoff=0.8)
     if not near:
         others = ", ".join(f"`{name}`" for name in sorted(names)[:3])
-        yield Finding(at=node, message=f"there is no EC2NodeClass `{ref.name}`", help=f"the files define {others}")
+        message = f"the files that were read define no EC2NodeClass `{ref.name}`"
+        yield Finding(at=node, message=message, help=f"they define {others}")
         return
     yield Finding(
         at=node,

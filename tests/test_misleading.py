@@ -275,3 +275,49 @@ def test_a_field_that_the_api_server_dropped_is_safe_to_put_right_where_no_node_
         text = "\n".join(line for line in text.split("\n") if line.strip() != name)
     found = [r for r in check(text).results if r.rule.name == "unknown-field"]
     assert [(r.fixable, r.safety) for r in found] == [(True, safety)]
+
+
+# -- what is said where a class is not among the files
+
+SETTINGS = """
+apiVersion: karpenter.sh/v1beta1
+kind: NodePool
+metadata:
+  name: batch
+spec:
+  disruption: {consolidationPolicy: WhenEmpty, consolidateAfter: 1m, expireAfter: 720h}
+  template:
+    spec:
+      kubelet: {maxPods: 40}
+      nodeClassRef: {apiVersion: karpenter.k8s.aws/v1beta1, kind: EC2NodeClass, name: NAME}
+      requirements:
+        - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "classes", "why"),
+    [
+        ("gone", ("a",), "and no file that was read defines `gone`"),
+        ("default", ("a", "b"), "and 2 define `default`"),
+        ("${CLASS}", ("a",), "whose name is a placeholder"),
+    ],
+)
+def test_where_the_kubelet_settings_of_a_pool_belong(
+    here: Path, rules: dict[str, Rule], name: str, classes: tuple[str, ...], why: str
+) -> None:
+    write(
+        here, {"pools/pool.yaml": SETTINGS.replace("NAME", name), **{f"{each}/class.yaml": CLASS for each in classes}}
+    )
+    helps = [result.finding.help for result in judged(rules).results if result.rule.name == "removed-api"]
+    assert helps == [f"its kubelet settings belong in its EC2NodeClass, {why}"]
+
+
+def test_a_class_that_no_file_defines(here: Path, rules: dict[str, Rule]) -> None:
+    write(
+        here,
+        {"pool.yaml": POOL.replace("EC2NodeClass, name: default", "EC2NodeClass, name: gpu"), "class.yaml": CLASS},
+    )
+    (result,) = judged(rules).results
+    assert result.finding.message == "the files that were read define no EC2NodeClass `gpu`"
+    assert result.finding.help == "they define `default`"

@@ -80,7 +80,11 @@ def test_one_of_two_files_is_not_written_alone(named: str, repo: Path, nodelint:
 @pytest.mark.parametrize(
     ("pool", "node", "why"),
     [
-        (POOL, ENDED, "together with AWSNodeTemplate/batch, which cannot: it names no instanceProfile"),
+        (
+            POOL,
+            ENDED,
+            "together with AWSNodeTemplate/batch, which cannot: it has neither `role` nor `instanceProfile`",
+        ),
         (
             POOL + "  provider: {amiFamily: AL2}\n",
             CLASS,

@@ -58,5 +58,5 @@ def why_not_judged(kind: str, group: str) -> str | None:
     if kind.endswith("NodeClass") and "karpenter" in group and group != AWS_GROUP:
         return f"a class of another provider (`{group}`) is not judged"
     if group in (CORE_GROUP, AWS_GROUP):
-        return f"a {kind} is not judged"
+        return f"{'an' if kind[:1] in 'AEIOU' else 'a'} {kind} is not judged"
     return None

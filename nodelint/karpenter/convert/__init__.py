@@ -198,10 +198,17 @@ def _converted(obj: Object, relations: Relations) -> Conversion:
         return _together(obj, [_Member(obj)])
     cls = relations.class_of(obj)
     if cls is None:
-        name = text(obj.node.at(*reference_path(obj), "name"))
-        named = name if isinstance(name, str) and name else "it names"
-        raise Blocked(f"its kubelet settings go to the class {named}, which is not at hand")
+        raise Blocked(f"its kubelet settings belong in its EC2NodeClass, {_why_no_class(obj, relations)}")
     return _together(obj, _shared(obj, cls, relations))
+
+
+def _why_no_class(pool: Object, relations: Relations) -> str:
+    """Why the class of a pool is not known."""
+    name = text(pool.node.at(*reference_path(pool), "name"))
+    if not isinstance(name, str) or not name:
+        return "and it names none" if not name else "whose name is a placeholder"
+    several = len(relations.classes_of(pool))
+    return f"and {several} define `{name}`" if several else f"and no file that was read defines `{name}`"
 
 
 def _shared(pool: Object, cls: Object, relations: Relations) -> list[_Member]:

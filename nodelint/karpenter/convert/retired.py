@@ -185,9 +185,9 @@ def node_template(value: Plain, partial: bool) -> Migration:
     value.pop("status", None)
     spec = field(value, "spec")
     if "launchTemplate" in spec:
-        raise Blocked("v1 knows no launch templates of one's own: say in fields what it holds")
+        raise Blocked("v1 has no `launchTemplate`: write what it sets as fields of the EC2NodeClass")
     if not partial and not spec.get("instanceProfile") and not spec.get("role"):
-        raise Blocked("it names no instanceProfile: v1 needs one, or a role")
+        raise Blocked("it has neither `role` nor `instanceProfile`, of which v1 requires one")
     for old, new in (
         ("subnetSelector", "subnetSelectorTerms"),
         ("securityGroupSelector", "securityGroupSelectorTerms"),
