@@ -700,7 +700,7 @@ class TestLooseImageMatch:
         assert not check(new, karpenter="1.3.3", select=[self.rule]).results
 
     def test_no_type_is_named_where_the_types_are_a_placeholder(self, check: Check) -> None:
-        text = files(pool(line("node.kubernetes.io/instance-type", "${TYPES}")), alias(self.bottlerocket))
+        text = files(pool(line("karpenter.k8s.aws/instance-category", "${CATEGORY}")), alias(self.bottlerocket))
         result = only(check(text, karpenter="1.3.3", select=[self.rule]))
         assert result.finding.message.startswith("before Karpenter 1.4.0, the types of this pool match 4 images: ")
         assert result.safety == "unsafe"
