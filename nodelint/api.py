@@ -19,7 +19,7 @@ docstrings say, stay as they are within a major version; everything else in the 
 | `keys` | label keys by name: `keys.ARCH` |
 | `labels` | which label keys and values a release has |
 | `messages` | values and counts as messages name them |
-| `manifest`, `requirement`, `releases` | more of the model: selector terms, the algebra, versions |
+| `manifest`, `requirement`, `releases`, `quantities` | more of the model: terms, the algebra, versions, `20Gi` |
 | `TypeSet`, `type_set` | a set of instance types, and what makes one of several |
 | `AwsFacts`, `Missing`, `catalog`, `snapshot`, `questions` | facts about EC2, and what Karpenter asks |
 | `expressions` | CEL in a class's kubelet settings |
