@@ -399,8 +399,25 @@ def clean(monkeypatch: pytest.MonkeyPatch) -> None:
     quick(monkeypatch.setattr)
 
 
+@cache
+def _client_class() -> Callable[[Any, str, Any], type]:
+    """Make the class of a service's client, which has a method for each of hundreds of operations, once."""
+    import botocore.client
+
+    make = botocore.client.ClientCreator._create_client_class
+    made: dict[str, type] = {}
+
+    def once(creator: Any, service: str, model: Any) -> type:
+        if service not in made:
+            made[service] = make(creator, service, model)
+        return made[service]
+
+    return once
+
+
 def quick(put: Callable[[Any, str, Any], None]) -> None:
     """Set what makes boto3 quick: no waiting between tries, and the models of services read once."""
+    import botocore.client
     import botocore.retries.adaptive
     import botocore.retries.standard
     import botocore.session
@@ -408,6 +425,7 @@ def quick(put: Callable[[Any, str, Any], None]) -> None:
     put(botocore.retries.standard.ExponentialBackoff, "delay_amount", lambda *_: 0.0)
     put(botocore.session, "create_loader", lambda _: _loader())
     put(botocore.retries.adaptive.ClientRateLimiter, "on_sending_request", lambda *_, **__: None)
+    put(botocore.client.ClientCreator, "_create_client_class", _client_class())
 
 
 @pytest.fixture

@@ -19,10 +19,12 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any, BinaryIO
+
+import pytest
 
 ROOT = Path(__file__).parent.parent
 _PATIENCE = 120
@@ -195,22 +197,39 @@ def _load() -> None:
 
     import boto3
 
-    from nodelint.lint.engine import Target, lint
-    from nodelint.lint.rule import bundled, load
-    from nodelint.model.releases import NEWEST
-    from nodelint.source import Source
-
     from .ec2_front import quick
 
     for path in (ROOT / "nodelint").rglob("*.py"):
         parts = path.relative_to(ROOT).with_suffix("").parts
         if parts[-1] not in ("__init__", "__main__"):
             importlib.import_module(".".join(parts))
-    lint([Source.from_text("a.yaml", WARM)], Target(NEWEST), load(bundled()))
     quick(setattr)
+    _warmed()
     for service in ("ec2", "iam", "ssm", "sts"):  # reads the model of the service
         boto3.client(service, region_name="us-east-1", aws_access_key_id="a", aws_secret_access_key="b")
     assert len(os.listdir("/proc/self/task")) == 1
+
+
+def _warmed() -> None:
+    """Make the commands' first run here, in a folder that no call sees: what it loads and compiles, calls have."""
+    from nodelint.__main__ import _call as called
+
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setenv("NODELINT_CACHE_DIR", f"{folder}/cache")
+        Path(".git").mkdir()
+        Path("a.yaml").write_text(WARM, encoding="utf-8")
+        for args in (["check"], ["check", "--format", "json"], ["explain"], ["plan", ".", "."]):
+            patch.setattr(sys, "argv", ["nodelint", *args])
+            text = io.TextIOWrapper(io.BytesIO())
+            with redirect_stdout(text), redirect_stderr(text), suppress(SystemExit):
+                called()
+    # What was read of that folder, and when, is no call's.
+    for name, module in list(sys.modules.items()):
+        if name.startswith(("nodelint.commands", "nodelint.source", "nodelint.target", "nodelint.render")):
+            for each in vars(module).values():
+                if hasattr(each, "cache_clear"):
+                    each.cache_clear()
 
 
 def _call(files: list[int], args: list[str], cwd: str, env: dict[str, str]) -> None:

@@ -13,21 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from .code import nodes, syntax_tree
 from .conftest import ROOT
 
 PACKAGE = ROOT / "nodelint"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 LONGEST_FUNCTION = 50
-
-
-@cache
-def tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
-
-
-@cache
-def nodes(path: Path) -> list[ast.AST]:
-    return list(ast.walk(tree(path)))
 
 
 @cache
@@ -121,7 +112,7 @@ def test_the_walks_are_true_of_the_code() -> None:
 def test_a_public_class_has_a_name_of_its_own() -> None:
     places: dict[str, list[str]] = {}
     for path in MODULES:
-        for node in tree(path).body:
+        for node in syntax_tree(path).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
     assert {name: paths for name, paths in places.items() if len(paths) > 1} == {}

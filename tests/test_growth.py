@@ -51,13 +51,12 @@ def pool(*lines: str, n: object = 0, more: str = "") -> str:
 
 
 def work(do: Callable[[], object]) -> int:
-    """How many of Python's operations run."""
+    """How many lines of Python run, each round of a loop on one line counted."""
     count = 0
 
     def trace(frame: FrameType, event: str, arg: object) -> Any:
         nonlocal count
         count += 1
-        frame.f_trace_opcodes, frame.f_trace_lines = True, False
         return trace
 
     before = sys.gettrace()
@@ -136,7 +135,7 @@ def test_one_value_costs_no_walk_over_all_instance_types(rules: dict[str, Rule])
         return lambda: linted(text, only)
 
     make(4)()
-    assert (work(make(40)) - work(make(20))) / 20 < 10_000
+    assert (work(make(40)) - work(make(20))) / 20 < 1_500
 
 
 def test_a_rule_tells_so_many_findings_of_one_object_and_says_that_there_are_more(rules: dict[str, Rule]) -> None:
@@ -176,7 +175,7 @@ def test_an_old_version_with_many_labels(rules: dict[str, Rule]) -> None:
         assert size == 4 or linted(text, only).results[0].fixable
         return lambda: linted(text, only)
 
-    assert growth(make, 300) < 1.3
+    assert growth(make, 100) < 1.3
 
 
 class Counting(str):
@@ -225,7 +224,7 @@ def test_fixes_of_many_files() -> None:
         sources = [Source.from_text(f"c{n}.yaml", CLASS.format(n=n)) for n in range(size)]
         return lambda: fix(sources, TARGET, mending())
 
-    assert growth(make, 30) < 1.2
+    assert growth(make, 16) < 1.2
 
 
 def test_fixes_of_one_file() -> None:
@@ -233,7 +232,7 @@ def test_fixes_of_one_file() -> None:
         sources = [Source.from_text("c.yaml", "---\n".join(CLASS.format(n=n) for n in range(size)))]
         return lambda: fix(sources, TARGET, mending())
 
-    assert growth(make, 30) < 1.2
+    assert growth(make, 16) < 1.2
 
 
 def test_one_fix_of_many_that_breaks_its_file_is_found_in_few_tries(
@@ -274,7 +273,7 @@ def test_long_texts_are_compared() -> None:
 
 def test_texts_without_a_line_of_their_own_are_compared() -> None:
     old, new = ["same\n"] * 60_000, ["same\n", "other\n"] * 30_000
-    assert work(lambda: differing.opcodes(old, new)) < 2_000_000
+    assert work(lambda: differing.opcodes(old, new)) < 300_000
 
 
 lines = st.lists(st.sampled_from([*"abcdef", *(str(n) for n in range(40))]), max_size=40)

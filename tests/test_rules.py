@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 
 import pytest
 
@@ -47,6 +48,7 @@ def cases() -> Iterator[Case]:
             yield Case(rule, number, *pair)
 
 
+@cache
 def judge(text: str, example: Example, rule: Rule | None = None) -> Report:
     selection = alone(rule) if rule else DEFAULTS
     report = lint([Source.from_text("example.yaml", text)], target_of(example), RULES, selection)
@@ -61,6 +63,7 @@ each_case = pytest.mark.parametrize("case", CASES, ids=str)
 each_fix = pytest.mark.parametrize("case", FIXED, ids=str)
 
 
+@cache
 def fixed_text(text: str, case: Case, name: str = "example.yaml") -> str:
     source = Source.from_text(name, text)
     done = fix([source], target_of(case.bad), RULES, alone(case.rule), unsafe=True)

@@ -23,6 +23,7 @@ from nodelint.model.releases import OLDEST, RELEASES, Version
 from nodelint.source import Source
 from nodelint.target import Stated, evidence_of
 
+from .code import named, nodes
 from .conftest import ROOT
 
 Run = Callable[..., CompletedProcess[str]]
@@ -623,8 +624,8 @@ def test_a_range_is_parted_where_something_changes() -> None:
 def test_releases_that_the_code_tells_apart_are_known_as_such() -> None:
     found = set()
     for path in [*(ROOT / "nodelint").rglob("*.py"), *(ROOT / "rules").glob("*.py")]:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and ast.unparse(node.func) == "Version" and len(node.args) == 3:
+        for node in nodes(path):
+            if isinstance(node, ast.Call) and named(node.func) == "Version" and len(node.args) == 3:
                 if all(isinstance(arg, ast.Constant) for arg in node.args):
                     found.add(Version(*(ast.literal_eval(arg) for arg in node.args)))
             elif isinstance(node, ast.keyword) and node.arg == "releases" and isinstance(node.value, ast.Constant):

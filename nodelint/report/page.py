@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from nodelint.ec2.facts import WORDS
 from nodelint.ec2.fake_account import FakeAccount
 from nodelint.lint.engine import DEFAULTS, Selection, Target, lint
@@ -26,6 +28,7 @@ def header(rule: Rule) -> str:
     return " · ".join(parts)
 
 
+@cache
 def target_of(example: Example) -> Target:
     """What an example is for: the newest known release where its fence names none, and its account's facts."""
     karpenter = parse_target(example.karpenter) if example.karpenter else NEWEST
