@@ -494,6 +494,17 @@ def test_statements_that_differ_are_each_judged(tmp_path: Path, nodelint: Run) -
     )
 
 
+def test_what_differs_between_releases_by_numbers_alone_is_one_finding(tmp_path: Path, nodelint: Run) -> None:
+    stated = {"prod/k.yaml": helm_release("1.0.8"), "dev/k.yaml": helm_release("1.3.3")}
+    category = "        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}\n"
+    write(tmp_path, {"base/pool.yaml": POOL.replace(category, ""), **stated})
+    told = judged(nodelint, "--select", "accelerator-by-accident")
+    assert [each["releases"] for each in told["findings"]] == [[{"from": v, "to": v} for v in ("1.0.8", "1.3.3")]]
+    text = nodelint("check", "--snapshot", "bundled", "--select", "accelerator-by-accident").stdout
+    assert "(Karpenter 1.3.3; other numbers on Karpenter 1.0.8)\n" in text
+    assert text.count("accelerator-by-accident") == told["summary"]["warnings"] == 1
+
+
 def test_flags_and_the_configuration_override_what_files_state(tmp_path: Path, nodelint: Run) -> None:
     write(tmp_path, CLUSTERS)
     write(tmp_path, {"nodelint.yaml": 'per-path-versions:\n  clusters/prod: {karpenter-version: "1.9"}\n'})

@@ -165,32 +165,71 @@ def _start(span: Span) -> int:
 def merged(told: Iterable[tuple[Chosen, Sequence[Result]]], judged: Mapping[int, Sequence[Chosen]]) -> list[Result]:
     """What was found for one release after another, oldest first; the same finding once, as for the newest release.
 
-    `judged` are the releases of each object, by its id. A finding that does not hold for all of them says so, and
-    its fix is unsafe: the other releases have no need of it.
+    It is as grave as for the worst of them, and says where others have other numbers in it. `judged` are the releases
+    of each object, by its id. A finding that does not hold for all of them says so, and its fix is unsafe: the other
+    releases have no need of it.
     """
     same: dict[tuple[object, ...], list[tuple[Chosen, Result]]] = {}
     for chosen, results in told:
         for result in results:
-            at, said = result.span, re.sub(r"\b\d+\.\d+(?:\.\d+)?\b", "*", result.finding.message)
-            key = (result.rule.name, id(result.object), id(at.source), at.start, at.end, said)
-            same.setdefault(key, []).append((chosen, result))
-    return [_held(pairs, judged[id(pairs[0][1].object)]) for pairs in same.values()]
+            same.setdefault(_told_as(result, _RELEASE), []).append((chosen, result))
+    alike: dict[tuple[object, ...], list[list[tuple[Chosen, Result]]]] = {}
+    for pairs in same.values():
+        others = alike.setdefault(_told_as(pairs[0][1], _NUMBER), [])
+        releases = {chosen for chosen, _ in pairs}
+        met = next((other for other in others if releases.isdisjoint(chosen for chosen, _ in other)), None)
+        if met is None:
+            others.append(pairs)
+        else:
+            met += pairs
+    return [
+        _held(sorted(pairs, key=lambda pair: pair[0].order), judged[id(pairs[0][1].object)])
+        for groups in alike.values()
+        for pairs in groups
+    ]
+
+
+_RELEASE = r"\b\d+\.\d+(?:\.\d+)?\b"
+_NUMBER = r"\d+(?:[.,]\d+)*"
+
+
+def _told_as(result: Result, number: str) -> tuple[object, ...]:
+    """What the same finding for another release has in common with this one: all but numbers of a form."""
+    at, said = result.span, re.sub(number, "*", result.finding.message)
+    return result.rule.name, id(result.object), id(at.source), at.start, at.end, said
 
 
 def _held(pairs: Sequence[tuple[Chosen, Result]], judged: Sequence[Chosen]) -> Result:
-    from nodelint.model.ranges import joined
-
     result = pairs[-1][1]
     if len(judged) < 2:
         return result
-    where = list(dict.fromkeys(chosen for chosen, _ in pairs))
-    holds: list[Chosen] = []
-    for kubernetes in dict.fromkeys(chosen.kubernetes for chosen in where):
-        parts = joined(c.karpenter for c in where if c.kubernetes == kubernetes)
-        holds += [where[0]._replace(karpenter=part, kubernetes=kubernetes) for part in parts]
-    if len(where) == len(judged):
-        return result._replace(holds=tuple(holds))
+    gravest = min((each.severity for _, each in pairs), key=SEVERITIES.index)
+    finding = result.finding._replace(severity=gravest)
+    holds = _in_parts(chosen for chosen, _ in pairs)
+    newest = _told_as(result, _RELEASE)
+    same = _in_parts(chosen for chosen, each in pairs if _told_as(each, _RELEASE) == newest)
+    other = _in_parts(chosen for chosen, each in pairs if _told_as(each, _RELEASE) != newest)
+    if len({chosen for chosen, _ in pairs}) == len(judged):
+        on = f"{_names(same, judged)}; other numbers on {_names(other, judged)}" if other else ""
+        return result._replace(finding=finding, holds=tuple(holds), on=on)
+    if finding.edits:
+        finding = finding._replace(safety="unsafe")
+    return result._replace(finding=finding, holds=tuple(holds), on=_names(holds, judged))
+
+
+def _in_parts(where: Iterable[Chosen]) -> list[Chosen]:
+    """Releases, those that follow each other taken together."""
+    from nodelint.model.ranges import joined
+
+    some = list(dict.fromkeys(where))
+    parts: list[Chosen] = []
+    for kubernetes in dict.fromkeys(chosen.kubernetes for chosen in some):
+        together = joined(c.karpenter for c in some if c.kubernetes == kubernetes)
+        parts += [some[0]._replace(karpenter=part, kubernetes=kubernetes) for part in together]
+    return parts
+
+
+def _names(some: Sequence[Chosen], judged: Sequence[Chosen]) -> str:
     differ = len({c.karpenter for c in judged}) > 1
-    names = dict.fromkeys(f"Karpenter {c.karpenter}" if differ else f"Kubernetes {c.kubernetes}" for c in holds)
-    finding = result.finding._replace(safety="unsafe") if result.finding.edits else result.finding
-    return result._replace(finding=finding, holds=tuple(holds), on=" and ".join(names))
+    names = (f"Karpenter {c.karpenter}" if differ else f"Kubernetes {c.kubernetes}" for c in some)
+    return " and ".join(dict.fromkeys(names))
