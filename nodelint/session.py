@@ -111,7 +111,7 @@ class Session:
         except OSError as error:
             raise ConfigError(f"{path}: {why(error)}") from error
         except baseline.BaselineError as error:
-            from nodelint.lint.validity import in_json
+            from nodelint.model.validity import in_json
 
             raise ConfigError(*(in_json("baseline", path) or [str(error)])) from error
         return entries

@@ -129,9 +129,9 @@ def test_what_is_cached_is_the_repository_s_own(nodelint: Run, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("", "not a snapshot: no JSON"),
-        ("{}", "not a snapshot: no key"),
-        ("kind: NodePool\n", "not a snapshot: no JSON"),
+        ("", "not a snapshot: not JSON"),
+        ("{}", "not a snapshot: the key"),
+        ("kind: NodePool\n", "not a snapshot: not JSON"),
         ('{"nodelint-snapshot": 2}', "snapshot of format `2`"),
         (None, "no such file or directory"),
     ],

@@ -419,9 +419,9 @@ def test_a_cache_folder_that_cannot_be_made(run: Run, monkeypatch: pytest.Monkey
 
 
 BROKEN = [
-    ("truncated", lambda text: text[: len(text) // 2], "not a snapshot: no JSON"),
-    ("empty", lambda text: "", "not a snapshot: no JSON"),
-    ("foreign", lambda text: '{"kind": "List"}', "not a snapshot: no key"),
+    ("truncated", lambda text: text[: len(text) // 2], "not a snapshot: not JSON"),
+    ("empty", lambda text: "", "not a snapshot: not JSON"),
+    ("foreign", lambda text: '{"kind": "List"}', "not a snapshot: the key"),
     (
         "newer",
         lambda text: text.replace('"nodelint-snapshot": 1', '"nodelint-snapshot": 9'),

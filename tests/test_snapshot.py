@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nodelint.data import DATA
+from nodelint.ec2.cache import UnusableSnapshot, read
 from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.facts import AwsFacts, Missing
 from nodelint.ec2.snapshot import (
@@ -117,13 +119,13 @@ def test_the_schema_refuses_what_is_wrong() -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "no JSON"),
-        ("{", "no JSON"),
-        (b"\xff\xfe", "no JSON"),
-        ("[" * 100_000, "no JSON"),
-        ("[]", "no key"),
-        ('"nodelint-snapshot"', "no key"),
-        ("{}", "no key"),
+        ("", "not JSON"),
+        ("{", "not JSON"),
+        (b"\xff\xfe", "not JSON"),
+        ("[" * 100_000, "not JSON"),
+        ("[]", "key .nodelint-snapshot. is missing"),
+        ('"nodelint-snapshot"', "key .nodelint-snapshot. is missing"),
+        ("{}", "key .nodelint-snapshot. is missing"),
         ('{"nodelint-snapshot": 2}', "format `2`"),
         ('{"nodelint-snapshot": 1}', "not a whole snapshot"),
         ('{"nodelint-snapshot": 1, "instanceTypes": []}', "not a whole snapshot"),
@@ -368,6 +370,88 @@ def test_answers_that_are_not_whole_are_refused(path: tuple[Any, ...], value: ob
     place[path[-1]] = value
     with pytest.raises(SnapshotError, match="not a whole snapshot"):
         parse_snapshot(json.dumps(data))
+
+
+def each_change(data: Any) -> Iterator[Any]:
+    """The data with one value replaced by another, or one key left out."""
+
+    def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+        for step in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
+            yield (*path, step)
+            yield from places(value[step], (*path, step))
+
+    for *path, last in places(data):
+        for replacement in (..., None, 5, "x", [], {}, [["a"]], ["a"], {"a": 1}, True):
+            changed = copy.deepcopy(data)
+            place = changed
+            for step in path:
+                place = place[step]
+            if replacement is not ...:
+                place[last] = replacement
+            elif isinstance(last, str):
+                del place[last]
+            yield changed
+
+
+@pytest.mark.parametrize("data", [plain(SMALL), REAL], ids=["types", "regions"])
+def test_what_the_reader_refuses_for_its_shape_breaks_the_schema(data: Any) -> None:
+    """The schema names the faults, so it must know one where the reader only says that there is one."""
+    validator = jsonschema.Draft202012Validator(SCHEMA)
+    shapes = 0
+    for changed in each_change(data):
+        try:
+            parse_snapshot(json.dumps(changed))
+        except SnapshotError as error:
+            if error.misshapen:
+                assert not validator.is_valid(changed), changed
+                shapes += 1
+            else:
+                assert str(error) != "not a whole snapshot"
+    assert shapes > 100
+
+
+def test_all_faults_of_a_file_are_listed_with_their_places(tmp_path: Path) -> None:
+    data: Any = copy.deepcopy(REAL)
+    region = data["regions"][0]
+    region["at"] = "2026-11-20"
+    region["asked"] = [
+        {"ask": "subnets", "fuond": []},
+        {"ask": "prices", "found": []},
+        {"ask": "roles", "filters": [["a"]], "found": [], "failed": "denied", "transient": False},
+    ]
+    region["subnets"][0]["free"] = "1"
+    data["instanceTypes"] = plain(SMALL)["instanceTypes"]
+    data["instanceTypes"]["labels"] = ["a", "a"]
+    data["instanceTypes"]["rows"][0] = ["x1.large", [], [], [3, 10, True, 9]]
+    path = tmp_path / "facts.json"
+    path.write_text(json.dumps(data, indent=1), encoding="utf-8")
+    with pytest.raises(UnusableSnapshot) as caught:
+        read(str(path), "; make it anew")
+    assert [message.removeprefix(f"{path}:") for message in caught.value.messages] == [
+        "9:10: `at` is `2026-11-20`, must be a time in UTC, ISO 8601 to the second, or an empty text",
+        "11:5: `found` or `failed` and `transient` is missing",
+        "13:6: unknown key `fuond`, did you mean `found`?",
+        "16:13: `ask` is `prices`, must be instance-types, offerings, images, parameters, subnets, security-groups, "
+        "capacity-reservations, placement-groups, instance-profiles or roles",
+        "19:5: `found` and `failed` exclude each other",
+        "22:7: an item of `filters` must have 2 items, not 1",
+        "37:14: `free` must be a whole number, not `1`",
+        "43:13: `labels` must have no item twice",
+        "70:4: an item of `rows` must have 5 items, not 4",
+        "74:5: an item of `rows` must have 5 items, not 4; make it anew",
+    ]
+
+
+def test_of_many_faults_the_first_are_listed(tmp_path: Path) -> None:
+    data: Any = copy.deepcopy(REAL)
+    data["regions"][0]["asked"] = [{"ask": "prices", "found": []}] * 50
+    path = tmp_path / "facts.json"
+    path.write_text(json.dumps(data), encoding="utf-8")
+    with pytest.raises(UnusableSnapshot) as caught:
+        read(str(path))
+    *listed, last = caught.value.messages
+    assert len(listed) == 20
+    assert last == f"{path}: 30 more faults"
 
 
 def test_what_most_answers_share_is_said_once_and_a_new_answer_is_one_new_line() -> None:

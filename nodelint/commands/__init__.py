@@ -102,7 +102,7 @@ def ending() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        stop("interrupted", INTERRUPTED)
+        stop("interrupted", code=INTERRUPTED)
     except BrokenPipeError:
         # What is still to be flushed goes nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
@@ -277,7 +277,8 @@ def unusable(error: ConfigError) -> NoReturn:
     sys.exit(UNUSABLE)
 
 
-def stop(message: str, code: int = UNUSABLE) -> NoReturn:
-    """Say why the run ends here, and end it."""
-    say(message)
+def stop(*messages: str, code: int = UNUSABLE) -> NoReturn:
+    """Print why the run ends here, and end it."""
+    for message in messages:
+        say(message)
     sys.exit(code)

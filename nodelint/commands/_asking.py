@@ -140,7 +140,8 @@ def live(
     try:
         snapshot = cache.keep(path, [brought.reply], now(), __version__)
     except cache.UnusableSnapshot as error:
-        say(str(error))
+        for message in error.messages:
+            say(message)
         return snapshot, None, name
     return snapshot, path, name
 

@@ -79,7 +79,7 @@ def facts_for(
         path, limits = cache.place(home(paths)), session.limits(asked.max_age, live=True)
         snapshot, file, region = live(asked, session.settings, path, classes, limits)
     except cache.UnusableSnapshot as error:
-        stop(str(error))
+        stop(*error.messages)
     return cache.facts_of(snapshot, file or "what AWS said", region, now(), limits), file
 
 

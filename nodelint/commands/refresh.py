@@ -125,7 +125,7 @@ def command(
             else:
                 snapshot = cache.keep(file, replies, now(), __version__, unwanted)
         except cache.UnusableSnapshot as error:
-            stop(str(error))
+            stop(*error.messages)
         if len(snapshot.regions) > 1:
             check += ["--region", asked[0].region.name]
     written = file if snapshot is not None else None
@@ -188,7 +188,7 @@ def _place(paths: Sequence[str], output: str | None, fresh: bool) -> tuple[str, 
         unwanted = cache.mark(file) if fresh else None
         return file, unwanted, _old(file, output is not None, fresh)
     except cache.UnusableSnapshot as error:
-        stop(str(error))
+        stop(*error.messages)
 
 
 def _old(file: str, named: bool, fresh: bool) -> Snapshot | None:

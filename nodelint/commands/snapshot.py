@@ -6,7 +6,7 @@ import os
 
 import click
 
-from nodelint.commands import CLEAN, FOUND, UNUSABLE, echo, echo_json, now, output_format, stop
+from nodelint.commands import CLEAN, FOUND, echo, echo_json, now, output_format, stop
 from nodelint.commands._completing import files
 
 
@@ -32,7 +32,7 @@ def show(file: str | None, form: str) -> None:
             return
         snapshot = cache.read(file)
     except cache.UnusableSnapshot as error:
-        stop(str(error))
+        stop(*error.messages)
     if form == "json":
         echo_json(report.show_json(snapshot, file, now(), {}))
     else:
@@ -81,7 +81,7 @@ def diff(old: str, new: str, form: str) -> None:
     try:
         found = report.differences(cache.read(old), cache.read(new))
     except cache.UnusableSnapshot as error:
-        stop(str(error), UNUSABLE)
+        stop(*error.messages)
     if form == "json":
         echo_json(report.diff_json(found))
     else:

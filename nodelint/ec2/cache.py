@@ -43,7 +43,11 @@ _ELSEWHERE = "; NODELINT_CACHE_DIR names another folder"
 
 
 class UnusableSnapshot(Exception):
-    """A snapshot that cannot be read or written. The message names the file."""
+    """A snapshot that cannot be read or written, a message for each fault. Each names the file."""
+
+    def __init__(self, *messages: str) -> None:
+        super().__init__(messages[0])
+        self.messages = messages
 
 
 def place(folder: str) -> str:
@@ -80,13 +84,19 @@ def _home() -> str:
 
 
 def read(path: str, hint: str = "") -> Snapshot:
-    """The snapshot of a file. Raises Unusable, which names the file and ends in the hint."""
+    """The snapshot of a file. Raises UnusableSnapshot, whose last message ends in the hint."""
     try:
         return parse_snapshot(reading.read(path))
     except OSError as error:
         raise UnusableSnapshot(f"{path}: {why(error)}{hint}") from error
     except SnapshotError as error:
-        raise UnusableSnapshot(f"{path}: {error}{hint}") from error
+        found: list[str] = []
+        if error.misshapen:
+            from nodelint.model.validity import in_json
+
+            found = in_json("snapshot", path)
+        *first, last = found or [f"{path}: {error}"]
+        raise UnusableSnapshot(*first, f"{last}{hint}") from error
 
 
 def read_kept(path: str) -> Snapshot:

@@ -146,7 +146,7 @@ def load(path: str | None, flags: Mapping[str, object], trusted: bool = False) -
     try:
         return _settings(given, flags, trusted)
     except ConfigError as error:
-        from nodelint.lint.validity import faults
+        from nodelint.model.validity import faults
 
         # The reader stops at the first fault. The schema knows all of them.
         found = faults("config", given.plain(), given.root, given.path) if path else []

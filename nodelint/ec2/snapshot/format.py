@@ -58,29 +58,37 @@ class _Offered(NamedTuple):
 
 
 def read_bundled(text: str | bytes) -> Snapshot:
-    """Read the text of a file. Raises SnapshotError where it is no snapshot of format 1.
+    """Read the text of a file. Raises SnapshotError where it is not a snapshot of format 1.
 
-    What stands in the columns of instance types is left to `check_rows`: that takes a third of the time.
+    What is in the columns of instance types is left to `check_rows`: that takes a third of the time.
     """
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise SnapshotError(f"not a snapshot: no JSON ({error})") from error
+        raise SnapshotError(f"not a snapshot: not JSON ({error})") from error
     if not isinstance(data, dict) or "nodelint-snapshot" not in data:
-        raise SnapshotError("not a snapshot: no key `nodelint-snapshot`")
+        raise SnapshotError("not a snapshot: the key `nodelint-snapshot` is missing")
     if data["nodelint-snapshot"] != FORMAT:
         raise SnapshotError(f"snapshot of format `{data['nodelint-snapshot']}`; this release reads {FORMAT}")
     try:
         return _read(data)
+    except SnapshotError:
+        raise
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise SnapshotError(f"not a whole snapshot: {type(error).__name__} {error}") from error
+        raise _misshapen() from error
 
 
 def parse_snapshot(text: str | bytes) -> Snapshot:
-    """Read the text of a file. Raises SnapshotError where it is no snapshot of format 1."""
+    """Read the text of a file. Raises SnapshotError where it is not a snapshot of format 1."""
     snapshot = read_bundled(text)
     check_rows(snapshot.rows)
     return snapshot
+
+
+def _misshapen() -> SnapshotError:
+    error = SnapshotError("not a whole snapshot")
+    error.misshapen = True
+    return error
 
 
 def snapshot_text(snapshot: Snapshot) -> str:
@@ -90,53 +98,56 @@ def snapshot_text(snapshot: Snapshot) -> str:
 
 def _read(data: dict[str, Any]) -> Snapshot:
     _known(data, ("nodelint-snapshot", "origin", "date", "nodelint", "sources", "instanceTypes", "regions"))
-    if not _CHECKS["str | None"](data.get("nodelint")):
-        raise TypeError("`nodelint` is no text")
     types = data.get("instanceTypes", {"labels": [], "resources": [], "prices": [], "changes": [], "rows": []})
-    labels, resources, priced = (_header(types[part], part) for part in ("labels", "resources", "prices"))
+    labels, resources, priced = (_header(types[part]) for part in ("labels", "resources", "prices"))
     _known(types, ("labels", "resources", "prices", "changes", "rows"))
     rows = cast("list[Row]", types["rows"])
     shape = (len(labels), len(resources), len(priced))
     last = ""
     for name, values, quantities, network, prices in rows:
-        if (len(values), len(quantities), len(prices)) != shape or (network is not None and len(network) != 5):
-            raise ValueError(f"columns of `{name}` do not match the header")
+        if network is not None and len(network) != 5:
+            raise TypeError
+        if (len(values), len(quantities), len(prices)) != shape:
+            raise SnapshotError(f"not a whole snapshot: columns of `{name}` do not match the header")
         if name <= last:
-            raise ValueError(f"`{name}` is out of order")
+            raise SnapshotError(f"not a whole snapshot: `{name}` is out of order")
         last = name
     return Snapshot(
-        origin=_text(data["origin"], "origin"),
-        date=_text(data["date"], "date"),
-        sources=tuple(Origin(*(_text(s[key], key) for key in Origin._fields)) for s in data["sources"]),
+        origin=_text(data["origin"]),
+        date=_text(data["date"]),
+        sources=tuple(Origin(*(_text(s[key]) for key in Origin._fields)) for s in data["sources"]),
         labels=labels,
         resources=resources,
         priced=priced,
         changes=tuple(map(_change, types["changes"])),
         rows=rows,
         regions=_regions(data.get("regions", ())),
-        nodelint=data.get("nodelint"),
+        nodelint=_text(data["nodelint"]) if "nodelint" in data else None,
     )
 
 
-def _text(value: object, what: str) -> str:
+def _text(value: object) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"`{what}` is no text")
+        raise TypeError
     return value
 
 
-def _header(value: object, what: str) -> tuple[str, ...]:
+def _header(value: object) -> tuple[str, ...]:
     """The names of columns, which have to be a list of different texts."""
-    if not _CHECKS["tuple[str, ...]"](value) or len(set(cast("list[str]", value))) < len(cast("list[str]", value)):
-        raise TypeError(f"`instanceTypes.{what}` is no list of different texts")
-    return tuple(cast("list[str]", value))
+    if not _CHECKS["tuple[str, ...]"](value):
+        raise TypeError
+    names = tuple(cast("list[str]", value))
+    if len(set(names)) < len(names):
+        raise TypeError
+    return names
 
 
 def _change(data: dict[str, Any]) -> Change:
     _known(data, ("before", "label", "values"))
     values = data["values"]
     if not isinstance(values, dict) or not _TEXTS.issuperset(map(type, values.values())):
-        raise TypeError("`values` of a change is no mapping to texts")
-    return Change(Version.parse(_text(data["before"], "before")), _text(data["label"], "label"), values)
+        raise TypeError
+    return Change(Version.parse(_text(data["before"])), _text(data["label"]), values)
 
 
 def _is_network(value: object) -> bool:
@@ -148,32 +159,25 @@ def _is_network(value: object) -> bool:
 
 def check_rows(rows: Sequence[Row]) -> None:
     """Raises SnapshotError for a value of another kind than its column holds."""
-    parts: tuple[tuple[int, set[Any], str], ...] = (
-        (1, _TEXTS, "a label is no text"),
-        (2, _TEXTS, "a quantity is no text"),
-        (4, _NUMBERS, "a price is no number"),
-    )
-    for part, types, wrong in parts:
+    for part, types in ((1, _TEXTS), (2, _TEXTS), (4, _NUMBERS)):
         for row in rows:
             if type(row[part]) is not list or not types.issuperset(map(type, cast("list[Any]", row[part]))):
-                raise SnapshotError(f"not a whole snapshot: `{row[0]}`: {wrong}")
-    for row in rows:
-        if row[3] is not None and not _is_network(row[3]):
-            raise SnapshotError(f"not a whole snapshot: `{row[0]}`: the network limits are none")
+                raise _misshapen()
+    if not all(row[3] is None or _is_network(row[3]) for row in rows):
+        raise _misshapen()
 
 
 def _regions(listed: Sequence[dict[str, Any]]) -> tuple[Region, ...]:
     regions = tuple(map(_region, listed))
     if len({region.name for region in regions}) < len(regions):
-        raise ValueError("a region stands there twice")
+        raise SnapshotError("not a whole snapshot: two regions have one name")
     return regions
 
 
 def _region(data: dict[str, Any]) -> Region:
     # An unknown key may be a known one that was damaged: an answer without it would be a false one.
     _known(data, ("region", "account", "at", "asked", "offerings", *(key for key, _ in _TABLES.values())))
-    if not _CHECKS["str"](data["region"]) or not _CHECKS["str | None"](data.get("account")):
-        raise TypeError("region or account is no text")
+    name, account = _text(data["region"]), _text(data["account"]) if "account" in data else None
     tables: dict[str, Any] = {}
     for field, (key, cls) in _TABLES.items():
         records = [_checked(cls, record) for record in data.get(key, ())]
@@ -183,9 +187,9 @@ def _region(data: dict[str, Any]) -> Region:
         field = TABLE_OF.get(question.kind, "")
         for id in answer.found:
             if field and id not in tables[field]:
-                raise ValueError(f"`{id}` was found, but nothing is said of it")
+                raise SnapshotError(f"not a whole snapshot: `{id}` was found, but has no record")
     offerings = _offerings(data.get("offerings", ()))
-    return Region(data["region"], data.get("account"), answers, **tables, offerings=offerings)
+    return Region(name, account, answers, **tables, offerings=offerings)
 
 
 def _offerings(lines: Iterable[dict[str, Any]]) -> dict[str, Offering]:
@@ -194,7 +198,7 @@ def _offerings(lines: Iterable[dict[str, Any]]) -> dict[str, Offering]:
         types, zones, capacity = _checked(_Offered, line)
         for name in types:
             if name in offerings:
-                raise ValueError(f"`{name}` is offered twice")
+                raise SnapshotError(f"not a whole snapshot: `{name}` is offered twice")
             offerings[name] = Offering(name, zones, capacity)
     return offerings
 
@@ -202,13 +206,11 @@ def _offerings(lines: Iterable[dict[str, Any]]) -> dict[str, Offering]:
 def _answer(line: dict[str, Any], at: object) -> tuple[Question, Answer]:
     _known(line, ("ask", "filters", "owners", "at", "found", "total", "failed", "transient"))
     filters, owners = line.get("filters", []), line.get("owners", [])
-    if line["ask"] not in FACT_KINDS:
-        raise ValueError(f"`{line['ask']}` is nothing that can be asked")
-    if ("found" in line) == ("failed" in line):
-        raise ValueError(f"an answer about `{line['ask']}` neither found something nor failed")
     texts = _CHECKS["tuple[str, ...]"]
+    if line["ask"] not in FACT_KINDS or ("found" in line) == ("failed" in line):
+        raise ValueError
     if not texts(owners) or not all(texts(pair) and len(pair) == 2 for pair in filters):
-        raise TypeError(f"a question about `{line['ask']}` is not made of texts")
+        raise TypeError
     question = Question.of(line["ask"], *((name, value) for name, value in filters), owners=owners)
     found = line.get("found", [])
     plain = {"at": line.get("at", at), "found": found, "total": line.get("total", len(found))}
@@ -217,9 +219,8 @@ def _answer(line: dict[str, Any], at: object) -> tuple[Question, Answer]:
 
 
 def _known(data: dict[str, Any], keys: Iterable[str]) -> None:
-    unknown = data.keys() - set(keys)
-    if unknown:
-        raise ValueError(f"`{min(unknown)}` is no known key")
+    if not data.keys() <= set(keys):
+        raise ValueError
 
 
 _TIMES = ("at", "created", "deprecated", "ends")
@@ -228,10 +229,13 @@ _TIMES = ("at", "created", "deprecated", "ends")
 @cache
 def _check_time(text: str) -> None:
     if not re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", text, re.ASCII):
-        raise ValueError(f"`{text}` is no time in UTC")
+        raise ValueError
     from datetime import datetime
 
-    datetime.fromisoformat(text)
+    try:
+        datetime.fromisoformat(text)
+    except ValueError as error:
+        raise SnapshotError(f"not a whole snapshot: the time `{text}` does not exist: {error}") from error
 
 
 _TEXTS = {str, type(None)}
@@ -257,8 +261,7 @@ def _checked(cls: type[_T], data: dict[str, Any]) -> _T:
     fields = {}
     for name, value in data.items():
         if name not in checks or not checks[name](value):
-            wanted = cls.__annotations__.get(name, "known field")
-            raise TypeError(f"`{name}` of `{next(iter(data.values()), '')}` is no {wanted}")
+            raise TypeError
         if name in _TIMES and value is not None:
             _check_time(value)
         fields[name] = tuple(value) if type(value) is list else value

@@ -19,7 +19,12 @@ FORMAT = 1
 
 
 class SnapshotError(ValueError):
-    """A file that is no snapshot, or one in a format that this release does not read."""
+    """A file that is not a snapshot, or has a format that this release does not read.
+
+    `misshapen` says that the file breaks its JSON Schema, which names every fault with its place.
+    """
+
+    misshapen = False
 
 
 class Network(NamedTuple):

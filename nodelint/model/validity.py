@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from nodelint.data import shipped
@@ -24,12 +24,14 @@ _TYPES = {
     "number": "a number",
     "null": "null",
 }
-_LEFT_TO_THE_READER = ("pattern", "format", "minLength")
-"""The reader says these better: it knows which releases and regions there are."""
-
+_LEFT_TO_THE_READER = {"config": ("pattern", "format", "minLength"), "baseline": ("pattern", "format", "minLength")}
+"""Schema -> what its reader says better, which knows the releases and regions that exist."""
 
 _LARGEST = 5_000_000
 """Characters of a file in which places are looked for."""
+
+_MOST = 20
+"""Faults that are listed; the others are counted."""
 
 
 class Fault(NamedTuple):
@@ -57,15 +59,15 @@ def faults(schema: str, values: object, root: Node | None, path: str) -> list[st
         validator = Draft202012Validator(json.load(file))
     lines: list[tuple[int, str]] = []
     for error in validator.iter_errors(values):
-        for fault in _faults_of(error, root):
+        for fault in _faults_of(error, root, schema):
             node = _node(fault.path, root, fault.of_key)
             if node is None:
-                keys = "".join(f"{step}: " for step in fault.path[:1])
-                lines.append((0, f"{path}: {keys}{fault.message}"))
+                lines.append((0, f"{path}: {_keys(fault.path)}{fault.message}"))
             else:
                 at = node.source.position(node.start)
                 lines.append((at.offset, f"{path}:{at.line}:{at.column}: {fault.message}"))
-    return [line for _, line in sorted(lines, key=lambda pair: pair[0])]
+    found = [line for _, line in sorted(lines, key=lambda pair: pair[0])]
+    return found if len(found) <= _MOST else [*found[:_MOST], f"{path}: {len(found) - _MOST} more faults"]
 
 
 def _node(path: Sequence[str | int], root: Node | None, of_key: bool = False) -> Node | None:
@@ -102,36 +104,72 @@ def in_json(schema: str, path: str) -> list[str]:
     return faults(schema, values, roots[0] if roots else None, path)
 
 
-def _faults_of(error: Any, root: Node | None) -> Iterator[Fault]:
-    path, value, rule = tuple(error.absolute_path), error.instance, error.validator
-    shown = _shown(value, _node(path, root))
-    if rule in _LEFT_TO_THE_READER:
+def _faults_of(error: Any, root: Node | None, schema: str) -> Iterator[Fault]:
+    path, rule = tuple(error.absolute_path), error.validator
+    if rule in _LEFT_TO_THE_READER.get(schema, ()):
         return
     if rule == "additionalProperties":
         known = error.schema.get("properties", {})
-        for key in value:
+        for key in error.instance:
             if key not in known:
                 meant = did_you_mean(str(key), known) or f"; the known ones are {', '.join(known)}"
-                yield Fault((*path, key), f"unknown setting `{key}`{meant}", of_key=True)
-    elif rule == "required":
-        name = next(name for name in error.validator_value if error.message.startswith(repr(name)))
-        yield Fault(path, f"`{name}` is missing")
-    elif rule == "enum":
-        yield Fault(path, f"{_name(path)} is {shown}, must be {_one_of(map(str, error.validator_value))}")
-    elif rule == "const":
-        yield Fault(path, f"{_name(path)} is {shown}, must be {_shown(error.validator_value, None)}")
-    elif rule == "type":
-        yield Fault(path, f"{_name(path)} must be {_type(error.validator_value)}, not {shown}{_quotes(error)}")
+                what = "setting" if schema == "config" else "key"
+                yield Fault((*path, key), f"unknown {what} `{key}`{meant}", of_key=True)
     elif rule in ("oneOf", "anyOf"):
         deeper = [each for each in error.context if len(each.absolute_path) > len(path)]
-        if deeper:
-            for each in deeper:
-                yield from _faults_of(each, root)
-        else:
-            types = _one_of(_type(each.validator_value) for each in error.context if each.validator == "type")
-            yield Fault(path, f"{_name(path)} must be {types}, not {shown}")
+        for each in deeper:
+            yield from _faults_of(each, root, schema)
+        if not deeper:
+            yield Fault(path, _no_alternative(error, path, root))
     else:
-        yield Fault(path, f"{_name(path)}: {error.message}")
+        yield Fault(path, _message(error, path, root))
+
+
+def _no_alternative(error: Any, path: tuple[str | int, ...], root: Node | None) -> str:
+    """What is wrong with a value that meets none of several schemas, where each is about the value itself."""
+    if all(each.validator == "required" for each in error.context):
+        ways = (" and ".join(f"`{name}`" for name in each.validator_value) for each in error.context)
+        return f"{_one_of(ways)} is missing"
+    types = _one_of(_type(each.validator_value) for each in error.context if each.validator == "type")
+    return f"{_name(path)} must be {types}, not {_shown(error.instance, _node(path, root))}"
+
+
+def _message(error: Any, path: tuple[str | int, ...], root: Node | None) -> str:
+    name, wanted, shown = _name(path), error.validator_value, _shown(error.instance, _node(path, root))
+    if error.validator == "required":
+        missing = next(each for each in wanted if error.message.startswith(repr(each)))
+        return f"`{missing}` is missing"
+    if error.validator == "type":
+        return f"{name} must be {_type(wanted)}, not {shown}{_quotes(error)}"
+    if error.validator == "not":
+        return f"{' and '.join(f'`{each}`' for each in wanted['required'])} exclude each other"
+    if error.validator in ("minItems", "maxItems", "items"):
+        count = wanted if isinstance(wanted, int) else len(error.schema["prefixItems"])
+        return f"{name} must have {count} items, not {len(error.instance)}"
+    if error.validator == "uniqueItems":
+        return f"{name} must have no item twice"
+    musts: dict[str, Callable[[], str]] = {
+        "enum": lambda: _one_of(map(str, wanted)),
+        "const": lambda: _shown(wanted, None),
+        "pattern": lambda: _described(error.schema),
+        "minimum": lambda: f"{wanted} or more",
+        "exclusiveMinimum": lambda: f"more than {wanted}",
+    }
+    must = musts.get(error.validator)
+    return f"{name}: {error.message}" if must is None else f"{name} is {shown}, must be {must()}"
+
+
+def _described(schema: Mapping[str, Any]) -> str:
+    """What a text with a pattern is, in the words of its schema."""
+    words = str(schema.get("description", f"text that matches `{schema['pattern']}`"))
+    words = words.partition(". ")[0].removesuffix(".")
+    return words[0].lower() + words[1:]
+
+
+def _keys(path: tuple[str | int, ...]) -> str:
+    """Where a fault is in a file whose places are not known: `regions[0].asked[2]: `."""
+    steps = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    return f"{steps.removeprefix('.')}: " if steps else ""
 
 
 def _name(path: tuple[str | int, ...]) -> str:
