@@ -113,6 +113,7 @@ def settings_of(flags: dict[str, Any]) -> Settings:
     """The configuration with the flags over it; ends the run where it cannot be used."""
     from nodelint.lint import config
 
+    flags["jobs"] = flags.get("jobs") or os.environ.get("NODELINT_JOBS") or None
     path = flags.pop("config", None)
     trusted = path is not None
     try:

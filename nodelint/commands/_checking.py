@@ -83,7 +83,7 @@ def check(
     applied: Sequence[Result] = ()
     refused: Sequence[tuple[Result, str]] = ()
     if diff:
-        report = judge_of(built)(found.sources, *ready.how)
+        report = judge_of(built, run.settings.jobs)(found.sources, *ready.how)
         _print_diff(found.sources, _fixed(run, ready, built, unsafe_fixes, report))
         run = run._replace(outputs=[each for each in wanted if each.path is not None])
     elif writing:
@@ -100,7 +100,7 @@ def check(
 
 def _judged(run: _Run, ready: Judging, built: Rendering | None) -> tuple[Report, _Run]:
     """What is wrong, with the fixes that would be written; and the run with what an older release would find."""
-    report = judge_of(built)(run.found.sources, *ready.how)
+    report = judge_of(built, run.settings.jobs)(run.found.sources, *ready.how)
     if any(result.fixable for result in report.results):
         from nodelint.lint.fixing import applicable
 
@@ -116,7 +116,7 @@ def _judged(run: _Run, ready: Judging, built: Rendering | None) -> tuple[Report,
 def _fixed(run: _Run, ready: Judging, built: Rendering | None, unsafe: bool, report: Report | None = None) -> Fixed:
     from nodelint.lint.fixing import fix
 
-    return fix(run.found.sources, *ready.how, unsafe=unsafe, judge=judge_of(built), report=report)
+    return fix(run.found.sources, *ready.how, unsafe=unsafe, judge=judge_of(built, run.settings.jobs), report=report)
 
 
 def _written(
@@ -128,7 +128,7 @@ def _written(
     if not left and (built is None or not applied):
         return fixed.report, applied
     sources = [o if o.path in left else n for o, n in zip(run.found.sources, fixed.sources, strict=True)]
-    return judge_of(rendered(paths, run.found, run.settings))(sources, *ready.how), applied
+    return judge_of(rendered(paths, run.found, run.settings), run.settings.jobs)(sources, *ready.how), applied
 
 
 def _less_known(

@@ -54,6 +54,11 @@ def _what_is_judged() -> tuple[Callable[[Any], Any], ...]:
         ),
         exclude,
         include,
+        click.option(
+            "--jobs",
+            metavar="N",
+            help="Processes that judge. Default: auto, as many as suit objects and processors. Also NODELINT_JOBS.",
+        ),
     )
 
 
@@ -140,14 +145,14 @@ def rendered(paths: Sequence[str], found: Discovery, settings: Settings) -> Rend
     return built
 
 
-def judge_of(built: Rendering | None) -> Judge:
-    """What judges: the engine, over what was rendered where there is any."""
+def judge_of(built: Rendering | None, jobs: int | None) -> Judge:
+    """What judges: the engine, over what was rendered where there is any; `jobs` are the processes that do it."""
+    from functools import partial
+
     if built is None:
         from nodelint.lint.engine import lint
 
-        return lint
-    from functools import partial
-
+        return partial(lint, jobs=jobs)
     from nodelint.render import lint as judge
 
     return partial(judge, built)

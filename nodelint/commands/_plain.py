@@ -22,7 +22,7 @@ _DEFAULTS: dict[str, Any] = {
     **dict.fromkeys(("outputs", "rules", "select", "ignore", "include", "exclude"), ()),
     **dict.fromkeys(("output", "profile", "crds", "fail_on", "baseline", "snapshot", "region", "aws_profile")),
     **dict.fromkeys(("kustomize", "helm", "respect_gitignore")),
-    **dict.fromkeys(("max_age", "config", "karpenter_version", "kubernetes_version")),
+    **dict.fromkeys(("max_age", "config", "jobs", "karpenter_version", "kubernetes_version")),
 }
 
 

@@ -81,7 +81,7 @@ def command(paths: Sequence[str], prune: bool, **flags: Any) -> None:
     from nodelint.source.files import replace
 
     ready = judging(found, asked, settings, paths)
-    report = judge_of(built)(found.sources, *ready.how)
+    report = judge_of(built, settings.jobs)(found.sources, *ready.how)
     _stop_at(report.faults)
     root = os.path.dirname(os.path.abspath(path))
     try:

@@ -200,8 +200,8 @@ def _planned(
     )
     plan = make(_side(was), _side(new), aim)
     plan = plan._replace(absorbed=_absorbed(plan, was, new, ready.session))
-    before = judge_of(was.built)(was.found.sources, *ready.how[:3], was.beside)
-    after = judge_of(new.built)(new.found.sources, *ready.how)
+    before = judge_of(was.built, settings.jobs)(was.found.sources, *ready.how[:3], was.beside)
+    after = judge_of(new.built, settings.jobs)(new.found.sources, *ready.how)
     return plan, _compared(before, after, was.root, new.root, ready)
 
 

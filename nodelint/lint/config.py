@@ -73,6 +73,8 @@ class Settings(NamedTuple):
     `rules` are folders of rules, each policy comes with what tells the place of one of its keys. `kustomize` and
     `helm` say that overlays and charts are judged as those tools render them.
 
+    `jobs` is the number of processes that judge, None for as many as suit.
+
     Globs of a file are about paths from its folder, `root`; those of a flag about paths as they are printed.
     """
 
@@ -98,6 +100,7 @@ class Settings(NamedTuple):
     region: str | None = None
     kustomize: bool = False
     helm: bool = False
+    jobs: int | None = None
     root: str = ""
     exclude_root: str = ""
     include_root: str = ""
@@ -164,7 +167,6 @@ def _settings(given: ConfigFile, flags: Mapping[str, object], trusted: bool) -> 
         return given.values.get(key), given.place(key)
 
     karpenter, where = value("karpenter-version")
-    kubernetes, at = value("kubernetes-version")
 
     def path_of(key: str) -> str | None:
         flag, said = flags.get(key), given.values.get(key)
@@ -181,7 +183,7 @@ def _settings(given: ConfigFile, flags: Mapping[str, object], trusted: bool) -> 
         karpenter_named=bool(named),
         karpenter_range=named if len(named) > 1 else (),
         per_path_versions=_per_path_versions(given, flags),
-        kubernetes=None if kubernetes is None else _kubernetes(_text(kubernetes, at), at),
+        kubernetes=_kubernetes(*value("kubernetes-version")),
         profile=_profile(*value("profile")),
         select=None if value("select")[0] is None else _names(*value("select")),
         ignore=_names(*value("ignore")),
@@ -199,6 +201,7 @@ def _settings(given: ConfigFile, flags: Mapping[str, object], trusted: bool) -> 
         region=_region(*value("region")),
         kustomize=_switch(*value("kustomize")),
         helm=_switch(*value("helm")),
+        jobs=_jobs(flags.get("jobs")),
         root=folder,
         exclude_root=folder if not flags.get("exclude") else "",
         include_root=folder if not flags.get("include") else "",
@@ -318,7 +321,7 @@ def _per_path_versions(given: ConfigFile, flags: Mapping[str, object]) -> dict[s
         told = [None if flags.get(key) is not None else versions.get(key) for key in keys]
         found[str(glob)] = Versions(
             None if told[0] is None else _releases(_text(told[0], where), where),
-            None if told[1] is None else _kubernetes(_text(told[1], where), where),
+            _kubernetes(told[1], where),
         )
     return found
 
@@ -332,9 +335,11 @@ def _region(value: object, where: str) -> str | None:
     return text
 
 
-def _kubernetes(text: str, where: str) -> KubernetesVersion:
+def _kubernetes(value: object, where: str) -> KubernetesVersion | None:
+    if value is None:
+        return None
     try:
-        return KubernetesVersion.parse(text)
+        return KubernetesVersion.parse(_text(value, where))
     except ValueError as error:
         raise ConfigError(f"{where}: {error}") from error
 
@@ -359,6 +364,14 @@ def _per_path(value: object, where: str) -> dict[str, frozenset[str]]:
     if not isinstance(value, Mapping):
         raise ConfigError(f"{where}: a mapping of globs to rule names is wanted, not `{value}`")
     return {str(glob): _names(rules, where) for glob, rules in value.items()}
+
+
+def _jobs(text: object) -> int | None:
+    if text is None or text == "auto":
+        return None
+    if str(text).isascii() and str(text).isdigit() and int(str(text)) > 0:
+        return int(str(text))
+    raise ConfigError(f"--jobs: `{text}` is neither a number of processes nor auto")
 
 
 def _switch(value: object, where: str, *, default: bool = False) -> bool:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -40,6 +41,12 @@ __all__ = [
 
 MOST_FINDINGS = 1000
 """Findings that one rule has of one object: what has more was not written by hand, and nobody reads them all."""
+
+Each = Callable[[Callable[[Object], "_Said"], Sequence[Object]], Iterable["_Said"]]
+"""Calls a function with every object, and gives what it says in their order."""
+
+_FEW = 200
+"""Objects that are judged before more processes would have been started."""
 
 _TOO_MANY = f"only the first {MOST_FINDINGS:,} findings of a rule in one object are told"
 
@@ -122,21 +129,24 @@ def lint(
     selection: Selection = DEFAULTS,
     context_sources: Sequence[Source] = (),
     pause: Callable[[], None] = lambda: None,
+    jobs: int | None = 1,
 ) -> Report:
     """Judge the objects of `sources`; those of `context_sources` are only there to be referred to.
 
-    `pause` is called between objects, and may raise to end the run.
+    `pause` is called between objects, and may raise to end the run. `jobs` processes share the objects; None for
+    as many as suit. What is said, and in which order, does not depend on it.
     """
     asked = [obj for source in sources for obj in objects(source, foreign=True)]
     beside = [obj for source in context_sources for obj in objects(source)]
     reporting = {name for name, rule in rules.items() if selection.has(rule)}
     running = _running(rules, reporting)
+    shared = (*rules.values(), *asked, *beside), (*sources, *context_sources)
 
     def judged_for(one: Target, some: Sequence[Object], files: Sequence[Source] = ()) -> _Pass:
         held = [obj for obj in (*asked, *beside) if not _is_foreign(obj)]
         context = Context(held, one.karpenter, one.kubernetes, one.schemas, tuple(rules), one.facts)
         made = _Pass(one, context, reporting)
-        made.judge(some, running, files, pause)
+        made.judge(some, running, files, _sharing(jobs, some, shared) or _one_by_one(pause))
         made.judge_converted(some, running)
         return made
 
@@ -154,15 +164,17 @@ def lint(
     skipped += [*(skip for each in passes for skip in each.skipped), *_not_looked_at(asked), *unread]
 
     kept = after_comments(told, sources, running, reporting, passes[0].context)
-    kept = [r for r in kept if not selection.ignored_at(r.rule.name, r.span.source.path)]
-
-    order = {source.path: n for n, source in enumerate(sources)}
-    kept.sort(key=lambda r: (order.get(r.span.source.path, len(order)), r.span.start, r.rule.name))
+    kept = _in_order([r for r in kept if not selection.ignored_at(r.rule.name, r.span.source.path)], sources)
     faults = dict.fromkeys(fault for each in passes for fault in each.faults)
     broken = sum(source.concerns_karpenter(problem.offset) for source in sources for problem in source.problems)
     unjudged = len(unread) + broken
     skipped = list(dict.fromkeys(skipped))
     return Report(tuple(unique(kept)), tuple(skipped), tuple(asked), target, tuple(faults), chosen, unjudged)
+
+
+def _in_order(results: Iterable[Result], sources: Sequence[Source]) -> list[Result]:
+    order = {source.path: n for n, source in enumerate(sources)}
+    return sorted(results, key=lambda r: (order.get(r.span.source.path, len(order)), r.span.start, r.rule.name))
 
 
 def _is_foreign(obj: Object) -> bool:
@@ -185,6 +197,38 @@ def _explaining(rule: Rule, rules: Mapping[str, Rule]) -> Iterator[str]:
             yield name
 
 
+class _Said(NamedTuple):
+    """What rules say of one object, or of all files."""
+
+    raw: list[Result]
+    skipped: list[Skipped]
+    faults: list[str]
+
+
+def _sharing(
+    jobs: int | None, asked: Sequence[Object], things: tuple[Sequence[object], Sequence[Source]]
+) -> Each | None:
+    """What calls a function with every object in several processes; None where one process is enough.
+
+    `things` are what rules may speak of, with the sources whose nodes they may speak of.
+    """
+    if jobs == 1 or (jobs is None and len(asked) < _FEW):
+        return None
+    from nodelint.lint.workers import Names, processes, shared
+
+    count = processes(jobs, len(asked))
+    return partial(shared, count=count, names=Names(*things)) if count > 1 else None
+
+
+def _one_by_one(pause: Callable[[], None]) -> Each:
+    def each(judge: Callable[[Object], _Said], asked: Sequence[Object]) -> Iterator[_Said]:
+        for obj in asked:
+            pause()
+            yield judge(obj)
+
+    return each
+
+
 class _Pass:
     """What the rules say of objects and files for one release; `told` is one finding for each cause."""
 
@@ -195,35 +239,39 @@ class _Pass:
         self.told: list[Result] = []
         self.skipped: list[Skipped] = []
         self.faults: list[str] = []
-        self._raw: list[Result] = []
 
     def judge(
-        self,
-        asked: Sequence[Object],
-        running: Sequence[Rule],
-        sources: Sequence[Source],
-        pause: Callable[[], None] = lambda: None,
+        self, asked: Sequence[Object], running: Sequence[Rule], sources: Sequence[Source], each: Each = map
     ) -> None:
-        """Let the rules look at objects, and at files as a whole."""
+        """Let the rules look at objects, and at files as a whole; `each` calls a function with every object."""
         target = self.target
         about_objects = [r for r in running if issubclass(r.on, Object) and r.speaks_of(target.karpenter)]
         if not target.facts:
             self.skipped += _without_facts([r for r in about_objects if r.name in self.reporting], asked, target)
             about_objects = [r for r in about_objects if not r.needs]
         about: dict[tuple[object, ...], list[Rule]] = {}
-        for obj in asked:
-            pause()
+
+        def judged(obj: Object) -> _Said:
             accepted = served(obj, target.karpenter)
             alike = (type(obj), obj.provider if isinstance(obj, NodePool) else None, accepted)
             if alike not in about:
                 about[alike] = [r for r in about_objects if r.is_about(obj) and (accepted or r.on is Object)]
+            said = _Said([], [], [])
             for rule in about[alike]:
-                self._run(rule, obj, obj, obj.source.path)
+                self._run(rule, obj, obj, obj.source.path, said)
+            return said
+
+        of_files = _Said([], [], [])
         for rule in running:
             if rule.on is Source:
                 for source in sources:
-                    self._run(rule, source, None, source.path)
-        self.told += [r for r in first_causes(self._raw) if r.rule.name in self.reporting]
+                    self._run(rule, source, None, source.path, of_files)
+        raw: list[Result] = []
+        for said in (*each(judged, asked), of_files):
+            raw += said.raw
+            self.skipped += said.skipped
+            self.faults += said.faults
+        self.told += [r for r in first_causes(raw) if r.rule.name in self.reporting]
 
     def judge_converted(self, asked: Sequence[Object], running: Sequence[Rule]) -> None:
         """Let the rules look at what objects become that the target does not serve."""
@@ -242,7 +290,7 @@ class _Pass:
         self.told += became.told(made.told)
         self.faults += made.faults
 
-    def _run(self, rule: Rule, subject: object, obj: Object | None, path: str) -> None:
+    def _run(self, rule: Rule, subject: object, obj: Object | None, path: str, into: _Said) -> None:
         told = 0
         try:
             for said in rule.check(subject, self.context):
@@ -250,19 +298,19 @@ class _Pass:
                     told += 1
                     if told > MOST_FINDINGS and obj is not None:
                         if rule.name in self.reporting:
-                            self.skipped.append(Skipped(rule.name, path, obj, _TOO_MANY, False))
+                            into.skipped.append(Skipped(rule.name, path, obj, _TOO_MANY, False))
                         return
-                    self._raw.append(Result(rule, said, obj))
+                    into.raw.append(Result(rule, said, obj))
                 elif rule.name in self.reporting:
-                    self.skipped.append(Skipped(rule.name, path, obj, said.reason, said.transient, said.fact))
+                    into.skipped.append(Skipped(rule.name, path, obj, said.reason, said.transient, said.fact))
         except Missing as missing:
             if rule.name in self.reporting:
-                self.skipped.append(Skipped(rule.name, path, obj, missing.reason, missing.transient, missing.kind))
+                into.skipped.append(Skipped(rule.name, path, obj, missing.reason, missing.transient, missing.kind))
         except Exception as error:
             if os.environ.get("NODELINT_DEBUG"):
                 raise
             what = obj.label if obj else "the file"
-            self.faults.append(f"{rule.name} on {what} of {path}: {type(error).__name__}: {error}")
+            into.faults.append(f"{rule.name} on {what} of {path}: {type(error).__name__}: {error}")
 
 
 def _chosen(asked: Sequence[Object], target: Target) -> tuple[dict[int, tuple[Chosen, ...]], list[Skipped]]:

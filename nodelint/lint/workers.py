@@ -1,0 +1,204 @@
+"""Objects shared among processes: each judges a part of them, with all that was read before in its memory.
+
+A process is a copy of this one (fork), so that only what it says has to be sent back. Rules, objects, sources and
+nodes are named by their place in what both have, and are the same ones again here.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import pickle
+import signal
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from functools import cached_property
+from typing import Any, NoReturn, TypeVar
+
+from nodelint.source import Node, SourceText
+
+_Said = TypeVar("_Said")
+
+LEAST = 100
+"""Objects that a process has to judge to be worth its start."""
+
+_FIRST = 20
+"""Objects that are judged before the processes part: what is worked out for these, none of them works out again."""
+
+_MOST = 16
+"""Processes: what is not shared takes most of the time with more."""
+
+
+def processes(jobs: int | None, objects: int) -> int:
+    """How many processes judge some objects; `jobs` is what the user asked for, None for what suits."""
+    if not hasattr(os, "fork") or sys.platform == "darwin":  # libraries of macOS do not stand a fork
+        return 1
+    if jobs is not None:
+        return max(1, min(jobs, objects))
+    return 1 if objects < 2 * LEAST else min(cores(), objects // LEAST, _MOST)
+
+
+def cores() -> int:
+    """The processors that this process may use: a container may have a share of those that there are."""
+    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    with suppress(OSError, ValueError), open("/sys/fs/cgroup/cpu.max", encoding="ascii") as file:
+        quota, period = file.read().split()
+        if quota != "max":
+            return max(1, min(count, int(quota) // int(period)))
+    return count
+
+
+def shared(judge: Callable[[Any], _Said], objects: Sequence[Any], count: int, names: Names) -> list[_Said]:
+    """What `judge` says of each object, in their order, worked out by `count` processes.
+
+    What a process has no `names` for, this one judges itself. Raises what `judge` raises, once the others are ended.
+    """
+    said = [judge(each) for each in objects[:_FIRST]]
+    rest = objects[_FIRST:]
+    size = -(-len(rest) // count) or 1
+    parts = [rest[start : start + size] for start in range(0, len(rest), size)]
+    others: list[_Worker] = []
+    try:
+        others.extend(_Worker(part, judge, names) for part in parts[1:])
+        said += [judge(each) for part in parts[:1] for each in part]
+        for other in others:
+            said += other.said()
+    finally:
+        for other in others:
+            other.end()
+    return said
+
+
+class Names:
+    """Names for things that two processes both have: those of a list, and the nodes of sources."""
+
+    def __init__(self, things: Iterable[Any], sources: Sequence[SourceText]) -> None:
+        self._things = [*things, *sources]
+        self._roots = [d.root for source in sources for d in source.documents if d.root is not None]
+        self._nodes: dict[int, list[Node]] = {}
+        self._numbers: dict[int, dict[int, int]] = {}
+
+    @cached_property
+    def _places(self) -> dict[int, int]:
+        return {id(thing): number for number, thing in enumerate(self._things)}
+
+    @cached_property
+    def _trees(self) -> dict[int, int]:
+        return {id(root): number for number, root in enumerate(self._roots)}
+
+    def of(self, thing: Any) -> tuple[int, int] | None:
+        """The name of a thing; None for what is no such thing. Raises PicklingError for one that only one has."""
+        place = self._places.get(id(thing))
+        if place is not None:
+            return -1, place
+        if isinstance(thing, SourceText):
+            raise pickle.PicklingError("a text that was made meanwhile")
+        if not isinstance(thing, Node):
+            return None
+        top = thing
+        while top.parent is not None:
+            top = top.parent
+        tree = self._trees.get(id(top))
+        if tree is None:
+            raise pickle.PicklingError("a node that was made meanwhile")
+        if tree not in self._numbers:
+            self._numbers[tree] = {id(node): number for number, node in enumerate(_all(top))}
+        number = self._numbers[tree].get(id(thing))
+        if number is None:
+            raise pickle.PicklingError("a node that is not in its document")
+        return tree, number
+
+    def thing(self, name: tuple[int, int]) -> Any:
+        """The thing of a name."""
+        tree, number = name
+        if tree < 0:
+            return self._things[number]
+        if tree not in self._nodes:
+            self._nodes[tree] = _all(self._roots[tree])
+        return self._nodes[tree][number]
+
+
+def _all(root: Node) -> list[Node]:
+    """All nodes of a document, each once."""
+    found: dict[int, Node] = {}
+    pending = [root]
+    while pending:
+        node = pending.pop()
+        if id(node) in found:
+            continue
+        found[id(node)] = node
+        pending += node.items
+        pending += (each for entry in (*node.entries, *node.merges) for each in (entry.key, entry.value))
+    return list(found.values())
+
+
+class _Pickler(pickle.Pickler):
+    def __init__(self, file: io.BytesIO, names: Names) -> None:
+        super().__init__(file, pickle.HIGHEST_PROTOCOL)
+        self.persistent_id = names.of  # type: ignore[method-assign]
+
+
+class _Unpickler(pickle.Unpickler):
+    def __init__(self, file: io.BytesIO, names: Names) -> None:
+        super().__init__(file)
+        self.persistent_load = names.thing  # type: ignore[method-assign]
+
+
+class _Worker:
+    """A process that judges some objects. What it says comes through a pipe, once it has judged all of them."""
+
+    def __init__(self, part: Sequence[Any], judge: Callable[[Any], Any], names: Names) -> None:
+        self._part, self._judge, self._names = part, judge, names
+        reader, writer = os.pipe()
+        # Ctrl-C goes to all processes. In this one it ends the run; the copy must not get that far.
+        held = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+        self._process: int | None = os.fork()
+        if self._process == 0:
+            os.close(reader)
+            self._work(writer)
+        signal.pthread_sigmask(signal.SIG_SETMASK, held)
+        os.close(writer)
+        self._answers = os.fdopen(reader, "rb")
+
+    def _work(self, writer: int) -> NoReturn:
+        code = 1
+        try:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
+            answers = pickle.dumps([self._sent(self._judge(each)) for each in self._part])
+            with open(writer, "wb") as file:
+                file.write(answers)
+            code = 0
+        finally:
+            os._exit(code)  # neither traceback nor what is still to be printed: both are the other's
+
+    def _sent(self, said: Any) -> bytes | None:
+        file = io.BytesIO()
+        try:
+            _Pickler(file, self._names).dump(said)
+        except (pickle.PicklingError, TypeError, AttributeError):
+            return None
+        return file.getvalue()
+
+    def said(self) -> list[Any]:
+        """What it says of each object. Where it came to an end before it could, the objects are judged here."""
+        data = self._answers.read()
+        answers = pickle.loads(data) if self._ended() == 0 and data else [None] * len(self._part)
+        return [
+            self._judge(each) if answer is None else _Unpickler(io.BytesIO(answer), self._names).load()
+            for each, answer in zip(self._part, answers, strict=True)
+        ]
+
+    def _ended(self) -> int:
+        assert self._process is not None
+        _, status = os.waitpid(self._process, 0)
+        self._process = None
+        return status
+
+    def end(self) -> None:
+        """End the process if it is still at work."""
+        self._answers.close()
+        if self._process is not None:
+            os.kill(self._process, signal.SIGKILL)
+            self._ended()

@@ -1,0 +1,150 @@
+"""Objects shared among processes: the same is said in the same order, whatever becomes of a process."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nodelint.lint import workers
+from nodelint.lint.engine import Report, Target, lint
+from nodelint.lint.rule import Rule
+from nodelint.model.documents import objects
+from nodelint.model.releases import NEWEST
+from nodelint.source import Node, Source
+
+from .conftest import ROOT
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+POOL = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: pool%s}
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements: [{key: kubernetes.io/arch, operator: In, values: [x86_64]}]
+"""
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork") or sys.platform == "darwin", reason="needs fork")
+
+
+@pytest.fixture(autouse=True)
+def one_at_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "_FIRST", 1)
+
+
+def pools(count: int) -> list[Source]:
+    return [Source.from_text(f"pool{n}.yaml", POOL % n) for n in range(count)]
+
+
+def names_of(sources: list[Source]) -> workers.Names:
+    return workers.Names([obj for source in sources for obj in objects(source)], sources)
+
+
+def told(report: Report) -> list[Any]:
+    return [
+        *((r.rule.name, r.finding, r.object, r.holds, r.on) for r in report.results),
+        *report.skipped,
+        *report.faults,
+        *report.objects,
+    ]
+
+
+@pytest.mark.parametrize("folder", ["tests/trees", "examples"])
+def test_several_processes_say_what_one_says(folder: str, rules: dict[str, Rule]) -> None:
+    paths = sorted(path for path in (ROOT / folder).rglob("*.y*ml") if path.is_file())
+    sources = [Source.from_bytes(str(path), path.read_bytes()) for path in paths]
+    reports = [lint(sources, Target(NEWEST), rules, jobs=jobs) for jobs in (1, 2, 5)]
+    assert reports[0].results
+    assert told(reports[0]) == told(reports[1]) == told(reports[2]), "nodes and objects are the very same ones"
+
+
+def test_nodes_are_the_same_ones_again() -> None:
+    sources = pools(6)
+    asked = [obj for source in sources for obj in objects(source)]
+
+    def judge(obj: Any) -> list[Any]:
+        return [obj, obj.source, *obj.node.walk(), os.getpid()]
+
+    said = workers.shared(judge, asked, 3, names_of(sources))
+    assert len({each[-1] for each in said}) == 3
+    for one, other in zip(said, map(judge, asked), strict=True):
+        assert all(a is b for a, b in zip(one[:-1], other[:-1], strict=True))
+
+
+def test_what_cannot_be_sent_is_worked_out_here() -> None:
+    sources = pools(4)
+    asked = [obj for source in sources for obj in objects(source)]
+
+    def judge(obj: Any) -> Any:
+        made = Source.from_text("made.yaml", POOL % "made")
+        root = made.documents[0].root
+        strange: dict[str, Any] = {"pool0": 0, "pool1": made, "pool2": root, "pool3": lambda: 3}
+        return os.getpid(), strange[obj.name]
+
+    said = workers.shared(judge, asked, 2, names_of(sources))
+    assert [pid for pid, _ in said] == [os.getpid()] * 4
+    assert isinstance(said[1][1], Source) and isinstance(said[2][1], Node) and said[3][1]() == 3
+
+
+@pytest.mark.parametrize("end", [lambda: os._exit(0), lambda: os.kill(os.getpid(), signal.SIGKILL), lambda: 1 / 0])
+def test_a_process_that_ends_early_loses_nothing(end: Callable[[], Any]) -> None:
+    here, sources = os.getpid(), pools(6)
+    asked = [obj for source in sources for obj in objects(source)]
+
+    def judge(obj: Any) -> str:
+        if os.getpid() != here:
+            end()
+        return str(obj.name)
+
+    assert workers.shared(judge, asked, 3, names_of(sources)) == [f"pool{n}" for n in range(6)]
+
+
+def test_what_goes_wrong_here_ends_the_others() -> None:
+    here, sources = os.getpid(), pools(6)
+    asked = [obj for source in sources for obj in objects(source)]
+
+    def judge(obj: Any) -> None:
+        if os.getpid() != here:
+            time.sleep(600)
+        elif obj.name == "pool1":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        workers.shared(judge, asked, 2, names_of(sources))
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
+def test_how_many_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "cores", lambda: 4)
+    few, many = workers.LEAST * 2 - 1, workers.LEAST * 9
+    assert [workers.processes(None, count) for count in (0, few, few + 1, many)] == [1, 1, 2, 4]
+    assert [workers.processes(3, count) for count in (0, 1, 2, many)] == [1, 1, 2, 3]
+    monkeypatch.delattr(os, "fork")
+    assert workers.processes(3, many) == workers.processes(None, many) == 1
+
+
+def test_the_flag_and_the_variable(nodelint: Run, tmp_path: Path) -> None:
+    for n in range(8):
+        (tmp_path / f"pool{n}.yaml").write_text(POOL % n, encoding="utf-8")
+    one = nodelint("check", "--jobs", "1")
+    assert one.stdout.count("unknown-value") + one.stdout.count("pool") > 8
+    for again in (nodelint("check", "--jobs", "3"), nodelint("check", env={"NODELINT_JOBS": "4"})):
+        assert (again.stdout, again.stderr, again.returncode) == (one.stdout, one.stderr, one.returncode)
+    for wrong in ("0", "many", "-1"):
+        done = nodelint("check", env={"NODELINT_JOBS": wrong})
+        assert (done.returncode, done.stderr) == (
+            2,
+            f"nodelint: --jobs: `{wrong}` is neither a number of processes nor auto\n",
+        )
