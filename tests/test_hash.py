@@ -383,3 +383,26 @@ def test_an_open_kubelet_changes_the_hash_whatever_it_holds() -> None:
     assert first == value(CLASS + "  kubelet: {maxPods: 8, seccompDefault: true}\n", "1.15.0")
     with pytest.raises(Unhashable):
         value(CLASS + "  kubelet: {maxPods: '${PODS}'}\n", "1.15.0")
+
+
+def test_each_object_is_hashed_for_the_release_of_its_folder(nodelint: Run, tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    for name, release in (("dev", "1.0.8"), ("prod", "1.14.1")):
+        (tmp_path / name).mkdir()
+        put(tmp_path, CLASS, f"{name}/class.yaml")
+        chart = f"apiVersion: v2\nname: x\ndependencies:\n- {{name: karpenter, version: {release}}}\n"
+        put(tmp_path, chart, f"{name}/Chart.yaml")
+    told = json.loads(nodelint("hash", "--format", "json").stdout)
+    jsonschema.validate(told, json.loads((ROOT / "schemas" / "hash.schema.json").read_text(encoding="utf-8")))
+    alone = {
+        release: json.loads(nodelint("hash", "--format", "json", "--karpenter-version", release).stdout)["objects"][0]
+        for release in ("1.0.8", "1.14.1")
+    }
+    assert [each["karpenter"] for each in told["objects"]] == ["1.0.8", "1.14.1"]
+    same = ("hash", "hashVersion", "kubeletHash")
+    for each in told["objects"]:
+        assert {key: each.get(key) for key in same} == {key: alone[each["karpenter"]].get(key) for key in same}
+    text = nodelint("hash").stdout
+    assert text.endswith(
+        "\n\nKarpenter 1.0.8, as dev/Chart.yaml:4 states it\nKarpenter 1.14.1, as prod/Chart.yaml:4 states it\n"
+    )

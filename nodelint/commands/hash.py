@@ -26,11 +26,14 @@ from nodelint.commands import (
 )
 from nodelint.commands._completing import files
 from nodelint.commands._live import cluster_of, live_option
+from nodelint.model.ranges import only
+from nodelint.target.chosen import Chosen
 
 if TYPE_CHECKING:
     from nodelint.drift.cluster import Cluster
     from nodelint.lint.engine import Target
     from nodelint.model.manifest import Object
+    from nodelint.model.releases import Version
     from nodelint.report.hashes import Row
     from nodelint.source import Source
 
@@ -60,7 +63,8 @@ def command(paths: Sequence[str], live: str | None, form: str, **flags: Any) -> 
     """Print the drift hash of each NodePool and EC2NodeClass, as Karpenter writes it on the object.
 
     Karpenter replaces a node whose NodeClaim carries another hash than its NodePool or its EC2NodeClass. The hash is
-    that of the object as the API server of the release stores it: unknown fields pruned, defaults filled in. Since
+    that of the object as the API server of the release stores it: unknown fields pruned, defaults filled in. Where no
+    release is named, it is the one that the files beside the object state. Since
     Karpenter 1.12 the hash of a class also covers the cluster's CA bundle. --live takes that from the classes of the
     cluster; without it, the hash is that of everything else.
 
@@ -72,7 +76,8 @@ def command(paths: Sequence[str], live: str | None, form: str, **flags: Any) -> 
     """
     settings = settings_of(flags)
     found = discovered(paths or (".",), settings)
-    target = session_of(settings).target()
+    session = session_of(settings)
+    target = session.target(choose=session.choose(found))
     cluster = cluster_of(live)
     from nodelint.report.hashes import hashes_json, hashes_text
 
@@ -80,7 +85,7 @@ def command(paths: Sequence[str], live: str | None, form: str, **flags: Any) -> 
     if form == "json":
         echo_json(hashes_json(rows))
     else:
-        echo(hashes_text(rows, target.karpenter, found.files))
+        echo(hashes_text(rows, found.files))
     unreadable(found)
     if found.unreadable or misread(found.sources):
         sys.exit(UNUSABLE)
@@ -101,17 +106,31 @@ def misread(sources: Sequence[Source]) -> bool:
 
 
 def _rows(sources: Sequence[Source], target: Target, cluster: Cluster | None) -> list[Row]:
+    """The hashes of each object in every release that it is judged for; what several releases share is told once."""
     from nodelint.drift.standing import ca_of
     from nodelint.model.documents import objects
     from nodelint.model.manifest import EC2NodeClass, NodePool
+    from nodelint.report.hashes import Row
 
-    ca = ca_of(cluster, target.karpenter) if cluster is not None else None
-    return [
-        _row(obj, target, ca, cluster)
-        for source in sources
-        for obj in objects(source)
-        if isinstance(obj, (NodePool, EC2NodeClass))
-    ]
+    rows: list[Row] = []
+    bundles: dict[Version, int | None] = {}
+    for obj in (obj for source in sources for obj in objects(source)):
+        if not isinstance(obj, (NodePool, EC2NodeClass)):
+            continue
+        chosen = target.choose(obj) if target.choose is not None else (Chosen(only(target.karpenter)),)
+        if isinstance(chosen, str):
+            rows.append(Row(obj, reason=chosen))
+            continue
+        told: dict[tuple[object, ...], Row] = {}
+        for each in reversed(chosen):
+            one = target.at(each)
+            if one.karpenter not in bundles:
+                bundles[one.karpenter] = ca_of(cluster, one.karpenter) if cluster is not None else None
+            stated = each.karpenter_from.place if each.karpenter_from is not None else None
+            row = _row(obj, one, bundles[one.karpenter], cluster)._replace(stated=stated)
+            told.setdefault((row.version, row.hashed, row.kubelet, row.reason), row)
+        rows += reversed(told.values())
+    return rows
 
 
 def _row(obj: Object, target: Target, ca: int | None, cluster: Cluster | None) -> Row:
@@ -122,7 +141,7 @@ def _row(obj: Object, target: Target, ca: int | None, cluster: Cluster | None) -
     from nodelint.report.hashes import Row
 
     release = target.karpenter
-    row = Row(obj, annotation(obj.kind), version(obj.kind, release), None, None, None, None)
+    row = Row(obj, release, annotation(obj.kind), version(obj.kind, release))
     try:
         kept = stored(obj, release, target.schemas or Schemas.bundled())
         hashed = hash_stored(obj.kind, kept, release, ca)

@@ -19,15 +19,20 @@ VERSION = 1
 
 
 class Row(NamedTuple):
-    """An object with its hash, or the reason for which it has none. `nodes`: how those of a cluster stand to it."""
+    """An object with its hash in a release, or the reason for which it has none.
+
+    `stated` is the line that states the release, `nodes` how those of a cluster stand to the object.
+    """
 
     obj: Object
-    annotation: str
-    version: str
-    hashed: Hash | None
-    kubelet: int | None
-    reason: str | None
-    nodes: list[Standing] | None
+    release: Version | None = None
+    annotation: str = ""
+    version: str = ""
+    hashed: Hash | None = None
+    kubelet: int | None = None
+    reason: str | None = None
+    nodes: list[Standing] | None = None
+    stated: str | None = None
 
 
 def hashes_json(rows: Sequence[Row]) -> dict[str, Any]:
@@ -40,6 +45,7 @@ def _row_json(row: Row) -> dict[str, Any]:
         "kind": row.obj.kind,
         "name": row.obj.name if isinstance(row.obj.name, str) else None,
         "path": row.obj.source.path,
+        "karpenter": str(row.release) if row.release is not None else None,
         "annotation": row.annotation,
         "hash": str(row.hashed.value) if row.hashed is not None else None,
         "hashVersion": row.version,
@@ -58,27 +64,32 @@ def _row_json(row: Row) -> dict[str, Any]:
     return told
 
 
-def hashes_text(rows: Sequence[Row], release: Version, files: int) -> str:
+def hashes_text(rows: Sequence[Row], files: int) -> str:
     """The answer in lines, the objects of a file together."""
     if not rows:
         return f"Nothing to hash: no NodePool or EC2NodeClass in {counted(files, 'file')}."
     width = max(len(row.obj.label) for row in rows)
+    releases = {row.release: row.stated for row in reversed(rows) if row.release is not None}
     lines: list[str] = []
     path = None
     for row in rows:
         if row.obj.source.path != path:
             path = row.obj.source.path
             lines += [""] * bool(lines) + [printable(path)]
-        lines += _row_text(row, width)
-    return "\n".join([*lines, "", f"Karpenter {release}"])
+        lines += _row_text(row, width, len(releases) > 1)
+    lines += [""] * bool(releases)
+    for release, stated in sorted(releases.items()):
+        lines.append(f"Karpenter {release}" + (f", as {printable(stated)} states it" if stated else ""))
+    return "\n".join(lines)
 
 
-def _row_text(row: Row, width: int) -> Iterator[str]:
+def _row_text(row: Row, width: int, several: bool) -> Iterator[str]:
     label = f"  {printable(row.obj.label):<{width}}"
     if row.hashed is None:
         yield f"{label}  no hash: {row.reason}"
         return
     without = "  without the CA bundle" if row.hashed.without_ca else ""
+    without += f"  Karpenter {row.release}" if several else ""
     yield f"{label}  {row.annotation:<35} {row.hashed.value:>20}  {row.version}{without}"
     if row.kubelet is not None:
         yield f"  {'':<{width}}  {'kubelet, on NodeClaims only':<35} {row.kubelet:>20}"
