@@ -195,6 +195,8 @@ def _fix(pool: NodePool, line: RequirementLine, context: Context) -> tuple[list[
         new = _written_out(pool, line, key, context)
         if new is None and known is None:
             return [], f"the values of {labels.name_of(key)} are not known offline: list them"
+        if new is None and not _allowed(pool, line, key, context):
+            return [], f"the other requirements leave no {labels.name_of(key)}: put them right first"
         if new is None:
             return (
                 [],

@@ -96,7 +96,8 @@ def forked() -> Iterator[Command]:
 @pytest.fixture
 def nodelint(tmp_path: Path, forked: Command) -> Callable[..., subprocess.CompletedProcess[str]]:
     """Run the command as a user would, in an empty folder, with a cache of its own and no AWS account at hand."""
-    inherited = {key: value for key, value in os.environ.items() if not key.startswith(("AWS_", "NODELINT_"))}
+    ours = ("AWS_", "NODELINT_", "COLUMNS")
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith(ours)}
     alone = {**inherited, "NODELINT_CACHE_DIR": str(tmp_path / ".cache")}
 
     def run(

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import pty
 import re
 import subprocess
+import sys
+import termios
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -21,7 +25,7 @@ from nodelint.model.releases import NEWEST
 from nodelint.printable import screened
 from nodelint.report.entries import entries
 from nodelint.report.excerpt import Mark, excerpt
-from nodelint.report.look import PLAIN, Look, cells
+from nodelint.report.look import PLAIN, Look, cells, wrapped
 from nodelint.report.text import concise_text, finding_text, findings_text
 from nodelint.source import Source
 
@@ -207,3 +211,52 @@ def test_a_fix_in_another_file_names_it() -> None:
     ):
         (shown,) = findings_text([result(one, 0, 1, edits=edits)])
         assert re.findall(r"(?m)^    in (.*):$", shown) == files, shown
+
+
+@given(st.text("ab 日́", max_size=300), st.integers(30, 90))
+def test_wrapped_lines_fit_the_terminal_and_lose_no_word(words: str, width: int) -> None:
+    lines = wrapped(words, width, "> ", "  ")
+    assert " ".join(lines).split()[1:] == words.split() or not words.split()
+    assert all(cells(line) <= width or " " not in line[2:] for line in lines)
+
+
+def test_a_place_that_fills_the_line_leaves_the_next_to_the_message() -> None:
+    source = Source.from_text("a/" * 20 + "pool.yaml", POOL)
+    text = finding_text(result(source, 0, 3, "it is said below"), Look(width=60, terminal=True))
+    first, second, *_ = text.split("\n")
+    assert (first, second) == (f"{source.path}:1:1: error[unknown-field]:", "  it is said below")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("triage", "tests/triage/controller-1.14.1.log"),
+        ("upgrade", "--from", "1.0.6", "--to", "1.14.1", "examples"),
+        ("plan", "--old", "examples/bad", "examples/good"),
+        ("explain", "examples/good"),
+    ],
+    ids=lambda command: command[0],
+)
+def test_reports_follow_the_terminal(command: tuple[str, ...]) -> None:
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (40, 64))
+    env = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "NO_COLOR", "FORCE_COLOR")}
+    with subprocess.Popen(
+        [sys.executable, "-m", "nodelint", *command], cwd=Path(__file__).parent.parent, env=env, stdout=theirs
+    ):
+        os.close(theirs)
+        printed = b""
+        while part := _read(ours):
+            printed += part
+    os.close(ours)
+    lines = re.sub(r"\x1b(\[[\d;]*m|\]8;.*?\x1b\\\\)", "", printed.decode()).splitlines()
+    assert len(lines) > 10
+    # what is longer is one word with its sign, such as a path
+    assert [line for line in lines if cells(line) > 64 and len(line.split()) > 3] == []
+
+
+def _read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 1 << 16)
+    except OSError:  # Linux says so when the other end is closed
+        return b""

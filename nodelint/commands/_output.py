@@ -189,6 +189,7 @@ def _text(form: str, report: Report, run: Run, words: OutputOptions, look: Look)
 
             nothing += unread_lines(run.unread)
         return "" if words.quiet else "\n".join(nothing)
+    from nodelint.report.look import fitted
     from nodelint.report.summary import summary_text
     from nodelint.report.text import concise_text, findings_text
 
@@ -198,16 +199,15 @@ def _text(form: str, report: Report, run: Run, words: OutputOptions, look: Look)
         parts = [text + "\n" for text in findings_text(report.results, look)]
     if words.quiet:
         return "\n".join(parts).rstrip("\n")
-    parts.append(
-        summary_text(
-            report, run.files, run.facts, words.karpenter_named, run.applied, run.refused, words.writing, run.unread
-        )
+    summary = summary_text(
+        report, run.files, run.facts, words.karpenter_named, run.applied, run.refused, words.writing, run.unread
     )
+    last = summary.split("\n")
     if words.split is not None:
-        parts.append(_about_baseline(words.split))
+        last.append(_about_baseline(words.split))
     if run.older is not None:
-        parts.append(_about_older(run.older))
-    return "\n".join(parts)
+        last.append(_about_older(run.older))
+    return "\n".join([*parts, *(row for line in last for row in fitted(line, look))])
 
 
 def _about_older(older: Older) -> str:

@@ -53,9 +53,9 @@ def colour_option(command: _F) -> _F:
     )(command)
 
 
-def look(err: bool = False) -> Look:
-    """What standard output, or standard error, can show."""
-    from nodelint.report.look import PLAIN, Look
+def look(err: bool = False, page: bool = False) -> Look:
+    """What standard output, or standard error, can show; `page` where files of it are as wide as a page."""
+    from nodelint.report.look import PAGE, PLAIN, Look
 
     stream = sys.stderr if err else sys.stdout
     terminal = stream is not None and stream.isatty()
@@ -66,7 +66,8 @@ def look(err: bool = False) -> Look:
         import click
 
         style = click.style
-    return Look(style, _columns(stream, terminal), terminal, coloured and terminal and _links())
+    columns = _columns(stream, terminal, (PAGE if page else PLAIN).width)
+    return Look(style, columns, terminal, coloured and terminal and _links())
 
 
 def _preference() -> bool | None:
@@ -79,18 +80,16 @@ def _preference() -> bool | None:
     return preferred()
 
 
-def _columns(stream: object, terminal: bool) -> int:
-    from nodelint.report.look import WIDTH
-
+def _columns(stream: object, terminal: bool, otherwise: int) -> int:
     given = os.environ.get("COLUMNS", "")
     if given.isdecimal() and int(given) > 0:
         return max(int(given), 40)
     if not terminal:
-        return WIDTH
+        return otherwise
     try:
-        return max(os.get_terminal_size(stream.fileno()).columns or WIDTH, 40)  # type: ignore[attr-defined]
+        return max(os.get_terminal_size(stream.fileno()).columns or otherwise, 40)  # type: ignore[attr-defined]
     except OSError:
-        return WIDTH
+        return otherwise
 
 
 def _links() -> bool:

@@ -29,7 +29,7 @@ from nodelint.commands._judging import judging_options
 from nodelint.commands._live import cluster_of, live_option
 from nodelint.commands._output import Output, options_for, outputs_of
 from nodelint.commands._sides import Read, read_side, renamed, revision
-from nodelint.commands._terminal import colour_option
+from nodelint.commands._terminal import colour_option, look
 from nodelint.commands.hash import misread
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def _told(wanted: Sequence[Output], plan: Plan, findings: Findings) -> list[tupl
     """Give out the plan in all formats; the files that could not be written, with the reason."""
     bad = []
     for form, path in wanted:
-        text = _rendered(form, plan, findings, colour=path is None)
+        text = _rendered(form, plan, findings, to_file=path is not None)
         if path is None:
             echo(text, nl=False)
             continue
@@ -136,7 +136,7 @@ def _told(wanted: Sequence[Output], plan: Plan, findings: Findings) -> list[tupl
     return bad
 
 
-def _rendered(form: str, plan: Plan, findings: Findings, colour: bool) -> str:
+def _rendered(form: str, plan: Plan, findings: Findings, to_file: bool) -> str:
     if form == "json":
         import json
 
@@ -151,10 +151,10 @@ def _rendered(form: str, plan: Plan, findings: Findings, colour: bool) -> str:
         from nodelint.report.plan_html import plan_html
 
         return plan_html(plan, findings)
-    from nodelint.report.look import plain
+    from nodelint.report.look import PAGE
     from nodelint.report.plan_text import plan_text
 
-    return plan_text(plan, findings, click.style if colour else plain) + "\n"
+    return plan_text(plan, findings, PAGE if to_file else look(page=True)) + "\n"
 
 
 def _old_side(

@@ -28,7 +28,7 @@ from nodelint.commands import (
 from nodelint.commands._completing import files
 from nodelint.commands._facts import facts_options
 from nodelint.commands._flags import FactFlags
-from nodelint.commands._terminal import colour_option
+from nodelint.commands._terminal import colour_option, look
 from nodelint.model.messages import counted
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def command(file: str, manifests: Sequence[str], form: str, **flags: Any) -> Non
     else:
         from nodelint.report.triage import triage_text
 
-        echo(triage_text(read, file, click.style))
+        echo(triage_text(read, file, look(page=True)))
     for fault in faults:
         say(f"internal error, please report it: {fault}")
     if faults:

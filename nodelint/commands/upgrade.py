@@ -28,7 +28,7 @@ from nodelint.commands._completing import files
 from nodelint.commands._facts import facts_options
 from nodelint.commands._flags import FactFlags
 from nodelint.commands._judging import judging
-from nodelint.commands._terminal import colour_option
+from nodelint.commands._terminal import colour_option, look
 from nodelint.model.messages import counted
 from nodelint.model.releases import OLDEST
 
@@ -153,4 +153,4 @@ def _print(told: Upgrade, form: str, everything: bool) -> None:
     elif form == "markdown":
         echo(report.upgrade_markdown(told, everything), nl=False)
     else:
-        echo(report.upgrade_text(told, everything, click.style))
+        echo(report.upgrade_text(told, everything, look(page=True)))

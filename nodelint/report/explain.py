@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -13,7 +12,7 @@ from nodelint.karpenter.images import provenance as image_provenance
 from nodelint.karpenter.resolve.resolution import LineEffect, Resolution
 from nodelint.model.messages import short
 from nodelint.model.releases import fixed_for, judged_as
-from nodelint.printable import printable, printable_lines
+from nodelint.printable import printable_lines
 from nodelint.report.explain_facts import (
     age,
     described,
@@ -106,10 +105,12 @@ def explain_text(
     blocks = ["\n".join(_pool(each, facts, width, cheapest)) for each in resolutions]
     if len(resolutions) > 1:
         blocks.append("\n".join(_order(resolutions, width)))
-    if resolutions:
-        blocks.append("\n".join(_facts(resolutions[0], facts, width)))
     text = printable_lines("\n\n\n".join(block for block in blocks if block))
-    return text if style is plain else "\n".join(_coloured(line, style) for line in text.split("\n"))
+    origins = list(_facts(resolutions[0], facts, width)) if resolutions else []
+    if style is not plain:
+        text = "\n".join(_coloured(line, style) for line in text.split("\n"))
+        origins = [style(line, dim=True) for line in origins]
+    return "\n".join([text, "", "", *origins] if origins else [text])
 
 
 def _coloured(line: str, style: Style) -> str:
@@ -158,9 +159,7 @@ def _heading(resolution: Resolution, width: int) -> Iterator[str]:
         name = node_class.name if isinstance(node_class.name, str) else "(name not known)"
         labels = dict.fromkeys(image.label for image in resolution.images.images)
         alias = resolution.images.alias
-        shown = [short(label, 40) for label in labels] or (
-            [f"{alias.family}@{alias.version}"] if alias is not None else []
-        )
+        shown = list(labels) or ([f"{alias.family}@{alias.version}"] if alias is not None else [])
         title = f"EC2NodeClass {name}"
         if shown:
             title += f"  {shown[0]}" + (f" and {len(shown) - 1} more" if len(shown) > 1 else "")
@@ -194,6 +193,8 @@ def _funnel(resolution: Resolution, width: int) -> Iterator[str]:
 
 _FULL, _EMPTY = "█", "·"
 _BAR = 10
+_LEAST_WITH_BARS = 72
+_MOST_LINES = 4
 
 
 def _row(
@@ -202,18 +203,15 @@ def _row(
     """What is left as a number and a bar, what a line removed, and the line."""
     full = -(-left * _BAR // total) if total else 0
     bar = _FULL * full + _EMPTY * (_BAR - full)
-    columns = f"{left:>7,}  {bar}  {_change(removed):>6}  "
-    yield from textwrap.wrap(
-        printable(words),
-        width,
-        initial_indent=columns,
-        subsequent_indent=" " * (len(columns) + 2),
-        break_on_hyphens=False,
-        max_lines=4,
-        placeholder=" …",
-    )
+    bar = f"{bar}  " if width >= _LEAST_WITH_BARS else ""
+    columns = f"{left:>7,}  {bar}{_change(removed):>6}  "
+    below = " " * (len(columns) + 2)
+    lines = list(wrap(words, width, columns, below))
+    yield from lines[:_MOST_LINES]
+    if len(lines) > _MOST_LINES:
+        yield f"{below}… and {sum(len(line.split()) for line in lines[_MOST_LINES:]):,} more"
     for note in notes:
-        yield from wrap(note, width, " " * (len(columns) + 2))
+        yield from wrap(note, width, below)
 
 
 def _change(removed: int | None) -> str:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal
 
 from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.type_set import TypeSet
 from nodelint.model.keys import FAMILY
 from nodelint.printable import printable
+from nodelint.report.look import cells, wrapped
 
+_ONE = {"types": "type", "families": "family"}
 _SIZES = ("nano", "micro", "small", "medium", "large", "xlarge")
 
 
@@ -55,13 +58,15 @@ def families(catalog: Catalog, types: TypeSet, first: str, width: int) -> Iterat
         yield f"{first}some sizes of {rest} more families"
 
 
-def columns(first: str, words: Sequence[str], width: int, most: int, what: str) -> Iterator[str]:
+def columns(
+    first: str, words: Sequence[str], width: int, most: int, what: Literal["types", "families"]
+) -> Iterator[str]:
     """Words behind a first column, over at most so many lines; what does not fit is counted."""
     room = max(width - len(first), 30)
     lines = textwrap.wrap(printable(" ".join(words)), room, break_on_hyphens=False, break_long_words=False)
     if len(lines) > most:
         rest = sum(len(line.split()) for line in lines[most:])
-        lines = [*lines[:most], f"… and {rest} more {what}"]
+        lines = [*lines[:most], f"… and {rest} more {_ONE[what] if rest == 1 else what}"]
     for line in lines:
         yield f"{first}{line}"
         first = " " * len(first)
@@ -72,7 +77,7 @@ def columns(first: str, words: Sequence[str], width: int, most: int, what: str) 
 def aside(left: str, right: str, width: int) -> Iterator[str]:
     """A title with its place at the right edge, or below where there is no room."""
     left, right = printable(left), printable(right)
-    gap = width - len(left) - len(right)
+    gap = width - cells(left) - cells(right)
     if gap >= 2:
         yield f"{left}{' ' * gap}{right}"
     else:
@@ -88,10 +93,4 @@ def type_count(members: TypeSet) -> str:
 
 def wrap(words: str, width: int, indent: str, more: str | None = None) -> Iterable[str]:
     """Words over as many lines as they take; those behind the first are further in."""
-    return textwrap.wrap(
-        printable(words),
-        width,
-        initial_indent=indent,
-        subsequent_indent=indent + "  " if more is None else more,
-        break_on_hyphens=False,
-    )
+    return wrapped(words, width, indent, indent + "  " if more is None else more)

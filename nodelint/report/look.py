@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Iterator
 
 from nodelint.lint.rule import Rule
@@ -38,6 +37,8 @@ class Look(NamedTuple):
 
 
 PLAIN = Look()
+PAGE = Look(width=100)
+"""For reports that are mostly read in files, where no terminal says how many columns it has."""
 
 
 def rule_page(rule: Rule) -> str:
@@ -56,14 +57,24 @@ def cells(text: str) -> int:
 
 def wrapped(words: str, width: int, first: str, rest: str) -> list[str]:
     """Words on as many lines as they need, never broken within a word; `first` and `rest` are the indents."""
-    return textwrap.wrap(
-        printable(words),
-        max(width, len(first) + 20),
-        initial_indent=first,
-        subsequent_indent=rest,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    room = max(width, cells(first) + 20)
+    lines: list[str] = []
+    line, begun = first, False
+    for word in printable(words).strip().split(" "):
+        if begun and cells(line) + 1 + cells(word) > room:
+            lines.append(line.rstrip())
+            line, begun = rest, False
+        line += f" {word}" if begun else word
+        begun = begun or bool(word)
+    return [*lines, line] if begun else lines
+
+
+def fitted(line: str, look: Look) -> list[str]:
+    """A line as a terminal takes it, broken between words; elsewhere as it is, for programs that look for it."""
+    if not look.terminal or cells(line) <= look.width:
+        return [line]
+    indent = line[: len(line) - len(line.lstrip())]
+    return wrapped(line, look.width, indent, f"{indent}  ")
 
 
 def said(word: str, words: str, look: Look, indent: str = "  ", **colour: object) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from nodelint.model.finding import Span, span_of
 from nodelint.model.messages import counted
@@ -14,22 +14,24 @@ from nodelint.plan.pace import words
 from nodelint.plan.verdict import Reason
 from nodelint.printable import printable
 from nodelint.report.layout import aside, columns, wrap
+from nodelint.report.look import Look, fitted
 from nodelint.report.plan_json import Findings
 from nodelint.source import Node
 
-Style = Callable[..., str]
-
 SIGNS = {"added": "+", "removed": "-", "changed": "~", "unchanged": " ", "renamed": "~"}
 _COLOURS = {"all": "red", "some": "yellow", "unknown": "yellow", "none": "green"}
-_WIDTH = 100
 
 
-def plan_text(plan: Plan, findings: Findings, style: Style) -> str:
+def plan_text(plan: Plan, findings: Findings, look: Look) -> str:
     """The plan in lines. Pools of which nothing changes are only counted."""
     told = [each for each in plan.pools if concerns(each)]
-    blocks = ["\n".join(_pool(each, style)) for each in told]
-    blocks += ["\n".join(_findings(findings))] if findings.new or findings.gone else []
-    blocks.append("\n".join(summary(plan, findings)))
+    blocks = ["\n".join(_pool(each, look)) for each in told]
+    blocks += (
+        ["\n".join(row for line in _findings(findings) for row in fitted(line, look))]
+        if findings.new or findings.gone
+        else []
+    )
+    blocks.append("\n".join(row for line in summary(plan, findings) for row in fitted(line, look)))
     return "\n\n".join(blocks)
 
 
@@ -40,31 +42,31 @@ def concerns(each: PoolPlan) -> bool:
     return each.change != "unchanged" or each.verdict.replaced != "none" or bool(each.refused or moved)
 
 
-def _pool(each: PoolPlan, style: Style) -> Iterator[str]:
+def _pool(each: PoolPlan, look: Look) -> Iterator[str]:
     name = printable(str(each.pool.name))
     title = f"{SIGNS[each.change]} NodePool {name}"
     if each.renamed_from is not None:
         title += f" (was {printable(each.renamed_from)})"
-    yield from aside(title, place(each.at), _WIDTH)
-    head = headline(each)
-    yield f"    {style(head, fg=_COLOURS[each.verdict.replaced], bold=each.verdict.replaced != 'none')}"
+    yield from aside(title, place(each.at), look.width)
+    for row in fitted(f"    {headline(each)}", look):
+        yield look.style(row, fg=_COLOURS[each.verdict.replaced], bold=each.verdict.replaced != "none")
     for refusal in each.refused:
         at = place(refusal.at)
-        yield from wrap(f"refused by the API server: {refusal.field}: {refusal.message} ({at})", _WIDTH, "      ")
+        yield from wrap(f"refused by the API server: {refusal.field}: {refusal.message} ({at})", look.width, "      ")
     for reason, at in grouped(each.verdict.reasons):
-        yield f"      {reason}  {at}"
+        yield from fitted(f"      {reason}  {at}", look)
     if each.verdict.unknown:
-        yield from wrap(each.verdict.unknown, _WIDTH, "      ")
-    yield from _pace(each)
-    yield from _launch(each.launch)
+        yield from wrap(each.verdict.unknown, look.width, "      ")
+    yield from _pace(each, look)
+    yield from _launch(each.launch, look)
 
 
-def _pace(each: PoolPlan) -> Iterator[str]:
+def _pace(each: PoolPlan, look: Look) -> Iterator[str]:
     if each.nodes is not None:
-        yield from wrap(nodes_in_words(each), _WIDTH, "    ")
+        yield from wrap(nodes_in_words(each), look.width, "    ")
     if each.pace is not None:
         told = words(each.pace, len(each.nodes) if each.nodes else None)
-        yield from wrap("pace: " + "; ".join(told), _WIDTH, "    ", "          ")
+        yield from wrap("pace: " + "; ".join(told), look.width, "    ", "          ")
 
 
 def nodes_in_words(each: PoolPlan) -> str:
@@ -114,12 +116,12 @@ def place(at: Node | Span) -> str:
     return f"{printable(span.source.path)}:{span.source.position(span.start).line}"
 
 
-def _launch(launched: Launch) -> Iterator[str]:
+def _launch(launched: Launch, look: Look) -> Iterator[str]:
     if launched.gained or launched.lost:
         yield f"    instance types {launched.before:,} -> {launched.after:,}"
         for sign, names in (("+", launched.gained), ("-", launched.lost)):
             if names:
-                yield from columns(f"      {sign} {len(names):,}  ", by_family(names), _WIDTH, 3, "families")
+                yield from columns(f"      {sign} {len(names):,}  ", by_family(names), look.width, 3, "families")
     for sign, images in (("+", launched.images_gained), ("-", launched.images_lost)):
         yield from (f"    {sign} image {printable(image)}" for image in images)
     was, now = launched.cheapest_before, launched.cheapest_after

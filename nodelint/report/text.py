@@ -11,12 +11,15 @@ from nodelint.printable import printable
 from nodelint.report.changes import fix_lines
 from nodelint.report.entries import FindingGroup, entries
 from nodelint.report.excerpt import Mark, excerpt
-from nodelint.report.look import PLAIN, Look, rule_page, said, wrapped
+from nodelint.report.look import PLAIN, Look, cells, rule_page, said, wrapped
 
 _COLOURS = {"error": "red", "warning": "yellow", "info": "cyan"}
 
 # Files whose further places are listed below an entry.
 _FILES = 12
+
+# Columns that a message needs beside its place to begin there.
+_LEAST = 20
 
 UNSAFE = "unsafe: it changes what runs today"
 
@@ -80,9 +83,13 @@ def _headline(result: Result, look: Look, extent: str) -> Iterator[str]:
         yield f"{where}{word}{message}{extent}"
         return
     plain = f"{place(result.span)}: {result.severity}[{result.rule.name}]: "
-    lines = wrapped(f"{result.message}{extent}", look.width, plain, "  ")
-    beside = lines[0].startswith(plain) and lines[0] != plain
-    yield f"{where}{word}{lines[0][len(plain) :]}" if beside else f"{where}{word}".rstrip()
+    words = f"{result.message}{extent}"
+    if cells(plain) + _LEAST > look.width:
+        yield f"{where}{word}".rstrip()
+        yield from wrapped(words, look.width, "  ", "  ")
+        return
+    lines = wrapped(words, look.width, plain, "  ")
+    yield f"{where}{word}{lines[0][len(plain) :]}"
     yield from lines[1:]
 
 

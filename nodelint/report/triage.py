@@ -11,11 +11,10 @@ from nodelint.lint.engine import Report, Target
 from nodelint.model.messages import counted
 from nodelint.model.releases import NEWEST, OLDEST
 from nodelint.printable import printable
-from nodelint.report.look import Look, Style, plain
+from nodelint.report.look import PAGE, Look, cells, fitted, wrapped
 from nodelint.report.text import finding_text
 from nodelint.triage import LogGroup, Triage, written
 
-_WIDTH = 100
 _NAMES = 3
 _EXAMPLE = 400
 _ENCODED = re.compile(r"[A-Za-z0-9_-]{100,}")
@@ -25,12 +24,12 @@ _READ = {"log": ("line", "lines"), "messages": ("message", "messages")}
 _READ_OBJECTS = ("event or unmet condition", "events and unmet conditions")
 
 
-def triage_text(read: Triage, path: str, style: Style = plain) -> str:
+def triage_text(read: Triage, path: str, look: Look = PAGE) -> str:
     """What happened by cause, the one that stays first, with what it means and what to do."""
-    lines = list(_head(read, path))
+    lines = [row for line in _head(read, path) for row in fitted(line, look)]
     for group in read.groups:
-        lines += ["", *_group(group, read, style)]
-    lines += ["", _sum(read)]
+        lines += ["", *_group(group, read, look)]
+    lines += ["", *fitted(_sum(read), look)]
     if read.shapes_dropped:
         lines.append(f"{read.shapes_dropped:,} lines of further unknown messages are left out.")
     return "\n".join(lines)
@@ -80,35 +79,42 @@ def _head(read: Triage, path: str) -> Iterator[str]:
         yield f"{', '.join(old)} {are} older than {OLDEST}, the oldest release known: some messages may not be."
 
 
-def _group(group: LogGroup, read: Triage, style: Style) -> Iterator[str]:
+def _group(group: LogGroup, read: Triage, look: Look) -> Iterator[str]:
     head, colour = _HEADS[group.verdict]
+    margin = look.width, "  ", "  "
     over = " (over?)" if group.over else ""
     name = f"  [{group.cause.id}]" if group.cause else ""
     what = group.title if group.cause else "a message that is not known here"
-    yield style(f"{head}{over}", fg=colour, bold=True) + f"  {style(what, bold=True)}{name}"
-    yield f"  {_times(group, read)}"
+    sign = f"{head}{over}"
+    first, *more = wrapped(what, look.width, f"{sign}  ", "  ")
+    titles = [f"{look.style(sign, fg=colour, bold=True)}  {look.style(first[len(sign) + 2 :], bold=True)}"]
+    titles += [look.style(row, bold=True) for row in more]
+    beside = cells([first, *more][-1] + name) <= look.width
+    yield from [*titles[:-1], titles[-1] + name] if beside else [*titles, name]
+    yield from fitted(f"  {_times(group, read)}", look)
     if group.cause is None:
-        yield from _wrapped(f"like: {printable(group.title)}")
+        yield from wrapped(f"like: {printable(group.title)}", *margin)
     names = [_named(kind, found) for kind, found in group.names.items()]
     if names:
-        yield from _wrapped("; ".join(names) + (f"; up to {group.more:,} more names" if group.more else ""))
+        yield from wrapped("; ".join(names) + (f"; up to {group.more:,} more names" if group.more else ""), *margin)
     if group.lasting:
         hours, minutes = divmod(int(group.lasting) // 60, 60)
-        yield from _wrapped(
-            f"Mostly it passes by itself, but here it has gone on for {hours} h {minutes} min without a pause."
+        yield from wrapped(
+            f"Mostly it passes by itself, but here it has gone on for {hours} h {minutes} min without a pause.",
+            *margin,
         )
     if group.case:
-        yield from _wrapped(group.case.means)
-        yield from _wrapped(f"do: {group.case.do}")
+        yield from wrapped(group.case.means, *margin)
+        yield from wrapped(f"do: {group.case.do}", *margin)
     example = "example" if read.kind == "objects" else f"line {group.example.line:,}"
-    yield from _wrapped(f"{example}: {_example(group)}")
+    yield from wrapped(f"{example}: {_example(group)}", *margin)
     if group.rules:
         looks = "rule that looks" if len(group.rules) == 1 else "rules that look"
-        yield from _wrapped(f"{looks} for it: {', '.join(group.rules)}")
+        yield from wrapped(f"{looks} for it: {', '.join(group.rules)}", *margin)
     for rule, reason in group.not_judged:
-        yield from _wrapped(f"{rule} could not judge: {printable(reason)}")
+        yield from wrapped(f"{rule} could not judge: {printable(reason)}", *margin)
     for result in group.findings:
-        yield textwrap.indent(finding_text(result, Look(style, _WIDTH)), "    ")
+        yield textwrap.indent(finding_text(result, look._replace(width=look.width - 4, terminal=False)), "    ")
 
 
 def _times(group: LogGroup, read: Triage) -> str:
@@ -146,12 +152,6 @@ def _sum(read: Triage) -> str:
         f"{passes} that {'passes by itself' if passes == 1 else 'pass by themselves'}" if passes else "",
     ]
     return f"{counted(len(read.groups), 'cause')}: {', '.join(filter(None, said))}."
-
-
-def _wrapped(text: str) -> list[str]:
-    return textwrap.wrap(
-        text, _WIDTH, initial_indent="  ", subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
-    )
 
 
 def _day(time: float) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -10,13 +9,12 @@ from nodelint.model.finding import SEVERITIES, Severity, Span
 from nodelint.model.messages import counted
 from nodelint.model.releases import NEWEST, Version
 from nodelint.printable import printable
-from nodelint.report.look import Style, plain
+from nodelint.report.look import PAGE, Look, fitted, wrapped
 from nodelint.tuples import NamedTuple
 from nodelint.upgrade import Note, Shifted, Site, Upgrade, severity_of
 from nodelint.upgrade.changes import ReleaseChange
 from nodelint.upgrade.settings import Shift
 
-_WIDTH = 100
 _PLACES = 5
 _COLOURS: dict[Severity, str] = {"error": "red", "warning": "yellow", "info": "blue"}
 _PARTS = (
@@ -39,24 +37,27 @@ class _Told(NamedTuple):
     findings: Sequence[Shifted] = ()
 
 
-def upgrade_text(told: Upgrade, everything: bool = False, style: Style = plain) -> str:
+def upgrade_text(told: Upgrade, everything: bool = False, look: Look = PAGE) -> str:
     """The steps, what is to be done when, what changes, and the findings that appear or go away."""
-    lines = [style(headline(told), bold=True), "", *(line for each in steps(told) for line in _wrapped(each, "  "))]
+    lines = [look.style(headline(told), bold=True), ""]
+    for each in steps(told):
+        lines += wrapped(each, look.width, "  ", "  ")
     for when, title in _PARTS:
         entries = _entries(told, when)
         if entries:
-            lines += ["", style(title, bold=True)]
+            lines += ["", look.style(title, bold=True)]
         for entry in entries:
-            lines += ["", *_entry(entry, everything, style)]
+            lines += ["", *_entry(entry, everything, look)]
     for title, findings in _findings(told):
-        lines += ["", style(title, bold=True), ""]
+        lines += ["", look.style(title, bold=True), ""]
         for group in _alike(findings):
-            lines += _group(group, everything, style)
+            lines += _group(group, everything, look)
     if everything and told.unseen:
-        lines += ["", style("Further changes, which manifests do not show", bold=True), ""]
+        lines += ["", look.style("Further changes, which manifests do not show", bold=True), ""]
         for change, release in told.unseen:
-            lines += _wrapped(f"{_release(release)} {change.subject}: {change.text}", "  ")
-    return "\n".join([*lines, "", *_sum(told, everything)])
+            lines += wrapped(f"{_release(release)} {change.subject}: {change.text}", look.width, "  ", "  ")
+    last = [row for line in _sum(told, everything) for row in fitted(line, look)]
+    return "\n".join([*lines, "", *last])
 
 
 def headline(told: Upgrade) -> str:
@@ -123,19 +124,20 @@ def _release(release: Version | None) -> str:
     return "not released yet" if release is None else str(release)
 
 
-def _entry(entry: _Told, everything: bool, style: Style) -> Iterator[str]:
+def _entry(entry: _Told, everything: bool, look: Look) -> Iterator[str]:
     severity, title, text, do, places, findings = entry
-    yield f"  {style(severity, fg=_COLOURS[severity])} {style(title, bold=True)}"
-    yield from _wrapped(text, "    ")
+    yield f"  {look.style(severity, fg=_COLOURS[severity])} {look.style(title, bold=True)}"
+    yield from wrapped(text, look.width, "    ", "    ")
     if do is not None:
-        yield from _wrapped(f"do: {do}", "    ")
+        yield from wrapped(f"do: {do}", look.width, "    ", "    ")
     shown = places if everything else places[:_PLACES]
     for place in shown:
         yield f"      {printable(where(place.span))}{f'  {printable(place.label)}' if place.label else ''}"
     if len(places) > len(shown):
         yield f"      and {counted(len(places) - len(shown), 'more place')}"
     for each in findings if everything else findings[:_PLACES]:
-        yield f"      {'new' if each.appears else 'gone'}: {each.result.rule.name}: {_message(each)}{_fix(each)}"
+        news = "new" if each.appears else "gone"
+        yield from fitted(f"      {news}: {each.result.rule.name}: {_message(each)}{_fix(each)}", look)
 
 
 def _findings(told: Upgrade) -> Iterator[tuple[str, list[Shifted]]]:
@@ -154,13 +156,13 @@ def _alike(findings: Sequence[Shifted]) -> list[list[Shifted]]:
     return [groups[key] for key in sorted(groups)]
 
 
-def _group(group: Sequence[Shifted], everything: bool, style: Style) -> Iterator[str]:
+def _group(group: Sequence[Shifted], everything: bool, look: Look) -> Iterator[str]:
     severity = group[0].result.severity
-    name = style(group[0].result.rule.name, bold=True)
-    yield f"  {style(severity, fg=_COLOURS[severity])} {name} (from {group[0].release} on)"
+    name = look.style(group[0].result.rule.name, bold=True)
+    yield f"  {look.style(severity, fg=_COLOURS[severity])} {name} (from {group[0].release} on)"
     shown = group if everything else group[:_PLACES]
     for each in shown:
-        yield f"    {printable(where(each.result.span))}: {_message(each)}{_fix(each)}"
+        yield from fitted(f"    {printable(where(each.result.span))}: {_message(each)}{_fix(each)}", look)
     if len(group) > len(shown):
         yield f"    and {counted(len(group) - len(shown), 'more place')}"
 
@@ -187,17 +189,6 @@ def _sum(told: Upgrade, everything: bool) -> Iterator[str]:
     yield f"{grave}, {told.number_of('info')} for information; {both}."
     if told.unseen and not everything:
         yield f"{counted(len(told.unseen), 'further change')} that manifests do not show: --all lists them."
-
-
-def _wrapped(text: str, indent: str) -> list[str]:
-    return textwrap.wrap(
-        printable(text),
-        _WIDTH,
-        initial_indent=indent,
-        subsequent_indent=indent,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
 
 
 # -- Markdown
