@@ -24,6 +24,7 @@ spec:
 """
 SCRIPT = f"kubectl apply -f - <<'EOF'\n{CLASS}---\n{CLASS.replace('default', 'gpu')}EOF\n"
 PAGE = f"# How\n\n```yaml\n{CLASS}```\n"
+OVERLAY_OF_NODES = "apiVersion: karpenter.sh/v1alpha1\nkind: NodeOverlay\nmetadata:\n  name: a\nspec: {weight: 1}\n"
 CHART = "apiVersion: v2\nname: pools\nversion: 1.0.0\n"
 TYPESCRIPT = """\
 new k8s.CustomResource("pool", { apiVersion: "karpenter.sh/v1", kind: "NodePool", metadata: { name: "a" } });
@@ -83,9 +84,36 @@ OVERLAY = {
             "1 chart not rendered",
             ["Not rendered: 1 chart makes Karpenter objects; --helm judges the result."],
         ),
+        (
+            {"README.MD": PAGE.replace("k8s.aws/v1\n", "k8s.aws/v1  # since 1.0\n# the class\n")},
+            "1 Markdown file not read",
+            ["Not read: 1 Markdown file holds 1 Karpenter object; --include '**/*.MD' reads them."],
+        ),
+        (
+            {"README.md": f"```shell\n{CLASS}```\n"},
+            "1 Markdown file not read",
+            ["Not read: 1 Markdown file holds 1 Karpenter object; --include '**/*.md' reads them."],
+        ),
+        (
+            {"README.md": f"```yaml\n{OVERLAY_OF_NODES}```\n"},
+            "1 Markdown file not read",
+            ["Not read: 1 Markdown file holds 1 Karpenter object; --include '**/*.md' reads them."],
+        ),
+        (
+            {"a.sh": SCRIPT.replace("EOF\n", "EoF\n"), "b.sh": SCRIPT, "notes.md": f"The class:\n\n{CLASS}"},
+            "1 script not read, 1 script not read, 1 Markdown file not read",
+            [
+                "Not read: 1 script holds 2 Karpenter objects; --include '**/*.sh' reads them.",
+                "Not read: 1 script holds 2 Karpenter objects that are not YAML in a heredoc: a.sh.",
+                "Not read: 1 Markdown file holds 1 Karpenter object that is not YAML in a code block: notes.md.",
+            ],
+        ),
         ({"c/Chart.yaml": CHART, "c/templates/class.yaml": CLASS, "notes.md": "karpenter.sh/v1 NodePool\n"}, "", []),
     ],
-    ids=["scripts", "Markdown", "programs", "overlay", "chart", "nothing"],
+    ids=[
+        *("scripts", "Markdown", "programs", "overlay", "chart"),
+        *("capitals and comments", "YAML called shell", "no pool and no class", "no block", "nothing"),
+    ],
 )  # fmt: skip
 def test_what_is_not_read_or_rendered_is_said(
     nodelint: Run, tmp_path: Path, files: dict[str, str], headline: str, lines: list[str]

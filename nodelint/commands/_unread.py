@@ -38,7 +38,7 @@ _LARGEST = 4 << 20
 
 # An object as YAML or as a literal of a language; a reference of v1beta1 to a class goes on with its name.
 _OBJECT = rb"""(?x)
-    apiVersion ["'`]? \s* [:=] \s* ["'`]? karpenter\.(?:sh|k8s\.aws)/v\w+ ["'`]? ,? \s*
+    apiVersion ["'`]? \s* [:=] \s* ["'`]? karpenter\.(?:sh|k8s\.aws)/v\w+ ["'`]? ,? \s*+ (?: \# [^\n]*+ \s*+ )*+
     ["'`]? kind ["'`]? \s* [:=] \s* ["'`]? (?:NodePool|EC2NodeClass|Provisioner|AWSNodeTemplate|NodeOverlay)\b
     ["'`]?+ ,?+ (?! \s* ["'`]?+ name\b)
 """
@@ -55,20 +55,24 @@ def unread(found: Discovery, settings: Settings, objects: Sequence[Object] = ())
 
 
 def _texts(found: Discovery) -> Iterator[Unread]:
-    from nodelint.model.documents import objects
+    from nodelint.model.documents import left_out, objects
     from nodelint.source import Source
 
     candidates = sorted({*found.unread, *found.glanced})
     for kind, endings in _TEXTS.items():
         held: dict[str, int] = {}
+        odd: dict[str, int] = {}
         for path in candidates:
-            if path.endswith(endings) and (data := _with_objects(path)) is not None:
-                number = sum(1 for _ in objects(Source.from_bytes(path, data), foreign=True))
-                if number:
-                    held[path.replace(os.sep, "/")] = number
+            if not path.lower().endswith(endings) or (data := _with_objects(path)) is None:
+                continue
+            source = Source.from_bytes(path, data)
+            number = sum(1 for _ in (*objects(source, foreign=True), *left_out(source, foreign=True)))
+            (held if number else odd)[_slashes(path)] = number or len(re.findall(_OBJECT, data))
         if held:
-            globs = ",".join(f"**/*{ending}" for ending in endings if any(path.endswith(ending) for path in held))
+            globs = ",".join(sorted({f"**/*{os.path.splitext(path)[1]}" for path in held}))
             yield Unread(kind, tuple(held), sum(held.values()), f"--include '{globs}'")
+        if odd:
+            yield Unread(kind, tuple(odd), sum(odd.values()), None)
 
 
 def _programs(found: Discovery) -> Iterator[Unread]:
@@ -76,7 +80,7 @@ def _programs(found: Discovery) -> Iterator[Unread]:
         held = {}
         for path in found.unread:
             if path.endswith(endings) and (data := _with_objects(path)) is not None:
-                held[path.replace(os.sep, "/")] = len(re.findall(_OBJECT, data))
+                held[_slashes(path)] = len(re.findall(_OBJECT, data))
         if held:
             yield Unread(f"{kind} file", tuple(held), sum(held.values()), None)
 
@@ -116,4 +120,8 @@ def _charts(objects: Sequence[Object]) -> Iterator[Unread]:
 
 
 def _shown(folder: str) -> str:
-    return os.path.normpath(os.path.relpath(folder or os.curdir)).replace(os.sep, "/")
+    return _slashes(os.path.normpath(os.path.relpath(folder or os.curdir)))
+
+
+def _slashes(path: str) -> str:
+    return path.replace(os.sep, "/")

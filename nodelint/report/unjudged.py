@@ -12,6 +12,12 @@ if TYPE_CHECKING:
     from nodelint.lint.engine import Report, Skipped
 
 _RENDERED = ("--kustomize", "--helm")
+_MOST = 3
+"""Paths that a line names."""
+
+_PLACES = {"script": "a heredoc", "Markdown file": "a code block"}
+"""Where texts have their manifests."""
+
 _DOES = {"overlay": ("patches", "patch"), "chart": ("makes", "make")}
 
 
@@ -19,7 +25,8 @@ class Unread(NamedTuple):
     """Files of one kind that hold, or change, Karpenter objects, and were not read; or not rendered.
 
     `kind` is `script`, `Markdown file`, `overlay`, `chart`, or the name of a programming language. `objects` is their
-    number as far as it was counted. `way` is the flag that judges them, None where there is none.
+    number as far as it was counted. `way` is the flag that judges them, None where there is none: of programs, and of
+    texts whose objects are no YAML where a text has it.
     """
 
     kind: str
@@ -44,7 +51,7 @@ def unjudged_text(report: Report, unread: Sequence[Unread] = ()) -> str:
 def unread_lines(unread: Sequence[Unread]) -> list[str]:
     """What was not read or rendered, and what judges it."""
     lines = []
-    programs = [each for each in unread if each.way is None]
+    programs = [each for each in unread if each.way is None and each.kind not in _PLACES]
     for each in unread:
         one = len(each.files) == 1
         if each.way in _RENDERED:
@@ -53,11 +60,19 @@ def unread_lines(unread: Sequence[Unread]) -> list[str]:
         elif each.way is not None:
             objects = counted(each.objects, "Karpenter object")
             lines.append(f"Not read: {_files(each)} {'holds' if one else 'hold'} {objects}; {each.way} reads them.")
+        elif each.kind in _PLACES:
+            objects, what = counted(each.objects, "Karpenter object"), "that is" if each.objects == 1 else "that are"
+            holds = f"{_files(each)} {'holds' if one else 'hold'} {objects}"
+            lines.append(f"Not read: {holds} {what} not YAML in {_PLACES[each.kind]}: {_named(each.files)}.")
     if programs:
         objects = counted(sum(each.objects for each in programs), "Karpenter object")
         where = ", ".join(map(_files, programs))
         lines.append(f"Not read: {objects} in {where}; pipe what they generate into `nodelint check -`.")
     return lines
+
+
+def _named(files: Sequence[str]) -> str:
+    return ", ".join(files[:_MOST]) + (f" and {len(files) - _MOST} more" if len(files) > _MOST else "")
 
 
 def _files(unread: Unread) -> str:

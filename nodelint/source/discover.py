@@ -248,7 +248,7 @@ def _below(folder: str, prefix: str, exclude: Excluded, include: Globs, found: D
 def _is_taken(entry: os.DirEntry[str], path: str, read: int, top: str, found: Discovery) -> bool:
     """Whether an entry of a folder is read; `found` takes what is to be known of it in either case."""
     if read == _UNREAD or not entry.is_file():
-        if path.endswith(_TEXTS):
+        if path.lower().endswith(_TEXTS):
             found.unread.append(path)
         return False
     if read == _GLANCE:
@@ -266,7 +266,7 @@ def _wanted(path: str, include: Globs) -> int:
         return _READ
     if path.endswith(_STATING) and not path.endswith(_NOT_STATING):
         return _GLANCE
-    return _UNREAD if path.endswith(_TEXTS) else 0
+    return _UNREAD if path.lower().endswith(_TEXTS) else 0
 
 
 def _listed(

@@ -324,7 +324,10 @@ def _markdown(source: SourceText) -> Iterator[Reading]:
             ):
                 yield reading._replace(region=reading.region._replace(host="markdown"))
         elif word in _SHELL:
-            for region in _heredocs(text, start, end):
+            regions = list(_heredocs(text, start, end))
+            if not regions and re.compile(_FIRST_LINE).match(text, start, end) is not None:
+                regions = [EmbeddedYaml(start, end, "markdown", part=None)]  # only its fence says it is a script
+            for region in regions:
                 yield from read_region(source, region._replace(host="markdown", lenient=True))
         elif word in _HCL:
             for reading in _terraform(source, start, end, lenient=True):
