@@ -161,6 +161,17 @@ STATED = {
         """,
         ["1.0.7 rendered.yaml:4 the rendered chart", "1.0.7 rendered.yaml:6 the controller's image"],
     ),
+    "deployment.yaml": (
+        """\
+        {{ if .Values.current }}
+        image: "registry.example.com:5000/team/karpenter:1.6.3-build-7.patched"
+        {{ else }}
+        # image: registry.example.com/team/karpenter:1.5.0
+        image: registry.example.com/tools/karpenter-exporter:1.4.0
+        {{ end }}
+        """,
+        ["1.6.3 deployment.yaml:2 an image of the controller"],
+    ),
     "values.yaml": (
         """\
         controller:

@@ -47,7 +47,7 @@ _MARKS = tuple(mark.encode() for mark in MARKS)
 
 # One of these is in a file that states a release of Karpenter, beside the mark.
 _STATES = (
-    *(b"version", b"targetRevision", b"tag:", b"semver", b"helm.sh/chart", b"karpenter/controller"),
+    *(b"version", b"targetRevision", b"tag:", b"semver", b"helm.sh/chart", b"karpenter/controller", b"/karpenter:"),
     *(b"rterVersion", b"artVersion", b"defaultVersion"),
 )
 

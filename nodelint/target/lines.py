@@ -17,6 +17,7 @@ _HELM = (
     rf"[^\n;&|]*--version[ =][\"']?{_RELEASE}"
 )
 _IMAGE = rf"\bkarpenter/controller:{_RELEASE}"
+_BUILD = rf"\bimage[\"']?\s*[:=]\s*[\"']?(?:[\w.:@-]+/)+karpenter:{_RELEASE}"
 _KUBERNETES = (
     r"\b(?:K8S|KUBERNETES|EKS|EKS_CLUSTER|CLUSTER)_VERSION[\"']?\s*(?:\?=|::?=|:-|=|:)\s*[\"']?v?(1\.\d\d)(?![\w.])"
 )
@@ -30,6 +31,7 @@ def evidence(path: str, text: str) -> Iterator[Evidence]:
         (_VARIABLE, text, "a variable", DEFAULT),
         (_HELM, joined, "a helm command", DEFAULT),
         (_IMAGE, text, "the controller's image", STATED),
+        (_BUILD, text, "an image of the controller", DEFAULT),
     ):
         for match in re.finditer(pattern, where):
             if found := _found("karpenter", path, text, match, by, weight):
