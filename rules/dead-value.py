@@ -172,17 +172,19 @@ def check(pool: NodePool, context: Context) -> Findings:
     if not resolution.candidates:
         return
     misspelt = _misspelt(pool, context)
-    sound = [line for line in resolution.lines if requirement.normalize(line.key) not in misspelt]
-    for line in sound:
+    asked = [line for line in resolution.lines if requirement.normalize(line.key) not in misspelt]
+    perhaps = fixes.conditional(pool)  # a value that such a line rules out lives where the line is not written
+    sound = [line for line in asked if id(line.node) not in perhaps]
+    for line in asked:
         if line.operator != "In" or not line.known or not isinstance(line.at, RequirementLine):
             continue
         key = requirement.normalize(line.key)
         if key == keys.CAPACITY_TYPE:
             yield from _reserved(line.at, resolution)
         elif key in resolution.catalog.keys:
-            dead = _dead(line, line.at, sound if misspelt else None, resolution)
+            dead = _dead(line, line.at, sound if misspelt or perhaps else None, resolution)
             if dead and len(dead) < len(line.values):
-                yield _finding(line, line.at, dead, resolution)
+                yield _finding(line, line.at, dead, sound, resolution)
 
 
 def _dead(
@@ -238,10 +240,14 @@ def _reserved(line: RequirementLine, resolution: resolve.Resolution) -> Findings
 
 
 def _finding(
-    line: resolve.LineEffect, at: RequirementLine, dead: Sequence[manifest.Value], resolution: resolve.Resolution
+    line: resolve.LineEffect,
+    at: RequirementLine,
+    dead: Sequence[manifest.Value],
+    sound: Sequence[resolve.LineEffect],
+    resolution: resolve.Resolution,
 ) -> Finding:
     types = resolution.catalog.having_value(line.key, *(str(value.text) for value in dead))
-    others = [other for other in resolution.lines if other is not line and other.requirement is not None]
+    others = [other for other in sound if other is not line and other.requirement is not None]
     reason = next((other for other in others if not other.kept & types), None)
     name = labels.name_of(line.key)
     verb = "matches" if len(dead) == 1 else "match"

@@ -321,3 +321,56 @@ def test_a_class_that_no_file_defines(here: Path, rules: dict[str, Rule]) -> Non
     (result,) = judged(rules).results
     assert result.finding.message == "the files that were read define no EC2NodeClass `gpu`"
     assert result.finding.help == "they define `default`"
+
+
+# -- requirements that a template writes under a condition
+
+CONDITIONAL = """
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        IF
+        - key: karpenter.k8s.aws/instance-family
+          operator: In
+          values: [c5, m5, c7g]
+        END
+        - key: kubernetes.io/arch
+          operator: In
+          values: [ARCH]
+"""
+
+
+@pytest.mark.parametrize(
+    ("opening", "closing", "arch", "dead"),
+    [
+        ("", "", "arm64, amd64", []),
+        ("", "", "amd64, amd64", ["c7g"]),
+        # under a condition, the families are not always there; where they are, the architecture is too
+        ("{{- if .Values.x }}", "{{- end }}", "amd64, amd64", ["c7g"]),
+        ("#{{ if .Values.x }}", "#{{ else }}\n        - {key: a, operator: Exists}\n#{{ end }}", "amd64", ["c7g"]),
+    ],
+)
+def test_a_value_is_dead_beside_what_is_always_written(
+    here: Path, rules: dict[str, Rule], opening: str, closing: str, arch: str, dead: list[str]
+) -> None:
+    pool = CONDITIONAL.replace("IF", opening).replace("END", closing).replace("ARCH", arch)
+    write(here, {"pool.yaml": pool, "class.yaml": CLASS})
+    found = [result.finding for result in judged(rules).results if result.rule.name == "dead-value"]
+    assert [finding.message.split("`")[1] for finding in found] == dead
+
+
+@pytest.mark.parametrize("condition", ["{{- if .Values.x }}", "{{- range .Values.x }}", "#{{ if .Values.x }}"])
+def test_a_value_lives_where_a_conditional_requirement_is_not_written(
+    here: Path, rules: dict[str, Rule], condition: str
+) -> None:
+    text = CONDITIONAL.replace("[c5, m5, c7g]", "[c5, m5]").replace("ARCH", "arm64, amd64")
+    write(here, {"pool.yaml": text.replace("IF", "").replace("END", ""), "class.yaml": CLASS})
+    assert [r.rule.name for r in judged(rules).results] == ["dead-value"]
+    write(here, {"pool.yaml": text.replace("IF", condition).replace("END", "{{- end }}")})
+    assert [r.rule.name for r in judged(rules).results] == []

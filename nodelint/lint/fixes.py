@@ -32,6 +32,7 @@ from nodelint.model.manifest import EC2NodeClass, NodePool, RequirementLine, Val
 from nodelint.model.releases import Version
 from nodelint.model.requirement import Requirement, normalize
 from nodelint.source import UNKNOWN, Node
+from nodelint.source.placeholders import depth
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -220,3 +221,13 @@ def doubts(resolution: Resolution, keys: Collection[str] = ()) -> list[UnknownFa
         if key == "?" or (key in keys if keys else key in resolution.catalog.keys):
             found.append(each)
     return found
+
+
+def conditional(pool: NodePool) -> set[int]:
+    """The requirement lines, by the id of their nodes, that a template writes under a condition or in a loop."""
+    spec = pool.node.at("spec", "template", "spec")
+    key = spec.key("requirements") if spec is not None else None
+    if key is None or not pool.source.masked:
+        return set()
+    text = pool.source.text
+    return {id(line.node) for line in pool.requirements if depth(text, key.end, line.node.start)}
