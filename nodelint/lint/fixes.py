@@ -27,7 +27,7 @@ from nodelint.karpenter.images.choice import why_unseen
 from nodelint.karpenter.resolve.offers import RESERVED
 from nodelint.karpenter.resolve.resolution import Resolution
 from nodelint.model.finding import Edit
-from nodelint.model.keys import ARCH
+from nodelint.model.keys import ARCH, OS
 from nodelint.model.manifest import EC2NodeClass, NodePool, RequirementLine, Value
 from nodelint.model.releases import Version
 from nodelint.model.requirement import Requirement, normalize
@@ -218,6 +218,8 @@ def doubts(resolution: Resolution, keys: Collection[str] = ()) -> list[UnknownFa
             continue
         line = lines.get(id(node))
         key = normalize(line.key) if line is not None else "?"
+        if line is not None and key == OS and line.requirement is not None and line.requirement.has("linux"):
+            continue  # of a class that is elsewhere: on Windows the line would leave nothing at all
         if key == "?" or (key in keys if keys else key in resolution.catalog.keys):
             found.append(each)
     return found
