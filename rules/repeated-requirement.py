@@ -33,13 +33,14 @@ spec:
 ```
 """
 
-from nodelint.api import Also, Context, Finding, Findings, NodePool, RequirementLine, labels, requirement, rule
+from nodelint.api import Also, Context, Finding, Findings, NodePool, RequirementLine, edits, labels, requirement, rule
 
 
 @rule(
     on=NodePool,
     group="practice",
     severity="info",
+    fix="safe",
     gives_way_to=["no-instance-type", "refused-combination", "invalid-field", "removed-api"],
 )
 def check(pool: NodePool, context: Context) -> Findings:
@@ -51,6 +52,7 @@ def check(pool: NodePool, context: Context) -> Findings:
                 at=line.key_node,
                 message=f"this requirement on {labels.name_of(str(line.key))} says nothing that another does not",
                 also=[Also(twin.key_node, "this one says it")],
+                edits=edits.if_editable(edits.remove, line.node),
                 help="take it out: the pool launches the same nodes",
             )
 

@@ -5,6 +5,9 @@ nodes, fast disks, on-demand nodes for the few that need them) that bears a weig
 as well, as long as its limits allow. If that is meant, a preference for spot nodes for instance, nothing is wrong.
 If not, a taint that only the work in question tolerates keeps the others away.
 
+Where other pools stand beside it, those are named that have a lower weight and no taint; where there are none, the
+rule is silent.
+
 ```yaml bad
 apiVersion: karpenter.sh/v1
 kind: NodePool
@@ -70,8 +73,16 @@ def check(pool: NodePool, context: Context) -> Findings:
     node = pool.node.at("spec", "weight")
     if node is None or not pool.weight or resolve.taints(pool) != frozenset():
         return
+    beside = context.beside(pool)
+    if not beside and not pool.partial:
+        yield Finding(
+            at=node,
+            message="a weight and no taint: every pod that fits runs here before all pools of a lower weight",
+            help="if the pool is for special workloads, add a taint; if it is the preferred one, all is well",
+        )
+        return
     lighter = sorted(
-        (other for other in context.beside(pool) if (other.weight or 0) < pool.weight and not resolve.taints(other)),
+        (other for other in beside if (other.weight or 0) < pool.weight and not resolve.taints(other)),
         key=lambda each: (-(each.weight or 0), str(each.name)),
     )
     if lighter:

@@ -41,10 +41,12 @@ def check(source: Source, context: Context) -> Findings:
         if not source.concerns_karpenter(problem.offset):
             continue
         end = min(len(source.text), problem.offset + problem.length)
-        first = problem.first
+        first, opened = problem.first, problem.opened
+        also = [] if first is None else [Also(Span(source, first, first + problem.length), "the first one")]
+        also += [] if opened is None else [Also(Span(source, opened, opened + 1), "still open here")]
         yield Finding(
             at=Span(source, problem.offset, end),
             message=problem.message,
-            also=[] if first is None else [Also(Span(source, first, first + problem.length), "the first one")],
+            also=also,
             help=None if first is None else "keep one of them",
         )

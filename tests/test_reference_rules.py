@@ -227,3 +227,32 @@ def test_a_comment_in_an_old_object_silences_what_is_said_of_the_new_one(rules: 
     silenced = PROVISIONER.replace("m99]}", "m99]}  # nodelint: ignore[unknown-value] a plan")
     said = told(silenced, rules)
     assert "unknown-value" not in said and "unused-suppression" not in said
+
+
+BLOCKED = """\
+apiVersion: karpenter.sh/v1beta1
+kind: NodePool
+metadata: {name: default}
+spec:
+  disruption: {consolidationPolicy: WhenUnderutilized, expireAfter: Never}
+  template:
+    spec:
+      kubelet: {maxPods: 20}
+      nodeClassRef: {name: elsewhere}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [m99]}
+"""
+
+
+def test_a_pool_whose_kubelet_settings_find_no_class_is_judged_without_them(rules: dict[str, Rule]) -> None:
+    said = told(BLOCKED, rules)
+    assert said["unknown-value"] == "m99" and said["never-expires"] == "Never"
+    report = lint([Source.from_text("a.yaml", BLOCKED)], Target(target(str(NEWEST))), rules)
+    assert not any(r.fixable for r in report.results), "no edit drops the settings from the file"
+
+
+def test_a_bracket_that_is_still_open_is_marked(rules: dict[str, Rule]) -> None:
+    text = BLOCKED.replace("[m99]}", "[m99\n")
+    (result,) = lint([Source.from_text("a.yaml", text)], Target(target(str(NEWEST))), rules).results
+    (also,) = result.finding.also
+    assert (result.rule.name, text[also.span.start :][:4], also.message) == ("yaml-syntax", "[m99", "still open here")

@@ -688,3 +688,14 @@ def test_a_wrong_value_elsewhere_hides_no_dead_value(check: Check) -> None:
 def test_what_a_requirement_rules_out_is_told_once(check: Check) -> None:
     text = pool(f"{CATEGORY} In [c, m, t]", f"{FAMILY} In [c7i]")
     assert "`m`, `t` of instance-category match nothing" in only(check(text)).finding.message
+
+
+def test_a_class_that_is_elsewhere_leaves_no_doubt_about_a_pool_for_linux(check: Check) -> None:
+    """Whether the class is one of Windows takes all types away, or none."""
+    for os, found in (
+        ("linux", ["accelerator-by-accident", "no-capacity-type", "no-generation-floor"]),
+        ("windows", []),
+    ):
+        text = pool("kubernetes.io/arch In [amd64]", f"kubernetes.io/os In [{os}]")
+        report = check(text, select=["no-capacity-type", "no-generation-floor", "accelerator-by-accident"])
+        assert sorted(r.rule.name for r in report.results) == found, os

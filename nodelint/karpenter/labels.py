@@ -315,6 +315,11 @@ def owner_of_taint(key: str) -> TaintOwner | None:
     return None if fact is None else TaintOwner(fact["owner"], tuple(fact["effects"]))
 
 
+def is_shared_tag(key: str) -> bool:
+    """Whether a tag's key is one that all kinds of resources bear: `Environment`, `team`, `ManagedBy`."""
+    return re.sub(r"[-_: ]", "", key).lower() in _facts()["shared_tags"]
+
+
 def says_ready(tag: str) -> bool:
     """Whether a word of a tag's key is one that people give images that are done: `ImageStatus`, `image-verified`."""
     return any(word.lower() in _facts()["ready"] for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", tag))

@@ -30,7 +30,7 @@ class Converted:
         becoming = set()
         for obj in old:
             conversion = context.conversion(obj)
-            edits = conversion.edits or conversion.alone
+            edits = conversion.edits or conversion.alone or conversion.shown
             if edits and _take(edits, taken):
                 becoming.add(id(obj))
         self._ways: dict[int, _Way] = {}
@@ -120,6 +120,8 @@ class _Way:
         begin, line = _line_at(self._new.text, span.start)
         first, last = (0, len(self._old.text)) if within is None else (within.node.start, within.node.end)
         same = [at for at, text in _lines_between(self._old.text, first, last) if text == line]
+        if not same and ": " in line and self._old.text.count(line, first, last) == 1:  # out of a flow mapping
+            same = [self._old.text.index(line, first)]
         if len(same) != 1 or span.start < begin:
             return None
         at = same[0] + span.start - begin

@@ -137,7 +137,9 @@ class Source(SourceText):
                 if self._read_as_script():
                     return
                 self.documents.append(Document(None, begin, end, len(self.documents)))
-                self.problems.append(SyntaxProblem(error.offset, error.message, error.length, error.first))
+                self.problems.append(
+                    SyntaxProblem(error.offset, error.message, error.length, error.first, error.opened)
+                )
             for document in self.documents[before:]:
                 if document.root is not None and self._may_hold_another(document):
                     from nodelint.source.embedded import blocks

@@ -225,16 +225,19 @@ _BARE = r"[A-Za-z0-9_-]+"
 class SyntaxProblem:
     """A document that cannot be read: why, and where (an offset into the text, and a number of characters).
 
-    `first` is the offset of what it repeats, where that is what is wrong.
+    `first` is the offset of what it repeats, where that is what is wrong; `opened` that of a bracket still open there.
     """
 
-    __slots__ = ("first", "length", "message", "offset")
+    __slots__ = ("first", "length", "message", "offset", "opened")
 
-    def __init__(self, offset: int, message: str, length: int = 1, first: int | None = None) -> None:
+    def __init__(
+        self, offset: int, message: str, length: int = 1, first: int | None = None, opened: int | None = None
+    ) -> None:
         self.offset = offset
         self.message = message
         self.length = length
         self.first = first
+        self.opened = opened
 
     def __repr__(self) -> str:
         return f"SyntaxProblem({self.offset}, {self.message!r})"

@@ -12,15 +12,18 @@ _FORBIDDEN = "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufeff\u
 class Unreadable(Exception):
     """A document that cannot be read, why, and where (an offset into the source's text, and a number of characters).
 
-    `first` is the offset of what it repeats.
+    `first` is the offset of what it repeats, `opened` that of a bracket which is still open there.
     """
 
-    def __init__(self, offset: int, message: str, length: int = 1, first: int | None = None) -> None:
+    def __init__(
+        self, offset: int, message: str, length: int = 1, first: int | None = None, opened: int | None = None
+    ) -> None:
         super().__init__(message)
         self.offset = offset
         self.message = message
         self.length = length
         self.first = first
+        self.opened = opened
 
 
 _WORDS: dict[str, str] = {
@@ -60,7 +63,9 @@ def worded(error: Any, text: str, base: int) -> Unreadable:
         return Unreadable(base + begun, "expected a `:` after the key that starts here")
     if problem.startswith("did not find expected ',' or"):
         what, close = ("mapping", "}") if "}" in problem else ("list", "]")
-        return Unreadable(base + at, f"expected `,` or `{close}` here, in a {what} that began above")
+        return Unreadable(
+            base + at, f"expected `,` or `{close}` here, in a {what} that began above", opened=base + begun
+        )
     if problem in _OF_INDENT and (misplaced := _misindented(text, at)) is not None:
         return Unreadable(base + misplaced[0], misplaced[1])
     if problem == "found character that cannot start any token":

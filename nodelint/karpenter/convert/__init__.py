@@ -52,12 +52,14 @@ class Conversion(NamedTuple):
     The edits reach into other sources where kubelet settings move to a class there, and where a Provisioner and its
     AWSNodeTemplate become v1 together. `blocked` names the decision that only the owner can take; then there are no
     edits. `alone` are those of an object that could be converted, and is not because what it stands with cannot.
+    `shown` are edits for reading on, and for no file: of a pool without the kubelet settings that nothing takes.
     """
 
     edits: Sequence[Edit] = ()
     notes: Sequence[str] = ()
     blocked: str | None = None
     alone: Sequence[Edit] = ()
+    shown: Sequence[Edit] = ()
 
 
 def convert(obj: Object, world: Sequence[Object]) -> Conversion:
@@ -96,9 +98,24 @@ def _single(obj: Object, relations: Relations) -> Conversion:
     try:
         return _converted(obj, relations)
     except Blocked as reason:
-        return Conversion(blocked=str(reason))
+        return Conversion(blocked=str(reason), shown=_without_kubelet(obj))
     except NotEditable as error:
         return Conversion(blocked=error.reason)
+
+
+def _without_kubelet(obj: Object) -> Sequence[Edit]:
+    """The edits of a pool whose kubelet settings are left out; none where they are not what blocks it."""
+    if not is_pool(obj) or not _kubelet(obj):
+        return ()
+    value = held(obj.node)
+    if obj.kind == "Provisioner":
+        field(value, "spec").pop("kubeletConfiguration", None)
+    else:
+        field(field(field(value, "spec"), "template"), "spec").pop("kubelet", None)
+    try:
+        return _together(obj, [_Member(obj, value=value)]).edits
+    except (Blocked, NotEditable):
+        return ()
 
 
 def _joined(pair: Sequence[Object], edits: Sequence[Sequence[Edit]], relations: Relations) -> Sequence[Edit]:
