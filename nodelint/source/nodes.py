@@ -225,7 +225,7 @@ _BARE = r"[A-Za-z0-9_-]+"
 class SyntaxProblem:
     """A document that cannot be read: why, and where (an offset into the text, and a number of characters).
 
-    `first` is the offset of what it repeats, where that is what is wrong; `opened` that of a bracket still open there.
+    `first` is the offset of what it repeats, `opened` that of a bracket that is still open there.
     """
 
     __slots__ = ("first", "length", "message", "offset", "opened")
