@@ -6,7 +6,7 @@ what cannot be used raises ConfigError.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -19,11 +19,13 @@ if TYPE_CHECKING:
 
     from nodelint.apiserver import Schemas
     from nodelint.ec2.facts import AwsFacts
+    from nodelint.ec2.questions import ClassesAt
     from nodelint.lint.baseline import KnownFinding
     from nodelint.lint.engine import Selection, Target
     from nodelint.lint.rule import Rule
     from nodelint.lint.targets import Choose
     from nodelint.model.fact_kinds import FactKind
+    from nodelint.model.manifest import EC2NodeClass
     from nodelint.source import Source
     from nodelint.source.discover import Discovery
 
@@ -179,6 +181,19 @@ class Session:
         from nodelint.lint.targets import chooser
 
         return chooser(settings, stating)
+
+    def classes_at(self, classes: Iterable[EC2NodeClass], choose: Choose | None) -> list[ClassesAt]:
+        """Classes by the releases that they are judged for: what AWS is asked depends on these."""
+        from nodelint.ec2.questions import ClassesAt
+
+        target = self.target(choose=choose)
+        found: dict[tuple[Any, Any], list[EC2NodeClass]] = {}
+        for node_class in classes:
+            for one in target.each(node_class):
+                found.setdefault((one.karpenter, one.kubernetes), []).append(node_class)
+        if not found:
+            found[target.karpenter, target.kubernetes] = []
+        return [ClassesAt(some, *releases) for releases, some in found.items()]
 
     def target(self, facts: AwsFacts | None = None, choose: Choose | None = None) -> Target:
         """What objects are judged for."""

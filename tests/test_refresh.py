@@ -289,3 +289,25 @@ def test_a_manifest_that_cannot_be_read_is_said_and_the_others_are_asked_for(
     assert done.returncode == 2
     assert "broken.yaml:4:8: not asked for: " in done.stderr
     assert "6 questions in 7 calls" in done.stdout
+
+
+def test_each_class_is_asked_about_for_the_releases_of_its_folder(
+    account: Any, project: Path, front: Front, nodelint: Run
+) -> None:
+    (project / "class.yaml").unlink()
+    class_ = CLASS.replace("{tags: {pipeline: golden}}", "{alias: al2023@latest}")
+    for name, kubernetes, karpenter in (("dev", "1.30", "1.2.1"), ("prod", "1.33", "1.8.1")):
+        (project / name).mkdir()
+        (project / name / "class.yaml").write_text(class_, encoding="utf-8")
+        chart = f"apiVersion: v2\nname: x\ndependencies:\n- {{name: karpenter, version: {karpenter}}}\n"
+        (project / name / "Chart.yaml").write_text(chart, encoding="utf-8")
+        cluster = f'kind: ClusterConfig\napiVersion: eksctl.io/v1alpha5\nmetadata: {{version: "{kubernetes}"}}\n'
+        (project / name / "cluster.yaml").write_text(cluster, encoding="utf-8")
+    done = nodelint("refresh", "--output", "facts.json", env=keys(front))
+    assert "Karpenter 1.2.1 (Kubernetes 1.30) and Karpenter 1.8.1 (Kubernetes 1.33)" in done.stdout
+    assert "say --kubernetes-version" not in done.stdout
+    facts = (project / "facts.json").read_text(encoding="utf-8")
+    assert all(f"optimized-ami/{version}/amazon-linux-2023" in facts for version in ("1.30", "1.33"))
+    check = nodelint("check", "--snapshot", "facts.json", "--format", "json")
+    skipped = [each["reason"] for each in json.loads(check.stdout)["skipped"]]
+    assert not [reason for reason in skipped if "was not asked" in reason or "nodelint refresh" in reason], skipped

@@ -12,7 +12,7 @@ from nodelint.commands import now, on_terminal, progress, say, stop
 from nodelint.ec2 import cache
 from nodelint.ec2 import client as aws
 from nodelint.ec2.facts import WORDS
-from nodelint.ec2.questions import gather
+from nodelint.ec2.questions import gather_all
 from nodelint.ec2.snapshot import Answer, Question, Region, Reply, Snapshot
 from nodelint.model.fact_kinds import FactKind
 from nodelint.tuples import NamedTuple
@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
     from nodelint.commands._flags import FactFlags
-    from nodelint.ec2.questions import Ask
+    from nodelint.ec2.questions import Ask, ClassesAt
     from nodelint.lint.config import Settings
-    from nodelint.model.manifest import EC2NodeClass
 
 TIMEOUT = 60.0
 """Seconds that asking a region may take."""
@@ -61,8 +60,7 @@ def account(profile: str | None, timeout: float) -> Iterator[aws.Account]:
 def ask_region(
     asked: aws.Account,
     name: str,
-    classes: Sequence[EC2NodeClass],
-    settings: Settings,
+    classes: Sequence[ClassesAt],
     old: Snapshot | None,
     limits: Mapping[FactKind, timedelta],
 ) -> Brought:
@@ -84,7 +82,7 @@ def ask_region(
         return reply
 
     known = _known(ask, name, old, limits)
-    reply = gather(remembered, name, classes, settings.karpenter, settings.kubernetes, known)
+    reply = gather_all(remembered, name, classes, known)
     return Brought(reply, new)
 
 
@@ -115,7 +113,7 @@ def live(
     flags: FactFlags,
     settings: Settings,
     path: str,
-    classes: Sequence[EC2NodeClass],
+    classes: Sequence[ClassesAt],
     limits: Mapping[FactKind, timedelta],
 ) -> tuple[Snapshot, str | None, str]:
     """Refresh what is cached at `path` and give it back with its file (None: there is none) and region.
@@ -128,10 +126,10 @@ def live(
     try:
         with account(flags.profile, TIMEOUT) as asked:
             name = name or region_of(asked, settings)
-            brought = ask_region(asked, name, classes, settings, old, limits)
+            brought = ask_region(asked, name, classes, old, limits)
     except aws.CannotAsk as refusal:
         say(f"AWS cannot be asked: {refusal.reason}")
-        return _unasked(refusal, name, classes, settings, old), before, name
+        return _unasked(refusal, name, classes, old), before, name
     snapshot = cache.with_reply(old, brought.reply, now(), __version__)
     for line in _in_vain(brought, snapshot.region(name)):
         say(line)
@@ -157,9 +155,7 @@ def _in_vain(brought: Brought, known: Region | None) -> list[str]:
     return list(dict.fromkeys(said))
 
 
-def _unasked(
-    refusal: aws.CannotAsk, name: str, classes: Sequence[EC2NodeClass], settings: Settings, old: Snapshot | None
-) -> Snapshot:
+def _unasked(refusal: aws.CannotAsk, name: str, classes: Sequence[ClassesAt], old: Snapshot | None) -> Snapshot:
     """What is known where nothing could be asked: what was known before, and of the rest why it is not."""
     at = now().strftime("%Y-%m-%dT%H:%M:%SZ")
     failed = Answer(at, failed=refusal.reason, transient=refusal.transient)
@@ -168,5 +164,5 @@ def _unasked(
         return Reply(Region(name, None, dict.fromkeys(these, failed)))
 
     before = old.region(name) if old is not None else None
-    reply = gather(refuse, name, classes, settings.karpenter, settings.kubernetes, before)
+    reply = gather_all(refuse, name, classes, before)
     return cache.with_reply(old, reply, now(), __version__)

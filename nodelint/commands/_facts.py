@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import click
 
     from nodelint.ec2.facts import AwsFacts
+    from nodelint.lint.targets import Choose
     from nodelint.model.manifest import EC2NodeClass
     from nodelint.report.summary import Basis
     from nodelint.session import Session
@@ -66,9 +67,15 @@ def facts_options(command: _F) -> _F:
 
 
 def facts_for(
-    asked: FactFlags, session: Session, paths: Sequence[str], classes: Sequence[EC2NodeClass]
+    asked: FactFlags,
+    session: Session,
+    paths: Sequence[str],
+    classes: Sequence[EC2NodeClass],
+    choose: Choose | None,
 ) -> tuple[AwsFacts, str | None]:
-    """The facts of a run, and the file they are from; ends the run where a snapshot cannot be read."""
+    """The facts of a run, and the file they are from; `choose` gives the releases of a class.
+
+    Ends the run where a snapshot cannot be read."""
     from nodelint.ec2 import cache
 
     try:
@@ -77,7 +84,7 @@ def facts_for(
         from nodelint.commands._asking import live
 
         path, limits = cache.place(home(paths)), session.limits(asked.max_age, live=True)
-        snapshot, file, region = live(asked, session.settings, path, classes, limits)
+        snapshot, file, region = live(asked, session.settings, path, session.classes_at(classes, choose), limits)
     except cache.UnusableSnapshot as error:
         stop(*error.messages)
     return cache.facts_of(snapshot, file or "what AWS said", region, now(), limits), file

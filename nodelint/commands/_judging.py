@@ -124,8 +124,9 @@ def judging(found: Discovery, asked: FactFlags, settings: Settings, paths: Seque
     held = [obj for source in found.sources for obj in objects(source)]
     beside = session.beside(held, found.sources)
     classes = [o for s in (*found.sources, *beside) for o in objects(s) if isinstance(o, EC2NodeClass)]
-    facts, file = facts_for(asked, session, paths, classes)
-    return Judging(session, session.target(facts, session.choose(found)), beside, file)
+    choose = session.choose(found)
+    facts, file = facts_for(asked, session, paths, classes, choose)
+    return Judging(session, session.target(facts, choose), beside, file)
 
 
 def rendered(paths: Sequence[str], found: Discovery, settings: Settings) -> Rendering | None:

@@ -62,7 +62,8 @@ def command(paths: Sequence[str], nodepool: str | None, form: str, **flags: Any)
     for source in found.sources:
         for obj, reason in left_out(source):
             say(f"{source.path}: {obj.label} is left out: {reason}")
-    target = session.target(choose=session.choose(found))
+    choose = session.choose(found)
+    target = session.target(choose=choose)
     # Of several releases the newest: an explanation is of one.
     newest = {o: each[-1] for o in held if isinstance(o, NodePool) and (each := target.each(o))}
     pools = [pool for pool, one in newest.items() if served(pool, one.karpenter)]
@@ -74,7 +75,7 @@ def command(paths: Sequence[str], nodepool: str | None, form: str, **flags: Any)
     from nodelint.report import explain as report
 
     classes = [o for o in (*held, *beside) if isinstance(o, EC2NodeClass)]
-    facts, _ = facts_for(asked, session, paths, classes)
+    facts, _ = facts_for(asked, session, paths, classes, choose)
     contexts = {
         one[:2]: Context([*held, *beside], one.karpenter, one.kubernetes, facts=facts) for one in newest.values()
     }

@@ -30,11 +30,12 @@ from nodelint.commands import (
 from nodelint.commands._completing import files
 from nodelint.model.messages import counted
 from nodelint.printable import printable
+from nodelint.session import Session
 
 if TYPE_CHECKING:
+    from nodelint.ec2.questions import ClassesAt
     from nodelint.ec2.snapshot import Region, Reply, Snapshot
     from nodelint.lint.config import Settings
-    from nodelint.model.manifest import EC2NodeClass
     from nodelint.report.snapshot import Asking
     from nodelint.source.discover import Discovery
 
@@ -110,10 +111,13 @@ def command(
     given = _given(flags)
     settings = settings_of(flags)
     _check_regions(regions)
-    found, classes = (None, []) if catalog else _manifests(paths, settings)
+    session = Session(settings)
+    found, classes = (None, session.classes_at((), None)) if catalog else _manifests(paths, session)
     from nodelint.ec2 import cache
 
     file, unwanted, old = _place(paths, output, fresh)
+    if not catalog and any(each[1:] != (settings.karpenter, settings.kubernetes) for each in classes):
+        echo(f"Asked as {_releases(classes)} would, as the files beside the classes state.")
     asked, snapshot, replies = _ask(classes, settings, regions, profile, timeout, old, catalog)
     if found is not None:
         unreadable(found)
@@ -129,24 +133,24 @@ def command(
         if len(snapshot.regions) > 1:
             check += ["--region", asked[0].region.name]
     written = file if snapshot is not None else None
-    _end(asked, written, [*check, *paths], _unnamed(classes, settings), found is not None and bool(found.unreadable))
+    _end(asked, written, [*check, *paths], _unnamed(classes), found is not None and bool(found.unreadable))
 
 
-def _manifests(paths: Sequence[str], settings: Settings) -> tuple[Discovery, list[EC2NodeClass]]:
+def _manifests(paths: Sequence[str], session: Session) -> tuple[Discovery, list[ClassesAt]]:
     """What is asked for: the classes of the paths, and those beside that their pools name. Ends the run for none."""
     from nodelint.model.documents import objects
     from nodelint.model.manifest import EC2NodeClass
-    from nodelint.session import Session
 
-    found = discovered(paths or (".",), settings)
+    found = discovered(paths or (".",), session.settings)
     found.unreadable += unread(found, "not asked for")
     held = [obj for source in found.sources for obj in objects(source)]
     if not held:
         unreadable(found)
         echo(f"Nothing to ask: no NodePool or EC2NodeClass in {counted(found.files, 'file')}.")
         sys.exit(UNUSABLE if found.unreadable else CLEAN)
-    beside = [obj for source in Session(settings).beside(held, found.sources) for obj in objects(source)]
-    return found, [obj for obj in (*held, *beside) if isinstance(obj, EC2NodeClass)]
+    beside = [obj for source in session.beside(held, found.sources) for obj in objects(source)]
+    classes = [obj for obj in (*held, *beside) if isinstance(obj, EC2NodeClass)]
+    return found, session.classes_at(classes, session.choose(found))
 
 
 def _given(flags: dict[str, Any]) -> list[str]:
@@ -159,13 +163,20 @@ def _given(flags: dict[str, Any]) -> list[str]:
     return given + [part for globs in flags["exclude"] for part in ("--exclude", globs)]
 
 
-def _unnamed(classes: Sequence[EC2NodeClass], settings: Settings) -> list[str]:
+def _releases(classes: Sequence[ClassesAt]) -> str:
+    """`Karpenter 1.2.1 (Kubernetes 1.30) and Karpenter 1.8.1`."""
+    return " and ".join(
+        f"Karpenter {each.karpenter}" + (f" (Kubernetes {each.kubernetes})" if each.kubernetes else "")
+        for each in classes
+    )
+
+
+def _unnamed(classes: Sequence[ClassesAt]) -> list[str]:
     """The aliases whose images were not asked for, as those depend on a version of Kubernetes that is not named."""
-    if settings.kubernetes is not None:
-        return []
     from nodelint.ec2.questions import alias_of
 
-    return sorted({asked.shown for asked in map(alias_of, classes) if asked is not None and asked.known})
+    without = [node_class for each in classes if each.kubernetes is None for node_class in each.classes]
+    return sorted({asked.shown for asked in map(alias_of, without) if asked is not None and asked.known})
 
 
 def _check_regions(names: Sequence[str]) -> None:
@@ -208,7 +219,7 @@ def _old(file: str, named: bool, fresh: bool) -> Snapshot | None:
 
 
 def _ask(
-    classes: Sequence[EC2NodeClass],
+    classes: Sequence[ClassesAt],
     settings: Settings,
     regions: Sequence[str],
     profile: str | None,
@@ -238,7 +249,7 @@ def _ask(
         try:
             for name in dict.fromkeys(regions or (region_of(aws, settings),)):
                 begun, calls = monotonic(), sum(aws.calls.values())
-                brought = ask_region(aws, name, classes, settings, snapshot, limits)
+                brought = ask_region(aws, name, classes, snapshot, limits)
                 seconds, made = monotonic() - begun, sum(aws.calls.values()) - calls
                 asked.append(Asking(brought.reply.region, brought.new, made, seconds))
                 if not brought.fruitless:

@@ -310,6 +310,24 @@ Ask = Callable[[Sequence[Question]], Reply]
 """Asks a region some questions at once. Every question gets an answer, if only why there is none."""
 
 
+class ClassesAt(NamedTuple):
+    """Classes of which the controller of a release asks AWS, in a cluster of a version of Kubernetes."""
+
+    classes: Sequence[EC2NodeClass]
+    karpenter: Version
+    kubernetes: KubernetesVersion | None
+
+
+def gather_all(ask: Ask, region: str, some: Sequence[ClassesAt], known: Region | None = None) -> Reply:
+    """What `gather` brings for classes of several releases, nothing asked twice."""
+    found = known or Region(region, None, {})
+    rows: tuple[Row, ...] = ()
+    for each in some:
+        reply = gather(ask, region, each.classes, each.karpenter, each.kubernetes, found)
+        found, rows = reply.region, rows + reply.rows
+    return Reply(found, rows)
+
+
 def gather(
     ask: Ask,
     region: str,
