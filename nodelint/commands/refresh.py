@@ -116,11 +116,10 @@ def command(
     from nodelint.ec2 import cache
 
     file, unwanted, old = _place(paths, output, fresh)
-    if not catalog and any(each[1:] != (settings.karpenter, settings.kubernetes) for each in classes):
-        echo(f"Asked as {_releases(classes)} would, as the files beside the classes state.")
     asked, snapshot, replies = _ask(classes, settings, regions, profile, timeout, old, catalog)
     if found is not None:
         unreadable(found)
+    written = None if snapshot is None else file
     check = ["nodelint", "check", *(["--snapshot", output] if output else []), *given]
     if snapshot is not None:
         try:
@@ -130,9 +129,7 @@ def command(
                 snapshot = cache.keep(file, replies, now(), __version__, unwanted)
         except cache.UnusableSnapshot as error:
             stop(*error.messages)
-        if len(snapshot.regions) > 1:
-            check += ["--region", asked[0].region.name]
-    written = file if snapshot is not None else None
+        check += ["--region", asked[0].region.name] if len(snapshot.regions) > 1 else []
     _end(asked, written, [*check, *paths], _unnamed(classes), found is not None and bool(found.unreadable))
 
 
@@ -150,7 +147,10 @@ def _manifests(paths: Sequence[str], session: Session) -> tuple[Discovery, list[
         sys.exit(UNUSABLE if found.unreadable else CLEAN)
     beside = [obj for source in session.beside(held, found.sources) for obj in objects(source)]
     classes = [obj for obj in (*held, *beside) if isinstance(obj, EC2NodeClass)]
-    return found, session.classes_at(classes, session.choose(found))
+    wanted = session.classes_at(classes, session.choose(found))
+    if any(each[1:] != (session.settings.karpenter, session.settings.kubernetes) for each in wanted):
+        echo(f"Asked as {_releases(wanted)} would, as the files beside the classes state.")
+    return found, wanted
 
 
 def _given(flags: dict[str, Any]) -> list[str]:
