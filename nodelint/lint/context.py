@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class Context:
     """What a rule may ask beside the object that it looks at: targets, facts, and the other objects.
 
-    `objects` are all that the run has read, those read for context only too.
+    `objects` are all that the run has read.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class Context:
         rule_names: Sequence[str] = (),
         facts: AwsFacts | None = None,
     ) -> None:
-        self.objects = objects
+        self._world = objects
         self.karpenter = karpenter
         self.kubernetes = kubernetes
         self.rule_names = rule_names
@@ -52,6 +52,11 @@ class Context:
         self._stored: dict[int, Mapping[str, Any] | None] = {}
         self._problems: dict[int, list[SchemaProblem]] = {}
         self._controller: dict[int, list[ControllerProblem]] = {}
+
+    @property
+    def objects(self) -> Sequence[Object]:
+        """Every object of the run, those read for context only too."""
+        return self._world
 
     @cached_property
     def catalog(self) -> Catalog:

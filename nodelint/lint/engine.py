@@ -26,6 +26,7 @@ from nodelint.source.globs import Globs
 from nodelint.tuples import NamedTuple
 
 if TYPE_CHECKING:
+    from nodelint.lint.kept import Kept, Memory
     from nodelint.target.chosen import Chosen
 
 __all__ = [
@@ -130,11 +131,13 @@ def lint(
     context_sources: Sequence[Source] = (),
     pause: Callable[[], None] = lambda: None,
     jobs: int | None = 1,
+    memory: Memory | None = None,
 ) -> Report:
     """Judge the objects of `sources`; those of `context_sources` are only there to be referred to.
 
     `pause` is called between objects, and may raise to end the run. `jobs` processes share the objects; None for
-    as many as suit. What is said, and in which order, does not depend on it.
+    as many as suit. What is said, and in which order, does not depend on it. `memory` holds what was said in the run
+    before, and is left what is said in this one; one process then judges all.
     """
     asked = [obj for source in sources for obj in objects(source, foreign=True)]
     beside = [obj for source in context_sources for obj in objects(source)]
@@ -144,9 +147,9 @@ def lint(
 
     def judged_for(one: Target, some: Sequence[Object], files: Sequence[Source] = ()) -> _Pass:
         held = [obj for obj in (*asked, *beside) if not _is_foreign(obj)]
-        context = Context(held, one.karpenter, one.kubernetes, one.schemas, tuple(rules), one.facts)
-        made = _Pass(one, context, reporting)
-        made.judge(some, running, files, _sharing(jobs, some, shared) or _one_by_one(pause))
+        made = _pass(one, held, tuple(rules), reporting, running, memory)
+        sharing = _sharing(jobs, some, shared) if memory is None else None
+        made.judge(some, running, files, sharing or _one_by_one(pause))
         made.judge_converted(some, running)
         return made
 
@@ -229,11 +232,30 @@ def _one_by_one(pause: Callable[[], None]) -> Each:
     return each
 
 
+def _pass(
+    target: Target,
+    held: Sequence[Object],
+    names: Sequence[str],
+    reporting: Set[str],
+    running: Sequence[Rule],
+    memory: Memory | None,
+) -> _Pass:
+    asked = held, target.karpenter, target.kubernetes, target.schemas, names, target.facts
+    if memory is None:
+        return _Pass(target, Context(*asked), reporting)
+    from nodelint.lint.kept import Noting
+
+    kept = memory.of((target.karpenter, target.kubernetes))
+    kept.begin((target.schemas, target.facts, frozenset(names), frozenset(reporting), *running))
+    return _Pass(target, Noting(*asked), reporting, kept)
+
+
 class _Pass:
     """What the rules say of objects and files for one release; `told` is one finding for each cause."""
 
-    def __init__(self, target: Target, context: Context, reporting: Set[str]) -> None:
+    def __init__(self, target: Target, context: Context, reporting: Set[str], kept: Kept | None = None) -> None:
         self.target = target
+        self._kept = kept
         self.context = context
         self.reporting = reporting
         self.told: list[Result] = []
@@ -256,22 +278,30 @@ class _Pass:
             alike = (type(obj), obj.provider if isinstance(obj, NodePool) else None, accepted)
             if alike not in about:
                 about[alike] = [r for r in about_objects if r.is_about(obj) and (accepted or r.on is Object)]
+            if self._kept is not None:
+                return _Said(*self._kept.judge(obj, about[alike], self.context, partial(self._said, obj=obj)))
             said = _Said([], [], [])
             for rule in about[alike]:
                 self._run(rule, obj, obj, obj.source.path, said)
-            return said
+            return said._replace(raw=first_causes(said.raw))
 
         of_files = _Said([], [], [])
         for rule in running:
             if rule.on is Source:
                 for source in sources:
                     self._run(rule, source, None, source.path, of_files)
-        raw: list[Result] = []
-        for said in (*each(judged, asked), of_files):
-            raw += said.raw
+        for said in (*each(judged, asked), of_files._replace(raw=first_causes(of_files.raw))):
+            self.told += [r for r in said.raw if r.rule.name in self.reporting]
             self.skipped += said.skipped
             self.faults += said.faults
-        self.told += [r for r in first_causes(raw) if r.rule.name in self.reporting]
+        if self._kept is not None:
+            self._kept.end()
+
+    def _said(self, rule: Rule, obj: Object) -> _Said:
+        """What one rule says of an object."""
+        said = _Said([], [], [])
+        self._run(rule, obj, obj, obj.source.path, said)
+        return said
 
     def judge_converted(self, asked: Sequence[Object], running: Sequence[Rule]) -> None:
         """Let the rules look at what objects become that the target does not serve."""

@@ -19,6 +19,7 @@ from nodelint.ec2 import cache
 from nodelint.ec2.facts import NOTHING, AwsFacts
 from nodelint.lint import baseline, config, engine, fixing
 from nodelint.lint.context import Context
+from nodelint.lint.kept import Memory
 from nodelint.lint.rule import Rule
 from nodelint.lint.targets import Choose
 from nodelint.lsp.positions import LineIndex
@@ -28,6 +29,7 @@ from nodelint.session import Session
 from nodelint.source import Source, SourceText
 from nodelint.source.discover import discover
 from nodelint.source.kustomize import forget, is_patch
+from nodelint.source.moving import move
 from nodelint.source.reading import repository
 from nodelint.tuples import NamedTuple
 
@@ -54,6 +56,15 @@ class Buffer:
         if self.on_disk:
             source.part = is_patch(self.path)
         return source
+
+    @property
+    def source_read(self) -> Source | None:
+        """The same where it has been read already."""
+        return self.__dict__.get("source")
+
+    def take(self, source: Source) -> None:
+        """Have a source that has become that of this text."""
+        self.__dict__["source"] = source
 
     @cached_property
     def lines(self) -> LineIndex:
@@ -122,6 +133,7 @@ class View:
         self.home = home
         self.beside: list[Source] = []
         self.pause: Callable[[], None] = lambda: None
+        self.memory: Memory | None = None
         self._lines: dict[tuple[int, str], LineIndex] = {}
         self._fixed: dict[str, fixing.Fixed] = {}
 
@@ -133,7 +145,10 @@ class View:
     def report(self) -> engine.Report:
         """What is wrong, in all of its texts, less what the baseline knows."""
         sources = [buffer.source for buffer in self.buffers]
-        report = engine.lint(sources, self.target, self.setup.rules, self.setup.selection, self.beside, self.pause)
+        setup = self.setup
+        report = engine.lint(
+            sources, self.target, setup.rules, setup.selection, self.beside, self.pause, memory=self.memory
+        )
         file = self.setup.session.settings.baseline
         if self.setup.known is None or file is None:
             return report
@@ -210,6 +225,8 @@ class Project:
         self._disk: dict[tuple[str, str], tuple[list[Source], Choose | None]] = {}
         self._last_good: dict[str | None, Setup] = {}
         self._kept: dict[str, tuple[object, Any]] = {}
+        self._read_last: dict[str, tuple[int, Source]] = {}
+        self._memories: dict[tuple[str | None, str | None], Memory] = {}
 
     def warm(self) -> None:
         """Load what the first text would wait for."""
@@ -228,6 +245,7 @@ class Project:
             self._disk.clear()
             forget()
         self.troubles = []
+        moved = self._read_texts(state)
         groups: dict[tuple[str | None, str | None], list[Buffer]] = {}
         for buffer in state.buffers.values():
             folder = _folder(buffer, state)
@@ -239,16 +257,32 @@ class Project:
                 continue
             root = repository(folder) or _workspace_folder(folder, state.folders)
             groups.setdefault((path, root), []).append(buffer)
-        old, self._views = self._views, []
+        old, self._views = [view for view in self._views if not moved.intersection(map(id, view.beside))], []
         for (path, root), buffers in groups.items():
             folder = root or _folder(buffers[0], state)
             setup = self._setup(path, folder)
             if setup is not None:
                 view = self._view(setup, buffers, root, folder, state)
                 view.pause = self._pause
+                view.memory = self._memories.setdefault((path, root), Memory())
                 self._views.append(next((each for each in old if each.same_as(view)), view))
         self._state = state
         return self._views
+
+    def _read_texts(self, state: State) -> set[int]:
+        """Read what is new; gives the sources (by `id`) that have become those of another text of theirs."""
+        last, self._read_last, found = self._read_last, {}, set()
+        for uri, buffer in state.buffers.items():
+            disk, before = last.get(uri, (-1, None))
+            if before is not None and disk == state.disk and before is not buffer.source_read:
+                moved = move(before, buffer.text)
+                if moved is not None:
+                    buffer.take(before)
+                    found.add(id(before))
+                    for memory in self._memories.values():
+                        memory.move(moved)
+            self._read_last[uri] = state.disk, buffer.source
+        return found
 
     def view_of(self, state: State, uri: str) -> tuple[View, Buffer] | None:
         """The view that an open text is in; None where it is excluded, or its configuration cannot be used."""

@@ -44,7 +44,14 @@ def _all_objects(source: SourceText) -> Sequence[tuple[Object, str | None]]:
 
 
 def _found(source: SourceText) -> _Found:
+    """The objects of all documents; those of a document that has been read before stay the very same."""
+    known: dict[int, list[tuple[Object, str | None]]] = {}
+    for held in source.held[1] if source.held is not None and source.held[0] is None else ():
+        known.setdefault(id(held[0].document), []).append(held)
     for document in source.documents:
+        if id(document) in known:
+            yield from known[id(document)]
+            continue
         root = document.root
         if root is not None and root.kind == "sequence" and (document.target or source.part):
             root = _patched(root, document) or root

@@ -112,6 +112,9 @@ class ClassRef(NamedTuple):
     name: Text | None
 
 
+_MOST_KNOWN = 50
+
+
 class Object:
     """A Kubernetes object of one of Karpenter's kinds.
 
@@ -135,6 +138,8 @@ class Object:
         whole = (key, *map(id, held))
         found = self._known.get(whole)
         if found is None:
+            if len(self._known) >= _MOST_KNOWN:  # in a language server others change around it again and again
+                self._known.clear()
             found = self._known[whole] = (held, work())  # what is kept gives its id to nothing else
         result: _T = found[1]
         return result

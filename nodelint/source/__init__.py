@@ -1,6 +1,7 @@
 """The exact text of a file and the YAML values in it, each with the place where it is written.
 
-A source never changes: an edit makes a new text, and that is read anew.
+A source does not change: an edit makes a new text, and that is read anew. Only a language server lets one follow the
+text that is typed (`source.moving`).
 """
 
 from __future__ import annotations
@@ -99,7 +100,7 @@ class Source(SourceText):
             if any(mark.encode() in data for mark in MARKS):
                 offset = len(data[: error.start].decode())
                 message = f"the byte 0x{data[error.start]:02x} is no UTF-8"
-                if path.endswith(_ALWAYS_YAML) or not source._is_script():
+                if path.endswith(YAML_NAMES) or not source._is_script():
                     source.problems.append(SyntaxProblem(offset, message))
                 else:
                     source.set_aside.append(SetAside(offset, message))
@@ -112,7 +113,7 @@ class Source(SourceText):
         return host_of(self.path) in ("shell", "markdown")
 
     def _read(self) -> None:
-        if not self.path.endswith(_ALWAYS_YAML):
+        if not self.path.endswith(YAML_NAMES):
             from nodelint.source.embedded import host_of, read
 
             host = host_of(self.path)
@@ -126,25 +127,32 @@ class Source(SourceText):
                 self._take(read(self, host))
                 return
         start = 1 if self.text.startswith("\ufeff") else 0
-        for begin, end in _chunks(self.text, start):
-            if not _is_marked(self.text, begin, end):
-                self.documents.append(Document(None, begin, end, len(self.documents)))
-                continue
-            before = len(self.documents)
-            try:
-                self._read_chunk(begin, end)
-            except Unreadable as error:
-                if self._read_as_script():
-                    return
-                self.documents.append(Document(None, begin, end, len(self.documents)))
-                self.problems.append(
-                    SyntaxProblem(error.offset, error.message, error.length, error.first, error.opened)
-                )
-            for document in self.documents[before:]:
-                if document.root is not None and self._may_hold_another(document):
-                    from nodelint.source.embedded import blocks
+        for begin, end in chunks(self.text, start):
+            if not self.read_part(begin, end):
+                return
 
-                    self._take(blocks(self, document.root))
+    def read_part(self, begin: int, end: int) -> bool:
+        """Add the documents and problems of a part of the text, as `chunks` gives them.
+
+        False where the text turned out to be a script, and was read as a whole.
+        """
+        if not _is_marked(self.text, begin, end):
+            self.documents.append(Document(None, begin, end, len(self.documents)))
+            return True
+        before = len(self.documents)
+        try:
+            self._read_chunk(begin, end)
+        except Unreadable as error:
+            if self._read_as_script():
+                return False
+            self.documents.append(Document(None, begin, end, len(self.documents)))
+            self.problems.append(SyntaxProblem(error.offset, error.message, error.length, error.first, error.opened))
+        for document in self.documents[before:]:
+            if document.root is not None and self._may_hold_another(document):
+                from nodelint.source.embedded import blocks
+
+                self._take(blocks(self, document.root))
+        return True
 
     def _read_as_script(self) -> bool:
         """Read the manifests of a shell's heredocs, where there is nothing but a script in a file of YAML's name."""
@@ -280,7 +288,9 @@ _DIRECTIVE = r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*(%[A-Za-z])"
 _MOST_TEXTS = 5
 """Texts within texts: a heredoc, a chart's values in it, a manifest in those is three."""
 
-_ALWAYS_YAML = (".yaml", ".yml", ".json", "-")
+YAML_NAMES = (".yaml", ".yml", ".json", "-")
+"""What the name of a file ends in that is YAML and nothing else."""
+
 _BLOCK_SCALAR = r"[|>][-+1-9]*[ \t]*(?:#[^\n]*)?\r?\n"
 _OPERATION = r"\bop[\"']?[ \t]*:[ \t]*[\"']?(?:add|replace)\b"
 _TOP = r"(?m)^(?:\{[ \t\r\n]*)?[\"']?apiVersion[\"']?[ \t]*:"
@@ -290,7 +300,7 @@ def _is_marked(text: str, begin: int = 0, end: int | None = None) -> bool:
     return any(text.find(mark, begin, end) >= 0 for mark in MARKS)
 
 
-def _chunks(text: str, start: int) -> list[tuple[int, int]]:
+def chunks(text: str, start: int) -> list[tuple[int, int]]:
     """Where the documents of a text begin and end: at `---` lines and behind `...` lines."""
     borders = [start]
     marks = sorted([*_lines_with(text, "---", start), *_lines_with(text, "...", start)])

@@ -345,6 +345,14 @@ class SourceText:
         self._origins: list[tuple[int, int, str | None]] | None = None
         self._roots: dict[int, Document] = {}
 
+    def replace_text(self, text: str) -> None:
+        """Take another text, whose documents have been put in place already (see `source.moving`)."""
+        self.text = text
+        self._flat = self._lines = self._origins = None
+        self._roots = {}
+        if self.held is not None:  # objects of documents that stay are the same
+            self.held = None, self.held[1]
+
     @property
     def data(self) -> bytes:
         """The text as the bytes of its file, in the encoding in which that was read."""

@@ -1,0 +1,162 @@
+"""A language server that judges again only what an edit has changed says what one says that sees the texts anew."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nodelint.lint.rule import bundled, examples, load_once
+from nodelint.lsp.diagnostics import diagnostics
+from nodelint.lsp.project import Buffer, Project, State
+from nodelint.model.finding import Edit
+from nodelint.source import Source
+from nodelint.source.moving import move
+
+from .test_lsp import CLASS, POOL
+
+NOW = datetime(2026, 11, 20, tzinfo=UTC)
+EXAMPLES = [
+    example.text
+    for rule in load_once(bundled()).values()
+    for example in examples(rule.page)
+    if not example.good and example.facts is None and "---" not in example.text.splitlines()[:1]
+]
+PIECES = (
+    *(
+        "x",
+        " ",
+        "\n",
+        "\n---\n",
+        "---\n",
+        "...\n",
+        "%YAML 1.1\n",
+        "\t",
+        ": ",
+        "- ",
+        "#",
+        "'",
+        '"',
+        "[",
+        "}",
+        "&a ",
+        "*a",
+        "é",
+    ),
+    *("  # nodelint: ignore[unknown-value]\n", "{{ .Values.x }}", "karpenter", "\r\n", "|\n", "general", "main", "5"),
+)
+
+Change = tuple[int, int, int, int]
+"""What is done, where, how far, and with which piece; all are taken as far as they go."""
+
+
+def changed(text: str, change: Change) -> str:
+    way, at, width, piece = change
+    parts = text.split("---\n")
+    here = at % (len(text) + 1)
+    if way == 0:
+        return text[:here] + PIECES[piece % len(PIECES)] + text[here:]
+    if way == 1:
+        return text[:here] + text[here + width :]
+    if way == 2:  # a document more
+        parts.insert(at % (len(parts) + 1), EXAMPLES[piece % len(EXAMPLES)])
+    elif way == 3:  # a document less
+        del parts[at % len(parts)]
+    elif way == 4:  # two change their places
+        a, b = at % len(parts), width % len(parts)
+        parts[a], parts[b] = parts[b], parts[a]
+    else:  # a line twice
+        lines = text.splitlines(keepends=True) or [""]
+        n = at % len(lines)
+        return "".join([*lines[:n], lines[n], *lines[n:]])
+    return "---\n".join(parts)
+
+
+changes: st.SearchStrategy[Change] = st.tuples(
+    st.integers(0, 5), st.integers(0, 5000), st.integers(1, 40), st.integers(0, 500)
+)
+
+
+def said(project: Project, state: State) -> dict[str, Any]:
+    """Everything that an editor would see, and every edit that it could ask for."""
+    found: dict[str, Any] = {}
+    for view in project.views(state):
+        for buffer in view.buffers:
+            edits = [
+                (
+                    result.rule.name,
+                    result.span[1:],
+                    shown(result.finding.edits),
+                    [(each.name, shown(each.edits)) for each in result.finding.suggestions],
+                )
+                for result in view.results(buffer)
+            ]
+            found[buffer.uri] = diagnostics(view, buffer), edits
+        found[view.home] = [(s.rule, s.path, s.object and s.object.label, s.reason) for s in view.report.skipped]
+    return found
+
+
+def shown(edits: Sequence[Edit]) -> list[tuple[str, int, int, str]]:
+    return [(edit.source.path, edit.start, edit.end, edit.text) for edit in edits]
+
+
+@settings(max_examples=max(60, settings().max_examples))
+@given(
+    st.lists(st.sampled_from([POOL, CLASS, *EXAMPLES]), min_size=1, max_size=4),
+    st.lists(st.tuples(st.booleans(), changes), min_size=1, max_size=6),
+)
+def test_diagnostics_after_edits_are_those_of_a_fresh_run(
+    tmp_path_factory: pytest.TempPathFactory, documents: list[str], edits: list[tuple[bool, Change]]
+) -> None:
+    home = tmp_path_factory.getbasetemp() / "texts"
+    texts = {"pools.yaml": "---\n".join(documents), "classes.yaml": CLASS}
+    kept = Project(lambda: NOW)
+    state = state_of(home, texts, 1)
+    assert said(kept, state) == said(Project(lambda: NOW), state_of(home, texts, 1))
+    for number, (other, change) in enumerate(edits, 2):
+        name = "classes.yaml" if other else "pools.yaml"
+        texts[name] = changed(texts[name], change)
+        untouched = {uri: buffer for uri, buffer in state.buffers.items() if not uri.endswith(name)}
+        new = state_of(home, texts, number)
+        state = new._replace(buffers={**new.buffers, **untouched})
+        assert said(kept, state) == said(Project(lambda: NOW), new), texts
+
+
+def state_of(home: Path, texts: dict[str, str], number: int) -> State:
+    buffers = [Buffer((home / name).as_uri(), number, text, "utf-16") for name, text in texts.items()]
+    return State({buffer.uri: buffer for buffer in buffers}, (str(home),), number)
+
+
+@settings(max_examples=max(100, settings().max_examples))
+@given(st.lists(st.sampled_from([POOL, CLASS, *EXAMPLES]), min_size=1, max_size=4), st.lists(changes, max_size=4))
+def test_a_source_that_moves_is_the_source_of_its_new_text(documents: list[str], edits: list[Change]) -> None:
+    text = "---\n".join(documents)
+    source = Source.from_text("pools.yaml", text)
+    for change in edits:
+        text = changed(text, change)
+        if move(source, text) is None:
+            source = Source.from_text("pools.yaml", text)
+        fresh = Source.from_text("pools.yaml", text)
+        assert (source.text, source.newline) == (text, fresh.newline)
+        assert shape(source) == shape(fresh)
+        assert [(p.offset, p.message) for p in source.problems] == [(p.offset, p.message) for p in fresh.problems]
+
+
+def shape(source: Source) -> list[Any]:
+    """Each document with its nodes, those too that stand in the place of others."""
+    return [
+        (
+            d.start,
+            d.end,
+            d.index,
+            [(n.kind, n.start, n.end, n.raw, n.value, n.source is source) for n in d.root.walk()],
+        )
+        if d.root is not None
+        else (d.start, d.end, d.index, None)
+        for d in source.documents
+    ]
