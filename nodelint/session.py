@@ -36,9 +36,11 @@ Reader = Callable[[str, Callable[[str], Any]], Any]
 class Session:
     """One configuration, and what follows from it; each part is worked out when it is first asked for."""
 
-    def __init__(self, settings: Settings, read: Reader = lambda path, by: by(path)) -> None:
+    def __init__(self, settings: Settings, read: Reader | None = None) -> None:
         self.settings = settings
-        self._read = read
+        self._read: Reader = read or (lambda path, by: by(path))
+        # What a reader remembers of a file has to serve a configuration that names another region.
+        self._region = settings.region if read is None else None
 
     @cached_property
     def rules(self) -> dict[str, Rule]:
@@ -130,7 +132,8 @@ class Session:
         path = None if named == BUNDLED else named or cache.kept(folder)
         if path is None:
             return NOTHING, None
-        snapshot = self._read(path, cache.read if named else cache.read_kept)
+        read = cache.read if named else cache.read_kept
+        snapshot = self._read(path, lambda path: read(path, region=self._region))
         return cache.facts_of(snapshot, path, self.settings.region, now, self.limits(max_age)), path
 
     def limits(self, max_age: timedelta | None = None, *, live: bool = False) -> Mapping[FactKind, timedelta]:

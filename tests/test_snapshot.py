@@ -39,6 +39,7 @@ from nodelint.ec2.snapshot import (
     kept_images,
     parse_snapshot,
     snapshot_text,
+    with_region_alone,
 )
 from nodelint.model.fact_kinds import FACT_KINDS, FactKind
 from nodelint.model.releases import Version
@@ -280,6 +281,28 @@ def test_every_snapshot_comes_back_as_it_was_and_meets_the_schema(snapshot: Snap
     assert again.regions == snapshot.regions
     assert snapshot_text(again) == text
     jsonschema.Draft202012Validator(SCHEMA).validate(json.loads(text))
+
+
+@given(snapshots)
+def test_a_region_that_is_asked_for_is_read_alone(snapshot: Snapshot) -> None:
+    text = snapshot_text(snapshot).encode()
+    for region in snapshot.regions:
+        alone = with_region_alone(text, region.name)
+        assert parse_snapshot(alone) == parse_snapshot(text)._replace(regions=(region,))
+        other = json.dumps(json.loads(text)).encode()
+        assert with_region_alone(other, region.name) == other, "a file of another layout is read as it is"
+    assert with_region_alone(text, "us-west-2") == text, "what is said of a region that is not there names the others"
+
+
+def test_what_is_wrong_with_a_region_is_noticed_where_it_is_asked_for(here: Path) -> None:
+    two = SMALL._replace(regions=(Region("eu-west-1", None, {}), Region("us-east-1", None, {})))
+    Path("facts.json").write_text(
+        snapshot_text(two).replace('"eu-west-1",', '"eu-west-1", "stray": 1,'), encoding="utf-8"
+    )
+    assert [region.name for region in read("facts.json", region="us-east-1").regions] == ["us-east-1"]
+    for region in ("eu-west-1", None):
+        with pytest.raises(UnusableSnapshot):
+            read("facts.json", region=region)
 
 
 def look_into(snapshot: Snapshot) -> None:

@@ -22,6 +22,7 @@ from nodelint.ec2.snapshot import (
     SnapshotError,
     parse_snapshot,
     snapshot_text,
+    with_region_alone,
 )
 from nodelint.model.fact_kinds import FACT_KINDS, FactKind
 from nodelint.source import reading
@@ -83,10 +84,14 @@ def _home() -> str:
     return str(user_cache_path("nodelint", appauthor=False))
 
 
-def read(path: str, hint: str = "") -> Snapshot:
-    """The snapshot of a file. Raises UnusableSnapshot, whose last message ends in the hint."""
+def read(path: str, hint: str = "", region: str | None = None) -> Snapshot:
+    """The snapshot of a file. Raises UnusableSnapshot, whose last message ends in the hint.
+
+    Where a `region` is named that the file holds, the others may be left out, unread.
+    """
     try:
-        return parse_snapshot(reading.read(path))
+        text = reading.read(path)
+        return parse_snapshot(text if region is None else with_region_alone(text, region))
     except OSError as error:
         raise UnusableSnapshot(f"{path}: {why(error)}{hint}") from error
     except SnapshotError as error:
@@ -99,9 +104,9 @@ def read(path: str, hint: str = "") -> Snapshot:
         raise UnusableSnapshot(*first, f"{last}{hint}") from error
 
 
-def read_kept(path: str) -> Snapshot:
-    """The cached snapshot of a file. Raises Unusable, which says how to make it anew."""
-    return read(path, "; `nodelint refresh --fresh` makes it anew")
+def read_kept(path: str, region: str | None = None) -> Snapshot:
+    """The cached snapshot of a file, as `read` reads it. Raises Unusable, which says how to make it anew."""
+    return read(path, "; `nodelint refresh --fresh` makes it anew", region)
 
 
 def check_ours(path: str) -> None:

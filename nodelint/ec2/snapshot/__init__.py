@@ -1,6 +1,12 @@
 """Facts about EC2 as a file: the records, and the format."""
 
-from nodelint.ec2.snapshot.format import check_rows, parse_snapshot, read_bundled, snapshot_text
+from nodelint.ec2.snapshot.format import (
+    check_rows,
+    parse_snapshot,
+    read_bundled,
+    snapshot_text,
+    with_region_alone,
+)
 from nodelint.ec2.snapshot.records import (
     FORMAT,
     TABLE_OF,
@@ -51,4 +57,5 @@ __all__ = [
     "pruned_owners",
     "read_bundled",
     "snapshot_text",
+    "with_region_alone",
 ]

@@ -85,6 +85,24 @@ def parse_snapshot(text: str | bytes) -> Snapshot:
     return snapshot
 
 
+_REGIONS, _NEXT, _END = b'\n"regions": [\n', b"\n},\n", b"\n}\n]\n}\n"
+
+
+def with_region_alone(text: bytes, name: str) -> bytes:
+    """The text of a file without the other regions, where it is laid out as `snapshot_text` does it; else all of it.
+
+    Of the regions that are left out nothing is read: what is wrong with them is not noticed.
+    """
+    head, begin, rest = text.partition(_REGIONS)
+    regions = rest.removesuffix(_END).split(_NEXT)
+    first = b'{\n"region": '
+    wanted = [region for region in regions if region.startswith(b"%s%s,\n" % (first, json.dumps(name).encode()))]
+    as_written = rest.endswith(_END) and all(region.startswith(first) for region in regions)
+    if not as_written or len(wanted) != 1:
+        return text
+    return b"".join((head, begin, wanted[0], _END))
+
+
 def _misshapen() -> SnapshotError:
     error = SnapshotError("not a whole snapshot")
     error.misshapen = True
