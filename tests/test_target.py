@@ -19,7 +19,7 @@ from nodelint.lint.engine import Target, lint
 from nodelint.lint.older import BY_RELEASE
 from nodelint.lint.rule import Rule, examples
 from nodelint.model.ranges import Releases, releases_in, runs, turning_points
-from nodelint.model.releases import OLDEST, RELEASES, Version
+from nodelint.model.releases import NEWEST, OLDEST, RELEASES, Version
 from nodelint.source import Source
 from nodelint.target import Stated, evidence_of
 
@@ -739,3 +739,30 @@ def test_explain_is_for_the_release_of_each_pool(tmp_path: Path, nodelint: Run) 
     write(tmp_path, CLUSTERS)
     said = [line for line in nodelint("explain").stdout.splitlines() if line.startswith("Karpenter ")]
     assert said == ["Karpenter 1.8.1, Kubernetes 1.32", "Karpenter 1.2.1, Kubernetes 1.32"]
+
+
+AUTO_MODE = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: batch}
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: eks.amazonaws.com, kind: NodeClass, name: default}
+      requirements: [{key: eks.amazonaws.com/instance-category, operator: In, values: [c]}]
+"""
+
+
+def test_pools_of_another_controller_have_not_its_release(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nodelint: Run
+) -> None:
+    write(tmp_path, {"karpenter.yaml": helm_release("1.2.1"), "pool.yaml": POOL, "auto.yaml": AUTO_MODE})
+    monkeypatch.chdir(tmp_path)
+    of = {
+        obj["path"]: (target["karpenter"][0]["from"], [each["version"] for each in target["evidence"]])
+        for target in judged(nodelint)["summary"]["targets"]
+        for obj in target["objects"]
+    }
+    assert of == {"pool.yaml": ("1.2.1", ["1.2.1"]), "auto.yaml": (str(NEWEST), [])}
+    named = judged(nodelint, "--karpenter-version", "1.4.0")["summary"]
+    assert named["karpenter"] == "1.4.0"

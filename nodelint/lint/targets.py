@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from nodelint.lint.config import Settings, Versions
-from nodelint.model.manifest import Object
+from nodelint.model.manifest import NodePool, Object
 from nodelint.model.ranges import Releases, only
 from nodelint.model.releases import FIRST_SERVING, OLDEST, KubernetesVersion
 from nodelint.source import Source
@@ -42,19 +42,19 @@ class _Targets:
         self.settings = settings
         self.stated = stated
         self.globs = [(Globs((glob,), settings.root), named) for glob, named in settings.per_path_versions.items()]
-        self.known: dict[tuple[str, str], tuple[Chosen, ...] | str] = {}
+        self.known: dict[tuple[str, str, bool], tuple[Chosen, ...] | str] = {}
 
     def choose(self, obj: Object) -> tuple[Chosen, ...] | str:
-        key = (obj.source.path, obj.version)
+        key = (obj.source.path, obj.version, isinstance(obj, NodePool) and obj.foreign)
         if key not in self.known:
             self.known[key] = self._choose(*key)
         return self.known[key]
 
-    def _choose(self, path: str, api: str) -> tuple[Chosen, ...] | str:
+    def _choose(self, path: str, api: str, foreign: bool) -> tuple[Chosen, ...] | str:
         if os.path.isdir(path):  # what an overlay or a chart was rendered to
             path = os.path.join(path, "")
         named = [versions for globs, versions in self.globs if globs.match(path)]
-        karpenter = self._karpenter(path, api, named)
+        karpenter = self._karpenter(path, api, named, foreign)
         if isinstance(karpenter, str):
             return karpenter
         kubernetes = self._kubernetes(path, named)
@@ -67,13 +67,15 @@ class _Targets:
         return tuple(sorted(found, key=lambda each: each.order))
 
     def _karpenter(
-        self, path: str, api: str, named: Sequence[Versions]
+        self, path: str, api: str, named: Sequence[Versions], foreign: bool
     ) -> Sequence[tuple[Releases, Evidence | None]] | str:
         releases = next((each.karpenter for each in named if each.karpenter is not None), None)
         if releases is None and self.settings.karpenter_named:
             releases = self.settings.karpenter_range or (only(self.settings.karpenter),)
         if releases is not None:
             return [(each, None) for each in releases]
+        if foreign:  # the files state the release of Karpenter for AWS, which another controller does not have
+            return [(only(self.settings.karpenter), None)]
         evidence = self._evidence(path).for_path("karpenter", path, FIRST_SERVING.get(api))
         # An object that some of them serve is taken to be theirs.
         old = next((each for each in evidence if each.karpenter < OLDEST), None)
