@@ -123,7 +123,7 @@ class Session:
     def facts(self, folder: str, now: datetime, max_age: timedelta | None = None) -> tuple[AwsFacts, str | None]:
         """What is known of AWS, and the file that says so: the configured snapshot, else the one that is cached.
 
-        `folder` is one of the repository whose facts are cached. Raises Unusable for a file that is no snapshot.
+        `folder` is one of the repository whose facts are cached. Raises Unusable for a file that is not a snapshot.
         """
         from nodelint.ec2 import cache
         from nodelint.ec2.facts import NOTHING
@@ -157,9 +157,9 @@ class Session:
         return Globs(self.settings.include, self.settings.include_root)
 
     def beside(self, held: Sequence[Any], sources: Sequence[Source]) -> list[Source]:
-        """Other manifests of the repository, read only when a pool points to a class that is not at hand.
+        """Other manifests of the repository, read only when a pool points to a class that is not available.
 
-        Also where a retired object is at hand: what it names and is named by has to change with it.
+        Also where a retired object is available: what it names and is named by has to change with it.
         """
         from nodelint.model.manifest import EC2NodeClass, NodePool, Retired
 

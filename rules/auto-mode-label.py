@@ -47,7 +47,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         yield Finding(
             at=line.key_node,
             message=messages.first_fitting(
-                f"`{line.key}` is no label of EKS Auto Mode, use `{meant}`",
+                f"`{line.key}` is not a label of EKS Auto Mode, use `{meant}`",
                 f"no label of EKS Auto Mode: use `{meant}`",
             ),
             edits=edits.if_editable(edits.set_value, line.key_node, meant) if meant not in asked else [],

@@ -7,7 +7,7 @@ not even an empty one. The rule also finds budgets that take turns and together 
 
 Nodes that expire do not ask the budgets, and neither do interruptions: a pool that lives by `expireAfter` alone may
 mean it. To protect nodes at certain times, give the budget a `schedule` (in UTC) and a `duration`. To keep Karpenter
-from moving pods only, name the reason: `reasons: [Underutilized]`; that is no finding.
+from moving pods only, name the reason: `reasons: [Underutilized]`; that is not a finding.
 
 ```yaml bad
 apiVersion: karpenter.sh/v1

@@ -1,4 +1,4 @@
-r"""A class of the family `Custom` without user data: nothing tells its nodes which cluster to join.
+r"""A class of the family `Custom` without user data: its nodes do not learn which cluster to join.
 
 For `Custom` Karpenter adds nothing to the user data: no bootstrap call, no labels, no taints, none of
 `spec.kubelet`. Only an image that joins the cluster by itself works without. Where the images are those of a family

@@ -1,7 +1,7 @@
 """GPU and other types in one pool whose class picks its images by id, name, tag or SSM parameter.
 
 Of such an image Karpenter knows the architecture alone. A GPU type may get the image without drivers, whose pods
-wait for `nvidia.com/gpu` in vain, and an ordinary type the image with them. An alias has an image for each kind of
+never get `nvidia.com/gpu`, and an ordinary type the image with them. An alias has an image for each kind of
 type; with images of your own, give GPU types a class and a pool of theirs.
 
 ```yaml bad

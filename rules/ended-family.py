@@ -2,7 +2,7 @@
 
 Amazon Linux 2 ended on 2026-06-30, and EKS publishes no image of it for Kubernetes 1.33 and newer. Images of your
 own on it still boot, without patches for kernel, containerd and kubelet. `AL2023` is its successor; user data is
-another there (NodeConfig in the place of `bootstrap.sh`). An alias of such a family is told by `unsupported-alias`.
+another there (NodeConfig in the place of `bootstrap.sh`). `unsupported-alias` reports an alias of such a family.
 
 ```yaml bad
 apiVersion: karpenter.k8s.aws/v1

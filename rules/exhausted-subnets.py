@@ -5,7 +5,7 @@ refuses the launch with "InsufficientFreeAddressesInSubnet"; from 1.6.0 on Karpe
 subnet, out for some minutes and tries again. With all zones of the class used up nothing is launched any more.
 
 The count is that of EC2 at the time of the snapshot, less the five addresses that AWS keeps of every subnet. How many
-addresses a node needs for its pods depends on the CNI, so that only subnets with none at all are told. Zones that the
+addresses a node needs for its pods depends on the CNI, so only subnets without any are reported. Zones that the
 NodePools of the class leave out do not count.
 
 ```yaml facts

@@ -7,7 +7,7 @@ merely tolerate the taint; limits on GPUs do not count them. So it is in every r
 (aws/karpenter-provider-aws#8368).
 
 A NodeOverlay with `capacity: {nvidia.com/gpu: 1}` makes Karpenter count them; where one stands in the same file,
-nothing is said. The fix leaves the families out; it is unsafe, for nodes of theirs that run are replaced.
+this rule reports nothing. The fix leaves the families out; it is unsafe, because it replaces running nodes.
 
 ```yaml bad
 apiVersion: karpenter.sh/v1

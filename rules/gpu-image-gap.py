@@ -11,7 +11,7 @@ for them they are kept out; no node of theirs can be running, so that is safe. I
 GPUs by label or taint), the class needs an alias that has the image.
 
 An image chosen by name is used for every type of its architecture: a standard image then boots on a GPU type and has
-no driver for it. That is said too, of arm64 images and of pools that are meant for GPUs or Neuron.
+no driver for it. That is reported too, for arm64 images and of pools that are meant for GPUs or Neuron.
 
 ```yaml bad
 apiVersion: karpenter.sh/v1
@@ -362,7 +362,7 @@ def _types(resolution: resolve.Resolution, types: TypeSet) -> str:
 def _without_driver(pool: NodePool, resolution: resolve.Resolution) -> Findings:
     """A standard image that is chosen by name or parameter is taken for GPU types too.
 
-    It is said of pools that are meant for GPUs, and of arm64: that g5g has one is easily overlooked.
+    It is reported for pools that are meant for GPUs, and for arm64: that g5g has one is easily overlooked.
     """
     image_set = resolution.images
     if not image_set.complete or image_set.alias is not None or fixes.doubts(resolution):

@@ -4,7 +4,7 @@ Names and parameters of published images hold the Kubernetes version that they a
 stays behind when the cluster is upgraded: the kubelet may be older than the API server by three minor versions, and
 never newer. An alias follows the cluster.
 
-It is said where the cluster's version is known (`--kubernetes-version`, or what the repository states).
+It is reported where the cluster's version is known (`--kubernetes-version`, or what the repository states).
 
 ```yaml bad kubernetes=1.33
 apiVersion: karpenter.k8s.aws/v1

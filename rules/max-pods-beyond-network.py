@@ -2,7 +2,7 @@ r"""`maxPods` above what the network interfaces of some instance types carry, un
 
 Karpenter believes `maxPods` and plans with it; the VPC CNI gives each pod an address of the node's interfaces. Where
 they run out, pods hang in ContainerCreating. With prefix delegation (`ENABLE_PREFIX_DELEGATION` of the VPC CNI),
-with IPv6, or with a CNI of another kind there are enough, and this rule has nothing to tell; that is no part of the
+with IPv6, or with a CNI of another kind there are enough, and this rule has nothing to tell; that is not part of the
 manifests.
 
 ```yaml bad

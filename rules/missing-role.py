@@ -4,8 +4,8 @@ From `role` Karpenter makes an instance profile of its own; IAM refuses to put a
 that the class never becomes ready. An `instanceProfile` that is not there is taken as it is, and every launch fails;
 from 1.3.0 on the class waits for it and does not become ready.
 
-Names of roles are of one account, whatever the region. A path before the name (`/nodes/KarpenterNodeRole`) is no part
-of it. Where a class of the snapshot has the same name in other capitals or punctuation, and it is there, the fix
+Names of roles are of one account, whatever the region. A path before the name (`/nodes/KarpenterNodeRole`) is not
+part of it. Where a class of the snapshot has the same name in other capitals or punctuation, and it is there, the fix
 writes it so.
 
 ```yaml facts

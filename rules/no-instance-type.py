@@ -2,7 +2,7 @@ r"""Requirements that together leave no instance type: the NodePool never launch
 
 Each requirement may be right by itself. The finding names the two that clash, or the smallest set of them that
 leaves nothing. Labels of `spec.template.metadata.labels` count as requirements. What a single wrong value or
-pattern causes is said by the rules about those.
+pattern causes is reported by the rules about those.
 
 ```yaml bad
 apiVersion: karpenter.sh/v1

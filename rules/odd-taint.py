@@ -83,7 +83,7 @@ def check(pool: NodePool, context: Context) -> Findings:
 
 
 def _own(taint: manifest.Taint, startup: bool) -> Iterator[Finding]:
-    """What is said of a taint that somebody else sets and removes."""
+    """The finding for a taint that somebody else sets and removes."""
     owner = labels.owner_of_taint(taint.key) if isinstance(taint.key, str) else None
     if owner is None or not isinstance(taint.effect, str) or taint.effect == "PreferNoSchedule":
         return

@@ -205,7 +205,7 @@ def _unready(
 ) -> Iterator[Finding]:
     """What EC2 says of the newest images of a term that are not, or not yet, to be launched.
 
-    An image that several terms find is told of once.
+    An image that several terms find is reported once.
     """
     taken = [image for image in term.used if image.state != "available"]
     new = [image for image in taken if image not in told]

@@ -2,7 +2,7 @@
 
 `p2`, `p3`, `g3` and `f1` were common once; us-east-1, us-east-2 and us-west-2 offer them no more. In a region without
 them such a value matches nothing, and a pool that names nothing else never launches a node. Facts from AWS
-(`nodelint refresh`) say what your region has: then `not-offered` speaks, and this rule does not.
+(`nodelint refresh`) say what your region has: then `not-offered` reports it, and this rule does not.
 
 ```yaml bad
 apiVersion: karpenter.sh/v1

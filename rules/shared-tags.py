@@ -109,7 +109,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
 def _why(tags: list[str], what: str) -> str | None:
     """Why tags find more than what is meant; None where one of them tells it apart."""
     if all(labels.is_shared_tag(tag) for tag in tags):
-        return f"is no tag of one cluster: other {what} of the account may have it too"
+        return f"is not a tag of one cluster: other {what} of the account may have it too"
     if what == "subnets" and all(tag == INTERNAL for tag in tags):
         return "marks the private subnets of every cluster in the account"
     if what == "subnets" and len(tags) == 1 and tags[0].startswith(CLUSTER):

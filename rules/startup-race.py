@@ -6,7 +6,7 @@ about the manifests. It matters where a pipeline waits for a NodePool to be read
 restart, or where an alert counts errors in the log: let them wait for a few minutes. 1.7.0 fills the list before the
 controllers start; no older line got the change.
 
-It is a fact about the release, so it is said once in a run, at the first NodePool. `nodelint triage` tells the
+It is a fact about the release, so it is reported once in a run, at the first NodePool. `nodelint triage` tells the
 message in a log from others of its kind.
 
 ```yaml bad karpenter=1.6.8

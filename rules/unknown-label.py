@@ -1,4 +1,4 @@
-r"""A key that is meant as one of Karpenter's labels and is none: no instance type has it.
+r"""A key that is meant as one of Karpenter's labels and is not one: no instance type has it.
 
 In the domain `karpenter.k8s.aws` the API server refuses it. Elsewhere it is taken silently as a label of your
 own: `node.kubernetes.io/instance-category In [m]` narrows nothing, it only puts that label on every node. Labels

@@ -1,4 +1,4 @@
-r"""User data that cannot be read: a broken MIME archive, a NodeConfig that nodeadm refuses, TOML that is none.
+r"""User data that cannot be read: a broken MIME archive, a NodeConfig that nodeadm refuses, invalid TOML.
 
 Karpenter takes archives and TOML apart to add its own part, and launches nothing where it cannot: a blank line above
 the MIME header, a boundary that should be quoted, a last boundary that is missing. A NodeConfig goes to the node as

@@ -5,7 +5,7 @@ a type has any, not by whose they are. So `g4ad` (AMD) starts with the image tha
 (Qualcomm) with the one for Neuron: the node joins, its devices stay unused, and it costs what they cost.
 `g4ad.xlarge` is among the cheapest types with a GPU.
 
-This is said of NodePools for such types: those that name one, or leave nothing else. The fix leaves the families
+This rule reports NodePools for such types: those that name one, or leave nothing else. The fix leaves the families
 out; it is unsafe, for nodes of theirs that run are replaced.
 
 ```yaml bad

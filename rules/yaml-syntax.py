@@ -1,4 +1,4 @@
-r"""The file is no YAML that kubectl could read, so none of its objects reaches the cluster.
+r"""The file is not YAML that kubectl could read, so none of its objects reaches the cluster.
 
 nodelint reads YAML as kubectl does: a key that stands twice in one mapping is an error, tabs do not indent,
 and a document is read whole or not at all. Other documents of the same file are still checked.

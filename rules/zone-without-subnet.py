@@ -263,7 +263,7 @@ def _area(zone_id: str) -> str:
 
 
 def _told(key: str, text: str, context: Context) -> bool:
-    """Whether a rule about values themselves speaks of this one."""
+    """Whether a rule about values themselves reports this one."""
     return labels.is_pattern(text) or labels.nearest_value(key, text, context.catalog) not in (None, text)
 
 

@@ -93,7 +93,7 @@ class Request(NamedTuple):
 
 
 class Response(NamedTuple):
-    """What goes back; with status 0 nothing does. `promised` is the length that is told, where it is no true one."""
+    """What goes back; with status 0 nothing does. `promised` is the Content-Length where it is a wrong one."""
 
     status: int
     body: bytes

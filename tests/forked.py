@@ -224,7 +224,7 @@ def _warmed() -> None:
             text = io.TextIOWrapper(io.BytesIO())
             with redirect_stdout(text), redirect_stderr(text), suppress(SystemExit):
                 called()
-    # What was read of that folder, and when, is no call's.
+    # What was read of that folder, and when, is not a call's.
     for name, module in list(sys.modules.items()):
         if name.startswith(("nodelint.commands", "nodelint.source", "nodelint.target", "nodelint.render")):
             for each in vars(module).values():

@@ -48,7 +48,7 @@ FAULTS: list[tuple[str, aws.Step, str, bool]] = [
     ("another code", aws.error("Blocked"), "`{}` failed (Blocked)", False),
     ("clock", aws.error("RequestTimeTooSkewed", 403), "the clock of this machine is off", False),
     ("gone", aws.gone, "the connection of `{}` was cut", True),
-    # Whether it is noticed that something is missing, or that what came is no XML, is up to urllib3's release.
+    # Whether it is noticed that something is missing, or that what came is not a XML, is up to urllib3's release.
     ("cut", aws.cut, "`{}`", True),
     ("no XML", aws.body("<DescribeImagesResponse><ima"), "the answer to `{}` cannot be read", True),
     ("nothing", aws.body(""), "the answer to `{}` cannot be read", True),
@@ -444,7 +444,7 @@ def cannot(**options: Any) -> tuple[str, bool]:
 
 def test_no_credentials(front: aws.Front, monkeypatch: pytest.MonkeyPatch) -> None:
     clean(monkeypatch)
-    said = "no AWS credentials are at hand; log in, for example by `aws sso login`"
+    said = "no AWS credentials are available; log in, for example by `aws sso login`"
     assert cannot() == (said, False)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "half")
     assert cannot() == ("the AWS credentials are not whole: key id and secret belong together", False)
@@ -468,7 +468,7 @@ def test_profiles(front: aws.Front, monkeypatch: pytest.MonkeyPatch, tmp_path: P
     expired = "the session of AWS SSO has expired; run `aws sso login --profile away`"
     assert cannot(profile="away") == (expired, False)
     assert cannot(profile="helper") == ("the AWS credentials cannot be had (CredentialRetrievalError)", False)
-    config.write_text("this is no configuration\n")
+    config.write_text("this is not a configuration\n")
     assert cannot(profile="prod")[1] is False
 
 
@@ -487,7 +487,7 @@ def test_expired_credentials_are_said_once(front: aws.Front, code: str) -> None:
 
 def test_an_endpoint_that_is_no_url(front: aws.Front, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", "nonsense")
-    assert cannot() == ("the AWS settings hold what is no URL; see AWS_ENDPOINT_URL and `endpoint_url`", False)
+    assert cannot() == ("the AWS settings hold what is not a URL; see AWS_ENDPOINT_URL and `endpoint_url`", False)
 
 
 def test_boto3_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -503,7 +503,7 @@ def test_a_region_that_is_none(front: aws.Front, monkeypatch: pytest.MonkeyPatch
 
     question = ONE_OF_EACH["ec2:DescribeSubnets"]
     failed = asked(question, region="not a region").region.answers[question]
-    assert failed == Answer(NOW, failed="`not a region` is no region")
+    assert failed == Answer(NOW, failed="`not a region` is not a region")
     # Any name is one where somebody stands in for AWS.
     front.on("DescribeSubnets", aws.answer({"Subnets": []}))
     assert asked(question, region="xx-moon-1").region.answers[question] == Answer(NOW)

@@ -44,7 +44,7 @@ FOUND = "securityGroupSelectorTerm"
 
 # What is in the file; the line and column of what is said of it, and a part of the sentence.
 UNREADABLE: dict[str, tuple[bytes, int, int, str]] = {
-    "not UTF-8": (CLASS.replace("Role-", "Rol\xe9-").encode("latin-1"), 6, 25, "byte 0xe9 is no UTF-8"),
+    "not UTF-8": (CLASS.replace("Role-", "Rol\xe9-").encode("latin-1"), 6, 25, "byte 0xe9 is not UTF-8"),
     "UTF-16 without a mark": (CLASS.encode("utf-16-le"), 1, 1, "UTF-16"),
     "binary behind a manifest": (CLASS.encode() + b"\x00\x9d\xfe" * 99, 11, 2, "byte 0x9d"),
     "a NUL": (CLASS.replace("main", "ma\0in", 1).encode(), 6, 29, "U+0000"),
@@ -182,7 +182,7 @@ def test_large_input_takes_bounded_time(name: str, rules: dict[str, Rule]) -> No
 
 
 def test_memory_is_bounded(tmp_path: Path) -> None:
-    """50 MB in one document, and as much again that is none of ours, in less than 300 MB."""
+    """50 MB in one document, and as much again that is not one of ours, in less than 300 MB."""
     with (tmp_path / "one.yaml").open("w", encoding="utf-8") as file:
         file.write(HEAD)
         for _ in range(50):

@@ -77,7 +77,7 @@ def test_the_nearest_file_upwards_is_found_but_not_beyond_the_repository(tmp_pat
     (repository / ".git").mkdir()
     assert find(str(deep)) is None
     written(repository, "[project]\nname = 'x'\n", "pyproject.toml")
-    assert find(str(deep)) is None, "a pyproject.toml without the table is no configuration"
+    assert find(str(deep)) is None, "a pyproject.toml without the table is not a configuration"
     inner = written(repository / "clusters", "fail-on: error\n")
     assert find(str(deep)) == inner
 
@@ -97,7 +97,7 @@ def test_the_nearest_file_upwards_is_found_but_not_beyond_the_repository(tmp_pat
         ("karpenter-version: '0.37.0'\n", "nodelint.yaml:1:1: "),
         ("fail-on: info\n", "nodelint.yaml:1:10: `fail-on` is `info`, must be error, warning or never"),
         ("select: {a: b}\n", "nodelint.yaml:1:9: `select` must be a string or a list, not a mapping"),
-        ("region: us-east-1.example.org\n", "nodelint.yaml:1:1: `us-east-1.example.org` is no region"),
+        ("region: us-east-1.example.org\n", "nodelint.yaml:1:1: `us-east-1.example.org` is not a region"),
         ("snapshot: 5\n", "nodelint.yaml:1:11: `snapshot` must be a string, not `5`"),
         ("- a\n", "a mapping of settings is wanted"),
         ("select: [a\n", "nodelint.yaml:"),

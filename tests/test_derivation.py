@@ -553,7 +553,7 @@ def test_a_malformed_part_is_refused_by_name_or_changes_nothing_else(path: Path,
     try:
         found = row(item, CATALOG)
     except ValueError as error:
-        assert str(error).startswith(("`p99.large`: ", f"`{junk}` is no name"))
+        assert str(error).startswith(("`p99.large`: ", f"`{junk}` is not a name"))
         return
     if found is not None:
         fits(found)

@@ -1108,7 +1108,7 @@ def test_no_half_of_a_file_breaks_a_reader(path: Path, data: st.DataObject) -> N
 
 
 class TestNoFalseAlarm:
-    """What looks like an object and is none, or is not all of one."""
+    """What looks like an object and is not one, or is not all of one."""
 
     def test_what_is_deleted_or_patched_by_a_script(self) -> None:
         short = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\n"

@@ -227,9 +227,9 @@ def test_explain_takes_a_snapshot_too(nodelint: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        (["--max-age", "soon"], "`soon` is no length of time such as 30m, 12h or 7d"),
-        (["--max-age", "5"], "`5` is no length of time"),
-        (["--region", "mars"], "--region: `mars` is no region such as us-east-1"),
+        (["--max-age", "soon"], "`soon` is not a length of time such as 30m, 12h or 7d"),
+        (["--max-age", "5"], "`5` is not a length of time"),
+        (["--region", "mars"], "--region: `mars` is not a region such as us-east-1"),
         (["--live", "--snapshot", "facts.json"], "--live asks AWS and --snapshot does not: one of them"),
     ],
     ids=str,

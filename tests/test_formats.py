@@ -117,9 +117,9 @@ def sources() -> list[Source]:
 def report(sources: list[Source], rules: dict[str, Rule]) -> Report:
     target = Target(parse_target("1.14.1"), KubernetesVersion.parse("1.33"))
     found = lint(sources, target, rules, Selection(frozenset([*RULES, "unused-suppression"])))
-    skip = engine.Skipped("unpinned-image", "", None, "no facts at hand: `nodelint refresh` asks for them", False)
+    skip = engine.Skipped("unpinned-image", "", None, "no facts are known: `nodelint refresh` asks for them", False)
     pool = next(o for source in sources for o in objects(source))
-    skips = [skip, engine.Skipped("image-arch-mismatch", pool.source.path, pool, "the class is not at hand", False)]
+    skips = [skip, engine.Skipped("image-arch-mismatch", pool.source.path, pool, "the class is not available", False)]
     return found._replace(skipped=(*found.skipped, *skips), faults=("some-rule on NodePool/x: KeyError: 'a'",))
 
 

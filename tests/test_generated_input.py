@@ -343,7 +343,7 @@ def test_a_file_that_was_torn(text: str, release: str, kubernetes: str | None, u
 
 @given(data=st.binary(max_size=80), at=st.integers(0, len(V1)))
 def test_bytes_within_a_file(data: bytes, at: int) -> None:
-    """What is no UTF-8 is refused once, with its place, and never changed."""
+    """What is not UTF-8 is refused once, with its place, and never changed."""
     source = Source.from_bytes("made.yaml", V1[:at].encode() + data + b"\xff" + V1[at:].encode())
     report = lint([source], Target(target("1.14")), RULES)
     _prints(report)

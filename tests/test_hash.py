@@ -244,7 +244,7 @@ def test_a_duration_is_the_same_however_it_is_written(seconds: int) -> None:
 
 @pytest.mark.parametrize("text", ["", "1", "h", "1d", ".s", "1h-5m", "9223372036854775808ns", "1 h"])
 def test_what_go_takes_for_no_duration(text: str) -> None:
-    with pytest.raises(ValueError, match="is no duration"):
+    with pytest.raises(ValueError, match="is not a duration"):
         golang.duration(text)
 
 
@@ -253,7 +253,7 @@ def test_what_go_takes_for_no_duration(text: str) -> None:
     [
         (node_class("tags: ${TAGS}"), "spec.tags: a placeholder"),
         (node_class("detailedMonitoring: 'yes'"), "spec.detailedMonitoring: not a boolean"),
-        (pool("expireAfter: soon"), "spec.template.spec.expireAfter: `soon` is no duration"),
+        (pool("expireAfter: soon"), "spec.template.spec.expireAfter: `soon` is not a duration"),
         (node_class("blockDeviceMappings: [{ebs: {iops: 9223372036854775808}}]"), "does not fit in 64 bits"),
         (CLASS.replace("aws/v1", "aws/v1beta1"), "Karpenter 1.14.1 serves no EC2NodeClass"),
     ],

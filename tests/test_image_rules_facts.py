@@ -288,7 +288,7 @@ def test_images_of_ones_own_beside_anothers(judge: Callable[..., Judge]) -> None
     # One's own image is pending: naming oneself would leave none.
     pending = judge(images(own + ", state: pending", newer), "[{tags: {t: a}}]", select=("foreign-image",))
     assert not pending.report.results[0].fixable
-    # What no node boots is no danger.
+    # What no node boots is not a danger.
     assert judge(images(own, newer + ", arch: i386"), "[{tags: {t: a}}]").said == []
 
 
@@ -442,7 +442,7 @@ def test_many_images_are_answered_by_those_that_are_kept(judge: Callable[..., Ju
     assert region is not None
     assert len(region.images) == 10
     assert pruned_owners(region.images.values(), "2026-11-20T12:00:00Z") == {"self"}
-    # An older name is none of those that are kept: that it exists cannot be ruled out.
+    # An older name is not one of those that are kept: that it exists cannot be ruled out.
     older = Source.from_text("c.yaml", found.text.replace("gold-*", "gold-12"))
     report = lint([older], found.report.target, rules, Selection(frozenset({"no-image"})))
     assert report.results == ()

@@ -217,7 +217,7 @@ def test_what_is_wrong_with_crds_names_the_file_as_it_is_called(wire: Wire, tmp_
     wire.begin(tmp_path)
     wire.open((tmp_path / "a.yaml").as_uri(), BAD_CLASS)
     (said,) = wire.diagnostics((tmp_path / "nodelint.yaml").as_uri())
-    assert "CRDs.yaml is no YAML" in said["message"]
+    assert "CRDs.yaml is not YAML" in said["message"]
 
 
 @pytest.mark.parametrize("key", ["snapshot", "baseline", "crds"])
@@ -226,7 +226,7 @@ def test_a_path_that_no_file_has_is_told_beside_the_configuration(wire: Wire, tm
     wire.begin(tmp_path)
     wire.open((tmp_path / "a.yaml").as_uri(), BAD_CLASS)
     (said,) = wire.diagnostics((tmp_path / "nodelint.yaml").as_uri())
-    assert "is no path" in said["message"]
+    assert "is not a path" in said["message"]
 
 
 def test_a_socket_that_closes_in_the_middle_of_a_message_ends_the_server(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What zones, subnets, offerings and reservations leave of the instance types, where facts from AWS are at hand."""
+"""What zones, subnets, offerings and reservations leave of the instance types, where facts from AWS are available."""
 
 from __future__ import annotations
 

@@ -152,7 +152,7 @@ def test_no_output_holds_a_code(run: tuple[str, ...], hostile: Path) -> None:
     found = RAW.search(only_colours(text))
     assert found is None, repr(text[max(0, found.start() - 80) : found.end() + 20])
     if "text" in run or run[0] in ("explain", "triage", "rule"):
-        # A colour of the manifest's own is no colour: what is said in red has said so.
+        # A colour of the manifest's own is not a colour: what is said in red has said so.
         assert text.count("\x1b[31m") <= text.count("\x1b[0m")
         assert "x1b[31m" in text or "u001b[31m" in text
 

@@ -33,5 +33,5 @@ def test_what_is_finer_than_a_billionth_is_rounded_up() -> None:
 
 @pytest.mark.parametrize("text", ["", "Gi", ".", "1 Gi", "1K", "0x10", "1e"])
 def test_what_is_no_quantity(text: str) -> None:
-    with pytest.raises(ValueError, match="is no quantity"):
+    with pytest.raises(ValueError, match="is not a quantity"):
         billionths(text)

@@ -69,7 +69,7 @@ WHERE = {
     "zero": "leads out of the repository",
     "pipe": "not a regular file",
     "large": "larger than 32 MiB",
-    "\\0": "is no path",
+    "\\0": "is not a path",
 }
 
 
@@ -83,7 +83,7 @@ def test_a_configuration_has_nothing_read_that_is_no_file_of_the_repository(
     assert (done.returncode, done.stdout) == (2, "")
     (line,) = done.stderr.splitlines()
     assert WHERE[path] in line
-    if WHERE[path] in ("leads out of the repository", "is no path"):
+    if WHERE[path] in ("leads out of the repository", "is not a path"):
         assert line.startswith(f"nodelint: nodelint.yaml:1:1: `{key}")
     else:
         assert line.startswith(f"nodelint: {'--crds ' if key == 'crds' else ''}{path}: ")

@@ -222,10 +222,10 @@ def test_no_credentials(run: Run, front: aws.Front, monkeypatch: pytest.MonkeyPa
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
     done = run("refresh")
     assert (done.exit_code, done.stdout) == (5, "")
-    assert done.stderr.startswith("nodelint: AWS cannot be asked: no AWS credentials are at hand; log in")
+    assert done.stderr.startswith("nodelint: AWS cannot be asked: no AWS credentials are available; log in")
     live = run("check", "--live")
     assert live.exit_code == 0
-    assert "no AWS credentials are at hand" in live.stdout
+    assert "no AWS credentials are available" in live.stdout
     assert not front.seen
 
 

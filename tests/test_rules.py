@@ -25,7 +25,7 @@ from .conftest import ROOT
 
 RULES = load(bundled())
 _NAMES = "(?:Bottlerocket|Karpenter|Kubernetes|Linux|Windows)"
-# It is about text that is no YAML, so nothing can be said of its bad examples as objects.
+# It is about text that is not YAML, so nothing can be said of its bad examples as objects.
 TEXT_RULES = {"yaml-syntax"}
 
 

@@ -294,7 +294,7 @@ def test_a_pipe_is_not_waited_for(here: Path, stand_in: Callable[[str, str], Pat
     )
 
 
-# -- what stands in files is no option
+# -- what stands in files is not an option
 
 
 HOSTILE = [
@@ -354,7 +354,7 @@ def test_the_schema_of_a_charts_values_is_not_fetched(here: Path, server: Server
 
 @real_helm
 def test_the_real_helm_takes_values_from_any_name(here: Path) -> None:
-    """A comma in the name of a file of values is no list of two files."""
+    """A comma in the name of a file of values is not a list of two files."""
     write(here, {**CHART, "chart/values-a,b.yaml": "capacity: reserved\n"})
     rendering = render(["."], kustomize=False, helm=True)
     assert rendering.problems == ()

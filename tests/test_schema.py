@@ -588,7 +588,7 @@ def test_a_folder_without_crds(tmp_path):
     with pytest.raises(ValueError, match="holds no CustomResourceDefinition"):
         Schemas.from_crds(tmp_path)
     (tmp_path / "a.yaml").write_text("kind: CustomResourceDefinition # karpenter\na: [")
-    with pytest.raises(ValueError, match=r"a\.yaml is no YAML"):
+    with pytest.raises(ValueError, match=r"a\.yaml is not YAML"):
         Schemas.from_crds(tmp_path)
     (tmp_path / "a.yaml").write_text("kind: CustomResourceDefinition # karpenter\na:\n" + "- " * 200_000)
     with pytest.raises(ValueError, match="200 levels deep"):

@@ -1,4 +1,4 @@
-"""The snapshot format: what is written is read, and what is no snapshot is refused with a reason."""
+"""The snapshot format: what is written is read, and what is not a snapshot is refused with a reason."""
 
 from __future__ import annotations
 

@@ -267,14 +267,14 @@ def test_one_broken_document_leaves_the_others() -> None:
         ('karpenter: 1\na: "\\\\\\/"\n', "`\\/` is an escape in JSON alone; write `/`", '\\/"'),
         ('karpenter: "\\ud83d\\ude00"\n', "a `\\u` of half a character; write the character itself", "\\ud83d"),
         ('{karpenter: "\\ud83d\\ude00"}\n', "a `\\u` of half a character; write the character itself", "\\ud83d"),
-        ('karpenter: !!binary "aGVs\n  bG8="\n', "the text tagged `!!binary` is no base64", '"aG'),
+        ('karpenter: !!binary "aGVs\n  bG8="\n', "the text tagged `!!binary` is not base64", '"aG'),
         ("--- {karpenter: 1}\n", "kubectl takes nothing but a comment behind `---`", "{"),
         (
             "a: 1\n---  !!map\nk: karpenter\n",
             "kubectl takes nothing but a comment behind `---`",
             "!!map",
         ),
-        ("# c\n\n%YAML 1.1\n---\na: karpenter\n", "kubectl reads no directives; remove the line", "%YAML"),
+        ("# c\n\n%YAML 1.1\n---\na: karpenter\n", "kubectl does not support directives; remove the line", "%YAML"),
         ("karpenter: 1\n~: 2\n", "a key has to be a text, and this one is null", "~"),
         ("karpenter: {? }\n", "a key has to be a text, and this one is null", "}"),
         (
@@ -283,10 +283,10 @@ def test_one_broken_document_leaves_the_others() -> None:
             "18",
         ),
         ("karpenter: 1\n<<: 5\n", "`<<` needs a mapping, or a list of mappings", "5"),
-        ("karpenter: .inf\n", "`.inf` is no number in JSON, and Kubernetes takes no other", ".inf"),
+        ("karpenter: .inf\n", "`.inf` is not a number in JSON, and Kubernetes takes no other", ".inf"),
         ("karpenter: [http://x?a=b]\n", "a `?` cannot stand in a text between brackets; put it in quotes", "http"),
         ("karpenter: [" + "a:, " * 120 + "]", "a `:` or `\\'` cannot stand here", ":, "),
-        ("karpenter: !!int x\n", "`x` is no value for the tag `!!int`", "x"),
+        ("karpenter: !!int x\n", "`x` is not a value for the tag `!!int`", "x"),
         ("karpenter: a\0b\n", "the character U+0000 is not allowed in YAML", "\0b"),
         ("karpenter: \ud800\n", "the character U+D800 is not allowed in YAML", "\ud800"),
         ("karpenter: " + "[" * 101, "nested more than 100 levels deep", "["),
@@ -313,7 +313,7 @@ def test_a_document_of_more_than_five_megabytes_is_not_read() -> None:
 def test_bytes_that_are_no_utf8() -> None:
     source = Source.from_bytes("x", "é: karpenter\nb: ".encode() + b"\xff\n")
     (found,) = source.problems
-    assert (found.message, source.position(found.offset)[:2]) == ("the byte 0xff is no UTF-8", (2, 4))
+    assert (found.message, source.position(found.offset)[:2]) == ("the byte 0xff is not UTF-8", (2, 4))
     assert Source.from_bytes("x", b"\xff\x00 other").problems == []
     assert "UTF-16" in Source.from_bytes("x", "karpenter".encode("utf-16-le")).problems[0].message
     assert "UTF-32" in Source.from_bytes("x", "karpenter".encode("utf-32")).problems[0].message

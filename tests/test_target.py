@@ -538,7 +538,7 @@ def test_flags_and_the_configuration_override_what_files_state(tmp_path: Path, n
         ("per-path-versions: {a: {version: '1.2'}}\n", "unknown setting `version`"),
         ("per-path-versions: {a: {karpenter-version: 1.2}}\n", "must be a string, not `1.2`; put it in quotes"),
         ("per-path-versions: {a: {karpenter-version: 'x'}}\n", "`x` is not a Karpenter version"),
-        ("karpenter-version: '>=1.0 nonsense'\n", "`>=1.0 nonsense` is no range such as `>=1.0 <=1.14`"),
+        ("karpenter-version: '>=1.0 nonsense'\n", "`>=1.0 nonsense` is not a range such as `>=1.0 <=1.14`"),
         ("karpenter-version: '>1.99'\n", "no release known is in `>1.99`"),
     ],
 )

@@ -1,4 +1,4 @@
-"""A controller's log by cause: releases, wrappings, cut logs, text that is no log, and what the manifests say."""
+"""A controller's log by cause: releases, wrappings, cut logs, text that is not a log, and what the manifests say."""
 
 from __future__ import annotations
 

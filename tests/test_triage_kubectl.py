@@ -280,7 +280,7 @@ def test_text_without_anything_of_karpenters_is_refused() -> None:
     for text in ("hello\n", "apiVersion: v1\nkind: Pod\n", json.dumps(OBJECTS[1]), TABLE.splitlines()[1], "a\n" * 50):
         with pytest.raises(NoLog, match="and no event or condition that Karpenter wrote"):
             read(text)
-    with pytest.raises(NoLog, match=r"is no YAML at line 2, column \d+: "):
+    with pytest.raises(NoLog, match=r"is not YAML at line 2, column \d+: "):
         read("apiVersion: v1\nitems: [}\n")
     with pytest.raises(NoLog, match="Expecting"):
         read('{"apiVersion": "v1", "items": [')
@@ -309,4 +309,4 @@ def test_the_command_reads_events(nodelint: Callable[..., subprocess.CompletedPr
     assert "STAYS  a pod is too large for every instance type  [pod-too-large]" in done.stdout
     broken = nodelint("triage", "-", stdin="apiVersion: v1\nitems: [}\n")
     assert broken.returncode == 2
-    assert broken.stderr.startswith("nodelint: standard input is no YAML at line 2, column ")
+    assert broken.stderr.startswith("nodelint: standard input is not YAML at line 2, column ")

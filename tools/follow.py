@@ -223,7 +223,7 @@ class Follower:
                 self.written.append(f"{schema.path.name}: {release}: {what}")
 
     def controller(self, docs: str) -> None:
-        """Settings, gates and support by release; hashed fields are told."""
+        """Settings, gates and support by release; hashed fields are printed."""
         steps = self.history[-len(self.steps) :]
         old, new = steps[0][1], steps[-1][1]
         told: list[tuple[str, Mapping[str, Any], Mapping[str, Any]]]

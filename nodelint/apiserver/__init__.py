@@ -41,7 +41,7 @@ class Schemas:
         """The schemas of the CRDs in a file or folder of YAML or JSON, a `List` of them too.
 
         `within` is the folder that no link may leave; None allows any place. Raises OSError where nothing can
-        be read, and ValueError where there is no CRD of Karpenter's or a file is no YAML.
+        be read, and ValueError where there is no CRD of Karpenter's or a file is not YAML.
         """
         from nodelint.apiserver.crds import read
 

@@ -23,7 +23,7 @@ def read(path: str, within: str | None = None) -> tuple[dict[tuple[str, str], Ra
     """The schemas by kind and API version, and which of their rules cannot be judged here.
 
     `within` is the folder that no link may leave; None allows any place. Raises OSError where nothing can be
-    read, and ValueError where there is no CRD of Karpenter's, a file is no YAML, or a CRD has not the form of one.
+    read, and ValueError where there is no CRD of Karpenter's, a file is not YAML, or a CRD has not the form of one.
     """
     roots: dict[tuple[str, str], Raw] = {}
     for file in _files(path):
@@ -65,7 +65,7 @@ def _definitions(file: Path, within: str | None) -> Iterator[dict[str, Any]]:
         documents = list(yaml.load_all(data, _loader()))
     except (yaml.YAMLError, ValueError) as error:
         first = " ".join(str(error).split())
-        raise ValueError(f"{file.name} is no YAML: {first[:120]}") from None
+        raise ValueError(f"{file.name} is not YAML: {first[:120]}") from None
     for document in documents:
         items = document.get("items") if isinstance(document, dict) else None
         for one in items if isinstance(items, list) else [document]:

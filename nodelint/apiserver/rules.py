@@ -245,7 +245,7 @@ def _blanks(shape: Shape | None, beside: frozenset[str]) -> Iterator[Any]:
         yield _BLANK
 
 
-# -- where and how it is said
+# -- places and messages
 
 
 def _problem(rule: Validation, program: cel.Program, job: Job, state: WalkState) -> SchemaProblem | None:

@@ -129,7 +129,7 @@ class Shape:
 
     @cached_property
     def extra(self) -> Shape | None:
-        """The shape of a map's values; None where the object is no map."""
+        """The shape of a map's values; None where the object is not a map."""
         return self._optional("additionalProperties")
 
     @cached_property

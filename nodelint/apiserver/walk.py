@@ -37,7 +37,7 @@ class Walk(WalkState):
         return self.found
 
     def _settle_moves(self) -> None:
-        """A field in the wrong place is told there: that it is missing in the right one goes without saying."""
+        """A field in the wrong place is reported there, and not as missing in the right one."""
         strays = [
             f"{problem.belongs}.{name}"
             for problem in self.found

@@ -192,7 +192,7 @@ _SCALARS = {"boolean": "boolean", "integer": "number", "number": "number", "stri
 
 
 def not_one_of(value: object, path: str, choices: Iterable[object], meant: str | None) -> str:
-    """That a value is none of those admitted."""
+    """That a value is not one of those admitted."""
     start = f"{shown(value, 40)} is not a value of `{last(path)}`"
     if meant is not None:
         return f"{start}, did you mean `{meant}`?"

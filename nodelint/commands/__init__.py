@@ -1,6 +1,6 @@
 """What the commands share. Each is a module beside this one, named as the command is and imported when it is called.
 
-A module whose name begins with an underscore is no command. What declares options imports click when it is called:
+A module whose name begins with an underscore is not a command. What declares options imports click when it is called:
 `nodelint check PATHS` runs without it (see `commands._plain`).
 """
 
@@ -191,7 +191,7 @@ def _now(given: str | None) -> datetime:
     try:
         time = datetime.fromisoformat(given).astimezone(UTC).replace(microsecond=0)
     except (ValueError, OverflowError, OSError):  # the latter two: a zone moves it out of the years that there are
-        stop(f"NODELINT_NOW: `{given}` is no time such as 2026-11-20T12:00:00Z")
+        stop(f"NODELINT_NOW: `{given}` is not a time such as 2026-11-20T12:00:00Z")
     if time.year < 1970:  # years of fewer than four digits would be written as no time of ISO 8601
         stop(f"NODELINT_NOW: `{given}` is before 1970")
     return time
@@ -251,7 +251,7 @@ def echo_json(value: object, err: bool = False) -> None:
     text = json.dumps(value, indent=2, ensure_ascii=False)
     try:
         text.encode((sys.stderr if err else sys.stdout).encoding)
-    except (AttributeError, UnicodeEncodeError):  # a path that is no UTF-8, or a terminal that is none
+    except (AttributeError, UnicodeEncodeError):  # a path that is not UTF-8, or a terminal that is not one
         text = json.dumps(value, indent=2)
     _write(escaped_json(text), err)
 
@@ -272,14 +272,14 @@ def _write(text: str, err: bool, nl: bool = True) -> None:
 
 
 def unusable(error: ConfigError) -> NoReturn:
-    """Say what is wrong with a configuration, or a file that it names, and end the run."""
+    """Print what is wrong with a configuration, or a file that it names, and exit."""
     for message in error.messages:
         say(message)
     sys.exit(UNUSABLE)
 
 
 def stop(*messages: str, code: int = UNUSABLE) -> NoReturn:
-    """Print why the run ends here, and end it."""
+    """Print why the run ends here, and exit."""
     for message in messages:
         say(message)
     sys.exit(code)

@@ -1,4 +1,4 @@
-"""What `nodelint check` does with what it was told."""
+"""What `nodelint check` does with its flags and configuration."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 class _Run(NamedTuple):
-    """What a run was told and has found, for its end."""
+    """The settings and the findings of a run, for its report."""
 
     found: Discovery
     settings: Settings

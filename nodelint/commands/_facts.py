@@ -35,7 +35,7 @@ def _age(_: click.Context, __: click.Parameter, value: str | None) -> timedelta 
     if not parts:
         import click
 
-        raise click.BadParameter(f"`{value}` is no length of time such as 30m, 12h or 7d")
+        raise click.BadParameter(f"`{value}` is not a length of time such as 30m, 12h or 7d")
     return timedelta(**{_UNITS[parts[2]]: int(parts[1])})
 
 

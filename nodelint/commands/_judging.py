@@ -110,7 +110,7 @@ class Judging(NamedTuple):
 
     @property
     def reported(self) -> list[str]:
-        """The rules whose findings are told."""
+        """The rules whose findings are reported."""
         return [name for name, rule in self.session.rules.items() if self.session.selection.has(rule)]
 
 

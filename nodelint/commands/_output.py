@@ -52,7 +52,7 @@ def options_for(formats: Sequence[str]) -> Callable[[_F], _F]:
         for value in values:
             form, equals, path = value.partition("=")
             if form not in formats:
-                raise click.BadParameter(f"`{form}` is none of {', '.join(formats)}")
+                raise click.BadParameter(f"`{form}` is not one of {', '.join(formats)}")
             if equals and not path:
                 raise click.BadParameter(f"`{value}` names no file")
             outputs.append(Output(form, path or None))

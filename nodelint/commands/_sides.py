@@ -41,7 +41,7 @@ class Read(NamedTuple):
 def read_side(paths: Sequence[str], settings: Settings, root: str, whole: bool = False) -> Read:
     """Read a side from folders and files, rendered where that is asked for.
 
-    Classes that are not at hand are looked for in the repository around, unless the side is `whole`.
+    Classes that are not available are looked for in the repository around, unless the side is `whole`.
     """
     from nodelint.commands._judging import rendered
     from nodelint.model.documents import objects

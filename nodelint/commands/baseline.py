@@ -36,7 +36,7 @@ _EXIT = """
 Exit codes:
   0  the file is written, or says already what is found
   2  wrong usage or configuration, or a file that could not be read or written
-  3  a fault of nodelint itself
+  3  an error in nodelint itself
 """
 
 

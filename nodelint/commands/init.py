@@ -41,7 +41,7 @@ _EXIT = """
 Exit codes:
   0  done, or there was nothing to do
   2  wrong usage, or a file that could not be read or written
-  3  a fault of nodelint itself
+  3  an error in nodelint itself
 """
 
 

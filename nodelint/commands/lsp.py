@@ -14,7 +14,7 @@ def _address(_: click.Context, __: click.Parameter, value: str | None) -> tuple[
         return None
     host, colon, port = value.rpartition(":")
     if not colon or not port.isdecimal() or int(port) > 65535:
-        raise click.BadParameter(f"`{value}` is no address such as 127.0.0.1:2087")
+        raise click.BadParameter(f"`{value}` is not an address such as 127.0.0.1:2087")
     return host.strip("[]") or "127.0.0.1", int(port)
 
 
@@ -28,7 +28,7 @@ def command(stdio: bool, address: tuple[str, int] | None) -> None:
     """
     if stdio and address is not None:
         stop("--stdio and --tcp: one of them")
-    now()  # a time that cannot be read is said before anything begins
+    now()  # an invalid time is reported before anything starts
     try:
         from nodelint.lsp import serve
 

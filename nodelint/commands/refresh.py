@@ -47,7 +47,7 @@ _EXIT = """
 Exit codes:
   0  everything was answered
   2  wrong usage or configuration, or a file that could not be read or written
-  3  a fault of nodelint itself
+  3  an error in nodelint itself
   4  something was not answered, and trying again may help
   5  something was refused, and trying again will not help
 """
@@ -186,7 +186,7 @@ def _check_regions(names: Sequence[str]) -> None:
 
     for name in names:
         if not re.fullmatch(REGION, name):
-            stop(f"--region: `{name}` is no region such as us-east-1")
+            stop(f"--region: `{name}` is not a region such as us-east-1")
 
 
 def _place(paths: Sequence[str], output: str | None, fresh: bool) -> tuple[str, object, Snapshot | None]:
@@ -203,7 +203,7 @@ def _place(paths: Sequence[str], output: str | None, fresh: bool) -> tuple[str, 
 
 
 def _old(file: str, named: bool, fresh: bool) -> Snapshot | None:
-    """What is kept already. A file that is no snapshot is not written over. Raises Unusable."""
+    """What is kept already. A file that is not a snapshot is not written over. Raises Unusable."""
     from nodelint.ec2 import cache
 
     if named and not os.path.isdir(os.path.dirname(file) or os.curdir):
@@ -280,7 +280,7 @@ def _unbundled(region: Region) -> str | None:
 def _end(
     asked: Sequence[Asking], file: str | None, check: Sequence[str], unnamed: Sequence[str], bad: bool
 ) -> NoReturn:
-    """Say what was asked and what comes next, and end with the exit code that it asks for."""
+    """Print what was asked and what comes next, and exit with the code that follows from it."""
     import shlex
 
     from nodelint.lint import rule

@@ -73,7 +73,7 @@ Exit codes:
 def diff(old: str, new: str, form: str) -> None:
     """Say what changed from one snapshot to another: images, subnets, instance types, answers.
 
-    When each was asked is no difference.
+    When each was asked is not a difference.
     """
     from nodelint.ec2 import cache
     from nodelint.report import snapshot as report

@@ -42,7 +42,7 @@ Exit codes:
   0  nothing that stays until something is done
   1  something that stays
   2  wrong usage, a path that could not be read, or text that holds nothing of Karpenter's
-  3  a fault of nodelint itself
+  3  an error in nodelint itself
 """
 
 
@@ -65,7 +65,7 @@ def command(file: str, manifests: Sequence[str], form: str, **flags: Any) -> Non
 
     FILE is a log of one or more controllers as kubectl, stern, a container runtime or a collector gives
     it, what `kubectl get events` or `kubectl describe` prints, NodeClaims, NodePools and EC2NodeClasses with
-    their status, or a bare message; - or nothing is standard input. A log tells its release; for the rest
+    their status, or a bare message; - or nothing is standard input. A log states its release; for the rest
     name it with --karpenter-version.
 
     \b

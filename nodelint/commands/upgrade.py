@@ -44,7 +44,7 @@ Exit codes:
   0  nothing at or above --fail-on
   1  something at or above --fail-on
   2  wrong usage or configuration, or a path that could not be read
-  3  a fault of nodelint itself
+  3  an error in nodelint itself
 """
 
 

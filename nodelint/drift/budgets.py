@@ -235,7 +235,7 @@ def _read(entry: dict[str, Any]) -> Budget:
     nodes, schedule, duration = (entry.get(key) for key in ("nodes", "schedule", "duration"))
     shown = nodes if isinstance(nodes, str) else "10%" if nodes is None else str(nodes)
     text = schedule if isinstance(schedule, str) else None
-    broken = None if re.fullmatch(r"(100|[0-9]{1,2})%|[0-9]+", shown) else f"`{shown}` is no number of nodes"
+    broken = None if re.fullmatch(r"(100|[0-9]{1,2})%|[0-9]+", shown) else f"`{shown}` is not a number of nodes"
     if text is None and duration is None:
         return Budget(shown, None, None, timedelta(), broken)
     try:

@@ -30,14 +30,14 @@ def duration(text: str) -> int:
     while position < len(rest):
         match = _PART.match(rest, position)
         if match is None:
-            raise ValueError(f"`{text}` is no duration such as 1h30m")
+            raise ValueError(f"`{text}` is not a duration such as 1h30m")
         whole, fraction, unit = match[1], match[2] or "", match[3]
         if unit not in _UNITS or (not whole and len(fraction) < 2):
-            raise ValueError(f"`{text}` is no duration such as 1h30m")
+            raise ValueError(f"`{text}` is not a duration such as 1h30m")
         total += int(whole or 0) * _UNITS[unit] + _part_of(fraction[1:], _UNITS[unit])
         position = match.end()
     if not rest or total > _LONGEST or (total == _LONGEST and sign > 0):
-        raise ValueError(f"`{text}` is no duration such as 1h30m")
+        raise ValueError(f"`{text}` is not a duration such as 1h30m")
     return sign * total
 
 
@@ -59,7 +59,7 @@ def quantity(text: str) -> str:
     """A Kubernetes quantity in its canonical form: `1024Gi` is `1Ti`, `1000G` is `1T`."""
     match = _QUANTITY.fullmatch(text.strip())
     if match is None or not text.strip(" +-."):
-        raise ValueError(f"`{text}` is no quantity such as 20Gi")
+        raise ValueError(f"`{text}` is not a quantity such as 20Gi")
     sign, whole, fraction, suffix = match[1], match[2], match[3] or "", match[4]
     number = Fraction(int(whole + fraction or "0"), 10 ** len(fraction))
     if suffix in _BINARY:
@@ -118,7 +118,7 @@ def time_bytes(text: str) -> bytes:
     """
     match = _TIME.fullmatch(text)
     if match is None:
-        raise ValueError(f"`{text}` is no time such as 2025-01-31T12:00:00Z")
+        raise ValueError(f"`{text}` is not a time such as 2025-01-31T12:00:00Z")
     zone = "+00:00" if match[8] == "Z" else match[8]
     moment = datetime.fromisoformat(f"{text[:19]}{zone}")
     # The difference, and no conversion to UTC: that would leave the years 1 to 9999 for the times at their ends.

@@ -17,7 +17,7 @@ State = Literal["same", "differs", "other-version", "no-hash"]
 
 
 class Standing(NamedTuple):
-    """A NodeClaim and an object of a manifest. `fields`: where they differ; empty where that cannot be told."""
+    """A NodeClaim and an object of a manifest. `fields`: where they differ; empty where that cannot be determined."""
 
     claim: Claim
     state: State
@@ -25,7 +25,7 @@ class Standing(NamedTuple):
 
 
 def ca_of(cluster: Cluster, release: Version) -> int | None:
-    """The hash of the cluster's CA bundle, from a class that is live; None where no class tells it.
+    """The hash of the cluster's CA bundle, from a class that is live; None where no class holds it.
 
     The hash of a class is that of its spec, its family and the bundle, joined by XOR.
     """
@@ -89,7 +89,7 @@ def changed(kind: str, old: dict[str, Any], new: dict[str, Any], release: Versio
 
 
 def _by_claim(stored: dict[str, Any], claim: Claim, release: Version) -> Iterator[str]:
-    """Fields of a pool's template that a claim was made with otherwise; one dropped from labels cannot be told."""
+    """Fields of a pool's template that a claim was made with otherwise, without labels that were dropped."""
     template = _at(stored, ("spec", "template"))
     spec, path = _at(template, ("spec",)), ("spec", "template", "spec")
     for field, kind in (

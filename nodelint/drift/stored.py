@@ -30,7 +30,7 @@ def stored(obj: Object, release: Version, schemas: Schemas) -> dict[str, Any]:
     """What the API server keeps of an object that it takes; placeholders stay `Placeholder`.
 
     Whether it takes the object is for `schema.check` to say. Raises Unhashable where the release does not serve the
-    object's API version, where a key is a placeholder, and where only a part of the object is at hand.
+    object's API version, where a key is a placeholder, and where only a part of the object is available.
     """
     shape = schemas.shape(obj.kind, obj.version, release)
     if shape is None or not shape.has_release(shape):

@@ -97,7 +97,7 @@ def is_zero(kind: str, value: Any, path: Path = ()) -> bool:
 
 
 NEVER = "Never"
-"""The duration that is none."""
+"""The duration that is not one."""
 
 
 def _struct(name: str, value: dict[str, Any], release: Version, path: Path) -> int:

@@ -80,7 +80,7 @@ class Catalog:
     def load(cls, path: str | os.PathLike[str]) -> Catalog:
         """The catalogue of a file that comes with nodelint, whose values the tests have checked.
 
-        Raises OSError, and SnapshotError for what is no snapshot.
+        Raises OSError, and SnapshotError for what is not a snapshot.
         """
         from nodelint.ec2.snapshot import read_bundled
 
@@ -90,7 +90,7 @@ class Catalog:
     def at(self, version: Version) -> Catalog:
         """The catalogue as the controller of a release sees it.
 
-        A label that the release does not have yet is no label of any type: requirements on it are
+        A label that the release does not have yet is not a label of any type: requirements on it are
         ignored there, as those on any custom label are. Values that differed (the bandwidth table is
         compiled in, Neuron names changed with 1.1.0) are those of the release.
         """

@@ -1,6 +1,6 @@
 """What is known of AWS for a run: the answers of one region of a snapshot, and how old they may be.
 
-Nothing here speaks from an empty table: what was not asked, was refused or is too old raises `Missing`,
+An empty table is never taken for an answer: what was not asked, was refused or is too old raises `Missing`,
 which the engine turns into a skip that says why.
 """
 
@@ -54,7 +54,7 @@ NO_SNAPSHOT = "there is no snapshot: run `nodelint refresh` to ask AWS"
 
 
 class Missing(Exception):
-    """A fact that is not at hand: of what kind, why, and whether asking again may help (`transient`)."""
+    """A fact that is not available: of what kind, why, and whether asking again may help (`transient`)."""
 
     def __init__(self, kind: FactKind, reason: str, transient: bool = False) -> None:
         super().__init__(reason)
@@ -91,7 +91,7 @@ class AwsFacts:
         self._why = why
 
     def __bool__(self) -> bool:
-        """Whether anything of AWS is at hand."""
+        """Whether anything of AWS is available."""
         return self.region is not None
 
     def answer(self, question: Question) -> Answer:
@@ -152,7 +152,7 @@ class AwsFacts:
         return found
 
     def _owner(self, owner: str) -> str | None:
-        """An owner as images name theirs: `self` for the account that was asked; None where that cannot be told."""
+        """An owner as images name theirs: `self` for the account that was asked; None where that is not known."""
         if not owner.isdigit():
             return owner
         there = self._there
@@ -220,7 +220,7 @@ class AwsFacts:
             return
         age = self.now - moment(at)
         if age > limit:
-            # Without the kind: what was asked at one time and is good for one time is said in one line.
+            # Without the kind: what was asked at one time and is good for one time is one line.
             said = f"AWS was asked {span(age)} ago, which is more than {span(limit)}; `nodelint refresh` asks again"
             raise Missing(kind, said, transient=True)
 

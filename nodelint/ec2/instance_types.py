@@ -115,7 +115,7 @@ def row(info: Mapping[str, Any], known: Catalog) -> Row | None:
     """
     name = info.get("InstanceType")
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise ValueError(f"`{name}` is no name of an instance type")
+        raise ValueError(f"`{name}` is not a name of an instance type")
     try:
         return _row(name, info, known)
     except ValueError as error:
@@ -126,7 +126,7 @@ def usage(info: Mapping[str, Any]) -> tuple[str, ...]:
     """The capacity types that a type is sold as: `on-demand`, `spot`.
 
     A type that is sold in capacity blocks alone has none: it is `reserved` by a capacity reservation of the
-    class, which is no property of the type. Raises ValueError for a field of the wrong kind.
+    class, which is not a property of the type. Raises ValueError for a field of the wrong kind.
     """
     classes = _texts(info, "SupportedUsageClasses")
     return tuple(kind for kind in ("on-demand", "spot") if kind in classes)
@@ -333,7 +333,7 @@ def _neuron_changes(names: Iterable[str]) -> list[Change]:
 
 
 def _value(info: Mapping[str, Any], *path: str) -> Any:
-    """What stands at a path; None where the way there ends. Raises ValueError where a part is no mapping."""
+    """What stands at a path; None where the way there ends. Raises ValueError where a part is not a mapping."""
     value: Any = info
     for index, key in enumerate(path):
         if value is None:

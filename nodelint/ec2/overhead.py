@@ -1,4 +1,4 @@
-"""What a node of an instance type has, and what the kubelet keeps of it unless it is told otherwise.
+"""What a node of an instance type has, and what the kubelet keeps of it by default.
 
 From `pkg/providers/instancetype/types.go` of the AWS provider, 1.0.0 to 1.14.1, with the setting
 VM_MEMORY_OVERHEAD_PERCENT at its default of 0.075.

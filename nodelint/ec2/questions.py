@@ -1,7 +1,7 @@
 """What Karpenter would ask AWS for a class, as questions.
 
 The same questions are asked by `nodelint refresh` and looked up by what judges the class, so that an answer
-and its use cannot drift apart. Only what can be told from the manifest is asked: a placeholder asks nothing.
+and its use cannot drift apart. Only what follows from the manifest is asked: a placeholder asks nothing.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def tag_filters(tags: Iterable[Label]) -> list[tuple[str, str]] | None:
 
 
 class FieldQuestion(NamedTuple):
-    """What a field or an entry of a list asks, and where it stands; None where that cannot be told from the file."""
+    """What a field or an entry of a list asks, and where it stands; None where the file does not say."""
 
     node: Node
     question: Question | None
@@ -195,7 +195,7 @@ def alias_rows(family: str, karpenter: Version, version: str = "latest") -> list
 
 
 def alias_parameters(alias: Alias, karpenter: Version, kubernetes: KubernetesVersion) -> list[AliasImage]:
-    """The images of an alias by their parameters; none for what is no alias of the release or of Kubernetes."""
+    """The images of an alias by their parameters; none for what is not an alias of the release or of Kubernetes."""
     family: dict[str, Any] | None = alias_families().get(alias.family)
     if (
         family is None

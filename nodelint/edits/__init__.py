@@ -236,7 +236,7 @@ def copy_document(node: Node) -> str:
     """The exact text of an object, from its first key to its last value, as it would stand on its own."""
     text = node.source.text
     if not dialect_of(node).MOVES_TEXT:
-        raise NotEditable("an object of HCL is no YAML")
+        raise NotEditable("an object of HCL is not YAML")
     end = node.end if node.style == "flow" else last_line_end(text, node)
     if node.parent is None and not document_of(node).prefix:
         return text[line_start(text, node.start) : end]

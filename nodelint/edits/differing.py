@@ -68,7 +68,7 @@ def _ties(old: Sequence[str], new: Sequence[str], a: int, b: int, c: int, d: int
     places = {line: j for j, line in enumerate(new[c:d], c)}
     once, there = Counter(old[a:b]), Counter(new[c:d])
     pairs = [(i, places[line]) for i, line in enumerate(old[a:b], a) if once[line] == there.get(line) == 1]
-    last: list[int] = []  # the least end of a row of each length, as its place in `new`, and the pair there
+    last: list[int] = []  # the smallest end of a row of each length, as its place in `new`, and the pair there
     ends: list[int] = []
     before: list[int] = []
     for n, (_, j) in enumerate(pairs):

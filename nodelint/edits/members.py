@@ -129,7 +129,7 @@ def behind_mark(node: Node, written: str) -> str:
 
 
 def as_text(item: Node) -> str:
-    """A text to compare an item by: what is no text itself is like none."""
+    """A text to compare an item by: what is not text itself is like none."""
     value = item.value
     return value if item.kind == "scalar" and isinstance(value, str) else "\0" + item.text
 
@@ -320,7 +320,7 @@ def remove_from_block(parent: Node, members: list[tuple[Node, Node]], index: int
         return [edit_of(parent, begin, following, "")]
     if index > 0:
         top = _above_comments(text, top, members[index - 1][1].end, column(parent))
-    elif parent.parent is not None:  # above a document's first key stands what is said of the document
+    elif parent.parent is not None:  # above a document's first key stand comments on the document
         top = _above_comments(text, top, 0, column(parent))
     if bottom >= len(text):
         # no line break at the end of the file: the one before goes, so that there is none again

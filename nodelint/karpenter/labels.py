@@ -1,6 +1,6 @@
 """Which label keys and values there are for a release, and which of them a slip was meant to be.
 
-Facts come from the catalogue and, for what is no property of an instance type, from `data/vocabulary.json`.
+Facts come from the catalogue and, for what is not a property of an instance type, from `data/vocabulary.json`.
 A nearest match is only given where nothing else is as near: names of families and numbers are too dense
 for guesses (`c7id` is one letter away from six families), words such as `on_demand` are not.
 """
@@ -96,7 +96,7 @@ def name_of(key: str) -> str:
 
 
 def is_pattern(value: str) -> bool:
-    """Whether a value is written as a pattern; to Karpenter it is none, and no legal label value either."""
+    """Whether a value is written as a pattern; to Karpenter it is not one, and no legal label value either."""
     return "*" in value or "?" in value or ("[" in value and "]" in value)
 
 
@@ -124,7 +124,7 @@ def natural(value: str) -> tuple[tuple[int, int, str], ...]:
 
 
 def since(key: str, value: str) -> Version | None:
-    """The release that brought a value which is no property of instance types; None for all others."""
+    """The release that brought a value which is not a property of instance types; None for all others."""
     text = _facts()["values"].get(key, {}).get(value)
     return None if text is None else Version.parse(text)
 
@@ -404,7 +404,7 @@ def _nearest_type(value: str, catalog: Catalog) -> str | None:
     sizes = catalog.remembered("sizes", lambda: _sizes(catalog)).get(near, Words(()))
     meant: str | None = size
     if size not in sizes.words:
-        # A size that other families have is no slip of the pen.
+        # A size that other families have is not a slip of the pen.
         meant = None if size in catalog.values(SIZE) else sizes.nearest(size, abbreviated=True)
     return f"{near}.{meant}" if meant is not None else None
 

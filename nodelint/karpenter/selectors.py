@@ -1,6 +1,6 @@
 """What the selector terms of a class find: its subnets, security groups and reservations, term by term.
 
-A placeholder, or a fact that is not at hand, leaves a term open; nothing is concluded from it.
+A placeholder, or a fact that is not available, leaves a term open; nothing is concluded from it.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Finds(NamedTuple, Generic[_Found]):
         return self.whole and bool(self.terms) and all(term.found == () for term in self.terms)
 
     def skips(self) -> Iterator[Skip]:
-        """What is not at hand, each at its term."""
+        """What is not available, each at its term."""
         for term in self.terms:
             if term.missing is not None:
                 yield Skip(term.place, term.missing.reason, term.missing.transient, term.missing.kind)

@@ -21,7 +21,7 @@ _KEY = "nodelint-baseline"
 
 
 class BaselineError(ValueError):
-    """A file that is no baseline, or one in a format that this release does not read: which, and what is wrong."""
+    """A file that is not a baseline, or one in a format that this release does not read: which, and what is wrong."""
 
 
 class KnownFinding(NamedTuple):
@@ -134,7 +134,7 @@ def _below(path: str, folder: str) -> bool:
 
 def _line(entry: KnownFinding) -> str:
     text = json.dumps(entry._asdict(), ensure_ascii=False)
-    # A path that is no UTF-8 could not be written as it is.
+    # A path that is not UTF-8 could not be written as it is.
     return json.dumps(entry._asdict()) if re.search("[\ud800-\udfff]", text) else text
 
 

@@ -62,7 +62,7 @@ class Versions(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """What a run was told. `karpenter_named` is False where no release was: `karpenter` is then the newest known.
+    """The settings of a run. `karpenter_named` is False where no release was: `karpenter` is then the newest known.
 
     Of a range `karpenter` is the newest release, and `karpenter_range` all, parted where something changes.
     `per_path_versions` maps globs to what they are judged for; the first that matches counts.
@@ -237,7 +237,7 @@ def selection(settings: Settings, rules: Mapping[str, Rule]) -> Selection:
 
 
 def no_rule(name: str, rules: Iterable[str]) -> str:
-    """What is said of a name that no rule has."""
+    """The error for a name that no rule has."""
     return f"there is no rule `{name}`{did_you_mean(name, rules)}; `nodelint rule` lists them"
 
 
@@ -252,7 +252,7 @@ def _path(key: str, text: str, folder: str, where: str) -> str:
     """A path of a configuration, seen from the working folder."""
     path = os.path.join(folder, text)
     if "\0" in text:
-        raise ConfigError(f"{where}: `{key}` is no path: {text!r}")
+        raise ConfigError(f"{where}: `{key}` is not a path: {text!r}")
     if is_inside(path, _top(folder)):
         return path
     raise ConfigError(f"{where}: `{key}: {text}` leads out of the repository; to use it, name it by --{key}")
@@ -331,7 +331,7 @@ def _region(value: object, where: str) -> str | None:
         return None
     text = _text(value, where)
     if not re.fullmatch(REGION, text):
-        raise ConfigError(f"{where}: `{text}` is no region such as us-east-1")
+        raise ConfigError(f"{where}: `{text}` is not a region such as us-east-1")
     return text
 
 
@@ -393,4 +393,4 @@ def _fail_on(value: object, where: str) -> FailOn:
         return "error"
     if value == "error" or value == "warning" or value == "never":
         return value
-    raise ConfigError(f"{where}: `{value}` is none of error, warning, never")
+    raise ConfigError(f"{where}: `{value}` is not one of error, warning, never")

@@ -65,7 +65,7 @@ class Context:
 
     @property
     def facts(self) -> AwsFacts:
-        """What is known of AWS. Asking it for what it does not know raises `Missing`, which skips the rule aloud."""
+        """What is known of AWS. A fact that is not known raises `Missing`, which skips the rule with that reason."""
         if self._facts is None:
             from nodelint.ec2.facts import NOTHING
 
@@ -134,7 +134,7 @@ class Context:
         return found
 
     def node_class(self, pool: NodePool) -> EC2NodeClass | None:
-        """The EC2NodeClass that a pool points to; None where it is not in the run or cannot be told.
+        """The EC2NodeClass that a pool points to; None where it is not in the run or cannot be determined.
 
         Where several files define a class of one name (an overlay for each environment), the nearest to
         the pool is meant: the same file, then the longest common path. None where two are equally near.
@@ -165,7 +165,7 @@ class Context:
         return [c for c in nameless if node is not None and c.name_node.written == node.written]
 
     def _why_no_class(self, pool: NodePool) -> str | None:
-        """Why a class that a pool names cannot be told although the run holds one of that name."""
+        """Why a class that a pool names cannot be determined although the run holds one of that name."""
         name = pool.class_ref.name if pool.class_ref else None
         if not isinstance(name, str):
             return None
@@ -286,7 +286,7 @@ class Context:
         """The object as the API server stores it: defaults filled in, fields that the schema lacks dropped.
 
         Placeholders are `UnknownValue`s. None for a part of an object, and for an API version that is not v1: what
-        is stored of those is not to be told from the file. Whether the object is taken at all, `problems` says.
+        is stored of those does not follow from the file. Whether the object is taken at all, `problems` says.
         """
         if id(obj) not in self._stored:
             from nodelint.drift.stored import stored

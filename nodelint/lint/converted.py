@@ -1,7 +1,7 @@
 """Objects of old APIs as the v1 objects that they become, and the way back from these to the files.
 
 An object that the target release does not serve would be judged by nothing. So it is converted, as `removed-api`
-offers it, the result is judged, and what is found is told of the place in the file that it comes from.
+offers it, the result is judged, and what is found is reported at the place in the file that it comes from.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ Each = Callable[[Callable[[Object], "_Said"], Sequence[Object]], Iterable["_Said
 _FEW = 200
 """Objects that are judged before more processes would have been started."""
 
-_TOO_MANY = f"only the first {MOST_FINDINGS:,} findings of a rule in one object are told"
+_TOO_MANY = f"only the first {MOST_FINDINGS:,} findings of a rule in one object are reported"
 
 
 class Target(NamedTuple):
@@ -102,9 +102,9 @@ DEFAULTS = Selection()
 class Report(NamedTuple):
     """What a run has to say. `objects` are those it was asked about, not those read for context.
 
-    `faults` are rules that broke down over an object: our own mistakes, said aloud, the rest still told. `chosen` are
+    `faults` are rules that raised an error over an object; the findings of other rules stay. `chosen` are
     the releases of each object, by its id, where not all are judged for the `target`'s own. `unjudged` counts objects
-    and documents that were seen and are none of these: classes of other providers, what cannot be read.
+    and documents that were seen and are not one of these: classes of other providers, what cannot be read.
     """
 
     results: tuple[Result, ...]
@@ -154,7 +154,7 @@ def lint(
         return made
 
     chosen, skipped = _chosen(asked, target)
-    # What a file as a whole is told has to do with no release.
+    # A finding about a file as a whole does not depend on the release.
     passes = [judged_for(target, asked if target.choose is None else (), sources)]
     told = passes[0].told
     if target.choose is not None:

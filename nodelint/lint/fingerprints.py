@@ -21,7 +21,7 @@ NAME = "nodelint/v1"
 """What the marks are called where other tools keep them; another number where the same finding gets another mark."""
 
 _NAMED_BY = ("key", "name", "deviceName", "id", "alias")
-"""Fields that tell the entries of a list apart; entries without one are told apart by what is wrong in them."""
+"""Fields that identify the entries of a list; entries without one are identified by what is wrong in them."""
 
 _BARE = r"[A-Za-z0-9_-]+"
 
@@ -55,7 +55,7 @@ def field(result: Result) -> str:
     """Where a finding is in its object: `spec.template.spec.requirements[kubernetes.io/arch].values[*]`.
 
     Entries of lists go by name, or as `*` where they have none. Empty for the object as a whole and for what
-    is no value, such as a comment.
+    is not a value, such as a comment.
     """
     at = result.finding.at
     if isinstance(at, Span):

@@ -45,7 +45,7 @@ def older(
 ) -> Older | None:
     """What a release that is widely run would find, of what it refuses or does wrong; None where that is nothing.
 
-    It is about the objects whose release is the newest known for want of a better one.
+    It is about the objects whose release is the newest known because nothing names another.
     """
     taken = [obj for obj in report.objects if _assumed(report, obj)]
     places = {_place(obj) for obj in taken[:_MOST]}

@@ -58,7 +58,7 @@ class Skipped(NamedTuple):
     """A rule, or all of them where `rule` is None, that did not judge an object or a file.
 
     `fact` is the kind of fact from AWS that was missing, where that is the reason. `path` is empty where
-    the rule judged nothing in the whole run, for want of facts.
+    the rule judged nothing in the whole run, because facts are missing.
     """
 
     rule: str | None
@@ -96,7 +96,7 @@ def first_causes(raw: Sequence[Result]) -> list[Result]:
 def _explained(result: Result, better: Index) -> bool:
     """Whether a place of the better findings holds this one's, or meets what this one covers.
 
-    What is said of a whole mapping is not explained by a mistake somewhere inside it.
+    A finding about a whole mapping is not explained by a mistake somewhere inside it.
     """
     if any(place.holds(result.span) for place in better.near(result.span)):
         return True

@@ -35,7 +35,7 @@ _Kind = types.CompletionItemKind
 
 
 class CompletionOffer(NamedTuple):
-    """Something that can be written; `key` says that a colon belongs behind it, `bare` that it is no text."""
+    """Something that can be written; `key` says that a colon belongs behind it, `bare` that it is not text."""
 
     text: str
     kind: types.CompletionItemKind

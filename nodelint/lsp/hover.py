@@ -188,8 +188,8 @@ def label(key: str, catalog: Catalog) -> list[str]:
     since = well_known_since(name)
     if since is None:
         if name.startswith(OWN_DOMAINS):
-            return [f"{code(key)} is no label of Karpenter's, and nobody else may bring one in its domain."]
-        return [f"{code(key)} is no label that Karpenter knows: what it asks is met by nodes that bear it."]
+            return [f"{code(key)} is not a label of Karpenter's, and nobody else may bring one in its domain."]
+        return [f"{code(key)} is not a label that Karpenter knows: what it asks is met by nodes that bear it."]
     parts = [f"{code(name)}: {table('label_words')['meanings'].get(name, '')}"]
     unit = unit_of(name)
     if unit:
@@ -253,7 +253,7 @@ def _of_alias(view: View, node_class: EC2NodeClass, term: SelectorTerm, written:
     version, kubernetes = view.target.karpenter, view.target.kubernetes
     known = families(version)
     if alias.family not in known:
-        yield f"{code(alias.family)} is no alias of Karpenter {version}; there are {_listed(known)}."
+        yield f"{code(alias.family)} is not an alias of Karpenter {version}; there are {_listed(known)}."
         return
     which = "whatever is newest" if alias.version == "latest" else _plain(alias.version)
     yield f"**{family_title(alias.family)}**, {which}"

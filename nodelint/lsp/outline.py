@@ -24,7 +24,7 @@ class Spot(NamedTuple):
     """A place in an object of Karpenter's that something can be written at.
 
     `path` are the keys from the object's root to there, `-` for an entry of a list; where a value is
-    written its key is the last. `place` is `open` where it is not told yet whether a key or a value is
+    written its key is the last. `place` is `open` where it is not known yet whether a key or a value is
     begun. `start` to `end` is what a completion would replace. `around` is the text of the mapping that
     holds the last key of the path, less what is being written, and `present` are the keys beside which one
     would be written.
@@ -50,7 +50,7 @@ class Spot(NamedTuple):
 
 
 class _Line(NamedTuple):
-    """A line as its indent tells it: where its dashes stand, and its key; `value` is where the rest begins."""
+    """A line by its indent: where its dashes stand, and its key; `value` is where the rest begins."""
 
     start: int
     text: str
@@ -85,7 +85,7 @@ class _Bracket:
 
 
 def spot(text: str, offset: int) -> Spot | None:
-    """What a cursor is at; None where that is no object of Karpenter's, or a comment."""
+    """What a cursor is at; None where that is not an object of Karpenter's, or a comment."""
     return _spot(text, offset, _lines(text, offset))
 
 

@@ -85,7 +85,7 @@ def file_path(uri: str) -> str | None:
     """The path of a file's URI; None for another URI, and for one that no file can have."""
     try:
         path = to_fs_path(uri) if uri.startswith("file:") else None
-    except ValueError:  # `file://[`: an address that is none
+    except ValueError:  # `file://[`: an address that is not one
         return None
     return None if path is None or "\0" in path else path
 
@@ -362,7 +362,7 @@ def _below(path: str, folder: str) -> bool:
 
 
 def _mark(path: str) -> object:
-    """What changes when a file, or a file of a folder, does; None where that cannot be told."""
+    """What changes when a file, or a file of a folder, does; None where that cannot be determined."""
     try:
         paths = [path, *(entry.path for entry in os.scandir(path))] if os.path.isdir(path) else [path]
         return tuple((p, s.st_mtime_ns, s.st_size) for p in sorted(paths) for s in [os.stat(p)])

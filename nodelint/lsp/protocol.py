@@ -53,7 +53,7 @@ class Protocol(LanguageServerProtocol):
 
     def unreadable(self) -> None:
         """Answer what was no JSON."""
-        self._refuse(None, JsonRpcParseError("the message is no JSON"))
+        self._refuse(None, JsonRpcParseError("the message is not JSON"))
 
     def _refuse(self, id: int | str | None, error: JsonRpcException) -> None:
         # Not as pygls' own type: that leaves out an id that is null.
@@ -63,7 +63,7 @@ class Protocol(LanguageServerProtocol):
     def _structured(self, message: Any) -> Any:
         """The message as a request, a notification or a response. Raises JsonRpcException."""
         if not isinstance(message, dict) or message.get("jsonrpc") != self.VERSION:
-            raise JsonRpcInvalidRequest("the message is no object of JSON-RPC 2.0")
+            raise JsonRpcInvalidRequest("the message is not an object of JSON-RPC 2.0")
         if "id" in message and _id_of(message) is None and not _is_response(message):
             raise JsonRpcInvalidRequest("`id` is neither a number nor a string")
         if "method" in message:
@@ -81,7 +81,7 @@ class Protocol(LanguageServerProtocol):
     def _check_method(self, method: Any) -> None:
         """Raises JsonRpcException for a method that there is none of, or that cannot be called now."""
         if not isinstance(method, str):
-            raise JsonRpcInvalidRequest("`method` is no string")
+            raise JsonRpcInvalidRequest("`method` is not a string")
         if method == types.EXIT:
             return
         if self._shutdown:

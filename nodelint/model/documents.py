@@ -93,7 +93,7 @@ def _object(identity: Identity, document: Document) -> _Found:
         for item in items.items:
             yield from _objects(item, document)
         return
-    # A kind in other capitals is none of Kubernetes', but it is plain which object is meant; the schema says so.
+    # A kind in other capitals is not one of Kubernetes', but it is plain which object is meant; the schema says so.
     kind = next((known for known in _KINDS if known.lower() == kind.lower()), kind)
     cls = _KINDS.get(kind)
     group = api_version.rpartition("/")[0]

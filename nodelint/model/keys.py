@@ -1,4 +1,4 @@
-"""Label keys that Karpenter knows and nodelint speaks of by name."""
+"""Label keys that Karpenter knows and nodelint uses by name."""
 
 ACCELERATOR_COUNT = "karpenter.k8s.aws/instance-accelerator-count"
 ARCH = "kubernetes.io/arch"

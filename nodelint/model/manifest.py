@@ -300,7 +300,7 @@ def requirement_line(node: Node) -> RequirementLine:
 
 
 def labels(node: Node | None) -> tuple[Label, ...]:
-    """The entries of a map of labels or tags; none where it is no mapping."""
+    """The entries of a map of labels or tags; none where it is not a mapping."""
     if node is None or node.kind != "mapping":
         return ()
     found = []

@@ -45,7 +45,7 @@ def by_labels(keys: Sequence[str]) -> Provider:
 
 
 def judged_in_part(provider: Provider, kind: _Text) -> str:
-    """What is said of a NodePool of which only what holds for every provider is judged."""
+    """The note on a NodePool of another provider, of which only what holds for every provider is judged."""
     named = f" (`{kind}`)" if isinstance(kind, str) and kind else ""
     whose = "EKS Auto Mode" if provider == "auto-mode" else f"another provider{named}"
     return f"a NodePool of {whose}: its schema, requirements, budgets and taints are judged, and no instance types"

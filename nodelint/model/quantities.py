@@ -15,10 +15,10 @@ ONE: int = 10**_ONE
 
 
 def billionths(text: str) -> int:
-    """A quantity in billionths, rounded up as the API server does. ValueError for what is none."""
+    """A quantity in billionths, rounded up as the API server does. ValueError for what is not one."""
     match = re.fullmatch(_FORM, text)
     if match is None or not (match[2] or match[3]):
-        raise ValueError(f"`{text}` is no quantity such as 20Gi")
+        raise ValueError(f"`{text}` is not a quantity such as 20Gi")
     sign, whole, fraction, suffix, exponent = match.groups()
     fraction = fraction or ""
     number = int(whole + fraction) * (-1 if sign == "-" else 1)
@@ -30,7 +30,7 @@ def billionths(text: str) -> int:
 
 
 def of(node: Node) -> int | None:
-    """A scalar's quantity in billionths; None for a placeholder and for what is no quantity."""
+    """A scalar's quantity in billionths; None for a placeholder and for what is not a quantity."""
     value = node.value if node.kind == "scalar" else None
     if isinstance(value, bool) or not isinstance(value, (int, str)):
         return None

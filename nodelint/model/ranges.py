@@ -44,13 +44,13 @@ def releases_in(text: str) -> tuple[Version, ...]:
     """The known releases in a range such as `>=1.0 <=1.14`, oldest first; `||` parts alternatives.
 
     A version stands for all that begin with it: `<=1.14` takes in 1.14.1, `1.3 || 1.5` all patches of two minors.
-    ValueError for what is no range, and for one without a known release.
+    ValueError for what is not a range, and for one without a known release.
     """
     found: set[Version] = set()
     for choice in text.split("||"):
         bounds = re.findall(_PART, choice)
         if not bounds or re.sub(_PART, "", choice).strip(" ,\t"):
-            raise ValueError(f"`{text}` is no range such as `>=1.0 <=1.14`")
+            raise ValueError(f"`{text}` is not a range such as `>=1.0 <=1.14`")
         found.update(r for r in RELEASES if all(_within(r, sign, numbers) for sign, *numbers in bounds))
     if not found:
         raise ValueError(f"no release known is in `{text}`; known are {OLDEST} to {RELEASES[-1]}")

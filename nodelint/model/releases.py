@@ -24,7 +24,7 @@ class Version(NamedTuple):
         """Read `1.2.3` or `v1.2.3`; anything else is a ValueError."""
         numbers = _numbers(text)
         if numbers is None or len(numbers) != 3:
-            raise ValueError(f"`{text}` is no version such as 1.4.0")
+            raise ValueError(f"`{text}` is not a version such as 1.4.0")
         return cls(*numbers)
 
     def __str__(self) -> str:
@@ -42,7 +42,7 @@ class KubernetesVersion(NamedTuple):
         """Read `1.33`, `v1.33` or `1.33.2`, whose patch is dropped; anything else is a ValueError."""
         numbers = _numbers(text)
         if numbers is None or len(numbers) not in (2, 3):
-            raise ValueError(f"`{text}` is no Kubernetes version such as 1.33")
+            raise ValueError(f"`{text}` is not a Kubernetes version such as 1.33")
         return cls(numbers[0], numbers[1])
 
     def __str__(self) -> str:
@@ -134,10 +134,10 @@ def _one_matches(part: str, version: Version) -> bool:
         if part.startswith(sign):
             break
     else:
-        raise ValueError(f"`{part}` is no release spec such as >=1.4.0")
+        raise ValueError(f"`{part}` is not a release spec such as >=1.4.0")
     numbers = _numbers(part[len(sign) :])
     if numbers is None or not 1 <= len(numbers) <= 3:
-        raise ValueError(f"`{part}` is no release spec such as >=1.4.0")
+        raise ValueError(f"`{part}` is not a release spec such as >=1.4.0")
     other = (*numbers, 0, 0)[:3]
     if sign == ">=":
         return version >= other

@@ -35,7 +35,7 @@ _ABSENT_ALLOWED = ("NotIn", "DoesNotExist")
 
 
 def integer(text: str) -> int | None:
-    """The number that a label value stands for under a bound; None where it is no number to Karpenter.
+    """The number that a label value stands for under a bound; None where it is not a number to Karpenter.
 
     Go's `strconv.Atoi`: a sign and ASCII digits that fit 64 bits. `007` and `+7` are numbers, `5.0`,
     `1e3`, `1_000` and ` 5` are not.
@@ -339,7 +339,7 @@ def well_known(version: Version | None = None) -> frozenset[str]:
 
 @cache
 def well_known_since(key: str) -> Version | None:
-    """The release that brought a well-known label; None for a key that is none."""
+    """The release that brought a well-known label; None for a key that is not one."""
     fact = table("labels")["well_known"].get(key)
     return None if fact is None else Version.parse(fact["since"])
 

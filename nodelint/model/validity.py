@@ -85,7 +85,7 @@ def _node(path: Sequence[str | int], root: Node | None, of_key: bool = False) ->
 def in_json(schema: str, path: str) -> list[str]:
     """What is wrong with a JSON file, a line for each fault.
 
-    Nothing where it is no JSON, too large, or without the key `nodelint-<schema>`: another file than the schema's.
+    Nothing where it is not JSON, too large, or without the key `nodelint-<schema>`: another file than the schema's.
     """
     from nodelint.source import Source
     from nodelint.source.compose import compose

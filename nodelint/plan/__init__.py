@@ -38,7 +38,7 @@ __all__ = ["Aim", "Plan", "PoolPlan", "Refusal", "Side", "Verdict", "make"]
 class Aim(NamedTuple):
     """What a plan is made for. Facts are those of each side; `region` is the one whose prices are shown.
 
-    `now` is when the week of budgets begins; without it no pace is told. `cluster` is what is running.
+    `now` is when the week of budgets begins; without it the plan has no pace. `cluster` is what is running.
     """
 
     release: Version
@@ -54,7 +54,7 @@ class Aim(NamedTuple):
 class PoolPlan(NamedTuple):
     """What becomes of one pool: the pool itself, its nodes, and what it can launch. `at` is where it is written.
 
-    `pace` is there where budgets decide how fast nodes go, `nodes` where the cluster is at hand.
+    `pace` is there where budgets decide how fast nodes go, `nodes` where the cluster is available.
     """
 
     pair: Pair

@@ -25,7 +25,7 @@ class Refusal(NamedTuple):
 def refusals(old: Object | None, new: Object, release: Version, schemas: Schemas) -> list[Refusal]:
     """Why the API server refuses an object, or its update from an older one; an empty list where it takes it.
 
-    A fault that the older object has as well is no reason: the cluster took it.
+    A fault that the older object has as well is not a reason: the cluster took it.
     """
     known = {(each.path, each.message) for each in _faults(old, release, schemas)} if old is not None else set()
     found = [

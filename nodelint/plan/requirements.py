@@ -102,7 +102,7 @@ Values = Requirement | None
 
 
 def _label(key: str, old: Resolution, before: Requirements, release: Version) -> Values:
-    """What nodes of the old pool can carry under a key that is no property of instance types."""
+    """What nodes of the old pool can carry under a key that is not a property of instance types."""
     written = {normalize(str(label.key)): label.value for label in old.pool.template_labels}
     if key == NODEPOOL and isinstance(old.pool.name, str):
         return Requirement.of(key, "In", (old.pool.name,))

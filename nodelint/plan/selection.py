@@ -79,7 +79,7 @@ def _same(old: Terms, new: Terms) -> bool:
 
 
 def _subnets(old: Terms, new: Terms) -> Covered:
-    """A node drifts where its subnet is none of those that are found: more terms never hurt."""
+    """A node drifts where its subnet is not one of those that are found: more terms never hurt."""
     if all(term in new for term in old):
         return "none"
     before, after = _ids(old), _ids(new)

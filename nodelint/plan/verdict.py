@@ -72,7 +72,7 @@ class Sides(NamedTuple):
 
     @property
     def class_is_same(self) -> bool:
-        """Whether there is nothing to compare: the same class, or one that is not at hand."""
+        """Whether there is nothing to compare: the same class, or one that is not available."""
         return self.node_class is None or self.new_class is None or self.node_class is self.new_class
 
     @property
@@ -150,7 +150,7 @@ def _types(sides: Sides, before: Resolution, after: Resolution | None, _: Schema
 def _static(sides: Sides, before: Resolution, _: Resolution | None, schemas: Schemas, alive: TypeSet) -> _Step:
     """What the hash of the class covers.
 
-    It is told before types that the class leaves out: since 1.6 those are looked for every half hour only.
+    It comes before types that the class leaves out: since 1.6 those are looked for every half hour only.
     """
     if sides.class_is_same:
         return [], NONE

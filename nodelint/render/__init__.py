@@ -102,7 +102,7 @@ def lint(
     """Judge files as `engine.lint` does, and what was rendered in the place of the files that it came from.
 
     Each finding about a result stands where its value stands in `sources`, or in a file beside them; its
-    fix is there only where that place is certain. What the overlay puts right is no finding any more.
+    fix is there only where that place is certain. What the overlay puts right is not a finding any more.
     """
     from nodelint.lint import engine
 
@@ -201,7 +201,7 @@ def _chart(
 ) -> None:
     """A chart as it is, and with each of its files of values.
 
-    One that lacks a value which each of the files gives is not meant to be installed as it is: that is told
+    One that lacks a value which each of the files gives is not meant to be installed as it is: that is reported
     only where none of them can be rendered.
     """
     alone: list[tuple[str, str]] = []
@@ -232,7 +232,7 @@ def _try(
 
 
 def _covered(root: Root, origins: Origins, files: Mapping[str, str]) -> set[str]:
-    """The files that the result speaks for: of a chart's templates, those that have come to something."""
+    """The files that the result stands for: of a chart's templates, those that have come to something."""
     if root.tool == "kustomize":
         return set(files)
     templates = origins.templates()
@@ -264,7 +264,7 @@ def _led_back(result: Result, root: Root, source: Source, origins: Origins, plai
 
 
 def _mistake(result: Result) -> tuple[object, ...]:
-    """What is one mistake: a place and what is said of it, but for numbers, which differ from object to object."""
+    """What is one mistake: a place and its message without numbers, which differ from object to object."""
     span = result.span
     said = re.sub(r"[0-9][0-9.,]*", "0", result.finding.message)
     return result.rule.name, span.source.path, span.start, span.end, said

@@ -303,7 +303,7 @@ def _item(node: Node, index: int, model: Node | None) -> Node | None:
             same = [item for item in node.items if (n := item.get(field)) is not None and _same(n, name)]
             if same:
                 return same[0]
-    # what a template leaves open may be told by its place
+    # what a template leaves open may follow from its place
     alike = model.parent is not None and len(model.parent.items) == len(node.items)
     return node.at(index) if alike else None
 

@@ -36,7 +36,7 @@ class Root(NamedTuple):
     what it is applied to. `values` are the files of values that a chart is rendered with, each beside its
     values.yaml. `missing` names what is not on this disk, as far as that can be seen. `refused` says why no
     tool is run: what it would read stands elsewhere.
-    `asked` are the paths whose findings are told, None for all.
+    `asked` are the paths whose findings are reported, None for all.
     """
 
     tool: Tool
@@ -67,7 +67,7 @@ def roots(paths: Sequence[str], exclude: Excluded = READ_ALL, *, kustomize: bool
 def nodes_of(source: Source) -> list[Node]:
     """The roots of a source's documents, read whether or not the word karpenter is in them; none if unreadable.
 
-    What was passed over for want of that word is among the source's documents from then on.
+    What was passed over because that word was missing is among the source's documents from then on.
     """
     known = [document.root for document in source.documents if document.root is not None]
     if known:
@@ -251,7 +251,7 @@ def _chart(folder: str, files: list[str]) -> Root | None:
 
 
 def _astray(folder: str) -> Iterator[str]:
-    """What helm would read with a chart and is none of it: it follows every link."""
+    """What helm would read with a chart and is not one of it: it follows every link."""
     for where, folders, names in os.walk(folder):
         for name in sorted((*folders, *names)):
             path = os.path.join(where, name)

@@ -1,6 +1,6 @@
 """kustomize, kubectl and helm as they are found on the path: run for a time in a sandbox, and heard out.
 
-Every argument is written here. What a repository has chosen, a name or a path, is no argument of any tool:
+Every argument is written here. What a repository has chosen, a name or a path, is not an argument of any tool:
 the folder is the one that the tool runs in, a file of values is its standard input.
 """
 
@@ -103,7 +103,7 @@ def run(command: Sequence[str], folder: str, values: str | None = None, seconds:
         try:
             return printed.read().decode()
         except UnicodeDecodeError:
-            raise ToolError(f"{name} printed what is no UTF-8") from None
+            raise ToolError(f"{name} printed what is not UTF-8") from None
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -1,4 +1,4 @@
-"""What is told once: findings of one cause, with all their places."""
+"""Findings of one cause, reported once with all their places."""
 
 from __future__ import annotations
 

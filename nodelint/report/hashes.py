@@ -110,7 +110,7 @@ def _nodes_text(nodes: Sequence[Standing], indent: str) -> Iterator[str]:
         yield f"{indent}no NodeClaims"
     groups = Counter((each.state, each.fields) for each in nodes)
     for (state, fields), count in groups.most_common():
-        by = f", by {', '.join(fields)}" if fields else ", by fields that cannot be told" * (state == "differs")
+        by = f", by {', '.join(fields)}" if fields else ", by fields that cannot be determined" * (state == "differs")
         yield f"{indent}{counted(count, 'NodeClaim')}: {_STATES[state]}{printable(by)}"
         if state == "differs":
             yield from (

@@ -1,7 +1,7 @@
 """Findings as JUnit's XML, which Jenkins, GitLab and others show as tests.
 
 A file is a suite. What was found is a failed test; an object without findings is one that passed, so that
-a clean run is no empty report, which Jenkins takes for a mistake. Elements and attributes are those of
+a clean run is not an empty report, which Jenkins takes for a mistake. Elements and attributes are those of
 Jenkins' xUnit plugin (junit-10.xsd).
 """
 

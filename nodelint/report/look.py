@@ -18,7 +18,7 @@ Style = Callable[..., str]
 
 
 def plain(text: str, **_: object) -> str:
-    """A style that adds nothing, for output that is no terminal."""
+    """A style that adds nothing, for output that is not a terminal."""
     return text
 
 

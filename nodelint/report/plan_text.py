@@ -36,7 +36,7 @@ def plan_text(plan: Plan, findings: Findings, look: Look) -> str:
 
 
 def concerns(each: PoolPlan) -> bool:
-    """Whether anything is to be told of a pool."""
+    """Whether there is anything to report of a pool."""
     launched = each.launch
     moved = launched.gained or launched.lost or launched.images_gained or launched.images_lost
     return each.change != "unchanged" or each.verdict.replaced != "none" or bool(each.refused or moved)
@@ -97,7 +97,7 @@ def headline(each: PoolPlan) -> str:
         return f"some nodes are replaced: {words}"
     if each.verdict.replaced == "unknown":
         told = f": {words}" if words else ""
-        return f"whether nodes are replaced cannot be told from the files{told}"
+        return f"whether nodes are replaced cannot be determined from the files{told}"
     return "no node is replaced"
 
 

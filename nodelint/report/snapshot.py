@@ -324,7 +324,7 @@ _TABLES: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
     ("placements", "placement groups", _placement),
     ("offerings", "offered instance types", _offering),
 )
-"""Field of Region, what stands in it, and what is said of one thing beside its id."""
+"""Field of Region, what stands in it, and what is printed of one thing beside its id."""
 
 
 def _record(region: Region, kind: FactKind, id: str) -> Any:

@@ -25,7 +25,7 @@ UNSAFE = "unsafe: it changes what runs today"
 
 
 def findings_text(results: Sequence[Result], look: Look = PLAIN) -> list[str]:
-    """A text for each cause: findings of one cause are told once, and a fix that several share is shown once."""
+    """A text for each cause: findings of one cause are one text, and a fix that several share is shown once."""
     shown: set[tuple[Edit, ...]] = set()
     return ["\n".join(_entry(entry, look, shown)) for entry in entries(results)]
 

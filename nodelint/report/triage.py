@@ -18,7 +18,7 @@ from nodelint.triage import LogGroup, Triage, written
 _NAMES = 3
 _EXAMPLE = 400
 _ENCODED = re.compile(r"[A-Za-z0-9_-]{100,}")
-_HEADS = {"stays": ("STAYS", "red"), "unclear": ("CANNOT TELL", "yellow"), "passes": ("PASSES", "green")}
+_HEADS = {"stays": ("STAYS", "red"), "unclear": ("UNCLEAR", "yellow"), "passes": ("PASSES", "green")}
 _SOURCES = {"log": "", "given": " (as given)"}
 _READ = {"log": ("line", "lines"), "messages": ("message", "messages")}
 _READ_OBJECTS = ("event or unmet condition", "events and unmet conditions")
@@ -148,7 +148,7 @@ def _sum(read: Triage) -> str:
     stays, unclear, passes = (sum(g.verdict == v for g in read.groups) for v in _HEADS)
     said = [
         f"{stays} that {'stays' if stays == 1 else 'stay'}" if stays else "",
-        f"{unclear} that cannot be told" if unclear else "",
+        f"{unclear} that {'is' if unclear == 1 else 'are'} unclear" if unclear else "",
         f"{passes} that {'passes by itself' if passes == 1 else 'pass by themselves'}" if passes else "",
     ]
     return f"{counted(len(read.groups), 'cause')}: {', '.join(filter(None, said))}."
@@ -173,7 +173,7 @@ def _group_json(group: LogGroup) -> dict[str, Any]:
 
     findings: list[Any] = []
     if group.findings:
-        # A finding looks the same here as from `check`; the release is no part of it.
+        # A finding looks the same here as from `check`; the release is not part of it.
         report = Report(tuple(group.findings), (), (), Target(group.releases[-1] if group.releases else NEWEST))
         findings = check_json(report, 0, None)["findings"]
     return {

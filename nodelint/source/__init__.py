@@ -99,7 +99,7 @@ class Source(SourceText):
             source = cls(path, data.decode("utf-8", "replace"))
             if any(mark.encode() in data for mark in MARKS):
                 offset = len(data[: error.start].decode())
-                message = f"the byte 0x{data[error.start]:02x} is no UTF-8"
+                message = f"the byte 0x{data[error.start]:02x} is not UTF-8"
                 if path.endswith(YAML_NAMES) or not source._is_script():
                     source.problems.append(SyntaxProblem(offset, message))
                 else:
@@ -249,7 +249,7 @@ class Source(SourceText):
             if not self._template_to_blame(begin, end, error, again):
                 raise error from None
             self.documents.append(Document(None, begin, end, len(self.documents)))
-            reason = f"a template that is no YAML before it is rendered: {again.message}"
+            reason = f"a template that is not YAML before it is rendered: {again.message}"
             self.set_aside.append(SetAside(again.offset, reason))
             return None
         return roots, any(begin <= line < end for line in lines)
@@ -264,7 +264,7 @@ class Source(SourceText):
             directive = re.match(_DIRECTIVE, text)
             above = self.text[:begin].rstrip("\r\n").rpartition("\n")[2]
             if directive is not None and not above.startswith("..."):
-                raise Unreadable(begin + directive.start(1), "kubectl reads no directives; remove the line")
+                raise Unreadable(begin + directive.start(1), "kubectl does not support directives; remove the line")
 
     def _template_to_blame(self, begin: int, end: int, plainly: Unreadable, masked: Unreadable) -> bool:
         assert self._masked is not None

@@ -268,7 +268,7 @@ class _Composer:
         elif style == "plain":
             value = node.value = resolve(text)
             if type(value) is float and not _finite(value):
-                raise Unreadable(start, f"`{text}` is no number in JSON, and Kubernetes takes no other")
+                raise Unreadable(start, f"`{text}` is not a number in JSON, and Kubernetes takes no other")
             if value is None and start == end and self.code_ahead(start):
                 node.value = UNKNOWN
         return node
@@ -331,9 +331,9 @@ class _Composer:
                 data = base64.b64decode(re.sub(r"[\r\n]", "", text), validate=True)
                 node.value = data.decode("utf-8", "replace")
             except ValueError:
-                raise Unreadable(node.start, "the text tagged `!!binary` is no base64") from None
+                raise Unreadable(node.start, "the text tagged `!!binary` is not base64") from None
         else:
-            raise Unreadable(node.start, f"`{_short(text)}` is no value for the tag `!!{name}`")
+            raise Unreadable(node.start, f"`{_short(text)}` is not a value for the tag `!!{name}`")
 
     def after_properties(self, raw: int) -> int:
         match = re.compile(_PROPERTIES).match(self.text, raw - self.base)
@@ -434,7 +434,7 @@ def is_json(text: str) -> bool:
 
 
 def key_name(value: Scalar) -> str | None:
-    """A key as it stands in JSON; None for a placeholder, and for null, which is no key there."""
+    """A key as it stands in JSON; None for a placeholder, and for null, which is not a key there."""
     if isinstance(value, str):
         return value
     if value is UNKNOWN or value is None:

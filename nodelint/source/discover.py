@@ -51,7 +51,7 @@ _STATES = (
     *(b"rterVersion", b"artVersion", b"defaultVersion"),
 )
 
-# A snapshot holds it too, in the names of labels; one that is committed beside the manifests is none of them.
+# A snapshot holds it too, in the names of labels; one that is committed beside the manifests is not one of them.
 _SNAPSHOT = b'"nodelint-snapshot"'
 
 # Bytes. A guard against reading a device or a dump whole, not a limit that a repository meets.

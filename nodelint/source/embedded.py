@@ -69,7 +69,7 @@ def host_of(path: str) -> Host | None:
 
 
 def is_script(text: str) -> bool:
-    """Whether a text that is no YAML is a script with heredocs, and no object stands outside of them."""
+    """Whether a text that is not YAML is a script with heredocs, and no object stands outside of them."""
     inside = list(_heredocs(text, 0, len(text)))
     if not inside:
         return False
@@ -382,7 +382,7 @@ def _document(
         reason = f"not read as a manifest: {first.message}"
         return Reading(None, start, end, region, False, prefix, reason, first.offset, True)
     if holds_code(text) or MASK in text:
-        reason = f"a template that is no YAML before it is rendered: {first.message}"
+        reason = f"a template that is not YAML before it is rendered: {first.message}"
         return Reading(None, start, end, region, False, prefix, reason, first.offset, True)
     return Reading(None, start, end, region, False, prefix, first.message, first.offset)
 

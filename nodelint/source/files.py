@@ -43,7 +43,7 @@ def place(path: str) -> str:
 
 
 def _top(folder: str, last: bool) -> str | None:
-    """The folder that a link in a folder must not leave; `last` says that the link is no folder of a path."""
+    """The folder that a link in a folder must not leave; `last` says that the link is not a folder of a path."""
     here = os.getcwd()
     return repository(folder) or (here if is_inside(folder, here) else folder if last else None)
 

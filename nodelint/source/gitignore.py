@@ -83,7 +83,7 @@ class Ignored:
     def around(cls, folder: str) -> Ignored | None:
         """What is ignored in a folder, less what its own `.gitignore` says; None outside of a repository.
 
-        The folder itself counts as not ignored, whatever is said of it.
+        The folder itself counts as not ignored, whatever the patterns say.
         """
         folder = os.path.abspath(folder)
         root = reading.repository(folder)

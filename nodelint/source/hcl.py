@@ -1,8 +1,8 @@
 """HCL as Terraform and OpenTofu write it: which objects of a file are manifests, as nodes with tight spans.
 
-This is no parser of the language: it knows strings, heredocs, comments and brackets, reads objects, lists and
+This is not a parser of the language: it knows strings, heredocs, comments and brackets, reads objects, lists and
 literals, and takes whatever else stands in an expression's place for a value that is not known. Nothing here
-raises on a text that is no HCL; what cannot be read is told by `Odd`.
+raises on a text that is not HCL; what cannot be read raises `HclError`.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from nodelint.source.nodes import MappingEntry, Node
 
 API_VERSIONS = {"NodePool": "karpenter.sh/v1", "EC2NodeClass": "karpenter.k8s.aws/v1"}
 _NAME = r"[a-z0-9.-]+"
-"""A target's name may be a pattern; this is none that matches more than itself, but for a dot."""
+"""A target's name may be a pattern; this is not one that matches more than itself, but for a dot."""
 _WRITES = ("add", "replace")
 # where no other kind that is widely patched has anything
 _OWN = {

@@ -26,7 +26,7 @@ _Named = tuple[frozenset[str], frozenset[str]]
 def is_patch(path: str) -> bool | None:
     """Whether a kustomization names the file as a patch, so that its objects are parts.
 
-    None where that cannot be told: a kustomization beside or above takes the file in another way than by
+    None where that cannot be determined: a kustomization beside or above takes the file in another way than by
     its name, or the file or its folder is called a patch. There the object has to tell.
     """
     folder = os.path.dirname(os.path.abspath(path))

@@ -99,7 +99,7 @@ class Node:
     tag: str | None
     """The tag it carries, as in `tag:yaml.org,2002:str`."""
     merges: list[MappingEntry]
-    """What a mapping holds that is no key of its value: `<<`, and keys that a `<<` below them replaces.
+    """What a mapping holds that is not a key of its value: `<<`, and keys that a `<<` below them replaces.
 
     Of a list, the items that a template writes in the place of others.
     """
@@ -294,7 +294,7 @@ class Document:
 class SourceText:
     """A file's text, its documents, and what could not be read.
 
-    `part` is told by whoever knows the file's surroundings: True where its objects are parts of others, such
+    `part` is set by whoever knows the file's surroundings: True where its objects are parts of others, such
     as a Kustomize patch, None where they may be. `tabbed` says that tabs begin the lines of a document,
     `masked` that template code may have been set aside in one, so that a key may be there more than once.
     `held` is for `model.manifest`, which reads the objects of a source once.

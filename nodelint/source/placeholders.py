@@ -3,7 +3,7 @@
 Known forms: `${X}`, `${X:-y}`, `$(X)`, `$X` in capitals (envsubst, Flux), `{{ x }}` (Helm, Argo, Go),
 `{% x %}` (Jinja), `%{ x }` (Terraform), `<% x %>`, and `<x>` or `<<X>>` as documentation writes it. What a script or
 a person replaces: `__X__`, `XXX`, words in capitals such as `ARM_AMI_ID_TO_REPLACE`, `PLACEHOLDER`, `YOUR_ROLE`, such
-words behind others that are none (`pool-POOL_NAME`), and `my-cluster-name-here`.
+words behind others that are not (`pool-POOL_NAME`), and `my-cluster-name-here`.
 """
 
 from __future__ import annotations
@@ -203,7 +203,7 @@ def alternatives(text: str, starts: list[int]) -> list[int]:
 def unmask(value: str, masked: str, original: str) -> str:
     """A block scalar's value with the characters put back that `masked` has a `MASK` for.
 
-    Where a part of them is no part of the value, the `MASK`s stay.
+    Where a part of them is not part of the value, the `MASK`s stay.
     """
     hidden = iter([was for is_, was in zip(masked, original, strict=True) if is_ == MASK])
     if value.count(MASK) != masked.count(MASK):

@@ -43,7 +43,7 @@ def commit(folder: str, name: str) -> str:
     except RevisionError as error:
         if str(error) != _FOUND_NOTHING:
             raise
-        raise RevisionError(f"`{name}` is no revision of this repository") from None
+        raise RevisionError(f"`{name}` is not a revision of this repository") from None
 
 
 def base(folder: str) -> str:

@@ -1,4 +1,4 @@
-"""What is wrong with a text that is no YAML: where, and in words."""
+"""What is wrong with a text that is not YAML: where, and in words."""
 
 from __future__ import annotations
 

@@ -165,7 +165,7 @@ def _kubernetes(root: Node) -> Iterator[Evidence]:
 
 
 def word(node: Node | None, key: str) -> str | None:
-    """The text of a mapping's key; None where it is none."""
+    """The text of a mapping's key; None where it is not one."""
     value = node.get(key) if node is not None else None
     return value.value if value is not None and isinstance(value.value, str) else None
 

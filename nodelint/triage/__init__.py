@@ -96,7 +96,7 @@ def _sorted(found: Sorter, end: float | None) -> tuple[LogGroup, ...]:
     return tuple(sorted(groups, key=lambda g: (VERDICTS.index(g.verdict), g.over, -g.times, g.example.line)))
 
 
-# What is no log is read whole; more than this is no list of events that somebody looks at.
+# What is not a log is read whole; more than this is not a list of events that somebody looks at.
 _MOST_WHOLE = 64 << 20
 _MOST_TEXT = 4 << 20
 _HEAD_LINES = 5

@@ -65,7 +65,7 @@ class LogGroup(NamedTuple):
     many names were too many to keep. `over` says that the log goes on for long without it. `findings`
     are those of the cause's rules about the objects concerned. `lasting` says for how many seconds, up to
     its last line, something goes on that should have passed by then; 0 where that is not so. `releases` is
-    empty where no line tells its release and none was given.
+    empty where no line states its release and none was given.
     """
 
     cause: Cause | None
@@ -85,7 +85,7 @@ class LogGroup(NamedTuple):
 
     @property
     def verdict(self) -> Verdict:
-        """Whether it stays until something is done, passes by itself, or neither can be told."""
+        """Whether it stays until something is done, passes by itself, or is unclear."""
         return self.case.verdict if self.case and not self.lasting else "unclear"
 
     @property

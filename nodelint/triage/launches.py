@@ -35,7 +35,7 @@ class Launches:
         self._gone: dict[str, None] = {}
 
     def take(self, entry: LogLine) -> LogLine | None:
-        """Note what a line tells; the line with pod and NodeClaims where a pod has got another node in vain."""
+        """Record a line; the line with pod and NodeClaims where a pod got another node and is still pending."""
         if entry.source == "object":
             return self._event(entry)
         says = entry.message

@@ -417,7 +417,7 @@ def _wrapped(found: dict[str, Any]) -> str | dict[str, Any] | None:
 
 
 def _error(fields: dict[str, Any]) -> str:
-    # The last is what a skipped pool is told with, on a line of level info.
+    # The last is the message for a skipped pool, on a line of level info.
     for key in ("error", "err", "minValuesIncompatibleErr"):
         said = fields.get(key)
         if isinstance(said, str):

@@ -161,7 +161,7 @@ def _yaml(text: str) -> list[Any]:
     except (yaml.YAMLError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        raise ValueError(f"is no YAML{where}: {getattr(error, 'problem', None) or error}") from None
+        raise ValueError(f"is not YAML{where}: {getattr(error, 'problem', None) or error}") from None
 
 
 def _text(value: Any, key: str) -> str:

@@ -29,7 +29,7 @@ __all__ = ["Drift", "Note", "Shifted", "Site", "Upgrade", "When", "upgrade"]
 
 
 class Note(NamedTuple):
-    """A change that is told: where it shows, and the findings of `check` that say the same.
+    """A change that is reported: where it shows, and the findings of `check` that say the same.
 
     `release` is None for a change that no release has yet; `places` are empty where it concerns every cluster.
     """
@@ -49,7 +49,7 @@ class Note(NamedTuple):
 
 
 class Upgrade(NamedTuple):
-    """All that is told of a move. `unseen` are changes that no manifest can show, with their releases."""
+    """The report on a move. `unseen` are changes that no manifest can show, with their releases."""
 
     old: Target
     new: Target
@@ -144,7 +144,7 @@ class _Move:
         return sorted(found, key=lambda pair: order.get(pair[1], len(order)) if pair[1] else len(order) + 1)
 
     def _note(self, change: ReleaseChange, release: Version | None, shifted: Sequence[Shifted]) -> Note | None:
-        """A change as it is told; None where it concerns nothing that is there."""
+        """A change as it is reported; None where it concerns nothing that is there."""
         if change.unless is not None and self._places.of(change.unless):
             return None
         if change.also is not None and not self._places.of(change.also):

@@ -85,7 +85,7 @@ class Runs:
         anywhere = {release: {mark[:4] for mark in of} for release, of in marks.items()}
         places = anywhere[new]
         for mark, result in first.items():
-            # Of an object that is no longer served nothing is judged; and one that is told otherwise is still told.
+            # An object that is no longer served is not judged; a finding with another message is still the same.
             judged = result.object is None or served(result.object, new)
             if mark[:4] not in places and judged:
                 shifted.append(Shifted(result, _since(anywhere, mark[:4], False), False))

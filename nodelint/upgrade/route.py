@@ -42,7 +42,7 @@ class Stop(NamedTuple):
 
 
 class Route(NamedTuple):
-    """`common` is what both ends support of Kubernetes, None where there is none; `trouble` is said in words."""
+    """`common` is what both ends support of Kubernetes, None where there is none; `trouble` is a text."""
 
     old: Range
     new: Range

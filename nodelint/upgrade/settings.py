@@ -161,7 +161,7 @@ def _plain(root: Node) -> Iterator[Node]:
 
 
 def _block(node: Node | None) -> Node | None:
-    """The values in a block scalar; None where it is none, or cannot be read."""
+    """The values in a block scalar; None where it is not one, or cannot be read."""
     if node is None or node.style not in ("literal", "folded"):
         return None
     from nodelint.source.compose import compose

@@ -111,7 +111,7 @@ def at(schema: dict[str, Any], path: str) -> dict[str, Any]:
 
 
 def changes(kind: tuple[str, str], old: dict[str, Any], new: dict[str, Any]) -> Iterator[Change]:
-    """What differs between two schemas of one kind, in the order of the paths. Of new parts the topmost is told."""
+    """What differs between two schemas of one kind, in the order of the paths; of new parts the topmost."""
     before, after = flat(old), flat(new)
     labels_old: set[str] = set()
     labels_new: set[str] = set()

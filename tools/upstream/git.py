@@ -12,7 +12,7 @@ _COMMIT = re.compile(r"[-.]\d{14}-([0-9a-f]{12})$")
 
 
 class Unreadable(Exception):
-    """A revision or a file that is not there, or a folder that is no git directory. The message says which."""
+    """A revision or a file that is not there, or a folder that is not a git directory. The message says which."""
 
 
 class Repository:

@@ -204,7 +204,7 @@ def quantity(text: str) -> dict[str, str]:
     """A Kubernetes resource quantity such as `1.5Gi`; anything else is a ValueError."""
     match = _QUANTITY.fullmatch(text)
     if match is None:
-        raise ValueError(f"`{text}` is no quantity")
+        raise ValueError(f"`{text}` is not a quantity")
     factor = Fraction(10) ** int(match[2][1:]) if match[2] else _SUFFIXES[match[3]]
     return _quantity(Fraction(match[1]) * factor)
 
@@ -217,7 +217,7 @@ def url(text: str) -> dict[str, Any]:
     if any(c.isspace() for c in text) or not (
         (parts.scheme and (parts.netloc or parts.path)) or text.startswith("/")
     ):
-        raise ValueError(f"`{text}` is no URL")
+        raise ValueError(f"`{text}` is not a URL")
     port = "" if parts.port is None else str(parts.port)
     return {
         "scheme": parts.scheme,
@@ -235,7 +235,7 @@ def ip(text: str) -> dict[str, Any]:
 
     address = ipaddress.ip_address(text)
     if "%" in text or (address.version == 6 and "." in text):
-        raise ValueError(f"`{text}` is no plain address")
+        raise ValueError(f"`{text}` is not a plain address")
     return {"ip": str(address), "family": address.version}
 
 
@@ -244,7 +244,7 @@ def cidr(text: str) -> dict[str, Any]:
     import ipaddress
 
     if "/" not in text:
-        raise ValueError(f"`{text}` is no range of addresses")
+        raise ValueError(f"`{text}` is not a range of addresses")
     network = ipaddress.ip_network(text, strict=False)
     return {"cidr": str(network), "family": network.version}
 
@@ -266,14 +266,14 @@ def _quantity(number: Fraction) -> dict[str, str]:
 
 def _number(value: dict[str, Any]) -> Fraction:
     if "quantity" not in value:
-        raise ValueError("this is no quantity")
+        raise ValueError("this is not a quantity")
     return Fraction(value["quantity"])
 
 
 def _as_integer(value: dict[str, Any]) -> int:
     number = _number(value)
     if number.denominator != 1:
-        raise ValueError("the quantity is no integer")
+        raise ValueError("the quantity is not an integer")
     return number.numerator
 
 

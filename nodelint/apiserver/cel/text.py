@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 def strict_int(text: str) -> int:
     """A decimal integer of 64 bits as Go's ParseInt reads it; anything else is a ValueError."""
     if not re.fullmatch(r"[+-]?[0-9]+", text) or not -(2**63) <= int(text) < 2**63:
-        raise ValueError(f"`{text}` is no integer")
+        raise ValueError(f"`{text}` is not an integer")
     return int(text)
 
 
@@ -89,7 +89,7 @@ _KEYWORDS = (
 
 @lru_cache(10_000)
 def escaped(name: str) -> str:
-    """A field's name as CEL rules write it: what is no identifier is escaped, as Kubernetes documents it."""
+    """A field's name as CEL rules write it: what is not an identifier is escaped, as Kubernetes documents it."""
     if name.isidentifier() and "__" not in name:
         return f"__{name}__" if f" {name} " in _KEYWORDS else name
     if not re.fullmatch(r"[A-Za-z_.\-/][A-Za-z0-9_.\-/]*", name):

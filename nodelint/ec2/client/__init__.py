@@ -53,7 +53,7 @@ Progress = Callable[[int, int, str], None]
 """Told after every call: how many are done, how many are known of, and what was asked for last."""
 
 _ONE_FOR_ALL = ("roles", "instance-profiles")
-"""IAM knows no regions: what one was told holds in all."""
+"""IAM has no regions: an answer for one holds in all."""
 
 
 class Account:
@@ -152,7 +152,7 @@ class Account:
             credentials = session.get_credentials()
             if credentials is None:
                 raise NoCredentialsError
-            # Asks for temporary ones, so that what is wrong with them is said once.
+            # Asks for temporary ones, so that an error in them is reported once.
             credentials.get_frozen_credentials()
             config = Config(
                 connect_timeout=min(self._wait, 10.0),
@@ -172,7 +172,7 @@ class Account:
             raise self._cannot(error) from error
         except ValueError as error:
             raise CannotAsk(
-                "the AWS settings hold what is no URL; see AWS_ENDPOINT_URL and `endpoint_url`"
+                "the AWS settings hold what is not a URL; see AWS_ENDPOINT_URL and `endpoint_url`"
             ) from error
 
     def _cannot(self, error: Exception) -> CannotAsk:
@@ -183,7 +183,7 @@ class Account:
         """Why a region cannot be asked at all: there is none of that name."""
         client = self._clients.get((region, "ec2"))
         if client is None:
-            return CallFailure(f"`{region}` is no region")
+            return CallFailure(f"`{region}` is not a region")
         host = urlsplit(client.meta.endpoint_url).hostname or ""
         session = self._session()
         named = region not in host or any(
@@ -318,7 +318,7 @@ class Account:
         record, account = found
         own = bool(account) and account == self._id
         if self._id is None and question.kind == "images" and "self" in question.owners:
-            # Whoever is no alias of Amazon's is the only other owner that was asked for.
+            # Whoever is not an alias of Amazon's is the only other owner that was asked for.
             own = record.owner == account and not any(owner.isdigit() for owner in question.owners)
         return record._replace(owner="self") if own else record
 
@@ -344,7 +344,7 @@ OWN_PARAMETERS = "parameters of your own (`ssmParameter`) need `ssm:GetParameter
 
 
 def policy() -> dict[str, Any]:
-    """The least IAM policy for all that can be asked; see also OWN_PARAMETERS.
+    """The minimal IAM policy for all that can be asked; see also OWN_PARAMETERS.
 
     `sts:GetCallerIdentity` needs none. EC2 knows no resources for what describes
     (https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazonec2.html).

@@ -71,7 +71,7 @@ Brought = Mapping[Question, Sequence[Any]]
 
 
 class UnusableAnswer(Exception):
-    """An answer that can be read and is no fact all the same; says why."""
+    """An answer that can be read and is not a fact all the same; says why."""
 
 
 class ApiCall(NamedTuple):
@@ -209,7 +209,7 @@ def sender(client: Any, operation: str) -> Callable[..., Mapping[str, Any]]:
 def made(call: ApiCall, client: Any, known: Catalog | None, going: Going) -> Brought:
     """Make a call, page by page; `going` is called before each and may raise. `known` is for instance types.
 
-    Raises what botocore raises, Unreadable for an answer that is none, and Unusable.
+    Raises what botocore raises, Unreadable for an answer that is not one, and Unusable.
     """
     from botocore.exceptions import ClientError
 
@@ -283,7 +283,7 @@ def _types(call: ApiCall, method: Callable[..., Mapping[str, Any]], known: Catal
         except ValueError as error:
             raise UnusableAnswer(f"what `{call.operation}` says cannot be used: {error}") from error
     if not sold:
-        # No region is without; what answers so is no EC2, or filters the answer.
+        # No region is without; what answers so is not an EC2, or filters the answer.
         raise UnusableAnswer(f"`{call.operation}` names no instance type")
     return [sold[name] for name in sorted(sold)]
 
@@ -304,7 +304,7 @@ def _zones(
 
 
 def _values(call: ApiCall, answer: Mapping[str, Any]) -> Brought:
-    """The values of parameters. One that is no plain text is a Unusable in the place of its value."""
+    """The values of parameters. One that is not a plain text is a Unusable in the place of its value."""
     if "Parameters" not in answer and "InvalidParameters" not in answer:
         raise MalformedAnswer
     unknown = set(answer.get("InvalidParameters", ()))
@@ -369,8 +369,8 @@ def _second(text: str) -> str:
     """A time of EC2's, to the second, as the controller compares them. Raises ValueError for no time."""
     match = re.fullmatch(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d+)?Z", text)
     if match is None:
-        raise ValueError(f"`{text}` is no time")
-    datetime.fromisoformat(match[1])  # a month that is none would make a snapshot that nobody can read
+        raise ValueError(f"`{text}` is not a time")
+    datetime.fromisoformat(match[1])  # a month that is not one would make a snapshot that nobody can read
     return match[1] + "Z"
 
 

@@ -79,7 +79,7 @@ REFUSED = frozenset(_REFUSED)
 
 
 def why(error: Exception, operation: str, profile: str | None = None) -> CallFailure | None:
-    """What an exception means for the questions of a call; None for one that is no failure of AWS or the network.
+    """What an exception means for the questions of a call; None for one that is not a failure of AWS or the network.
 
     `operation` is as IAM writes it: `ec2:DescribeImages`.
     """
@@ -137,7 +137,7 @@ def _by_credentials(error: Exception, profile: str | None) -> CallFailure | None
     from botocore import exceptions as b
 
     if isinstance(error, b.NoCredentialsError):
-        return CallFailure(f"no AWS credentials are at hand; {_login(profile)}", fatal=True)
+        return CallFailure(f"no AWS credentials are available; {_login(profile)}", fatal=True)
     if isinstance(error, b.PartialCredentialsError):
         return CallFailure("the AWS credentials are not whole: key id and secret belong together", fatal=True)
     if isinstance(error, b.ProfileNotFound):

@@ -1,7 +1,7 @@
 """Cron schedules as the controller's parser reads them.
 
 Karpenter 1.0.0 to 1.14.1 hands `TZ=UTC ` and a budget's schedule to the standard parser of robfig/cron
-v3.0.1: five fields, or one of seven descriptors. Its days of the week run from 0 to 6; 7 is no Sunday.
+v3.0.1: five fields, or one of seven descriptors. Its days of the week run from 0 to 6; 7 is not a Sunday.
 """
 
 from __future__ import annotations

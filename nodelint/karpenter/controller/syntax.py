@@ -25,7 +25,7 @@ def label_value_fault(text: str) -> str | None:
 
 
 def qualified_name_fault(text: str) -> str | None:
-    """Why a text is no qualified name (`name` or `prefix/name`), None where it is one."""
+    """Why a text is not a qualified name (`name` or `prefix/name`), None where it is one."""
     prefix, slash, name = text.rpartition("/")
     if "/" in prefix:
         return "has more than one slash"

@@ -162,7 +162,7 @@ def settled(obj: Object, source: Path, target: Path) -> list[Edit]:
 def settled_kubelet(pool: Object, world: Sequence[Object]) -> list[Edit]:
     """The edits that move the kubelet settings of a v1 NodePool to the class it names.
 
-    None where the class has some, is shared with other pools, or is not at hand.
+    None where the class has some, is shared with other pools, or is not available.
     """
     value = held(pool.node)
     known = Relations([pool, *(other for other in world if not _is(other, pool))])
@@ -209,7 +209,7 @@ def _converted(obj: Object, relations: Relations) -> Conversion:
         try:
             return _together(obj, _shared(pools[0], obj, relations))
         except (Blocked, NotEditable):
-            # That is said of the pools, which stay as they are; the class loses nothing without them.
+            # The pools get this note and stay as they are; the class loses nothing without them.
             return _together(obj, [_Member(obj)])
     if not _kubelet(obj):
         return _together(obj, [_Member(obj)])

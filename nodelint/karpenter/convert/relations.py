@@ -37,7 +37,7 @@ class Relations:
         return in_file or in_folder or ([] if key is not None and key.startswith(_HELD) else named)
 
     def class_of(self, pool: Object) -> Object | None:
-        """The class that a pool names; None where it is not at hand, or one of several."""
+        """The class that a pool names; None where it is not available, or one of several."""
         found = self.classes_of(pool)
         return found[0] if len(found) == 1 else None
 
@@ -94,7 +94,7 @@ def reference_path(pool: Object) -> tuple[str, ...]:
 
 
 def is_retired(obj: Object) -> bool:
-    """Whether the kind is none of v1."""
+    """Whether the kind is not one of v1."""
     return obj.kind in ("Provisioner", "AWSNodeTemplate")
 
 

@@ -100,7 +100,7 @@ def _hold_to_provisioner(old: Plain, partial: bool) -> None:
     """Raise Blocked where a Provisioner has no NodePool for an equal."""
     unknown = next((name for name in old if name not in _PROVISIONER_FIELDS), None)
     if unknown is not None:
-        raise Blocked(f"`spec.{unknown}` is no field of a Provisioner")
+        raise Blocked(f"`spec.{unknown}` is not a field of a Provisioner")
     if old.get("provider"):
         raise Blocked("`spec.provider` needs an EC2NodeClass of its own: write one, and name it in providerRef")
     reference = old.get("providerRef")
@@ -137,7 +137,7 @@ def _provisioner_requirements(old: Plain, result: Migration, partial: bool) -> l
     if partial:
         return requirements if isinstance(requirements, list) else None
     if requirements is not None and not isinstance(requirements, list):
-        raise Blocked("`spec.requirements` is no list")
+        raise Blocked("`spec.requirements` is not a list")
     written = [line for line in requirements or [] if isinstance(line, dict)]
     keys = [line.get("key") for line in written]
     if any(isinstance(key, Held) for key in keys):
@@ -174,7 +174,7 @@ def _seconds(value: Any) -> str:
     if isinstance(value, Held):
         return Held(f"{value}s")
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise Blocked("a time to live is no number of seconds")
+        raise Blocked("a time to live is not a number of seconds")
     return f"{value // 3600}h" if value and value % 3600 == 0 else f"{value}s"
 
 
@@ -233,7 +233,7 @@ def _terms(selector: Any, selected: str) -> list[Plain]:
             term["tags"] = tags
         wrong = term.get("id")
         if isinstance(wrong, str) and not _IDS[selected].fullmatch(wrong):
-            raise Blocked(f"`{wrong}` of {selected} is no id")
+            raise Blocked(f"`{wrong}` of {selected} is not an id")
         if "id" in term and len(term) > 1:
             raise Blocked(f"{selected} asks for ids and more at once: v1 takes an id alone")
         terms.append(term)

@@ -56,7 +56,7 @@ def alias_problems(
     shown = short(f"{alias.family}@{alias.version}", 48)
     row = alias_families().get(alias.family)
     if row is None:
-        yield ImageProblem("family", node, f"`{short(alias.family, 48)}` is no alias family")
+        yield ImageProblem("family", node, f"`{short(alias.family, 48)}` is not an alias family")
         return
     if not releases_match(row["releases"], version):
         since = Version.parse(row["releases"].removeprefix(">="))

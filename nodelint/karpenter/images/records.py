@@ -1,4 +1,4 @@
-"""What is said of the images of a class: the images, what each term finds, what is unknown and what is wrong."""
+"""The images of a class: the images, what each term finds, what is unknown and what is wrong."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Image(NamedTuple):
     `arch` is None where the image is not known. `variants` says for whom it is published.
     An instance type takes the image where it meets one of `choices`; images found by name, tag, id
     or parameter ask for their architecture alone, whatever their variant. `alias`, `id`, `name` and
-    `parameter` say how it was asked for. `found` is the image in EC2, where facts are at hand.
+    `parameter` say how it was asked for. `found` is the image in EC2, where facts are available.
     """
 
     at: Node
@@ -88,7 +88,7 @@ class TermImages(NamedTuple):
     missing: Missing | None = None
 
     def skips(self) -> Iterator[Skip]:
-        """What is not at hand, at its place; nothing where all is known."""
+        """What is not available, at its place; nothing where all is known."""
         if self.missing is not None:
             yield Skip(self.node, self.missing.reason, self.missing.transient, self.missing.kind)
 

@@ -87,7 +87,7 @@ def _several(images: Iterable[Image]) -> Iterable[tuple[Node, str]]:
 
 
 def _find(read: _Read, facts: AwsFacts) -> TermImages:
-    """What a term without alias finds in EC2; a custom parameter that is not there, or is no id, finds nothing."""
+    """What a term without alias finds in EC2; a custom parameter that is missing or not an id finds nothing."""
     term, node = read.term, read.asked.at
     question = image_question(term)
     parameters: tuple[tuple[str, str | None], ...] = ()

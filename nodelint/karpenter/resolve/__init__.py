@@ -159,7 +159,7 @@ def _left_out(supply: Supply) -> tuple[tuple[tuple[TypeSet, str], ...], list[Unk
 
 
 def _unknown_effects(lines: Sequence[LineEffect], folded: Requirements, supply: Supply) -> Iterable[UnknownFact]:
-    """The lines whose effect cannot be told from what is known."""
+    """The lines whose effect cannot be determined from what is known."""
     known = [line for line in lines if line.known]
     places = supply.places
     if supply.images.os is None:

@@ -36,7 +36,7 @@ class Lack(NamedTuple):
 def lacking(node_class: EC2NodeClass, ami_family: str | None, view: Catalog, static: bool = False) -> Iterator[Lack]:
     """The types of which nothing is left, by reason; none where class or family are not known.
 
-    For a static pool, whose nodes are launched without pods, maxPods 0 is no reason.
+    For a static pool, whose nodes are launched without pods, maxPods 0 is not a reason.
     """
     spec = node_class.node.get("spec")
     if spec is None or ami_family is None or node_class.partial:

@@ -38,7 +38,7 @@ def devices(types: TypeSet, catalog: Catalog) -> dict[str, int]:
 
 
 def image_vendors() -> Mapping[str, tuple[str, str]]:
-    """For each special kind of image whose devices it has drivers for: the vendor, and the label that tells it."""
+    """For each special kind of image whose devices it has drivers for: the vendor, and the label that names it."""
     return {variant: (vendor, key) for variant, (vendor, key) in table("resources")["images"].items()}
 
 

@@ -271,7 +271,7 @@ def _subnet_terms(node_class: EC2NodeClass | None) -> Node | None:
     return node_class.node.at("spec", "subnetSelectorTerms") or node_class.name_node
 
 
-_UNREAD = "the class's zones are not known: what its subnet terms find cannot be told from the file"
+_UNREAD = "the class's zones are not known: what its subnet terms find cannot be determined from the file"
 
 
 def _subnets(node_class: EC2NodeClass | None, facts: AwsFacts) -> tuple[tuple[Subnet, ...] | None, list[UnknownFact]]:

@@ -119,7 +119,7 @@ def within(inner: Requirement, outer: Requirement) -> bool:
 
 
 def _subnets(resolution: Resolution) -> object:
-    """Where the class launches, as far as can be told without AWS."""
+    """Where the class launches, as far as can be determined without AWS."""
     node_class = resolution.node_class
     if node_class is None:
         ref = resolution.pool.class_ref

@@ -145,7 +145,7 @@ class Resolution:
 
     @property
     def region(self) -> str | None:
-        """The region whose facts are at hand; None where nothing is known of where the class can launch."""
+        """The region whose facts are available; None where nothing is known of where the class can launch."""
         return None if self.places is None else self.places.region
 
     @property

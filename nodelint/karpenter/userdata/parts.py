@@ -1,4 +1,4 @@
-"""The parts of user data: a MIME archive as Karpenter's Go reads it, or one text whose kind is told by its family."""
+"""The parts of user data: a MIME archive as Karpenter's Go reads it, or one text of the kind of its family."""
 
 from __future__ import annotations
 

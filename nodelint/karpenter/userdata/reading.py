@@ -93,7 +93,7 @@ class UserData:
 
     @cached_property
     def toml(self) -> dict[str, Any] | None:
-        """The tables of Bottlerocket's settings; None for other families and where it is no TOML."""
+        """The tables of Bottlerocket's settings; None for other families and where it is not TOML."""
         if self.family != "Bottlerocket" or self._is_open:
             return None
         import tomllib
@@ -163,7 +163,7 @@ class UserData:
         """The edits that say a setting of NodeConfig in `spec.kubelet` instead. Raises `NotEditable`."""
         spec, node = node_class.node.get("spec"), setting.node
         if setting.how != "config" or node is None or spec is None or node.parent is None:
-            raise NotEditable("it is no field of a NodeConfig")
+            raise NotEditable("it is not a field of a NodeConfig")
         if len(node.parent.entries) == 1:
             raise NotEditable("nothing would be left of the NodeConfig's settings")
         part = next(part for part in self.parts if self.root(part) is root_of(node))
@@ -184,7 +184,7 @@ class UserData:
         return changes
 
     def labels(self) -> Iterator[NodeLabel]:
-        """The labels that the kubelet is told to give the node."""
+        """The labels that the kubelet gives the node."""
         table = self.toml["settings"] if self.toml is not None and "settings" in self.toml else None
         if isinstance(table, dict):
             yield from found_in.labels_of_toml(table, self.text)
