@@ -49,7 +49,8 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     terms = [term for term in node_class.ami_terms if isinstance(term.id, str)]
     if not terms or len(terms) != len(node_class.ami_terms):
         return
-    family = node_class.ami_family
+    ended = images.ended(str(node_class.ami_family))
+    family = ended[2] if ended is not None and ended[2] else node_class.ami_family
     alias = next((name for name in images.families() if images.ami_family_of(name) == family), None)
     first = messages.short(str(terms[0].id), 24)
     shown = f"`{first}`" if len(terms) == 1 else f"`{first}` and {len(terms) - 1} more"
@@ -58,5 +59,5 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         at=node,
         message=f"{shown}: an image pinned by id gets no patches, and is of one region only",
         also=[Also(term.node, "pinned by id") for term in terms[1:]],
-        help=f"`alias: {images.family_example(alias)}` names a version" if alias else None,
+        help=f"an alias holds in every region: `alias: {images.family_example(alias)}`" if alias else None,
     )

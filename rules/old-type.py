@@ -51,11 +51,11 @@ def check(pool: NodePool, context: Context) -> Findings:
             names = ", ".join(f"`{value.text}`" for value in old[:4]) + (
                 f" and {len(old) - 4} more" if old[4:] else ""
             )
+            run = f"{names} runs on Xen" if len(old) == 1 else f"{names} run on Xen"
+            slower = "slower for its price than its" if len(old) == 1 else "slower for their price than their"
             yield Finding(
                 at=fixes.seen(old[0].node),
-                message=messages.first_fitting(
-                    f"{names} run on Xen: slower for their price than their successors", f"{names} run on Xen"
-                ),
+                message=messages.first_fitting(f"{run}: {slower} successors", run),
                 covers=[value.node for value in old],
                 help="take families of generation 5 and newer (`t3` and newer)",
             )

@@ -143,3 +143,26 @@ def test_a_tag_of_its_own_beside_the_discovery_tag_finds_images() -> None:
     assert said("image-discovery-tag", "{tags: {net: main}}", family) == [("warning", "net")]
     assert said("image-discovery-tag", "{tags: {net: main, image: golden}}", family) == []
     assert said("image-discovery-tag", "{tags: {net: other}}", family) == []
+
+
+@pytest.mark.parametrize(
+    "family, alias",
+    [("AL2", "al2023@v20250403"), ("AL2023", "al2023@v20250403"), ("Bottlerocket", "bottlerocket@v1.46.0")],
+)
+def test_an_image_by_id_is_not_told_to_follow_a_family_that_ended(
+    check: Callable[..., Report], family: str, alias: str
+) -> None:
+    text = CLASS.replace("AMI", "{id: ami-0123456789abcdef0}") + f"  amiFamily: {family}\n"
+    (result,) = check(text, select=["image-by-id"]).results
+    assert result.finding.help == f"an alias holds in every region: `alias: {alias}`"
+
+
+@pytest.mark.parametrize(
+    "types, words", [("m4.xlarge", "`m4.xlarge` runs on Xen"), ("m4.xlarge, c4.large", "run on Xen")]
+)
+def test_one_type_runs_and_two_run(check: Callable[..., Report], types: str, words: str) -> None:
+    pool = POOL.replace("karpenter.k8s.aws/instance-family", "node.kubernetes.io/instance-type").replace(
+        "FAMILIES", types
+    )
+    (result,) = check(CLASS.replace("AMI", AL2023) + pool, select=["old-type"]).results
+    assert words in result.finding.message
