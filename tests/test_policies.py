@@ -115,6 +115,25 @@ def test_what_a_placeholder_hides_is_not_judged(nodelint: Run, tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
+    ("expr", "said"),
+    [
+        (
+            "self.spec.wieght < 5",
+            "the policy cannot be evaluated: there is no `wieght` here; ask by `has(...)` first",
+        ),
+        (
+            "self.metadata.name.first == 'a'",
+            "the policy cannot be evaluated: a field is read of a value that has none, such as null",
+        ),
+        ("self.metadata.name", "the policy's expression yields neither true nor false"),
+    ],
+)
+def test_an_expression_that_fails_says_why(nodelint: Run, tmp_path: Path, expr: str, said: str) -> None:
+    put(tmp_path, policy(expr))
+    assert [message for *_, message in found(nodelint)] == [said]
+
+
+@pytest.mark.parametrize(
     ("config", "message"),
     [
         ("policies: {}", "nodelint.yaml:1:11: `policies` must be a list, not a mapping"),
@@ -135,6 +154,19 @@ def test_what_a_placeholder_hides_is_not_judged(nodelint: Run, tmp_path: Path) -
         (
             "policies:\n  - name: a\n    on: NodePool\n    message: m\n    expr: |\n      true &&\n      self.a = 1",
             "nodelint.yaml:7:14: policy `a`: Syntax error",
+        ),
+        (
+            "policies:\n  - name: a\n    on: NodePool\n    message: m\n    expr: pool.types == 1",
+            "nodelint.yaml:5:16: policy `a`: pool has no `types`, but instanceTypes,",
+        ),
+        (
+            "policies:\n  - name: a\n    on: NodePool\n    message: m\n"
+            "    expr: |\n      pool.images.all(i, i.arch != 'pool.x' &&\n      i.kind == 1)",
+            "nodelint.yaml:7:9: policy `a`: an item of `pool.images` has no `kind`, but alias,",
+        ),
+        (
+            "policies:\n  - name: a\n    on: NodePool\n    message: m\n    expr: 1 + 1",
+            "nodelint.yaml:5:11: policy `a`: the expression yields INT, and has to yield true or false",
         ),
         (
             "policies:\n  - {name: A_B, on: NodePool, expr: 'true', message: m}",

@@ -25,6 +25,12 @@ if TYPE_CHECKING:
     from nodelint.karpenter.resolve import Resolution
 
 VARIABLES = ("self", "pool", "class")
+VIEW = ("instanceTypes", "images", "cheapest", "capacityTypes", "zones")
+"""The fields of `pool`."""
+TYPE = ("name", "family", "category", "generation", "size", "arch", "cpu", "memoryMiB", "gpus", "price", "labels")
+"""The fields of an instance type."""
+IMAGE = ("alias", "id", "name", "arch")
+"""The fields of an image."""
 
 _KINDS: Mapping[str, type[NodePool] | type[EC2NodeClass]] = {"NodePool": NodePool, "EC2NodeClass": EC2NodeClass}
 _KEYS = ("name", "on", "expr", "message", "at", "severity", "group")
@@ -96,6 +102,9 @@ def rule_of(policy: Policy) -> Rule:
         if said is None:
             raise PolicyError("expr", f"the expression does not compile: {error}") from error
         raise PolicyError("expr", said[3], int(said[1]), int(said[2])) from error
+    if program.yields not in ("BOOL", "DYN"):
+        raise PolicyError("expr", f"the expression yields {program.yields}, and has to yield true or false")
+    _hold_to_view(policy.expr)
     check = _check_of(policy, program)
     page = f"{policy.message}\n\nA policy of this repository:\n\n```cel\n{policy.expr.strip()}\n```\n"
     return Rule(policy.name, page, policy.on, policy.severity, None, ">=1.0.0", (), policy.group, check)
@@ -123,12 +132,42 @@ def _check_of(policy: Policy, program: Program) -> Callable[[Any, Context], Find
         try:
             result = program.evaluate({"self": obj.node.plain(), "pool": pool, "class": node_class})
         except Exception as error:
-            yield Finding(at=obj.name_node, message=f"the policy cannot be evaluated: {error}")
+            yield Finding(at=obj.name_node, message=f"the policy cannot be evaluated: {_worded(error)}")
             return
-        if result is not True:
+        if not isinstance(result, bool):
+            yield Finding(at=obj.name_node, message="the policy's expression yields neither true nor false")
+        elif not result:
             yield Finding(at=_place(obj, policy.at), message=policy.message)
 
     return check
+
+
+def _hold_to_view(expr: str) -> None:
+    """Raise PolicyError for a field of `pool`, or of what it holds, that there is none of."""
+    shown = re.sub(
+        r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'", lambda text: '"' + " " * (len(text[0]) - 2) + '"', expr
+    )
+    names: dict[str, tuple[str, tuple[str, ...]]] = {"pool": ("pool", VIEW), "pool.cheapest": ("pool.cheapest", TYPE)}
+    for held, fields in (("pool.instanceTypes", TYPE), ("pool.images", IMAGE)):
+        for match in re.finditer(rf"\b{re.escape(held)}\.(?:all|exists|exists_one|filter|map)\(\s*(\w+)\s*,", shown):
+            names[match[1]] = (f"an item of `{held}`", fields)
+    for name, (said, fields) in names.items():
+        for match in re.finditer(rf"(?<![\w.]){re.escape(name)}\.([A-Za-z_]\w*)(?!\w*\s*\()", shown):
+            if match[1] not in fields:
+                line = expr.count("\n", 0, match.start(1)) + 1
+                column = match.start(1) - expr.rfind("\n", 0, match.start(1))
+                has = ", ".join(fields)
+                raise PolicyError("expr", f"{said} has no `{match[1]}`, but {has}", line, column)
+
+
+def _worded(error: Exception) -> str:
+    """What went wrong in an evaluation, without the words of the runtime."""
+    missing = re.search(r'Key not found in map : "(.*)"', str(error))
+    if missing is not None:
+        return f"there is no `{missing[1]}` here; ask by `has(...)` first"
+    if "SELECT to non-message" in str(error):
+        return "a field is read of a value that has none, such as null"
+    return re.sub(r"^[A-Z_]+: ", "", str(error))
 
 
 def _unknown(node: Node, words: frozenset[str], key: str = "") -> Iterator[Node]:

@@ -52,6 +52,11 @@ class Program:
             raise EvaluationError(str(result.plain_value()))
         return result.plain_value()
 
+    @property
+    def yields(self) -> str:
+        """The type of its value, as CEL names it: `BOOL`, `INT`; `DYN` where that hangs on what it is given."""
+        return str(self._compiled.return_type())
+
     def holds(self, value: Value) -> bool:
         """Whether a rule is met. An evaluation error counts as not met, as in an API server."""
         try:
