@@ -148,7 +148,8 @@ def _hold_to_view(expr: str) -> None:
         r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'", lambda text: '"' + " " * (len(text[0]) - 2) + '"', expr
     )
     names: dict[str, tuple[str, tuple[str, ...]]] = {"pool": ("pool", VIEW), "pool.cheapest": ("pool.cheapest", TYPE)}
-    for held, fields in (("pool.instanceTypes", TYPE), ("pool.images", IMAGE)):
+    lists: tuple[tuple[str, tuple[str, ...]], ...] = (("pool.instanceTypes", TYPE), ("pool.images", IMAGE))
+    for held, fields in lists:
         for match in re.finditer(rf"\b{re.escape(held)}\.(?:all|exists|exists_one|filter|map)\(\s*(\w+)\s*,", shown):
             names[match[1]] = (f"an item of `{held}`", fields)
     for name, (said, fields) in names.items():
