@@ -111,6 +111,9 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     for each in asked:
         try:
             expressions.compiled(each.text)
+        except expressions.NoRuntime as error:
+            yield Skip(node_class.name_node, str(error))
+            return
         except expressions.NotCompiled as error:
             sound = False
             yield Finding(at=each.node, message=f"`{each.field}` does not compile: {error}", note=NOTE)

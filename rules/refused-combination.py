@@ -66,7 +66,7 @@ def check(obj: Object, context: Context) -> Findings:
                 suggestions = [Suggestion(name, changes) for name, changes in offers if changes]
                 yield Finding(at=problem.node, message=problem.message, help=advice, suggestions=suggestions)
             elif problem.layer == "unjudged":
-                yield Skip(problem.node, f"a field that it needs is missing or has the wrong type: {problem.message}")
+                yield Skip(problem.node, problem.message)
 
 
 Ways = tuple[str | None, list[tuple[str, list[Edit]]]]

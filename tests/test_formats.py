@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -472,3 +474,16 @@ def test_a_fence_is_longer_than_any_in_the_fix(report: Report) -> None:
     text = markdown.render(found, Run(1))
     assert "\n`````diff\n" in text and text.count("`````") == 2
     assert "+metadata: {name: ````x}" in text
+
+
+def test_markdown_tells_one_cause_once_with_its_places(
+    nodelint: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    for name in "abcdefg":
+        pool = 'apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\nspec: {weight: "1"}\n'
+        (tmp_path / f"{name}-pool.yaml").write_text(pool, "utf-8")
+    said = nodelint("check", "--format", "markdown", "--select", "invalid-field").stdout
+    rows = [line for line in said.splitlines() if line.startswith("| error")]
+    [row] = [row for row in rows if "`weight` must be" in row]
+    assert row.count(".yaml:4`") == 5 and "<br>… and 2 more files |" in row and "(in 7 objects of 7 files)" in row
+    assert said.count("<details>") == 1 and "the same in 6 more places" in said

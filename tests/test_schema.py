@@ -743,7 +743,8 @@ spec:
 
     def test_a_rule_that_hangs_on_the_value_is_named(self) -> None:
         limits = ("structure", "`limits` must be a mapping, but is a list")
-        unjudged = ("unjudged", "with `replicas` the only limit is `nodes`")
+        words = "a field that it needs is missing or has the wrong type: with `replicas` the only limit is `nodes`"
+        unjudged = ("unjudged", words)
         told = self.told(limits="[1]", replicas="2")
         assert sorted(told) == sorted([limits, unjudged, self.BOTH, *self.HIDDEN])
 

@@ -48,8 +48,10 @@ def broken(job: Job, state: WalkState) -> Iterator[SchemaProblem]:
             if not _excused(program, job, state):
                 failed.append((rule, program))
             elif _asks_for_unsound(program, job.value):
-                message = " ".join(rule.message.split())
+                message = f"a field that it needs is missing or has the wrong type: {' '.join(rule.message.split())}"
                 yield SchemaProblem("unjudged", state.head(job.node), job.path, message)
+        except cel.NotInstalled as error:
+            yield SchemaProblem("unjudged", state.obj.name_node, "", str(error))
         except cel.Unsupported:
             continue
     lasting = [pair for pair in failed if pair[0].until is None]

@@ -15,6 +15,7 @@ from nodelint.lint.engine import Report, Result
 from nodelint.model.finding import SEVERITIES, Edit, by_source
 from nodelint.model.messages import counted, short
 from nodelint.printable import flat, printable, screened, writable
+from nodelint.report.entries import FindingGroup, entries
 from nodelint.report.look import rule_page
 from nodelint.report.run import Run, headline, shown_path, skip_text, skips
 from nodelint.report.summary import utc
@@ -33,50 +34,82 @@ _AROUND = 3
 # Characters of a note, and reasons of what was skipped.
 _LONGEST_NOTE = 500
 _REASONS = 5
+# Files in which a cause is told, and further lines of each.
+_FILES = 5
+_LINES_OF_FILE = 10
 
 
 def render(report: Report, run: Run) -> str:
-    """Counts, a table of the findings by file, the fixes as diffs, and what was skipped."""
+    """Counts, a table of the findings by cause, the fixes as diffs, and what was skipped."""
     head = f"### nodelint: {inline(headline(report, run.files, run.unread))}\n"
     notes = _within(_notes(report, run), _FOR_NOTES)
-    table = _table([(result, _row(result, run)) for result in report.results])
-    fixes = _details([r for r in report.results if r.fixable], run, MOST - len(head + notes + table) - _FOR_MORE)
+    groups = entries(report.results)
+    table = _table([(group, _row(group, run)) for group in groups])
+    fixes = _details(list(_fixes(groups)), run, MOST - len(head + notes + table) - _FOR_MORE)
     return screened(writable("\n".join(filter(None, [head, table, fixes, notes]))))
 
 
-def _table(rows: Sequence[tuple[Result, str]]) -> str:
+def _table(rows: Sequence[tuple[FindingGroup, str]]) -> str:
     """As many rows as there is room for, the gravest before others, in the order of the files."""
     if not rows:
         return ""
     kept: set[int] = set()
     room = _FOR_ROWS
-    for number in sorted(range(len(rows)), key=lambda n: SEVERITIES.index(rows[n][0].severity)):
+    for number in sorted(range(len(rows)), key=lambda n: SEVERITIES.index(rows[n][0].shown[0].severity)):
         room -= len(rows[number][1])
         if room < 0:
             break
         kept.add(number)
     shown = "".join(text for number, (_, text) in enumerate(rows) if number in kept)
-    left = len(rows) - len(kept)
+    left = sum(len(group.results) for number, (group, _) in enumerate(rows) if number not in kept)
     more = f"\n… and {counted(left, 'more finding')}: `nodelint check` lists all.\n" if left else ""
     return f"| severity | place | rule | message |\n| --- | --- | --- | --- |\n{shown}{more}"
 
 
-def _row(result: Result, run: Run) -> str:
-    line = result.span.source.position(result.span.start).line
-    place = _code(printable(f"{shown_path(result.span.source.path, run.root)}:{line}"))
+def _row(group: FindingGroup, run: Run) -> str:
+    result = group.shown[0]
     rule = f"[{result.rule.name}]({rule_page(result.rule)})"
-    said = inline(printable(result.message))
-    for advice in result.finding.advice:
+    said = "<br>".join(inline(printable(each.message)) for each in group.shown)
+    if group.extent:
+        said += f" ({group.extent})"
+    offered = [f"suggestion: {suggestion.name}" for suggestion in result.finding.suggestions]
+    for advice in (*result.finding.advice, *offered):
         said += f"<br>{inline(printable(advice))}"
     # A bar parts cells even within code.
-    cells = [cell.replace("|", "\\|") for cell in (result.severity, place, rule, said)]
+    cells = [cell.replace("|", "\\|") for cell in (result.severity, _places(group, run), rule, said)]
     return f"| {' | '.join(cells)} |\n"
 
 
-def _details(results: Sequence[Result], run: Run, room: int) -> str:
+def _places(group: FindingGroup, run: Run) -> str:
+    """The places of a cause by file: the line of the first one, and the lines of those after it."""
+    files: dict[str, list[int]] = {}
+    for line in group.lines:
+        source, start = line[0].span.source, line[0].span.start
+        files.setdefault(source.path, []).append(source.position(start).line)
     shown = []
-    for result in results:
-        text = _fix(result, run)
+    for path, (first, *others) in list(files.items())[:_FILES]:
+        more = "".join(f", {line}" for line in others[:_LINES_OF_FILE])
+        more += f" and {len(others) - _LINES_OF_FILE:,} more" if len(others) > _LINES_OF_FILE else ""
+        shown.append(_code(printable(f"{shown_path(path, run.root)}:{first}")) + more)
+    if len(files) > _FILES:
+        shown.append(f"… and {counted(len(files) - _FILES, 'more file')}")
+    return "<br>".join(shown)
+
+
+def _fixes(groups: Sequence[FindingGroup]) -> Iterator[tuple[Result, int]]:
+    """The fixes to show, with the number of places that have the same."""
+    for group in groups:
+        told: dict[tuple[str, ...], list[Result]] = {}
+        for result in group.results:
+            if result.fixable:
+                told.setdefault(tuple(edit.text for edit in result.finding.edits), []).append(result)
+        yield from ((results[0], len(results) - 1) for results in told.values())
+
+
+def _details(results: Sequence[tuple[Result, int]], run: Run, room: int) -> str:
+    shown = []
+    for result, others in results:
+        text = _fix(result, others, run)
         room -= len(text)
         if room < 0:
             break
@@ -86,14 +119,15 @@ def _details(results: Sequence[Result], run: Run, room: int) -> str:
     return "".join(shown) + (more if left else "")
 
 
-def _fix(result: Result, run: Run) -> str:
+def _fix(result: Result, others: int, run: Run) -> str:
     lines = [line for edits in by_source(result.finding.edits) for line in _diff(edits, run)]
     if len(lines) > _LINES:
         lines = [*lines[:_LINES], f"… {counted(len(lines) - _LINES, 'more line')}, shown by --diff"]
     fence = "`" * max(3, 1 + max(map(_backticks, lines), default=0))
     where = f"{shown_path(result.span.source.path, run.root)}:{result.span.source.position(result.span.start).line}"
+    same = f", the same in {counted(others, 'more place')}" if others else ""
     unsafe = "" if result.safety == "safe" else ", unsafe: it changes what runs today"
-    summary = f"fix of {result.rule.name} at <code>{escape(printable(where))}</code>{unsafe}"
+    summary = f"fix of {result.rule.name} at <code>{escape(printable(where))}</code>{same}{unsafe}"
     body = "\n".join(lines)
     return f"<details><summary>{summary}</summary>\n\n{fence}diff\n{body}\n{fence}\n\n</details>\n"
 

@@ -16,8 +16,15 @@ Value = Any
 """What an expression works on: plain dicts, lists and scalars, as JSON has them."""
 
 
+NOT_INSTALLED = "rules in CEL need the package cel-expr-python, which is not installed or does not load here"
+
+
 class Unsupported(ValueError):
     """An expression that does not compile here, or calls what this runtime does not have."""
+
+
+class NotInstalled(Unsupported):
+    """There is no CEL runtime: no wheel of it was made for this Python or this system."""
 
 
 class EvaluationError(Exception):
@@ -101,6 +108,8 @@ def matches(text: str, pattern: str) -> bool:
     if known is None:
         try:
             known = compile("self.text.matches(self.pattern)").run({"text": text, "pattern": pattern}) is True
+        except NotInstalled:
+            known = _matches_without(text, pattern)
         except EvaluationError as error:
             raise Unsupported(f"the pattern `{pattern}` does not compile: {error}") from None
         if len(_matches) >= _CACHED:
@@ -109,12 +118,23 @@ def matches(text: str, pattern: str) -> bool:
     return known
 
 
+def _matches_without(text: str, pattern: str) -> bool:
+    """The same by Python's expressions, which read the patterns of CRDs alike but for the end of a text."""
+    try:
+        return re.search(re.sub(r"(?<!\\)\$(?![^\[]*\])", r"\\Z", pattern), text, re.ASCII) is not None
+    except re.error as error:
+        raise Unsupported(f"the pattern `{pattern}` does not compile: {error}") from None
+
+
 def _compile(expression: str, variables: tuple[str, ...]) -> Program:
     # The runtime's own int() takes texts such as " 1"; Go's, and so an API server's, does not.
     text = _INT.sub(lambda m: m[1] or "strict_int(", expression)
     reason = ""
     for environment in (_narrow, _wide) if variables == ("self",) else (_wide,):
-        env, error, renamed = environment(variables)
+        try:
+            env, error, renamed = environment(variables)
+        except ImportError as problem:
+            raise NotInstalled(NOT_INSTALLED) from problem
         if renamed:
             text = _METHOD.sub(partial(_renamed, renamed), text)
         try:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Any
 
+from nodelint.apiserver.cel import NOT_INSTALLED
 from nodelint.ec2.catalog import Catalog
 from nodelint.karpenter.controller.kubelet import family_of
 from nodelint.model.keys import CPU, MEMORY
@@ -31,6 +32,10 @@ VARIABLES = ("vcpus", "memory_mib", "default_enis", "ips_per_eni", "max_pods", "
 
 class NotCompiled(ValueError):
     """An expression that the controller does not compile. The message says why, without a full stop."""
+
+
+class NoRuntime(NotCompiled):
+    """There is no CEL runtime here, so nothing is known of any expression."""
 
 
 class NoNumber(ArithmeticError):
@@ -75,7 +80,10 @@ def compiled(text: str) -> Callable[[dict[str, object]], int]:
 
     Raises NotCompiled; the function that comes back raises NoNumber.
     """
-    environment, ints, doubles, errors = _environment()
+    try:
+        environment, ints, doubles, errors = _environment()
+    except ImportError:
+        raise NoRuntime(NOT_INSTALLED) from None
     try:
         program = environment.compile(text)
     except Exception as error:  # the runtime raises bare RuntimeErrors
