@@ -12,10 +12,14 @@ ARG PYTHON=3.13-slim@sha256:7c61056e61ac89e852de05f3dc6fa51a6dd2181797bceed46aa7
 FROM python:${PYTHON} AS build
 WORKDIR /build
 COPY pyproject.toml README.md LICENSE ./
+COPY requirements requirements
 COPY nodelint nodelint
 COPY rules rules
 COPY schemas schemas
-RUN python -m pip wheel --no-cache-dir --wheel-dir /wheels .
+# Exactly the packages that requirements/ names, by their hashes.
+RUN python -m pip install --no-cache-dir --no-deps --require-hashes -r requirements/build.txt \
+    && python -m pip wheel --no-cache-dir --no-deps --require-hashes --wheel-dir /wheels -r requirements/nodelint.txt \
+    && python -m pip wheel --no-cache-dir --no-deps --no-build-isolation --wheel-dir /wheels .
 
 FROM python:${PYTHON}
 LABEL org.opencontainers.image.title="nodelint" \

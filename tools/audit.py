@@ -1,0 +1,51 @@
+"""Ask whether a known vulnerability is in what nodelint runs with (requirements/nodelint.txt).
+
+    python tools/audit.py
+
+Exit code 1 where there is one. Where no advisories can be had, offline say, it says that nothing was asked, and ends
+with 0. `pip-audit` asks (`pip install -e '.[supply]'` brings it).
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+LOCK = Path(__file__).parent.parent / "requirements" / "nodelint.txt"
+
+
+def verdict(report: dict[str, Any] | None) -> tuple[int, list[str]]:
+    """The exit code, and the lines to print, of what pip-audit found; None where it ended without a report."""
+    packages = [] if report is None else report["dependencies"]
+    asked = [each for each in packages if "skip_reason" not in each]
+    if not asked:
+        return 0, ["audit skipped: no advisories can be had here"]
+    lines = [
+        f"{each['name']} {each['version']}: {found['id']}, fixed in {' '.join(found['fix_versions']) or 'none'}"
+        for each in asked
+        for found in each["vulns"]
+    ]
+    lines += [f"{each['name']} was not asked about: {each['skip_reason']}" for each in packages if each not in asked]
+    bad = any(each["vulns"] for each in asked)
+    return int(bad), lines if bad else [*lines, f"no known vulnerability in {len(asked)} packages"]
+
+
+def main() -> int:
+    """Run pip-audit on the lock."""
+    command = [sys.executable, "-m", "pip_audit", "--disable-pip", "--require-hashes", "--format", "json"]
+    done = subprocess.run([*command, "--requirement", str(LOCK)], capture_output=True, text=True, check=False)
+    try:
+        report = json.loads(done.stdout)
+    except ValueError:
+        report = None
+        print(done.stderr.strip()[-300:], file=sys.stderr)
+    code, lines = verdict(report)
+    print("\n".join(lines))
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())
