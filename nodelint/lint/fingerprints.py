@@ -15,6 +15,7 @@ from hashlib import sha256
 
 from nodelint.lint.engine import Result
 from nodelint.model.finding import Span
+from nodelint.model.manifest import Object
 from nodelint.source import UNKNOWN, Node
 
 NAME = "nodelint/v1"
@@ -26,18 +27,33 @@ _NAMED_BY = ("key", "name", "deviceName", "id", "alias")
 _BARE = r"[A-Za-z0-9_-]+"
 
 
-def fingerprints(results: Sequence[Result], root: str = "") -> list[str]:
+Known = dict[tuple[object, ...], tuple[Node, Object | None, str]]
+"""Marks of a former run, with the node and the object of each: where these are the same, so is the mark."""
+
+
+def fingerprints(results: Sequence[Result], root: str = "", known: Known | None = None) -> list[str]:
     """A mark of 32 hexadecimal digits for each result, in their order, no two alike.
 
     Paths are taken as seen from the folder `root` (default: the working folder). Findings that are the same
     but for their place in a list are numbered: of the same findings in another order the marks are the same.
+    `known` holds the marks of the run before, and is left those of this one.
     """
     seen: Counter[str] = Counter()
     marks = []
+    now: Known = {}
     for result in results:
-        mark = _digest(*_parts(result, root))
+        at = result.finding.at
+        if known is None or isinstance(at, Span):
+            mark = _digest(*_parts(result, root))
+        else:
+            key = id(at), id(result.object), result.rule.name, result.finding.message, root
+            now[key] = known.get(key) or (at, result.object, _digest(*_parts(result, root)))
+            mark = now[key][2]
         seen[mark] += 1
         marks.append(mark if seen[mark] == 1 else _digest(mark, str(seen[mark])))
+    if known is not None:
+        known.clear()
+        known.update(now)
     return marks
 
 

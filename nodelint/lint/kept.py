@@ -200,7 +200,7 @@ class Kept:
 
 
 class Memory:
-    """What is kept of all releases that the objects of a view are judged for."""
+    """What is kept of a view, by the release that its objects are judged for."""
 
     def __init__(self) -> None:
         self._kept: dict[object, Kept] = {}

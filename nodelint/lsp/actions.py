@@ -31,7 +31,7 @@ def actions(
     `versioned` says that the client takes edits that name the version of the text they are for.
     """
     if _asked(types.CodeActionKind.QuickFix, only):
-        met = [(r, d) for r, d in placed(view, buffer) if r.span.start <= end and start <= r.span.end]
+        met = list(placed(view, buffer, start, end))
         fixes: dict[tuple[Edit, ...], list[tuple[Result, types.Diagnostic]]] = {}
         for result, diagnostic in met:
             if result.fixable and _applies(view, result):

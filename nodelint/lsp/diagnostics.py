@@ -36,11 +36,15 @@ def diagnostics(view: View, buffer: Buffer) -> list[types.Diagnostic]:
     return [diagnostic for _, diagnostic in placed(view, buffer)]
 
 
-def placed(view: View, buffer: Buffer) -> Iterator[tuple[Result, types.Diagnostic]]:
-    """Each finding of a text with its diagnostic."""
+def placed(
+    view: View, buffer: Buffer, start: int = 0, end: int | None = None
+) -> Iterator[tuple[Result, types.Diagnostic]]:
+    """Each finding of a text, or of some characters of it, with its diagnostic."""
     results = view.results(buffer)
-    for result, mark in zip(results, fingerprints(results, view.home), strict=True):
-        yield result, _diagnostic(view, buffer, result, mark)
+    marks = fingerprints(results, view.home, view.marks.setdefault(buffer.uri, {}))
+    for result, mark in zip(results, marks, strict=True):
+        if start <= result.span.end and (end is None or result.span.start <= end):
+            yield result, _diagnostic(view, buffer, result, mark)
 
 
 def _diagnostic(view: View, buffer: Buffer, result: Result, mark: str) -> types.Diagnostic:

@@ -70,13 +70,22 @@ class LineIndex:
         return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
-def changed(text: str, changes: Sequence[types.TextDocumentContentChangeEvent], encoding: str) -> str:
-    """The text after a client's changes, each of which is about what those before it have left."""
+def changed(
+    text: str,
+    changes: Sequence[types.TextDocumentContentChangeEvent],
+    encoding: str,
+    lines: LineIndex | None = None,
+) -> str:
+    """The text after a client's changes, each of which is about what those before it have left.
+
+    `lines` are those of the text, where they are known.
+    """
     for change in changes:
         if isinstance(change, types.TextDocumentContentChangePartial):
-            lines = LineIndex(text, encoding)
+            lines = lines or LineIndex(text, encoding)
             start, end = lines.offset(change.range.start), lines.offset(change.range.end)
             text = text[: min(start, end)] + change.text + text[max(start, end) :]
         else:
             text = change.text
+        lines = None
     return text

@@ -19,6 +19,7 @@ from nodelint.ec2 import cache
 from nodelint.ec2.facts import NOTHING, AwsFacts
 from nodelint.lint import baseline, config, engine, fixing
 from nodelint.lint.context import Context
+from nodelint.lint.fingerprints import Known
 from nodelint.lint.kept import Memory
 from nodelint.lint.rule import Rule
 from nodelint.lint.targets import Choose
@@ -69,6 +70,11 @@ class Buffer:
     @cached_property
     def lines(self) -> LineIndex:
         return LineIndex(self.text, self.encoding)
+
+    @property
+    def lines_read(self) -> LineIndex | None:
+        """The same where they have been looked for already."""
+        return self.__dict__.get("lines")
 
 
 def speaks_of_files(uri: str) -> bool:
@@ -134,6 +140,7 @@ class View:
         self.beside: list[Source] = []
         self.pause: Callable[[], None] = lambda: None
         self.memory: Memory | None = None
+        self.marks: dict[str, Known] = {}
         self._lines: dict[tuple[int, str], LineIndex] = {}
         self._fixed: dict[str, fixing.Fixed] = {}
 
@@ -226,7 +233,7 @@ class Project:
         self._last_good: dict[str | None, Setup] = {}
         self._kept: dict[str, tuple[object, Any]] = {}
         self._read_last: dict[str, tuple[int, Source]] = {}
-        self._memories: dict[tuple[str | None, str | None], Memory] = {}
+        self._memories: dict[tuple[str | None, str | None], tuple[Memory, dict[str, Known]]] = {}
 
     def warm(self) -> None:
         """Load what the first text would wait for."""
@@ -264,7 +271,7 @@ class Project:
             if setup is not None:
                 view = self._view(setup, buffers, root, folder, state)
                 view.pause = self._pause
-                view.memory = self._memories.setdefault((path, root), Memory())
+                view.memory, view.marks = self._memories.setdefault((path, root), (Memory(), {}))
                 self._views.append(next((each for each in old if each.same_as(view)), view))
         self._state = state
         return self._views
@@ -279,7 +286,7 @@ class Project:
                 if moved is not None:
                     buffer.take(before)
                     found.add(id(before))
-                    for memory in self._memories.values():
+                    for memory, _ in self._memories.values():
                         memory.move(moved)
             self._read_last[uri] = state.disk, buffer.source
         return found

@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from json import JSONDecodeError
 from threading import Event
+from time import monotonic
 from typing import TypeVar
 
 from lsprotocol import types
@@ -32,8 +33,11 @@ from nodelint.lsp.positions import changed
 from nodelint.lsp.project import Buffer, Project, ProjectProblem, State, View, file_path, speaks_of_files
 from nodelint.lsp.protocol import Protocol
 
-_QUIET = 0.1
-"""Seconds without a change after which texts are judged."""
+_LONGEST_QUIET = 0.1
+"""Seconds without a change after which texts are judged, where that takes long; texts that take less wait less."""
+
+_AT_ONCE = 0.03
+"""Seconds that judging may take for each key to be followed by it at once."""
 
 _WATCHED = ("**/*.{yaml,yml,json,tf,tofu,tpl,tftpl,tmpl,gotmpl,j2,toml}", "**/Kustomization")
 _log = logging.getLogger("nodelint.lsp")
@@ -60,6 +64,7 @@ class Server(LanguageServer):
         self.ended_well = False
         self._project = Project(now, self._pause)
         self._at_work = 0
+        self._took = 0.0
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="nodelint")
         self._judging: asyncio.Task[None] | None = None
         self._published: dict[str, types.PublishDiagnosticsParams] = {}
@@ -77,7 +82,8 @@ class Server(LanguageServer):
         """What could not be handled: said on standard error, and the next message counts."""
         if isinstance(error, JSONDecodeError | UnicodeDecodeError | RecursionError) and source is JsonRpcException:
             self._protocol.unreadable()
-        _log.error("%s", error)
+        if getattr(error, "code", None) != types.LSPErrorCodes.ContentModified.value:  # that is no fault
+            _log.error("%s", error)
 
     def start_tcp(self, host: str, port: int) -> None:
         """Listen there for one client; ends when it leaves, in the middle of a message too."""
@@ -113,7 +119,7 @@ class Server(LanguageServer):
         uri = params.text_document.uri
         before = self.state.buffers.get(uri)
         if before is not None:
-            text = changed(before.text, params.content_changes, self.encoding)
+            text = changed(before.text, params.content_changes, self.encoding, before.lines_read)
             self._changed(self._with(uri, params.text_document.version, text))
 
     def closed(self, uri: str) -> None:
@@ -147,7 +153,8 @@ class Server(LanguageServer):
             self._judging.cancel()
         # The first look at a text is not put off: nobody is typing yet.
         known = self.state.buffers.keys() <= self._published.keys()
-        self._judging = asyncio.ensure_future(self._judge(self.state.number, _QUIET if known else 0))
+        quiet = min(self._took, _LONGEST_QUIET) if known and self._took > _AT_ONCE else 0.0
+        self._judging = asyncio.ensure_future(self._judge(self.state.number, quiet))
 
     # What is answered
 
@@ -199,6 +206,7 @@ class Server(LanguageServer):
             state = self._begin()
             if state.number != number:
                 raise Superseded
+            began = monotonic()
             said: list[types.PublishDiagnosticsParams] = []
             faults: list[str] = []
             for view in self._project.views(state):
@@ -214,6 +222,7 @@ class Server(LanguageServer):
                     # The texts of other folders are judged all the same; of these stays what was published.
                     _log.exception("internal error, please report it")
                     said += [self._published[b.uri] for b in view.buffers if b.uri in self._published]
+            self._took = monotonic() - began
             return said, list(self._project.troubles), faults
 
         try:
