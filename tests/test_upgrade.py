@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from collections.abc import Callable, Mapping
 from itertools import pairwise
@@ -526,6 +527,40 @@ class TestCommand:
         both = nodelint("upgrade")
         assert both.returncode == 2
         assert "several releases to come from: 1.12.0 (b/release.yaml:5), 1.13.1 (a/release.yaml:5)" in both.stderr
+
+    def test_terraform_states_the_release_and_the_cluster(self, nodelint: Run, tmp_path: Path) -> None:
+        (tmp_path / ".git").mkdir()
+        (tmp_path / "class.yaml").write_text(node_class())
+        (tmp_path / "eks.tf").write_text(
+            'module "eks" {\n  cluster_version = "1.31"\n}\n'
+            'resource "helm_release" "k" {\n  name = "k"\n  chart = "karpenter"\n  version = "1.3.0"\n}\n'
+        )
+        done = nodelint("upgrade", "--format", "json", "--fail-on", "never")
+        assert "Karpenter 1.3.0 as eks.tf:7 states it" in done.stderr
+        told = json.loads(done.stdout)
+        assert (told["from"], told["route"]["kubernetes"]["cluster"]) == ("1.3.0", "1.31")
+
+    @pytest.mark.skipif(not (shutil.which("kustomize") or shutil.which("kubectl")), reason="nothing builds overlays")
+    def test_an_overlay_is_looked_at_as_it_is_built(self, nodelint: Run, tmp_path: Path) -> None:
+        """What an overlay replaces is told there, and what it takes away is not told."""
+        files = {
+            "base/kustomization.yaml": "resources: [class.yaml]\n",
+            "base/class.yaml": node_class(),
+            "prod/kustomization.yaml": "resources: [../base]\npatches: [{path: class.yaml}]\n",
+            "prod/class.yaml": "apiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nmetadata: {name: default}\n"
+            "spec:\n  capacityReservationSelectorTerms: [{tags: {team: a}}]\n",
+        }
+        for name, text in files.items():
+            (tmp_path / name).parent.mkdir(exist_ok=True)
+            (tmp_path / name).write_text(text, encoding="utf-8")
+        flags = ("upgrade", "--from", "1.3.0", "--to", "1.14.1", "--format", "json", "--fail-on", "never")
+        told = {way: json.loads(nodelint(*flags, way).stdout) for way in ("--no-kustomize", "--kustomize")}
+        found = {
+            way: [(note["id"], place["path"]) for note in each["changes"] for place in note["places"]]
+            for way, each in told.items()
+        }
+        assert ("open-reservations", "base/class.yaml") in found["--no-kustomize"]
+        assert "open-reservations" not in dict(found["--kustomize"])
 
     def test_the_next_minor_version(self, nodelint: Run, tmp_path: Path) -> None:
         (tmp_path / "pool.yaml").write_text(pool("disruption: {budgets: []}"))

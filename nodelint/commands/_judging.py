@@ -32,7 +32,14 @@ def judging_options(command: _F) -> _F:
     return command
 
 
-def _what_is_judged() -> tuple[Callable[[Any], Any], ...]:
+def rendering_options(command: _F) -> _F:
+    """The options that say whether overlays and charts are judged as their tools render them."""
+    for option in _what_is_rendered():
+        command = option(command)
+    return command
+
+
+def _what_is_rendered() -> tuple[Callable[[Any], Any], ...]:
     import click
 
     return (
@@ -46,6 +53,14 @@ def _what_is_judged() -> tuple[Callable[[Any], Any], ...]:
             default=None,
             help="Judge overlays as kustomize, or kubectl, builds them. Nothing is fetched.",
         ),
+    )
+
+
+def _what_is_judged() -> tuple[Callable[[Any], Any], ...]:
+    import click
+
+    return (
+        *_what_is_rendered(),
         click.option(
             "--crds",
             metavar="PATH",

@@ -27,16 +27,16 @@ from nodelint.commands import (
 from nodelint.commands._completing import files
 from nodelint.commands._facts import facts_options
 from nodelint.commands._flags import FactFlags
-from nodelint.commands._judging import judging
+from nodelint.commands._judging import judge_of, judging, rendered, rendering_options
 from nodelint.commands._terminal import colour_option, look
 from nodelint.model.messages import counted
-from nodelint.model.releases import OLDEST
 
 if TYPE_CHECKING:
     from nodelint.lint.config import Settings
-    from nodelint.model.releases import Version
+    from nodelint.model.releases import KubernetesVersion, Version
+    from nodelint.render import Rendering
     from nodelint.source.discover import Discovery
-    from nodelint.upgrade import Upgrade
+    from nodelint.upgrade import Rendered, Upgrade
 
 _EXIT = """
 \b
@@ -61,6 +61,7 @@ Exit codes:
 @click.option("--format", "form", type=click.Choice(["text", "markdown", "json"]), default="text", show_default=True)
 @click.option("--all", "everything", is_flag=True, help="Every place, and changes that manifests do not show.")
 @click.option("--fail-on", type=click.Choice(["error", "warning", "never"]), help="Default: error.")
+@rendering_options
 @exclude
 @include
 @facts_options
@@ -92,14 +93,16 @@ def command(
     settings = settings_of({**flags, "karpenter_version": old})
     after = _release("--to", new)
     found = discovered(paths or (".",), settings)
-    before = _stated(settings, found)
+    built = rendered(paths, found, settings)
+    before, kubernetes = _stated(settings, found)
     if after <= before:
         stop(f"--to {after} is not newer than {before}, the release to come from")
     ready = judging(found, asked, settings._replace(karpenter=after), paths)
     from nodelint.upgrade import upgrade
 
-    target = ready.target._replace(choose=None)  # each object is judged release by release
-    told = upgrade(found.sources, before, target, *ready.how[1:])
+    # Each object is judged release by release.
+    target = ready.target._replace(choose=None, kubernetes=kubernetes)
+    told = upgrade(found.sources, before, target, *ready.how[1:], _as_rendered(built, found))
     found.unreadable += unread(found, "not looked at")
     unreadable(found)
     if not told.objects:
@@ -114,24 +117,42 @@ def command(
     sys.exit(FOUND if settings.fail_on != "never" and told.at_or_above(settings.fail_on) else CLEAN)
 
 
-def _stated(settings: Settings, found: Discovery) -> Version:
-    """The release to come from: of --from, of the configuration, or stated by files. Ends the run where none is."""
-    if settings.karpenter_named:
-        return settings.karpenter
-    from nodelint.model.documents import objects
-    from nodelint.target import evidence_of
+def _as_rendered(built: Rendering | None, found: Discovery) -> Rendered | None:
+    if built is None or not built.builds:
+        return None
+    from nodelint.render import results
+    from nodelint.upgrade import Rendered
 
-    stated = evidence_of(found.sources)
-    paths = [source.path for source in found.sources if any(True for _ in objects(source))]
-    said = {each.karpenter: each for path in paths for each in stated.for_path("karpenter", path, OLDEST)}
+    return Rendered(*results(built, found.sources), judge_of(built, None))
+
+
+def _stated(settings: Settings, found: Discovery) -> tuple[Version, KubernetesVersion | None]:
+    """The release to come from, and the cluster's version where all objects have one: named, or stated by files.
+
+    Ends the run where no release is known, or several are.
+    """
+    if settings.karpenter_named and settings.kubernetes is not None:
+        return settings.karpenter, settings.kubernetes
+    from nodelint.model.documents import objects
+    from nodelint.session import Session
+
+    choose = Session(settings).choose(found)
+    each_of = [choose(obj) for source in found.sources for obj in objects(source)] if choose is not None else []
+    chosen = [one for some in each_of if not isinstance(some, str) for one in some]
+    clusters = {one.kubernetes: one.kubernetes_from for one in chosen}
+    kubernetes = next(iter(clusters)) if len(clusters) == 1 else settings.kubernetes
+    if settings.karpenter_named:
+        return settings.karpenter, kubernetes
+    said = {one.karpenter.last: one.karpenter_from for one in chosen if not one.assumed}
     if not said:
         stop("no release to come from is known: name it by --from, or by `karpenter-version` in nodelint.yaml")
     if len(said) > 1:
-        named = ", ".join(f"{release} ({said[release].place})" for release in sorted(said))
+        named = ", ".join(f"{r}{f' ({by.place})' if (by := said[r]) is not None else ''}" for r in sorted(said))
         stop(f"the files state several releases to come from: {named}; name one by --from, or fewer PATHS")
     release, evidence = said.popitem()
-    say(f"Karpenter {release} as {evidence.place} states it ({evidence.by})")
-    return release
+    if evidence is not None:
+        say(f"Karpenter {release} as {evidence.place} states it ({evidence.by})")
+    return release, kubernetes
 
 
 def _release(option: str, text: str | None) -> Version:

@@ -6,17 +6,18 @@ Rows of changes (`changes`) with conditions that find what they concern (`condit
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 
 from nodelint.lint.context import Context
 from nodelint.lint.engine import Selection, Target
+from nodelint.lint.fixing import Judge
 from nodelint.lint.rule import Rule
 from nodelint.model.documents import objects
-from nodelint.model.finding import SEVERITIES, Severity
+from nodelint.model.finding import SEVERITIES, Severity, Span
 from nodelint.model.manifest import Object
 from nodelint.model.releases import RELEASES, Version
-from nodelint.source import Source
+from nodelint.source import Node, Source
 from nodelint.tuples import NamedTuple
 from nodelint.upgrade.changes import Drift, ReleaseChange, When, met
 from nodelint.upgrade.conditions import Matcher
@@ -79,6 +80,14 @@ def severity_of(shift: Shift) -> Severity:
     return "error" if shift.setting.kind == "flag" and not shift.begins else "info"
 
 
+class Rendered(NamedTuple):
+    """What the cluster gets of files: `sources`, what leads a node of them back to the files, and what judges."""
+
+    sources: Sequence[Source]
+    origin: Callable[[Node], Node | Span]
+    judge: Judge
+
+
 def upgrade(
     sources: Sequence[Source],
     old: Version,
@@ -86,12 +95,14 @@ def upgrade(
     rules: Mapping[str, Rule],
     selection: Selection,
     beside: Sequence[Source] = (),
+    rendered: Rendered | None = None,
 ) -> Upgrade:
     """What it means to go from `old` to the release of `target`, which has to be the newer one.
 
-    `beside` are sources that are read only so that others can refer to them.
+    `beside` are sources that are read only so that others can refer to them; what is `rendered` of the sources stands
+    for them.
     """
-    return _Move(sources, old, target, rules, selection, beside).told()
+    return _Move(sources, old, target, rules, selection, beside, rendered).told()
 
 
 class _Move:
@@ -103,16 +114,18 @@ class _Move:
         rules: Mapping[str, Rule],
         selection: Selection,
         beside: Sequence[Source],
+        rendered: Rendered | None,
     ) -> None:
-        self._sources = sources
+        self._rendered = rendered
         self._old = old
         self._target = target
         self._rules = rules
         self._settings = ControllerSettings([*sources, *beside])
-        self._runs = Runs(sources, beside, rules, selection, target)
-        held = [obj for source in (*sources, *beside) for obj in objects(source)]
+        self._runs = Runs(sources, beside, rules, selection, target, rendered.judge if rendered is not None else None)
+        results = sources if rendered is None else rendered.sources
+        held = [obj for source in (*results, *beside) for obj in objects(source)]
         context = Context(held, old, target.kubernetes, target.schemas, tuple(rules), target.facts)
-        self._places = Matcher(sources, context, self._settings)
+        self._places = Matcher(results, context, self._settings)
 
     def told(self) -> Upgrade:
         judged = self._runs.compare(self._old, self._target.karpenter)
@@ -153,14 +166,32 @@ class _Move:
             return Note(change, release, ())
         if change.tell == "policy" and "lacks" in change.where[0]:
             policies = self._places.unallowed(change.where[0])
-            return None if policies is None else Note(change, release, tuple(policies))
+            return None if policies is None else Note(change, release, tuple(self._in_files(policies)))
         if change.tell not in ("found", "policy"):
             return None
-        places = _unique([place for condition in change.where for place in self._places.of(condition)])
+        places = self._in_files([place for condition in change.where for place in self._places.of(condition)])
         if not places:
             return None
         findings = [each for each in shifted if _same(each, change, release, places)]
         return Note(change, release, tuple(places), tuple(findings))
+
+    def _in_files(self, places: Sequence[Site]) -> list[Site]:
+        """The places in the files, each once, where what was found stands in what was rendered of them."""
+        rendered = self._rendered
+        if rendered is None:
+            return _unique(places)
+        nodes = [(place, _node_of(place)) for place in places]
+        return _unique([p if node is None else p._replace(at=rendered.origin(node)) for p, node in nodes])
+
+
+def _node_of(place: Site) -> Node | None:
+    """The smallest node that holds a place."""
+    if not isinstance(place.at, Span):
+        return place.at
+    span = place.at
+    roots = [document.root for document in span.source.documents if document.root is not None]
+    around = [n for root in roots for n in root.walk() if n.start <= span.start and span.end <= n.end]
+    return min(around, key=lambda node: node.end - node.start, default=None)
 
 
 def _unique(places: Sequence[Site]) -> list[Site]:

@@ -15,6 +15,7 @@ from functools import cache
 from nodelint.data import DATA, shipped
 from nodelint.edits import apply
 from nodelint.lint.engine import Report, Result, Selection, Target, lint
+from nodelint.lint.fixing import Judge
 from nodelint.lint.rule import Rule
 from nodelint.model.finding import Edit, Severity
 from nodelint.model.manifest import served
@@ -62,17 +63,20 @@ class Runs:
         rules: Mapping[str, Rule],
         selection: Selection,
         target: Target,
+        judge: Judge | None = None,
     ) -> None:
         self._sources = sources
         self._beside = beside
         self._rules = rules
         self._selection = selection
         self._target = target
+        self._judge = judge
 
     def at(self, release: Version, sources: Sequence[Source] | None = None) -> Report:
         """What the rules say in a release; of other sources where these are given."""
         target = self._target._replace(karpenter=release)
-        return lint(sources or self._sources, target, self._rules, self._selection, self._beside)
+        judge = self._judge or lint
+        return judge(sources or self._sources, target, self._rules, self._selection, self._beside)
 
     def compare(self, old: Version, new: Version) -> Judged:
         """What differs from one release to another."""
@@ -98,7 +102,8 @@ class Runs:
         known = _said(before)
         tried = 0
         for each in shifted:
-            if each.appears and each.result.fixable and tried < _MOST_TRIED:
+            # A fix of a file shows in what is rendered when that is rendered anew: it is not tried.
+            if each.appears and each.result.fixable and tried < _MOST_TRIED and self._judge is None:
                 tried += 1
                 after = self.at(before.target.karpenter, self._fixed(each.result))
                 # A hazard that shows only in the converted object was there before: an error alone has to wait.
