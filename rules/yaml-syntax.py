@@ -1,7 +1,9 @@
-r"""The file is not YAML that kubectl could read, so none of its objects reaches the cluster.
+r"""A document that is no valid YAML: kubectl cannot read it, or kustomize and Flux cannot.
 
-nodelint reads YAML as kubectl does: a key that stands twice in one mapping is an error, tabs do not indent,
-and a document is read whole or not at all. Other documents of the same file are still checked.
+nodelint reads YAML as kubectl does: tabs do not indent, and a document is read whole or not at all. Where a key is
+twice in one mapping, kubectl keeps the last value and drops the first without a word, and kustomize refuses the
+file (Flux builds with it). nodelint reports that and judges nothing else of the document. Other documents of the
+same file are still checked.
 
 A file that does not parse because it is a template (Helm, Terraform, Jinja) is set aside, not reported, and
 documents that mention Karpenter but hold none of its objects are left to others.
@@ -48,5 +50,8 @@ def check(source: Source, context: Context) -> Findings:
             at=Span(source, problem.offset, end),
             message=problem.message,
             also=also,
+            note=None
+            if first is None
+            else "kubectl drops the first without a word; kustomize and Flux refuse the file",
             help=None if first is None else "keep one of them",
         )

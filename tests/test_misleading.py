@@ -374,3 +374,12 @@ def test_a_value_lives_where_a_conditional_requirement_is_not_written(
     assert [r.rule.name for r in judged(rules).results] == ["dead-value"]
     write(here, {"pool.yaml": text.replace("IF", condition).replace("END", "{{- end }}")})
     assert [r.rule.name for r in judged(rules).results] == []
+
+
+def test_a_key_that_is_there_twice_is_read_by_kubectl_and_refused_by_kustomize(
+    here: Path, rules: dict[str, Rule]
+) -> None:
+    write(here, {"class.yaml": CLASS + "  role: other\n"})
+    (result,) = judged(rules).results
+    assert (result.rule.name, result.finding.message) == ("yaml-syntax", "the key `role` is there twice")
+    assert result.finding.note == "kubectl drops the first without a word; kustomize and Flux refuse the file"
