@@ -6,6 +6,11 @@ import random
 
 import pytest
 
+from nodelint.lint.engine import Selection, Target, lint
+from nodelint.lint.fixing import fix
+from nodelint.lint.rule import bundled, load
+from nodelint.model.releases import NEWEST
+from nodelint.source import Source
 from tools.fuzz import TARGETS, seeds
 
 FEW = {"fixer": 6}
@@ -20,3 +25,26 @@ def test_seeds_and_what_is_near_them_break_no_property(target: str) -> None:
         TARGETS[target](seed)
         start = chance.randrange(len(seed) + 1)
         TARGETS[target](seed[:start] + seed[start + chance.randrange(1, 9) :])
+
+
+INSIDE_CODE = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+spec:
+  template:
+      values: {{ toJson $c
+---
+      taints: [] }}
+"""
+"""The code ends in what looks like another document: what a fix puts behind the object stands in the code."""
+
+
+def test_a_fix_that_would_stand_inside_template_code_is_left_out() -> None:
+    TARGETS["fixer"](INSIDE_CODE.encode())
+    rules = load(bundled())
+    source = Source.from_text("pool.yaml", INSIDE_CODE)
+    every = Selection(frozenset({"node-churn"}))
+    assert [result.fixable for result in lint([source], Target(NEWEST), rules, every).results] == [True]
+    fixed = fix([source], Target(NEWEST), rules, every, unsafe=True)
+    assert (fixed.applied, fixed.sources[0].text) == ((), INSIDE_CODE)
+    assert [why for _, why in fixed.refused] == ["it would stand inside the code of the template"]

@@ -20,6 +20,7 @@ from nodelint.tuples import NamedTuple
 # A fix may make room for another one; every rule's fix is a fix point, so few rounds are ever needed.
 _ROUNDS = 25
 
+_UNSEEN = "it would stand inside the code of the template"
 
 Judge = Callable[[Sequence[Source], Target, Mapping[str, Rule], Selection, Sequence[Source]], Report]
 """What judges sources as `lint` does."""
@@ -67,13 +68,17 @@ def fix(
         refused.update((_mark(chosen[n]), (chosen[n], why)) for n, why in harms.items())
         chosen = [result for n, result in enumerate(chosen) if n not in harms]
         new = _rewritten(current, chosen)
+        then = judge(new, target, rules, selection, context_sources)
+        idle = _without_effect(chosen, report, then)
+        if idle:
+            refused.update((_mark(result), (result, _UNSEEN)) for result in idle)
+            continue
         applied += chosen
         # Objects that change together carry the same edits: what mends one mends the other.
         done = {tuple(r.finding.edits) for r in chosen}
         taken = {id(r) for r in chosen}
         applied += [r for r in report.results if id(r) not in taken and tuple(r.finding.edits) in done]
-        current = new
-        report = judge(current, target, rules, selection, context_sources)
+        current, report = new, then
     return Fixed(tuple(current), report, tuple(applied), tuple(refused.values()))
 
 
@@ -104,6 +109,15 @@ def _broken(sources: Sequence[Source], chosen: Sequence[Result], target: Target)
     if not chosen or not why_broken(sources, _rewritten(sources, chosen), target):
         return {}
     return harmful(sources, chosen, lambda old, some: why_broken(old, _rewritten(old, some), target))
+
+
+def _without_effect(chosen: Sequence[Result], before: Report, after: Report) -> list[Result]:
+    """The fixes of a template after which the same is found as often as before: they were written into its code."""
+    in_templates = [result for result in chosen if result.span.source.masked]
+    if not in_templates:
+        return []
+    then, now = (Counter(_mark(r) for r in report.results if r.fixable) for report in (before, after))
+    return [result for result in in_templates if now[_mark(result)] >= then[_mark(result)]]
 
 
 def _mark(result: Result) -> tuple[str, str, str]:
