@@ -305,6 +305,7 @@ def test_what_pins_no_release_states_nothing(path: str) -> None:
             "1.33 d.yaml:3 eksctl's ClusterConfig",
         ),
         ("e.sh", "K8S_VERSION=1.34\neksctl create cluster\n", "1.34 e.sh:1 a variable"),
+        ("f.sh", 'export K8sversion="1.32"\neksctl create cluster\n', "1.32 f.sh:1 a variable"),
     ],
 )
 def test_the_version_of_the_cluster_is_read_where_it_stands(path: str, text: str, expected: str) -> None:
@@ -348,6 +349,8 @@ NEAREST = [
     ("base/a.yaml", {"k.yaml": "~1.2.1", "other/k.yaml": "1.8.1"}, ["1.8.1"]),
     ("base/a.yaml", {"archived/k.yaml": "1.2.1"}, []),
     ("archived/a.yaml", {"archived/k.yaml": "1.2.1", "k.yaml": "1.8.1"}, ["1.2.1"]),
+    ("a.yaml", {"sample.yaml": "1.2.1", "example.prod.yaml": "1.4.0"}, []),
+    ("a.yaml", {"sample.yaml": "1.2.1", "k/k.yaml": "1.8.1"}, ["1.8.1"]),
     ("-", {"k.yaml": "1.2.1"}, []),
 ]
 

@@ -36,7 +36,9 @@ _SET_ASIDE = frozenset(
         *("examples", "fixtures", "legacy", "obsolete", "old", "sample", "samples", "testdata", "tests"),
     }
 )
-"""Folders that are no part of what runs: what they state is about what they hold, and nothing else."""
+"""Folders that are no part of what runs: what they state is about what they hold, and nothing else. A file of such
+a name, `sample.tfvars` say, states nothing.
+"""
 
 
 class Stated:
@@ -74,7 +76,8 @@ class Stated:
             theirs = self._folders[each]
             shared = _shared(folders, theirs)
             beyond = theirs[shared:]
-            if not _SET_ASIDE.intersection(folder.lower().lstrip("0123456789.-_") for folder in beyond):
+            name = os.path.basename(each.path).partition(".")[0]
+            if not _SET_ASIDE.intersection(part.lower().lstrip("0123456789.-_") for part in (*beyond, name)):
                 ranked.setdefault((-shared, each.weight, bool(beyond)), []).append(each)
         best = ranked[min(ranked)] if ranked else []
         return tuple({each.version: each for each in reversed(best)}.values())[::-1]

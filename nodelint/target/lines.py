@@ -19,7 +19,8 @@ _HELM = (
 _IMAGE = rf"\bkarpenter/controller:{_RELEASE}"
 _BUILD = rf"\bimage[\"']?\s*[:=]\s*[\"']?(?:[\w.:@-]+/)+karpenter:{_RELEASE}"
 _KUBERNETES = (
-    r"\b(?:K8S|KUBERNETES|EKS|EKS_CLUSTER|CLUSTER)_VERSION[\"']?\s*(?:\?=|::?=|:-|=|:)\s*[\"']?v?(1\.\d\d)(?![\w.])"
+    r"\b(?:(?:K8S|KUBERNETES|EKS|EKS_CLUSTER|CLUSTER)_VERSION|[Kk]8[Ss]_?[Vv]ersion)[\"']?"
+    r"\s*(?:\?=|::?=|:-|=|:)\s*[\"']?v?(1\.\d\d)(?![\w.])"
 )
 _CONTINUED = r"\\\r?\n"
 
