@@ -55,7 +55,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     known = alias is not None and str(alias.alias).partition("@")[0] in images.families()
     yield Finding(
         at=field,
-        message="amiFamily `Custom` without userData: nothing tells a node which cluster to join",
+        message="amiFamily `Custom` without userData: a node does not learn which cluster to join",
         severity="error" if known else None,
         edits=edits.if_editable(edits.remove, field) if known else (),
         help="remove amiFamily: the alias implies it"

@@ -7,7 +7,7 @@ a cheaper node to consolidate onto, amd64 out of capacity) the launch fails with
 requirements of amis", again and again, and pods stay Pending. That is so in every release, 1.14.1 included.
 
 Aliases have images of both architectures, Windows aliases amd64 only. An image that is chosen by a name or SSM
-parameter of AWS's own scheme tells its architecture. One chosen by id, by tags or by a name of your own does not:
+parameter of AWS's own scheme holds its architecture. An id, tags or a name of your own do not:
 then nodelint says that it cannot know, and `kubernetes.io/arch` in the pool is the way to say it.
 
 The fix narrows the pool to what the class can serve. It is safe: no node of the other architecture can be running.

@@ -5,7 +5,7 @@ architectures. When a node has joined, Karpenter 1.1 to 1.3 wants to remember ho
 its image. It looks for the image by the requirements that the node was asked for with, and takes the first one that
 they do not rule out: where the pool says nothing about GPUs, that can be the GPU image. The node's own image is then
 counted as outdated, nothing is remembered, and Karpenter goes on launching nodes that are too small for the pod that
-waits for one. (1.0 remembers nothing at all; there the rule only tells what is to come.)
+waits for one. (1.0 remembers nothing at all; there the rule only reports what the upgrade brings.)
 
 1.4.0 looks by the node's own labels. Until then the requirements that the fix adds make the match unique. It is safe
 where they take no instance type away; else running nodes of those types would be replaced, and it is unsafe. A pool

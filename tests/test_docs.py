@@ -72,7 +72,7 @@ def _environment(tmp_path: Path) -> dict[str, str]:
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m nodelint "$@"\n', encoding="utf-8")
     program.chmod(0o755)
     return {
-        **os.environ,
+        **{name: value for name, value in os.environ.items() if name != "COLUMNS"},
         "PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}",
         "PYTHONPATH": str(ROOT),
         "NODELINT_CACHE_DIR": str(tmp_path / "cache"),

@@ -700,7 +700,7 @@ def test_where_no_file_states_a_release_one_line_says_what_an_older_one_would_fi
     tmp_path: Path, nodelint: Run
 ) -> None:
     write(tmp_path, {"pool.yaml": POOL})
-    told = "On Karpenter 1.3 and older: 1 more finding; `--karpenter-version 1.3` tells."
+    told = "On Karpenter 1.3 and older: 1 more finding; `--karpenter-version 1.3` shows details."
     assert last_line(nodelint("check")) == told
     assert judged(nodelint)["summary"]["older"] == {"release": "1.3.8", "findings": 1, "least": False}
     assert len(judged(nodelint, "--karpenter-version", "1.3")["findings"]) == 1, "it does"
@@ -723,7 +723,7 @@ def test_the_release_up_to_which_all_of_it_holds_is_named(tmp_path: Path, nodeli
 def test_of_many_objects_a_few_are_tried(tmp_path: Path, nodelint: Run) -> None:
     write(tmp_path, {f"{n}/pool.yaml": POOL for n in range(5)})
     assert last_line(nodelint("check")) == (
-        "On Karpenter 1.3 and older: at least 2 more findings; `--karpenter-version 1.3` tells."
+        "On Karpenter 1.3 and older: at least 2 more findings; `--karpenter-version 1.3` shows details."
     )
 
 

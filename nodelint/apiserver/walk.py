@@ -25,7 +25,7 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 class Walk(WalkState):
-    """`run` tells what is wrong with one object."""
+    """`run` yields what is wrong with one object."""
 
     def run(self, node: Node | None = None, path: str = "") -> list[SchemaProblem]:
         """Everything that an API server would have against the object, or against the part that stands at a path."""

@@ -218,7 +218,7 @@ def _about_older(older: Older) -> str:
     release = minor if target(minor) == older.release else str(older.release)
     more = counted(older.findings, "more finding")
     least = "at least " if older.least else ""
-    return f"On Karpenter {release} and older: {least}{more}; `--karpenter-version {release}` tells."
+    return f"On Karpenter {release} and older: {least}{more}; `--karpenter-version {release}` shows details."
 
 
 def _about_baseline(split: Split) -> str:

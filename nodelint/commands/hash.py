@@ -1,4 +1,4 @@
-"""`nodelint hash`: the hashes by which Karpenter tells drift."""
+"""`nodelint hash`: the hashes by which Karpenter detects drift."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The hash annotations by which Karpenter tells that a node no longer matches its NodePool or EC2NodeClass."""
+"""The hash annotations by which Karpenter sees that a node no longer matches its NodePool or EC2NodeClass."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ class Catalog:
     def extended(self, newer: Snapshot) -> Catalog:
         """These types and those of another snapshot, whose row counts where both have one.
 
-        What no answer of EC2 tells stays as it is here: bandwidth (a table of the controller's), what labels
+        What no answer of EC2 holds stays as it is here: bandwidth (a table of the controller's), what labels
         were before a release, and prices and network limits that the other row lacks.
         """
         return Catalog(joined(self._snapshot, newer), self._version, self._windows_build) if newer.rows else self

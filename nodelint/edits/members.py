@@ -94,7 +94,7 @@ def after_key(line: str, writer: Writer, entry: MappingEntry) -> str:
 
 
 def model_for(model: Node | None, value: Plain) -> Node | None:
-    """A model of the same kind as the value; another tells nothing."""
+    """A model of the same kind as the value; None for another kind."""
     if model is None:
         return None
     if isinstance(value, Mapping):

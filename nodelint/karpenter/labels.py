@@ -326,7 +326,7 @@ def says_ready(tag: str) -> bool:
 
 
 def flex_families(catalog: Catalog) -> frozenset[str]:
-    """The families of flex types, for every release: an older one merely has no label that tells them."""
+    """The families of flex types, for every release: an older one merely has no label for them."""
     return catalog.distinct(FAMILY, flex_types(catalog))
 
 

@@ -210,7 +210,7 @@ def _is_in(pool: NodePool, region: str) -> bool | None:
 
 
 def region_of(zone: str) -> str | None:
-    """The region that a zone's name tells, local zones' too (`us-east-1-bos-1a`); None for what is no such name."""
+    """The region that a zone's name holds, local zones' too (`us-east-1-bos-1a`); None for what is no such name."""
     forms = table("vocabulary")["forms"]
     region = re.match(forms[REGION], zone)
     return region[0] if region is not None and re.fullmatch(forms[ZONE], zone) else None

@@ -13,7 +13,7 @@ _MOST_KEPT = 10_000
 
 
 class Words:
-    """Words to choose from, with what tells quickly which of them may be near a text."""
+    """Words to choose from, with an index of those that may be near a text."""
 
     __slots__ = ("_by_digits", "_by_squashed", "_known", "words")
 

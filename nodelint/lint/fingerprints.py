@@ -1,4 +1,4 @@
-"""What tells one finding from another over time: marks that do not change when lines move.
+"""Fingerprints: they identify a finding over time and do not change when lines move.
 
 A mark is made of the rule, the file, the object, the field and what is wrong there. No line, no column, no
 position in a list and no wording goes into it, so that comments, other documents, the order of requirements,

@@ -11,7 +11,7 @@ _POWERS = {"n": 0, "u": 3, "m": 6, "k": 12, "M": 15, "G": 18, "T": 21, "P": 24, 
 _ONE = 9  # the power of ten by which one is more than a billionth
 
 ONE: int = 10**_ONE
-"""One in billionths, the finest that a quantity tells."""
+"""One in billionths, the smallest step of a quantity."""
 
 
 def billionths(text: str) -> int:

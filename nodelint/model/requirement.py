@@ -69,7 +69,7 @@ def normalize(key: str) -> str:
 class Requirement(NamedTuple):
     """What is asked of one label.
 
-    `complement` tells how `values` is meant: the values allowed, or (complement) the values excluded.
+    `complement` says how to read `values`: the values allowed, or (complement) the values excluded.
     `greater_equal` and `less_equal` are inclusive bounds in whole numbers; only a complement has them.
     `min_values` is how many values there have to be to choose from; the algebra carries it along and never
     checks it. `exclusive` marks the bounds of a core before 1.9.0: it kept `Gt 3` and `Lt 4` as they were,

@@ -136,7 +136,7 @@ def make(old: Side, new: Side, aim: Aim) -> Plan:
 
 
 _STATIC = ("NodePoolDrifted", "RequirementsDrifted", "NodeClassDrift")
-"""Reasons that a NodeClaim itself tells, by its hashes and labels."""
+"""Reasons that a NodeClaim itself shows, by its hashes and labels."""
 
 
 class _Maker:

@@ -109,7 +109,7 @@ def facts_json(facts: AwsFacts) -> dict[str, Any]:
 
 
 def image_json(image: MachineImage) -> dict[str, Any]:
-    """An image as EC2 tells of it."""
+    """An image as EC2 returns it."""
     return {
         "id": image.id,
         "name": image.name,

@@ -1,7 +1,7 @@
 """Pods for which one node after another is launched, although each node comes up.
 
 The scheduler reckons that the pod fits on a new node, and kube-scheduler finds that it does not: the node
-has less than was expected of it, or lacks what the pod asks for. The controller logs no failure. It tells of
+has less than was expected of it, or lacks what the pod asks for. The controller logs no failure. It logs
 each round of scheduling: the pods, how many of them go to new NodeClaims, and each NodeClaim that it creates.
 """
 

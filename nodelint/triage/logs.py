@@ -26,7 +26,7 @@ _READ_WHOLE = 50
 
 _LEVELS = frozenset({"DEBUG", "INFO", "WARN", "ERROR", "DPANIC", "PANIC", "FATAL"})
 FAILURES = frozenset({"WARN", "ERROR", "DPANIC", "PANIC", "FATAL"})
-"""The levels at which a line always tells of a failure."""
+"""The levels at which a line is always a failure."""
 
 _ESCAPES = re.compile(r"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _STAMP = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"
@@ -61,7 +61,7 @@ class LogLine(NamedTuple):
     """One line that the controller wrote.
 
     `number` counts the log's lines from 1; `time` is in seconds since 1970, None where the line has none;
-    `fields` is everything that was logged beside the message; `stream` tells the lines of several pods
+    `fields` is everything that was logged beside the message; `stream` separates the lines of several pods
     apart, as far as their prefixes do. What was not read from a log (`source`) is an event or condition of an
     object, or a bare message: `times` says how often, since `since`.
     """

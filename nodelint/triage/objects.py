@@ -2,7 +2,7 @@
 
 Read are lists of events (the table of `kubectl get events` and `kubectl events`, YAML, JSON), what `kubectl
 describe` prints, and NodeClaims, NodePools and EC2NodeClasses with their status. Each event and each condition
-that is not met becomes an entry as a log has it. None of it tells the controller's release.
+that is not met becomes an entry as a log has it. None of it holds the controller's release.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@
     account.default_region                              # that of environment or profile, or None
     json.dumps(policy(), indent=2)                      # the IAM policy that all of it needs
 
-Every question has an answer in the reply, if only why there is none; no question at all, `ask(())`, tells the account
+Every question has an answer in the reply, if only why there is none; no question at all, `ask(())`, names the account
 and nothing else. Where nothing can be asked (no boto3, no credentials, expired ones) `ask` and `default_region` raise
 `CannotAsk(reason, transient)`. Ctrl-C passes through `ask` at once. Importing this imports no boto3.
 """

@@ -100,7 +100,7 @@ class Answer(NamedTuple):
 
 
 class MachineImage(NamedTuple):
-    """An image as DescribeImages tells of it.
+    """An image as DescribeImages returns it.
 
     `arch` is Kubernetes' word (`amd64`, `arm64`) or EC2's own for what Karpenter passes over. `owner` is
     `self`, `amazon`, another alias of EC2's or an account. `created` and `deprecated` are ISO 8601.

@@ -10,7 +10,7 @@ from nodelint.tuples import NamedTuple
 class ControllerProblem(NamedTuple):
     """One thing that admission lets through and that does not work.
 
-    `node` is the tightest place. `kind` is a slug that tells problems apart, so that a rule which
+    `node` is the tightest place. `kind` is a slug that identifies the problem, so that a rule which
     explains one of them better can win. `consequence` is what happens at run time, in words that do
     not depend on the value. `suggestion` is the text that should stand at the place, where it is plain.
     """

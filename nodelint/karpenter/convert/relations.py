@@ -77,7 +77,7 @@ _HELD = "\0"
 
 
 def _key(node: Node | None) -> str | None:
-    """What tells a name from others; None where there is none."""
+    """The part of a name that differs from others; None where there is none."""
     name = text(node)
     if node is not None and name is UNKNOWN:
         return _HELD + node.written

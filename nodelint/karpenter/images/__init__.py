@@ -2,7 +2,7 @@
 
 With facts from AWS they are those that the controller of a release has, in the order in which it tries them
 (`images.choice`). Without, what the files tell: `data/images.json` says which images each alias family has in
-which release, and for whom each is; an image that is named by a published scheme tells its architecture
+which release, and for whom each is; the name of an image in a published scheme holds its architecture
 (`images.names`); an id, a tag or a name of one's own does not, and stays unknown.
 """
 
@@ -79,7 +79,7 @@ def images_of(
     them.
 
     Without a Kubernetes version nothing that depends on it removes an image: it is a problem that
-    is not `active`. A fact that is missing leaves a term to what the file tells of it. Deprecation is
+    is not `active`. A fact that is missing leaves a term to what the file says about it. Deprecation is
     judged at `facts.now`.
     """
     found = _of_spec(node_class, version, kubernetes, facts)

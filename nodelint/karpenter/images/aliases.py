@@ -1,4 +1,4 @@
-"""The images of a class with an alias: those behind its SSM parameters, else those that the data tells of."""
+"""The images of a class with an alias: those behind its SSM parameters, else those in the data."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The names and parameters under which EKS, Bottlerocket, Windows and Ubuntu images are published.
 
-Such a name tells an image's architecture and variant, even where it is a pattern. The schemes lie in
+Such a name holds an image's architecture and variant, even where it is a pattern. The schemes lie in
 `data/image_names.json`.
 """
 

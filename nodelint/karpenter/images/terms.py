@@ -1,6 +1,6 @@
 """The images of a class with terms other than an alias: by id, name, tags or SSM parameter.
 
-With facts they are what EC2 has; without, a published name or parameter tells of its images, and the
+With facts they are what EC2 has; without, a published name or parameter names its images, and the
 others stay unknown.
 """
 
@@ -22,7 +22,7 @@ from nodelint.tuples import NamedTuple
 
 
 class _Read(NamedTuple):
-    """A term as its file tells of it: how it asks, the images that it is known to mean, else the `reason` why not.
+    """A term as the file has it: how it asks, the images that it is known to mean, else the `reason` why not.
 
     `open` says that a placeholder keeps it from being looked up.
     """
@@ -135,7 +135,7 @@ def _chosen(
 
 
 def _read(term: SelectorTerm) -> _Read:
-    """What the file alone tells of a term without alias."""
+    """What the file alone says about a term without alias."""
     for key, value in (("id", term.id), ("ssmParameter", term.ssm_parameter), ("name", term.name)):
         node = term.node.get(key)
         if value is None or value == "" or node is None:
@@ -161,7 +161,7 @@ def _read(term: SelectorTerm) -> _Read:
 
 
 def _told(asked: Image, match: Match) -> Image:
-    """An image whose name tells for whom it is published."""
+    """An image whose name shows for which types it is published."""
     arch, variants, family = match
     choices = (of_arch(arch),)
     return asked._replace(arch=arch, variants=variants, choices=choices, family=family)
