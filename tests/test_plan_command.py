@@ -336,3 +336,42 @@ def test_a_class_that_changes_with_the_hash_version(
     assert ("may never reach the nodes that run" in " ".join(text.split())) == bool(absorbed)
     named = nodelint("plan", "--against", "HEAD", "--karpenter-version", to, cwd=repository).stdout
     assert "may never reach" not in named
+
+
+def chart(release: str) -> str:
+    return f"apiVersion: v2\nname: x\ndependencies:\n- {{name: karpenter, version: {release}}}\n"
+
+
+def test_each_pool_is_planned_for_the_release_of_its_cluster(repository: Path, nodelint: Run) -> None:
+    for name, release in (("prod", "1.14.1"), ("dev", "1.2.1")):
+        put(repository / "clusters" / name / "pool.yaml", POOL)
+        put(repository / "clusters" / name / "class.yaml", CLASS)
+        put(repository / "clusters" / name / "Chart.yaml", chart(release))
+    git(repository, "add", ".")
+    git(repository, "commit", "-qm", "clusters")
+    for name in ("prod", "dev"):
+        put(repository / "clusters" / name / "pool.yaml", POOL.replace("[c, m]", "[m]"))
+    told = {}
+    for words in ((), ("--karpenter-version", "1.2.1"), ("--karpenter-version", "1.14.1")):
+        done = nodelint("plan", "--against", "HEAD", "--format", "json", *words, cwd=repository, env=NOW)
+        told[words[1:]] = {each["path"]: each for each in json.loads(done.stdout)["nodePools"]}
+    own = told[()]
+    assert own == {
+        "clusters/dev/pool.yaml": told["1.2.1",]["clusters/dev/pool.yaml"],
+        "clusters/prod/pool.yaml": told["1.14.1",]["clusters/prod/pool.yaml"],
+    }
+    assert {each["karpenter"] for each in own.values()} == {"1.2.1", "1.14.1"}
+    text = nodelint("plan", "--against", "HEAD", cwd=repository, env=NOW).stdout
+    assert text.endswith("Karpenter 1.2.1 and 1.14.1, each pool for its own\n")
+
+
+def test_findings_of_each_side_are_those_for_its_own_release(repository: Path, nodelint: Run) -> None:
+    put(repository / "clusters" / "prod" / "Chart.yaml", chart("1.2.1"))
+    git(repository, "add", ".")
+    git(repository, "commit", "-qm", "release")
+    put(repository / "clusters" / "prod" / "Chart.yaml", chart("1.8.1"))
+    words = ("plan", "--against", "HEAD", "--format", "json")
+    found = json.loads(nodelint(*words, cwd=repository, env=NOW).stdout)["findings"]
+    assert "loose-image-match" in [each["rule"] for each in found["gone"]]
+    named = json.loads(nodelint(*words, "--karpenter-version", "1.8.1", cwd=repository, env=NOW).stdout)["findings"]
+    assert named["gone"] == []

@@ -37,7 +37,9 @@ if TYPE_CHECKING:
     from nodelint.drift.cluster import Cluster
     from nodelint.lint.config import Settings
     from nodelint.lint.engine import Report
-    from nodelint.plan import Absorbed, Plan, Side
+    from nodelint.lint.targets import Choose
+    from nodelint.model.manifest import Object
+    from nodelint.plan import Absorbed, Aim, Plan, Side
     from nodelint.report.plan_json import Findings
     from nodelint.session import Session
 
@@ -182,7 +184,7 @@ def _planned(
 ) -> tuple[Plan, Findings]:
     from nodelint.apiserver import Schemas
     from nodelint.commands._judging import judge_of, judging
-    from nodelint.plan import Aim, make
+    from nodelint.plan import Aim, make_each
 
     ready = judging(new.found, FactFlags(False, None, None), settings, paths)
     facts = ready.target.facts
@@ -198,21 +200,30 @@ def _planned(
         now(),
         cluster,
     )
-    plan = make(_side(was), _side(new), aim)
-    plan = plan._replace(absorbed=_absorbed(plan, was, new, ready.session))
-    before = judge_of(was.built, settings.jobs)(was.found.sources, *ready.how[:3], was.beside)
+    chosen = ready.session.choose(was.found), ready.target.choose
+    plan = make_each(_side(was), _side(new), aim, lambda obj, now: _own_aim(aim, chosen[now], obj))
+    plan = plan._replace(absorbed=_absorbed(plan, *chosen, ready.session))
+    then = ready.target._replace(choose=chosen[0])
+    before = judge_of(was.built, settings.jobs)(was.found.sources, then, *ready.how[1:3], was.beside)
     after = judge_of(new.built, settings.jobs)(new.found.sources, *ready.how)
     return plan, _compared(before, after, was.root, new.root, ready)
 
 
-def _absorbed(plan: Plan, was: Read, new: Read, session: Session) -> tuple[Absorbed, ...]:
+def _own_aim(aim: Aim, choose: Choose | None, obj: Object) -> Aim:
+    """The aim with the releases that the files beside an object state; of several the newest."""
+    chosen = choose(obj) if choose is not None else ""
+    if isinstance(chosen, str):
+        return aim
+    return aim._replace(release=chosen[-1].karpenter.last, kubernetes=chosen[-1].kubernetes)
+
+
+def _absorbed(plan: Plan, old_of: Choose | None, new_of: Choose | None, session: Session) -> tuple[Absorbed, ...]:
     """The changed classes for which the files state releases before and after that hash in other ways."""
     if session.settings.karpenter_named:
         return ()
     from nodelint.drift.hashes import version
     from nodelint.plan import Absorbed
 
-    old_of, new_of = session.choose(was.found), session.choose(new.found)
     found = []
     for pair in plan.classes:
         if pair.change != "changed" or pair.old is None or pair.new is None or old_of is None or new_of is None:

@@ -32,7 +32,7 @@ from nodelint.plan.verdict import Sides, Verdict, verdict
 from nodelint.source import Node, Source
 from nodelint.tuples import NamedTuple
 
-__all__ = ["Aim", "Plan", "PoolPlan", "Refusal", "Side", "Verdict", "make"]
+__all__ = ["Aim", "Plan", "PoolPlan", "Refusal", "Side", "Verdict", "make", "make_each"]
 
 
 class Aim(NamedTuple):
@@ -66,6 +66,7 @@ class PoolPlan(NamedTuple):
     after: Resolution | None
     pace: Pace | None = None
     nodes: tuple[NodeFate, ...] | None = None
+    release: Version | None = None
 
     @property
     def pool(self) -> NodePool:
@@ -135,6 +136,35 @@ def make(old: Side, new: Side, aim: Aim) -> Plan:
     return _Maker(old, new, aim).run()
 
 
+def make_each(old: Side, new: Side, aim: Aim, aim_of: Callable[[Object, bool], Aim]) -> Plan:
+    """Compare two sides, each pool and class for the release of its own: `aim_of` an object, of the new side or not.
+
+    The plan's own aim is that of the newest release.
+    """
+    aims = [aim_of(obj, new is side) for side in (old, new) for obj in side.objects]
+    newest = max(aims, key=lambda each: (each.release, each.kubernetes or ()), default=aim)
+    plans = {newest[:2]: make(old, new, newest)}
+
+    def own(pair: Pair) -> tuple[Version, KubernetesVersion | None]:
+        obj = pair.new or pair.old
+        assert obj is not None
+        mine = aim_of(obj, pair.new is not None)
+        if mine[:2] not in plans:
+            plans[mine[:2]] = make(old, new, mine)
+        return mine[:2]
+
+    whole = plans[newest[:2]]
+    places = [(own(each.pair), each) for each in whole.pools]
+    pools = (_same_pool(plans[key].pools, each) for key, each in places)
+    return whole._replace(pools=tuple(pools))
+
+
+def _same_pool(pools: Sequence[PoolPlan], pool: PoolPlan) -> PoolPlan:
+    """The plan of the same pool among others."""
+    at = pool.pool.source, pool.pool.node.start
+    return next((each for each in pools if (each.pool.source, each.pool.node.start) == at), pool)
+
+
 _STATIC = ("NodePoolDrifted", "RequirementsDrifted", "NodeClassDrift")
 """Reasons that a NodeClaim itself shows, by its hashes and labels."""
 
@@ -164,7 +194,8 @@ class _Maker:
     def run(self) -> Plan:
         both = self._pairs(NodePool, *self.asked)
         told = (pair for pair in both if any(_ours(obj) for obj in (pair.old, pair.new)))
-        return Plan(self.aim, tuple(self._placed(self._pool(pair)) for pair in told), tuple(self.classes))
+        pools = (self._placed(self._pool(pair))._replace(release=self.aim.release) for pair in told)
+        return Plan(self.aim, tuple(pools), tuple(self.classes))
 
     def _placed(self, each: PoolPlan) -> PoolPlan:
         """The same with places in files."""

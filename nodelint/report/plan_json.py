@@ -43,6 +43,7 @@ def _pool(each: PoolPlan) -> dict[str, Any]:
     told: dict[str, Any] = {
         "name": each.pool.name,
         "path": span_of(each.at).source.path,
+        "karpenter": str(each.release) if each.release is not None else None,
         "change": each.change,
         "from": each.renamed_from,
         "replaced": each.verdict.replaced,

@@ -173,4 +173,6 @@ def summary(plan: Plan, findings: Findings) -> Iterator[str]:
             " classes in another way: the change may never reach the nodes that run."
             " Make it before or after the upgrade."
         )
-    yield f"Karpenter {plan.aim.release}"
+    releases = sorted({each.release for each in plan.pools if each.release is not None}) or [plan.aim.release]
+    own = ", each pool for its own" if len(releases) > 1 else ""
+    yield f"Karpenter {' and '.join(map(str, releases))}{own}"
