@@ -96,7 +96,7 @@ def test_what_cannot_be_read_is_said_once_with_its_place(name: str, rules: dict[
     assert line == 0 or (at.line, at.column) == (line, column)
     assert finding_text(said).startswith(f"broken.yaml:{at.line}:{at.column}: error[yaml-syntax]: ")
     assert fix([source], Target(NEWEST), rules, unsafe=True).sources[0].text == source.text
-    assert time.process_time() - start < 3
+    assert time.process_time() - start < 2
 
 
 def test_all_of_it_in_one_folder(nodelint: Run, tmp_path: Path) -> None:
@@ -149,25 +149,25 @@ WIDE = HEAD + (
     "      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: a}\n"
 )
 LARGE = {
-    "keys": HEAD + "".join(f"k{n}: v\n" for n in range(4000)),
-    "suppressions": HEAD + "".join(f"k{n}: v # nodelint: ignore[unknown-field]\n" for n in range(3000)),
+    "keys": HEAD + "".join(f"k{n}: v\n" for n in range(2000)),
+    "suppressions": HEAD + "".join(f"k{n}: v # nodelint: ignore[unknown-field]\n" for n in range(1500)),
     "a row of suppressions": HEAD + "# nodelint: ignore[unknown-field]\n" * 4000 + "k: v\n",
-    "blank lines in a text": HEAD + "a: |\n  x\n" + "    \n" * 60_000,
+    "blank lines in a text": HEAD + "a: |\n  x\n" + "    \n" * 30_000,
     "unclosed braces": HEAD + "a: " + "{{" * 250_000,
     "unclosed tags": HEAD + "a: " + "<%" * 500_000,
     "digits": HEAD + "a: " + "9" * 1_000_000,
     "a long line": HEAD + "a: " + "x " * 1_000_000 + "\nb: c\n",
-    "empty documents": "---\n" * 100_000 + HEAD,
-    "documents": ("---\n" + HEAD) * 700,
-    "requirements": WIDE + "      requirements:\n" + "        - {key: a, operator: In, values: [x]}\n" * 1000,
+    "empty documents": "---\n" * 50_000 + HEAD,
+    "documents": ("---\n" + HEAD) * 350,
+    "requirements": WIDE + "      requirements:\n" + "        - {key: a, operator: In, values: [x]}\n" * 500,
     "labels": HEAD
     + "spec:\n  template:\n    metadata:\n      labels:\n"
-    + "".join(f"        a{n}: b\n" for n in range(1200)),
+    + "".join(f"        a{n}: b\n" for n in range(600)),
     "wildcards": WIDE
     + "      requirements:\n        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [c6i"
-    + ", c6*" * 800
+    + ", c6*" * 400
     + "]}\n",
-    "items": "apiVersion: v1\nkind: List\nitems:\n" + "- {apiVersion: karpenter.sh/v1, kind: NodePool}\n" * 600,
+    "items": "apiVersion: v1\nkind: List\nitems:\n" + "- {apiVersion: karpenter.sh/v1, kind: NodePool}\n" * 300,
 }
 
 
@@ -178,7 +178,7 @@ def test_large_input_takes_bounded_time(name: str, rules: dict[str, Rule]) -> No
     report = lint([Source.from_text("large.yaml", LARGE[name])], Target(NEWEST), rules)
     assert report.results
     assert len([finding_text(result) for result in report.results]) < 10_000
-    assert time.process_time() - start < 3
+    assert time.process_time() - start < 2
 
 
 def test_memory_is_bounded(tmp_path: Path) -> None:

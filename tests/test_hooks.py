@@ -8,6 +8,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -50,16 +51,23 @@ HELD = (
 NOT_HELD = ("README.md", "install.sh", "main.go", "logo.svg", "yaml", "tf.py", "Chart.lock")
 
 
-def run(hook: dict[str, Any], folder: Path, *files: str) -> subprocess.CompletedProcess[str]:
+Hook = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def run(nodelint: Callable[..., subprocess.CompletedProcess[str]]) -> Hook:
     """As pre-commit does: the entry, its arguments, the names of the files as they are."""
-    program, *args = [*shlex.split(hook["entry"]), *hook["args"]]
-    assert program == "nodelint"
-    command = [sys.executable, "-m", "nodelint", *args, *files]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+    def call(hook: dict[str, Any], folder: Path, *files: str) -> subprocess.CompletedProcess[str]:
+        program, *args = [*shlex.split(hook["entry"]), *hook["args"]]
+        assert program == "nodelint"
+        return nodelint(*args, *files, cwd=folder)
+
+    return call
 
 
 @pytest.mark.parametrize("hook", HOOKS, ids=lambda h: h["id"])
-def test_each_hook_runs_on_the_files_it_is_handed(hook: dict[str, Any], tmp_path: Path) -> None:
+def test_each_hook_runs_on_the_files_it_is_handed(hook: dict[str, Any], tmp_path: Path, run: Hook) -> None:
     (tmp_path / "class.yaml").write_text(BAD, encoding="utf-8")
     (tmp_path / "values.yaml").write_text("a: 1\n", encoding="utf-8")
     done = run(hook, tmp_path, "class.yaml", "values.yaml")
@@ -70,7 +78,7 @@ def test_each_hook_runs_on_the_files_it_is_handed(hook: dict[str, Any], tmp_path
 
 
 @pytest.mark.parametrize("hook", HOOKS, ids=lambda h: h["id"])
-def test_the_name_of_a_file_is_no_option(hook: dict[str, Any], tmp_path: Path) -> None:
+def test_the_name_of_a_file_is_no_option(hook: dict[str, Any], tmp_path: Path, run: Hook) -> None:
     name = "--format=sarif=written.yaml"
     assert re.search(hook["files"], name)
     (tmp_path / name).write_text(BAD.replace("spec:\n", "spec:\n  zzz: 1\n"), encoding="utf-8")
@@ -107,7 +115,7 @@ def test_what_a_folder_is_searched_for_is_what_a_hook_is_handed(tmp_path: Path) 
 
 @pytest.mark.parametrize("hook", HOOKS, ids=lambda h: h["id"])
 @pytest.mark.parametrize("tree", sorted(p.name for p in TREES.iterdir() if p.name not in ("markdown", "shell")))
-def test_a_hook_reads_each_style_of_repository(hook: dict[str, Any], tree: str, tmp_path: Path) -> None:
+def test_a_hook_reads_each_style_of_repository(hook: dict[str, Any], tree: str, tmp_path: Path, run: Hook) -> None:
     """Every file of a tree at once, as the first commit hands it over: no fault, and no file that cannot be read."""
     shutil.copytree(TREES / tree, tmp_path / tree)
     files = sorted(str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*") if p.is_file())

@@ -58,7 +58,8 @@ def stale(project: dict[str, Any], folder: Path = FOLDER) -> list[str]:
 def write(project: dict[str, Any], name: str, *, upgrade: bool) -> None:
     """Resolve one lock. Versions stay as they are where they still fit, unless `upgrade` is true."""
     path, first = FOLDER / name, FOLDER / LOCKS[0]
-    command = ["uv", "pip", "compile", "--quiet", "--universal", "--generate-hashes", "--no-annotate", "--no-header"]
+    command = [sys.executable, "-m", "uv", "pip", "compile", "--quiet", "--universal", "--generate-hashes"]
+    command += ["--no-annotate", "--no-header"]
     command += ["--python-version", OLDEST_PYTHON, "--output-file", str(path), "-"]
     requirements = declared(project, name)
     if path == first:
