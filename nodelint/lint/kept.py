@@ -195,7 +195,7 @@ class Kept:
     def move(self, moved: Moved) -> None:
         """A source's text has changed: what is said of it is somewhere else now, or has to be said anew."""
         for key, said in list(self._said.items()):
-            if any(said.results.values()) and not _move(said, moved):
+            if said.results and not _move(said, moved):
                 del self._said[key]
 
 
@@ -219,9 +219,14 @@ def _look(said: Said, rule: Rule, context: Noting, run: Look) -> list[str]:
     noted: dict[Query, object] = {}
     context.noted = noted
     try:
-        said.results[rule.name], said.skipped[rule.name], faults = run(rule)
+        results, skipped, faults = run(rule)
     finally:
         context.noted = None
+    # Most rules have nothing to say of most objects: nothing is kept of that.
+    for found, kept in ((results, said.results), (skipped, said.skipped)):
+        kept.pop(rule.name, None)
+        if found:
+            kept[rule.name] = found  # type: ignore[assignment]
     for question, answer in noted.items():
         said.asked.setdefault(question, (answer, set()))[1].add(rule.name)
     return faults
