@@ -11,7 +11,8 @@ for them they are kept out; no node of theirs can be running, so that is safe. I
 GPUs by label or taint), the class needs an alias that has the image.
 
 An image chosen by name is used for every type of its architecture: a standard image then boots on a GPU type and has
-no driver for it. That is reported too, for arm64 images and of pools that are meant for GPUs or Neuron.
+no driver for it. That is reported too, for arm64 images and of pools that are meant for GPUs or Neuron,
+unless the class's user data installs a driver.
 
 ```yaml bad
 apiVersion: karpenter.sh/v1
@@ -210,6 +211,7 @@ from nodelint.api import (
     fixes,
     images,
     keys,
+    labels,
     manifest,
     messages,
     questions,
@@ -359,6 +361,12 @@ def _types(resolution: resolve.Resolution, types: TypeSet) -> str:
     return shown if len(families) <= 3 else f"{shown} and {len(families) - 3} more"
 
 
+def _installs(resolution: resolve.Resolution, variant: str) -> bool:
+    """Whether the class's user data installs the driver itself."""
+    script = resolution.node_class.node.at("spec", "userData") if resolution.node_class is not None else None
+    return script is not None and labels.installs_driver(script.text, variant)
+
+
 def _without_driver(pool: NodePool, resolution: resolve.Resolution) -> Findings:
     """A standard image that is chosen by name or parameter is taken for GPU types too.
 
@@ -374,7 +382,11 @@ def _without_driver(pool: NodePool, resolution: resolve.Resolution) -> Findings:
         for variant, count in COUNTS.items():
             without = types & resolution.catalog.having(count)
             # The standard image of Bottlerocket is the one for Neuron.
-            if not without or (variant == "neuron" and image.family == "bottlerocket"):
+            if (
+                not without
+                or (variant == "neuron" and image.family == "bottlerocket")
+                or _installs(resolution, variant)
+            ):
                 continue
             meant = _meant(pool, resolution, without, variant)
             if meant is None and image.arch != "arm64":

@@ -607,6 +607,16 @@ class TestGpuImageGap:
         anything = pool(line("kubernetes.io/arch", "amd64"))
         assert not check(files(anything, node_class(f"name: {AMD64}")), select=[self.rule]).results
 
+    @pytest.mark.parametrize(
+        ("script", "told"),
+        [("dnf install -y nvidia-open", False), ("# dnf install -y nvidia-open", True), ("echo nvidia.com", True)],
+    )
+    def test_user_data_may_install_the_driver(self, check: Check, script: str, told: bool) -> None:
+        more = f"  amiFamily: AL2023\n  userData: |\n    #!/bin/bash\n    {script}\n"
+        gpu = pool(line("karpenter.k8s.aws/instance-family", "g5"))
+        report = check(files(gpu, node_class(f"name: {AMD64}", more=more)), select=[self.rule])
+        assert bool(report.results) is told
+
     def test_a_gpu_image_by_name_is_fine(self, check: Check) -> None:
         text = files(
             pool(line("karpenter.k8s.aws/instance-family", "g5g")),

@@ -315,6 +315,12 @@ def owner_of_taint(key: str) -> TaintOwner | None:
     return None if fact is None else TaintOwner(fact["owner"], tuple(fact["effects"]))
 
 
+def installs_driver(script: str, variant: str) -> bool:
+    """Whether a script names a package or an installer of a driver, of `nvidia` or `neuron` devices."""
+    lines = [line for line in script.lower().split("\n") if not line.lstrip().startswith("#")]
+    return any(word in line for line in lines for word in _facts()["drivers"].get(variant, ()))
+
+
 def is_shared_tag(key: str) -> bool:
     """Whether a tag's key is one that all kinds of resources bear: `Environment`, `team`, `ManagedBy`."""
     return re.sub(r"[-_: ]", "", key).lower() in _facts()["shared_tags"]
