@@ -161,6 +161,25 @@ STATED = {
         """,
         ["1.0.7 rendered.yaml:4 the rendered chart", "1.0.7 rendered.yaml:6 the controller's image"],
     ),
+    "rendered-binding.yaml": (
+        """\
+        kind: ClusterRoleBinding
+        metadata:
+          labels: {helm.sh/chart: karpenter-0.16.3}
+        ---
+        kind: ServiceAccount
+        metadata:
+          labels: {helm.sh/chart: karpenter-crd-1.0.8}
+        """,
+        ["0.16.3 rendered-binding.yaml:3 the rendered chart"],
+    ),
+    "setup.sh": (
+        """\
+        karpenter=${karpenter:-v1.2.1}
+        helm upgrade --install karpenter oci://public.ecr.aws/karpenter/karpenter --version ${karpenter}
+        """,
+        ["1.2.1 setup.sh:1 a variable"],
+    ),
     "deployment.yaml": (
         """\
         {{ if .Values.current }}

@@ -82,16 +82,15 @@ def _of_object(root: Node, by: str) -> Iterator[_Said]:
         if about:
             tags = _values(spec.get("ref"), ("tag", "semver"))
             yield from ((tag, _written(tag), about[1] is not None, by) for tag in tags)
-    elif kind == "Deployment":  # what `helm template` has written
-        label = root.at("metadata", "labels", "helm.sh/chart")
-        if label is not None and (rendered := re.fullmatch(_RENDERED, _written(label))):
-            yield label, rendered[1], False, "the rendered chart"
     elif kind == "ClusterConfig":
         yield from ((node, _written(node), False, by) for node in _values(root.get("karpenter"), ("version",)))
     elif word(root, "name") == "karpenter" and _is_upstream(root):
         version = root.get("version")
         if version is not None and _written(version) == word(root, "appVersion"):
             yield version, _written(version), False, "Karpenter's own chart"
+    label = root.at("metadata", "labels", "helm.sh/chart")  # what `helm template` has written
+    if label is not None and (rendered := re.fullmatch(_RENDERED, _written(label))):
+        yield label, rendered[1], False, "the rendered chart"
 
 
 def _is_upstream(chart: Node) -> bool:

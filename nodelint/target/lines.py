@@ -12,6 +12,7 @@ _VARIABLE = (
     r"\b(?:KARPENTER_(?:CHART_|HELM_|HELM_CHART_)?VERSION|karpenter_(?:chart_|helm_|helm_chart_)?version"
     rf"|karpenter(?:Chart)?Version)[\"']?\s*(?:\?=|::?=|:-|=|:)\s*[\"']?{_RELEASE}"
 )
+_DEFAULTED = rf"\$\{{(?:KARPENTER|karpenter):-{_RELEASE}"
 _HELM = (
     r"helm[ \t]+(?:upgrade|install|template|pull)\b(?=[^\n;&|]*\bkarpenter\b)(?![^\n;&|]*\bkarpenter-crd\b)"
     rf"[^\n;&|]*--version[ =][\"']?{_RELEASE}"
@@ -30,6 +31,7 @@ def evidence(path: str, text: str) -> Iterator[Evidence]:
     joined = re.sub(_CONTINUED, lambda broken: " " * len(broken[0]), text) if "helm" in text else text
     for pattern, where, by, weight in (
         (_VARIABLE, text, "a variable", DEFAULT),
+        (_DEFAULTED, text, "a variable", DEFAULT),
         (_HELM, joined, "a helm command", DEFAULT),
         (_IMAGE, text, "the controller's image", STATED),
         (_BUILD, text, "an image of the controller", DEFAULT),
