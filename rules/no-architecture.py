@@ -78,5 +78,5 @@ def check(pool: NodePool, context: Context) -> Findings:
     yield Finding(
         at=fixes.place(pool),
         message=f"no requirement on architecture: {len(arm):,} of {len(left):,} types left are arm64",
-        help="say `kubernetes.io/arch In [amd64]`, or `[amd64, arm64]` where all container images are built for both",
+        help="add `kubernetes.io/arch In [amd64]`, or `[amd64, arm64]` if all container images are built for both",
     )

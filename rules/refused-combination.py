@@ -122,7 +122,7 @@ def _lone_alias(node: Node) -> Ways:
 
 def _family(spec: Node) -> Ways:
     names = ("al2023", "bottlerocket")
-    return "say what the images run, for that decides how a node joins", [
+    return "set amiFamily to what the images run: it decides how a node joins", [
         (f"amiFamily {name}", edits.if_editable(edits.add_key, spec, "amiFamily", name))
         for name in (*map(images.ami_family_of, names), "Custom")
     ]
@@ -170,7 +170,7 @@ def _grace(kubelet: Node) -> Ways:
     given = {entry.name for entry in grace.entries} if grace is not None else set()
     lacking = [str(entry.name) for entry in soft.entries if entry.name not in given] if soft is not None else []
     periods = ", ".join(f"{name}: 2m" for name in lacking)
-    return f"say how long a signal may last, for example evictionSoftGracePeriod: {{{periods}}}", []
+    return f"set how long a signal may last, for example evictionSoftGracePeriod: {{{periods}}}", []
 
 
 _WAYS: dict[str, tuple[str, Callable[[Node], Ways]]] = {

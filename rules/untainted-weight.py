@@ -78,7 +78,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         yield Finding(
             at=node,
             message="a weight and no taint: every pod that fits runs here before all pools of a lower weight",
-            help="if the pool is for special workloads, add a taint; if it is the preferred one, all is well",
+            help="if the pool is for special workloads, add a taint; if it is the preferred one, keep it as it is",
         )
         return
     lighter = sorted(
@@ -92,5 +92,5 @@ def check(pool: NodePool, context: Context) -> Findings:
             at=node,
             message=f"a weight and no taint: every pod that fits runs here before {names}{more}",
             also=[Also(each.name_node, f"weight {each.weight or 0}") for each in lighter],
-            help="if the pool is for special workloads, add a taint; if it is the preferred one, all is well",
+            help="if the pool is for special workloads, add a taint; if it is the preferred one, keep it as it is",
         )

@@ -305,7 +305,7 @@ def test_each_class_is_asked_about_for_the_releases_of_its_folder(
         (project / name / "cluster.yaml").write_text(cluster, encoding="utf-8")
     done = nodelint("refresh", "--output", "facts.json", env=keys(front))
     assert "Karpenter 1.2.1 (Kubernetes 1.30) and Karpenter 1.8.1 (Kubernetes 1.33)" in done.stdout
-    assert "say --kubernetes-version" not in done.stdout
+    assert "pass --kubernetes-version" not in done.stdout
     facts = (project / "facts.json").read_text(encoding="utf-8")
     assert all(f"optimized-ami/{version}/amazon-linux-2023" in facts for version in ("1.30", "1.33"))
     check = nodelint("check", "--snapshot", "facts.json", "--format", "json")

@@ -326,7 +326,9 @@ def test_images_of_an_alias_that_cannot_be_asked_for_are_named(run: Run, front: 
     Path("golden.yaml").write_text(alias, encoding="utf-8")
     done = run("refresh")
     assert done.exit_code == 0
-    said = "Not asked: the images of `al2023@latest`, for they depend on Kubernetes; say --kubernetes-version\n"
+    said = (
+        "Not asked: the images of `al2023@latest`, which depend on the Kubernetes version; pass --kubernetes-version"
+    )
     assert said in done.stdout
     assert "Not asked" not in run("refresh", "--kubernetes-version", "1.32").stdout
 

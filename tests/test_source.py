@@ -262,7 +262,7 @@ def test_one_broken_document_leaves_the_others() -> None:
         ("a: karpenter\nb: @x\n", "`@` cannot begin a value; put it in quotes", "@x"),
         ("a: karpenter: b\n", "a `:` cannot follow here; quote the text", ": b"),
         ("a: karpenter\nb: *x\n", "`*x` has no anchor `&x` above it", "*x"),
-        ("a: &x [karpenter, *x]\n", "`*x` stands inside what it refers to", "*x"),
+        ("a: &x [karpenter, *x]\n", "`*x` refers to a value that contains it", "*x"),
         ("karpenter: 1\n? [a]\n: 1\n", "a key has to be a text, and this one is a list", "[a]"),
         ('karpenter: 1\na: "\\\\\\/"\n', "`\\/` is an escape in JSON alone; write `/`", '\\/"'),
         ('karpenter: "\\ud83d\\ude00"\n', "a `\\u` of half a character; write the character itself", "\\ud83d"),

@@ -394,7 +394,7 @@ def test_a_word_of_kubectls_before_a_log_is_no_cut() -> None:
     told = "Defaulted container controller out of: controller, proxy (init)"
     read = triage([*lines_of(told), *io.BytesIO(log("1.6.8"))])
     assert (read.unread, read.cut_first) == (1, False)
-    assert triage_text(read, "-").splitlines()[1] == "1 line is left aside, not known as the controller's."
+    assert triage_text(read, "-").splitlines()[1] == "1 line is ignored: not lines of the controller."
 
 
 def test_a_whole_log_is_not_called_cut() -> None:

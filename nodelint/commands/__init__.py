@@ -121,7 +121,7 @@ def settings_of(flags: dict[str, Any]) -> Settings:
             path = config.find(os.getcwd())
             path = path and os.path.relpath(path)
     except FileNotFoundError:
-        stop("the working folder is no longer there")
+        stop("the working folder no longer exists")
     except config.ConfigError as error:
         unusable(error)
     try:

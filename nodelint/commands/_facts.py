@@ -59,7 +59,7 @@ def facts_options(command: _F) -> _F:
             metavar="FILE",
             shell_complete=files,
             help="Facts that `nodelint refresh` wrote. Default: those it has cached for this repository."
-            " `bundled` for none but those that come with nodelint.",
+            " `bundled` uses only those that ship with nodelint.",
         ),
     ):
         command = option(command)

@@ -65,7 +65,7 @@ def _what_is_judged() -> tuple[Callable[[Any], Any], ...]:
             "--crds",
             metavar="PATH",
             shell_complete=files,
-            help="CRDs of your own cluster (file or folder), for the bundled schemas.",
+            help="CRDs of your own cluster (file or folder), in place of the bundled schemas.",
         ),
         exclude,
         include,

@@ -49,7 +49,7 @@ def colour_option(command: _F) -> _F:
         callback=_chosen,
         expose_value=False,
         help="Colours in the output. Default: auto, on a terminal unless NO_COLOR is set or TERM is dumb;"
-        " FORCE_COLOR stands for always.",
+        " FORCE_COLOR means always.",
     )(command)
 
 

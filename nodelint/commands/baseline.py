@@ -75,7 +75,7 @@ def command(paths: Sequence[str], prune: bool, **flags: Any) -> None:
     built = rendered(paths, found, settings)
     if found.unreadable:
         unreadable(found)
-        stop(f"{path} is left as it is: not everything could be read")
+        stop(f"{path} is not changed: not everything could be read")
     from nodelint.lint import baseline
     from nodelint.lint.config import ConfigError
     from nodelint.source.files import replace

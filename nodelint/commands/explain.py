@@ -41,7 +41,7 @@ from nodelint.model.messages import counted
 @facts_options
 @versions
 def command(paths: Sequence[str], nodepool: str | None, form: str, **flags: Any) -> None:
-    """Say which instance types each NodePool can launch, with which image, and what removed the rest.
+    """Show which instance types each NodePool can launch, with which image, and what removed the rest.
 
     \b
     Examples:

@@ -54,7 +54,7 @@ Exit codes:
     "--crds",
     metavar="PATH",
     shell_complete=files,
-    help="CRDs of your own cluster (file or folder), for the bundled schemas.",
+    help="CRDs of your own cluster (file or folder), in place of the bundled schemas.",
 )
 @include
 @exclude

@@ -56,8 +56,8 @@ Exit codes:
 def command(dry_run: bool, force: bool, profile: str | None) -> None:
     """Write a configuration and the pre-commit hook for this repository.
 
-    nodelint looks at what is there: how the manifests are kept, and which releases of Karpenter and
-    Kubernetes the files name. What it writes says what it found and where. What is there already stays.
+    nodelint looks at how the manifests are kept, and which releases of Karpenter and Kubernetes the files
+    name. Comments in the new file say what it found and where. Existing files are not replaced.
     """
     from nodelint.commands._survey import survey
     from nodelint.source.reading import repository
@@ -65,7 +65,7 @@ def command(dry_run: bool, force: bool, profile: str | None) -> None:
     try:
         here = os.getcwd()
     except FileNotFoundError:
-        stop("the working folder is no longer there")
+        stop("the working folder no longer exists")
     top = os.path.relpath(repository(here) or here)
     seen = survey(top)
     failed = _configuration(top, seen, dry_run, force, profile)

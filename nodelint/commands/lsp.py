@@ -24,7 +24,7 @@ def _address(_: click.Context, __: click.Parameter, value: str | None) -> tuple[
 def command(stdio: bool, address: tuple[str, int] | None) -> None:
     """Serve an editor: findings as you type, fixes, hover, completion.
 
-    An editor starts it by itself; docs/editors.md says how to tell it to.
+    The editor starts it; docs/editors.md describes the setup.
     """
     if stdio and address is not None:
         stop("--stdio and --tcp: one of them")

@@ -74,7 +74,7 @@ GATES = ("drift", "launch", "error", "never")
     "--snapshot",
     metavar="FILE",
     shell_complete=files,
-    help="Facts that `nodelint refresh` wrote. Default: those it has cached for this repository. `bundled` for none.",
+    help="Facts that `nodelint refresh` wrote. Default: those cached for this repository. `bundled` uses none.",
 )
 @click.option("--region", metavar="NAME", help="The AWS region. Default: the snapshot's only one.")
 @colour_option
@@ -89,7 +89,7 @@ def command(
     gate: str,
     **flags: Any,
 ) -> None:
-    """Say what a change of manifests does to the fleet: which nodes are replaced, by which line, and why.
+    """Show what a change of manifests does to the fleet: which nodes are replaced, by which line, and why.
 
     The old side is taken for what the cluster holds, with no node drifted yet; the new side is applied as a whole,
     and what it lacks is deleted.

@@ -294,7 +294,7 @@ def _end(
             echo(printable(unbundled))
     if unnamed:
         aliases = printable(", ".join(f"`{alias}`" for alias in unnamed))
-        echo(f"Not asked: the images of {aliases}, for they depend on Kubernetes; say --kubernetes-version")
+        echo(f"Not asked: the images of {aliases}, which depend on the Kubernetes version; pass --kubernetes-version")
     if file is None:
         echo("Nothing was written: nothing new is known.")
     else:

@@ -12,14 +12,14 @@ from nodelint.commands._completing import files
 
 @click.group()
 def command() -> None:
-    """Look into the facts that `nodelint refresh` keeps."""
+    """Show or compare the facts that `nodelint refresh` keeps."""
 
 
 @command.command()
 @click.argument("file", required=False, shell_complete=files)
 @output_format
 def show(file: str | None, form: str) -> None:
-    """Say what is in a snapshot, and how old each fact of it is.
+    """Show what a snapshot holds, and how old each fact is.
 
     Without FILE: what is cached for this repository, and what comes with nodelint.
     """
@@ -71,7 +71,7 @@ Exit codes:
 @click.argument("new", shell_complete=files)
 @output_format
 def diff(old: str, new: str, form: str) -> None:
-    """Say what changed from one snapshot to another: images, subnets, instance types, answers.
+    """Show what changed between two snapshots: images, subnets, instance types, answers.
 
     When each was asked is not a difference.
     """

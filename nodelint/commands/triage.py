@@ -61,7 +61,7 @@ Exit codes:
 @colour_option
 @versions
 def command(file: str, manifests: Sequence[str], form: str, **flags: Any) -> None:
-    """Sort the errors of a Karpenter controller: what stays, and what passes by itself.
+    """Group the errors of a Karpenter controller by cause: what stays, and what passes by itself.
 
     FILE is a log of one or more controllers as kubectl, stern, a container runtime or a collector gives
     it, what `kubectl get events` or `kubectl describe` prints, NodeClaims, NodePools and EC2NodeClasses with

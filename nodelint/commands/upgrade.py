@@ -72,14 +72,14 @@ Exit codes:
 def command(
     paths: Sequence[str], old: str | None, new: str | None, form: str, everything: bool, **flags: Any
 ) -> None:
-    """Say what a move to another release of Karpenter means for manifests, before it is made.
+    """Show what an upgrade of Karpenter means for manifests, before you make it.
 
-    PATHS are files, folders (read with all below them) or - for standard input; default: this folder. Told are,
-    each with its place: fields, labels and values that come, go or change their meaning, images, permissions,
-    feature gates and other settings of the controller, what replaces nodes, and findings of `nodelint check`
-    that appear or go away. What has to be done is parted into before, with and after the upgrade.
+    PATHS are files, folders (read with all below them) or - for standard input; default: this folder. The
+    report lists, each with its place: fields, labels and values that come, go or change their meaning, images,
+    permissions, feature gates and other settings of the controller, what replaces nodes, and findings of
+    `nodelint check` that appear or go away. What you have to do is listed as before, with and after the upgrade.
 
-    A line says where a change shows, not that something is wrong there: an `error` is refused or stops working
+    A line shows where a change matters, not that something is wrong there: an `error` is refused or stops working
     unless it is changed, a `warning` acts otherwise, the rest is worth knowing. VERSION is a release such as
     1.4.0, or 1.4 for its newest patch.
 

@@ -146,7 +146,7 @@ def _insert(node: Node, index: int, written: Callable[[str], list[str]]) -> list
 def _fill(node: Node, parts: list[str], indent: str | None) -> list[Edit]:
     """The first members of an empty list or object, each on a line of its own where there is an indent."""
     if node.source.text[node.start + 1 : node.end - 1].strip():
-        raise NotEditable("a comment stands in between")
+        raise NotEditable("there is a comment in between")
     if indent is None:
         return [edit_of(node, node.start + 1, node.end - 1, ", ".join(parts))]
     newline = node.source.newline

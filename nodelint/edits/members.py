@@ -186,7 +186,7 @@ def guard(node: Node, *, structure: bool = False, whole: bool = False) -> None:
     following = re.compile(r"[^\n]*\n?(?:[ \t]*\r?\n)*[^\n]*").match(text, node.end)
     region = text[begin : following.end() if following is not None else node.end]
     if any(_is_code_line(line) for line in region.split("\n")):
-        raise NotEditable("template code stands in between")
+        raise NotEditable("there is template code in between")
 
 
 def hold_to_line_feeds(source: SourceText) -> None:

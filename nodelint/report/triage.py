@@ -72,7 +72,7 @@ def _head(read: Triage, path: str) -> Iterator[str]:
         if cut:
             yield f"{lines} could not be read, the {' and the '.join(cut)} among them: the log seems to be cut there."
         else:
-            yield f"{lines} {'is' if read.unread == 1 else 'are'} left aside, not known as the controller's."
+            yield f"{lines} {'is' if read.unread == 1 else 'are'} ignored: not lines of the controller."
     old = [str(r.version) for r in read.releases if r.version < OLDEST]
     if old:
         are = "is" if len(old) == 1 else "are"

@@ -344,7 +344,7 @@ class _Composer:
             raise Unreadable(start, f"`*{name}` has no anchor `&{name}` above it")
         target = self.anchors[name]
         if target is None:
-            raise Unreadable(start, f"`*{name}` stands inside what it refers to")
+            raise Unreadable(start, f"`*{name}` refers to a value that contains it")
         target.aliased = True
         node = self.copy(target, depth, start)
         node.start, node.end = start, end

@@ -201,7 +201,7 @@ def common(spec: Plain, result: Migration, partial: bool) -> None:
     for mapping in mappings if isinstance(mappings, list) else []:
         size = field(field(mapping, "ebs"), "volumeSize", raw=True)
         if size is not None and not isinstance(size, Held) and not _VOLUME_SIZE.fullmatch(str(size)):
-            raise Blocked(f"volumeSize {size} is none in v1: whole G, Gi, T or Ti")
+            raise Blocked(f"volumeSize {size} is not valid in v1: use whole G, Gi, T or Ti")
     tags = spec.get("tags")
     if isinstance(tags, dict):
         for key in list(tags):

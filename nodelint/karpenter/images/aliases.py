@@ -111,7 +111,7 @@ def _looked_up(
     """
     alias, node = asked.alias, asked.node
     if kubernetes is None:
-        why = f"which images `{short(alias.family)}` has depends on Kubernetes; say --kubernetes-version"
+        why = f"which images `{short(alias.family)}` has depends on the Kubernetes version; pass --kubernetes-version"
         return _offline(asked, version), TermImages(term, node, missing=Missing("parameters", why))
     behind: dict[str, tuple[MachineImage, AliasImage]] = {}
     rest, missing = [], None
