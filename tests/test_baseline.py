@@ -18,22 +18,15 @@ from nodelint.model.releases import NEWEST
 from nodelint.source import Source
 
 from .conftest import ROOT
+from .manifests import nodepool
 
 SCHEMA = Draft202012Validator(json.loads((ROOT / "schemas" / "baseline.schema.json").read_text(encoding="utf-8")))
 
-POOL = """\
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: gross
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-family, operator: In, values: ["c7*"]}
-        - {key: kubernetes.io/arch, operator: In, values: [x86_64, amd64]}
-"""
+POOL = nodepool(
+    'key: karpenter.k8s.aws/instance-family, operator: In, values: ["c7*"]',
+    "key: kubernetes.io/arch, operator: In, values: [x86_64, amd64]",
+    name="gross",
+)
 FILES = {"b.yaml": POOL, "clusters/größe.yaml": POOL.replace("gross", "klein")}
 
 

@@ -11,6 +11,8 @@ from nodelint.lint.rule import bundled, load
 from nodelint.model.releases import NEWEST, KubernetesVersion
 from nodelint.source import Source
 
+from .manifests import nodepool
+
 RULES = load(bundled())
 CLASS = """\
 apiVersion: karpenter.k8s.aws/v1
@@ -23,18 +25,7 @@ spec:
   securityGroupSelectorTerms: [{tags: {net: main}}]
 """
 AL2023, BOTTLEROCKET = "{alias: al2023@v20250403}", "{alias: bottlerocket@v1.46.0}"
-POOL = """\
----
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata: {name: default}
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [FAMILIES]}
-"""
+POOL = "---\n" + nodepool("key: karpenter.k8s.aws/instance-family, operator: In, values: [FAMILIES]", inline=True)
 
 
 def said(rule: str, ami: str, spec: str = "", more: str = "", kubernetes: str | None = None) -> list[tuple[str, str]]:

@@ -28,6 +28,7 @@ from nodelint.source.discover import discover
 from nodelint.source.embedded import host_of
 from nodelint.source.globs import Excluded, Globs
 
+from .manifests import nodepool
 from .test_rules import CASES, FIXED, RULES, TEXT_RULES, Case
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -491,18 +492,7 @@ def test_a_manifest_that_is_no_yaml_is_told_at_its_line(host: Host, line: int) -
     assert [(r.rule.name, source.position(r.span.start).line) for r in report.results] == [("yaml-syntax", line)]
 
 
-POOL = """\
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: NAME
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.sh/capacity-type, operator: In, values: [VALUE]}
-"""
+POOL = nodepool("key: karpenter.sh/capacity-type, operator: In, values: [VALUE]", name="NAME")
 
 
 def pool(value: str, name: str = "default") -> str:

@@ -19,17 +19,9 @@ from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.releases import NEWEST
 from nodelint.source import Source
 
-CLASS = """\
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: al2@latest}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-"""
+from .manifests import nodeclass
+
+CLASS = nodeclass(ami="alias: al2@latest")
 
 
 def test_a_mistake_inside_a_mapping_does_not_hide_one_of_the_whole(check: Callable[..., Report]) -> None:

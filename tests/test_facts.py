@@ -26,20 +26,11 @@ from nodelint.model.releases import NEWEST
 from nodelint.source import Source
 
 from .conftest import ROOT
+from .manifests import nodeclass
 
 Run = Callable[..., CompletedProcess[str]]
 
-CLASS = """\
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: al2023@v20250403}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-"""
+CLASS = nodeclass()
 ACCOUNT = """\
 region: us-east-1
 subnets: [{id: subnet-1, zone: us-east-1a, tags: {karpenter.sh/discovery: main}}]

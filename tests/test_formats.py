@@ -33,6 +33,7 @@ from nodelint.report.summary import Basis
 from nodelint.source import Source
 
 from .conftest import ROOT
+from .manifests import nodeclass
 
 # Line breaks of Windows, a list in two styles, a bar in a value, letters beyond ASCII.
 POOLS = """\
@@ -88,16 +89,7 @@ spec:
 {{- end }}
 """
 
-CLEAN = """\
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata: {name: clean}
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: al2023@v20250807}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-"""
+CLEAN = nodeclass(name="clean", ami="alias: al2023@v20250807", inline=True)
 
 RULES = ["wildcard-value", "flex-preference", "unknown-node-class", "unknown-value", "unknown-field", "yaml-syntax"]
 FILES = {

@@ -23,6 +23,7 @@ from nodelint.model.releases import RELEASES, Version
 from nodelint.source import Source
 
 from .conftest import ROOT
+from .manifests import nodeclass
 
 Run = Callable[..., CompletedProcess[str]]
 UPSTREAM = json.loads((Path(__file__).parent / "drift" / "upstream_hashes.json").read_text(encoding="utf-8"))
@@ -69,16 +70,7 @@ spec:
     spec:
       requirements: []
 """
-CLASS = """\
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata: {name: default}
-spec:
-  role: nodes
-  amiSelectorTerms: [{alias: al2023@latest}]
-  subnetSelectorTerms: [{tags: {a: b}}]
-  securityGroupSelectorTerms: [{tags: {a: b}}]
-"""
+CLASS = nodeclass(role="nodes", ami="alias: al2023@latest", net="tags: {a: b}", inline=True)
 
 
 def pool(*lines: str, ref: str = "default") -> str:

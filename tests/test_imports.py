@@ -14,26 +14,13 @@ from nodelint.commands._plain import plain
 from nodelint.commands.check import command
 from nodelint.tuples import NamedTuple
 
-POOL = """\
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata: {name: default}
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m]}
----
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata: {name: default}
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: al2023@v20250403}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-"""
+from .manifests import nodeclass, nodepool
+
+POOL = (
+    nodepool("key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m]", inline=True)
+    + "---\n"
+    + nodeclass(inline=True)
+)
 
 
 def loaded(folder: Path, *arguments: str) -> set[str]:

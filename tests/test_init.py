@@ -12,6 +12,8 @@ from syrupy.assertion import SnapshotAssertion
 
 from nodelint.lint.config import load
 
+from .manifests import nodepool
+
 Run = Callable[..., CompletedProcess[str]]
 
 HOOKS = """\
@@ -50,16 +52,7 @@ def write(folder: Path, files: dict[str, str]) -> None:
         path.write_text(textwrap.dedent(text), encoding="utf-8")
 
 
-POOL = """\
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata: {name: NAME}
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements: []
-"""
+POOL = nodepool(name="NAME", inline=True)
 
 TERRAFORM = f"""\
 resource "kubectl_manifest" "pool" {{

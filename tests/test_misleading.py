@@ -15,29 +15,10 @@ from nodelint.model.releases import NEWEST
 from nodelint.source import UNKNOWN, Source, kustomize
 from nodelint.source.discover import discover
 
-POOL = """
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
-"""
-CLASS = """
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: al2023@v20250403}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-"""
+from .manifests import nodeclass, nodepool
+
+POOL = "\n" + nodepool("key: karpenter.sh/capacity-type, operator: In, values: [on-demand]")
+CLASS = "\n" + nodeclass()
 
 
 @pytest.fixture

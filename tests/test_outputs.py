@@ -11,20 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from .manifests import nodeclass
+
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
-CLASS = """\
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: al2023@v20250403}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  detailedMonitorin: true
-"""
+CLASS = nodeclass("detailedMonitorin: true")
 
 
 @pytest.fixture

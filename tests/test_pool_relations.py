@@ -12,6 +12,8 @@ from nodelint.lint.rule import Rule
 from nodelint.model.releases import NEWEST
 from nodelint.source import Source
 
+from .manifests import nodeclass
+
 Check = Callable[..., Report]
 RULES = ["pool-tie", "shadowed-pool", "untainted-weight", "duplicate-name"]
 TAINT = "{key: team, effect: NoSchedule}"
@@ -108,16 +110,9 @@ def judged(files: Mapping[str, str], rules: Mapping[str, Rule], *select: str) ->
     return rules_said(lint(sources, Target(NEWEST), rules, Selection(frozenset(select or RULES))))
 
 
-CLASS = """\
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata: {name: %s}
-spec:
-  role: Node
-  amiSelectorTerms: [{alias: al2023@latest}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: %s}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: %s}}]
-"""
+CLASS = nodeclass(
+    name="%s", role="Node", ami="alias: al2023@latest", net="tags: {karpenter.sh/discovery: %s}", inline=True
+)
 
 
 @pytest.mark.parametrize(

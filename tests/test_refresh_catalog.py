@@ -13,22 +13,15 @@ import pytest
 from nodelint.ec2.snapshot import parse_snapshot
 
 from .ec2_front import PLACE, SMALL, Front, error, listed
+from .manifests import nodepool
 
 pytest.importorskip("moto.server")
 
 Run = Callable[..., CompletedProcess[str]]
-POOL = """apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [t9]}
-        - {key: karpenter.k8s.aws/instance-cpu, operator: In, values: ["2"]}
-"""
+POOL = nodepool(
+    "key: karpenter.k8s.aws/instance-family, operator: In, values: [t9]",
+    'key: karpenter.k8s.aws/instance-cpu, operator: In, values: ["2"]',
+)
 
 
 @pytest.fixture

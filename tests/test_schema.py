@@ -16,28 +16,10 @@ from nodelint.model.documents import objects
 from nodelint.model.releases import NEWEST, RELEASES, Version, ahead
 from nodelint.source import Source
 
-POOL = """\
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements: []
-"""
-CLASS = """\
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: nodes
-  amiSelectorTerms: [{alias: al2023@v20250403}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-"""
+from .manifests import nodeclass, nodepool
+
+POOL = nodepool()
+CLASS = nodeclass(role="nodes")
 BETA_POOL = """\
 apiVersion: karpenter.sh/v1beta1
 kind: NodePool

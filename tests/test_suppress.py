@@ -11,17 +11,9 @@ from nodelint.lint.suppress import Suppression
 from nodelint.model.finding import Finding, Span
 from nodelint.source import Source
 
-CLASS = """\
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: al2023@v20250403}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-"""
+from .manifests import nodeclass
+
+CLASS = nodeclass()
 TYPO = CLASS + "  detailedMonitorin: true\n  volumes: 3\n"
 Check = Callable[..., Report]
 

@@ -25,6 +25,7 @@ from nodelint.target import Stated, evidence_of
 
 from .code import named, nodes
 from .conftest import ROOT
+from .manifests import nodeclass, nodepool
 
 Run = Callable[..., CompletedProcess[str]]
 
@@ -403,27 +404,15 @@ def test_releases_before_1_can_be_left_out() -> None:
 
 # -- a check of a repository
 
-POOL = """\
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata: {name: default}
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
----
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata: {name: default}
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: al2023@v20250403}]
-  subnetSelectorTerms: [{tags: {team: a}}]
-  securityGroupSelectorTerms: [{tags: {team: a}}]
-"""
+POOL = (
+    nodepool(
+        "key: kubernetes.io/arch, operator: In, values: [amd64]",
+        "key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]",
+        inline=True,
+    )
+    + "---\n"
+    + nodeclass(net="tags: {team: a}", inline=True)
+)
 """Until Karpenter 1.4.0 this alias matches several images; since then there is nothing to say."""
 
 OLD_CLASS = """\

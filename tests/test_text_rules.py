@@ -11,17 +11,9 @@ from nodelint.lint.rule import Rule
 from nodelint.model.releases import NEWEST
 from nodelint.source import Source
 
-CLASS = """\
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: %s
-  amiSelectorTerms: [{alias: al2023@v20250403}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-"""
+from .manifests import nodeclass
+
+CLASS = nodeclass(role="%s")
 
 
 def left(text: str, rules: dict[str, Rule], path: str = "class.yaml") -> list[str]:

@@ -9,19 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from .manifests import nodeclass
+
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
-CLASS = """\
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: nodes
-  amiSelectorTerms: [{alias: al2023@v20250403}]
-  subnetSelectorTerms: [{tags: {a: b}}]
-  securityGroupSelectorTerms: [{tags: {a: b}}]
-"""
+CLASS = nodeclass(role="nodes", net="tags: {a: b}")
 SCRIPT = f"kubectl apply -f - <<'EOF'\n{CLASS}---\n{CLASS.replace('default', 'gpu')}EOF\n"
 PAGE = f"# How\n\n```yaml\n{CLASS}```\n"
 OVERLAY_OF_NODES = "apiVersion: karpenter.sh/v1alpha1\nkind: NodeOverlay\nmetadata:\n  name: a\nspec: {weight: 1}\n"

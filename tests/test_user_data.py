@@ -12,6 +12,8 @@ from nodelint.lint.rule import bundled, load
 from nodelint.model.releases import NEWEST
 from nodelint.source import Source
 
+from .manifests import nodeclass
+
 RULES = load(bundled())
 NAMES = (
     "user-data-family",
@@ -21,16 +23,7 @@ NAMES = (
     "hidden-kubelet-setting",
     "node-labels-in-user-data",
 )
-CLASS = """\
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata: {name: default}
-spec:
-  role: main
-  amiSelectorTerms: [{alias: ALIAS}]
-  subnetSelectorTerms: [{tags: {a: b}}]
-  securityGroupSelectorTerms: [{tags: {a: b}}]
-"""
+CLASS = nodeclass(role="main", ami="alias: ALIAS", net="tags: {a: b}", inline=True)
 FAMILIES = {
     "al2": "al2@v20240807",
     "al2023": "al2023@v20250403",

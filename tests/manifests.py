@@ -1,0 +1,38 @@
+"""The NodePool and the EC2NodeClass that tests begin with, and what a test needs to be different."""
+
+from __future__ import annotations
+
+
+def nodepool(*requirements: str, name: str = "default", node_class: str = "default", inline: bool = False) -> str:
+    """A NodePool. Each requirement is one line, `key: a, operator: In, values: [b]`; `inline` puts the name beside
+    `metadata`.
+    """
+    lines = "".join(f"\n        - {{{line}}}" for line in requirements) or " []"
+    return (
+        f"apiVersion: karpenter.sh/v1\nkind: NodePool\n{_named(name, inline)}spec:\n  template:\n    spec:\n"
+        f"      nodeClassRef: {{group: karpenter.k8s.aws, kind: EC2NodeClass, name: {node_class}}}\n"
+        f"      requirements:{lines}\n"
+    )
+
+
+def nodeclass(
+    *more: str,
+    name: str = "default",
+    role: str = "KarpenterNodeRole-main",
+    ami: str = "alias: al2023@v20250403",
+    net: str = "tags: {karpenter.sh/discovery: main}",
+    inline: bool = False,
+) -> str:
+    """An EC2NodeClass. `ami` is its one term for images, `net` that for subnets and security groups; `more` are
+    further lines of its spec.
+    """
+    lines = "".join(f"  {line}\n" for line in more)
+    return (
+        f"apiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\n{_named(name, inline)}spec:\n  role: {role}\n"
+        f"  amiSelectorTerms: [{{{ami}}}]\n  subnetSelectorTerms: [{{{net}}}]\n"
+        f"  securityGroupSelectorTerms: [{{{net}}}]\n{lines}"
+    )
+
+
+def _named(name: str, inline: bool) -> str:
+    return f"metadata: {{name: {name}}}\n" if inline else f"metadata:\n  name: {name}\n"
