@@ -333,3 +333,51 @@ def test_the_policy_in_the_docs_is_the_one_that_is_printed(nodelint: Run) -> Non
     assert printed == policy()
     page = (ROOT / "docs" / "facts.md").read_text(encoding="utf-8")
     assert f"```json\n{done.stdout}```" in page
+
+
+POOLS = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: NAME}
+spec:
+  template:
+    spec:
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+        - {key: node.kubernetes.io/instance-type, operator: In, values: [m5.large, m5.xlarge]}
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: CLASS}
+"""
+
+
+def test_diff_says_which_pools_and_classes_a_new_image_moves(nodelint: Run, tmp_path: Path) -> None:
+    golden = CLASS.replace("alias: al2023@v20250403", "tags: {a: b}").replace("  role", "  amiFamily: AL2023\n  role")
+    pinned = golden.replace("tags: {a: b}", "tags: {c: d}").replace("name: default", "name: pinned")
+    manifest = f"{golden}---\n{pinned}"
+    old = "images:\n- {id: ami-1, name: a, created: 2026-11-10, tags: {a: b}}\n- {id: ami-9, name: p, tags: {c: d}}\n"
+    new = old + "- {id: ami-2, name: two, created: 2026-11-12, tags: {a: b}}\n"
+    put(tmp_path, ACCOUNT + old, name="a.json", manifest=manifest)
+    put(tmp_path, ACCOUNT + new, name="b.json", manifest=manifest)
+    pools = [POOLS.replace("NAME", name).replace("CLASS", of) for name, of in (("web", "default"), ("db", "pinned"))]
+    (tmp_path / "pools.yaml").write_text("---\n".join(pools), encoding="utf-8")
+    done = nodelint("snapshot", "diff", "a.json", "b.json", ".")
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[-2:] == [
+        "  NodePool with other images",
+        "    ~ web (pools.yaml:3), EC2NodeClass default: 2 instance types ami-1 -> ami-2",
+    ]
+    told = json.loads(nodelint("snapshot", "diff", "a.json", "b.json", ".", "--format", "json").stdout)["differences"]
+    fields = [each["fields"] for each in told if each["what"] == "NodePool with other images"]
+    assert fields == [[{"name": "2 instance types", "old": "ami-1", "new": "ami-2"}]]
+    assert "NodePool" not in nodelint("snapshot", "diff", "a.json", "b.json").stdout
+    assert nodelint("snapshot", "diff", "b.json", "b.json", ".").returncode == 0
+
+
+def test_diff_says_where_the_images_of_a_pool_are_not_known(nodelint: Run, tmp_path: Path) -> None:
+    golden = CLASS.replace("alias: al2023@v20250403", "tags: {a: b}").replace("  role", "  amiFamily: AL2023\n  role")
+    put(tmp_path, ACCOUNT, name="a.json", manifest=CLASS)
+    put(tmp_path, ACCOUNT, name="b.json", manifest=golden)
+    pool = POOLS.replace("NAME", "web").replace("CLASS", "default")
+    (tmp_path / "pools.yaml").write_text(pool, encoding="utf-8")
+    said = nodelint("snapshot", "diff", "a.json", "b.json", ".").stdout
+    assert "    ? web (pools.yaml:3), EC2NodeClass default  cannot be told: not every image is known" in said
+    assert nodelint("snapshot", "diff", "a.json", "b.json", "missing.yaml").returncode == 2

@@ -3,10 +3,23 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import click
 
-from nodelint.commands import CLEAN, FOUND, echo, echo_json, now, output_format, stop
+from nodelint.commands import (
+    CLEAN,
+    FOUND,
+    UNUSABLE,
+    echo,
+    echo_json,
+    exclude,
+    include,
+    now,
+    output_format,
+    stop,
+    versions,
+)
 from nodelint.commands._completing import files
 
 
@@ -69,21 +82,34 @@ Exit codes:
 @command.command(epilog=_EXIT)
 @click.argument("old", shell_complete=files)
 @click.argument("new", shell_complete=files)
+@click.argument("paths", nargs=-1, metavar="[PATHS]...", shell_complete=files)
 @output_format
-def diff(old: str, new: str, form: str) -> None:
+@include
+@exclude
+@versions
+def diff(old: str, new: str, paths: tuple[str, ...], form: str, **flags: Any) -> None:
     """Show what changed between two snapshots: images, subnets, instance types, answers.
 
-    When each was asked is not a difference.
+    When each was asked is not a difference. With PATHS, the manifests of a cluster, also show which NodePools get
+    other images, by which EC2NodeClass: their nodes drift.
     """
     from nodelint.ec2 import cache
     from nodelint.report import snapshot as report
 
+    unread = False
     try:
-        found = report.differences(cache.read(old), cache.read(new))
+        before, after = cache.read(old), cache.read(new)
     except cache.UnusableSnapshot as error:
         stop(*error.messages)
+    found = report.differences(before, after)
+    if paths:
+        from nodelint.commands._moved import moved
+
+        pools, unread = moved(before, after, paths, flags)
+        found += pools
+        found.sort(key=lambda each: each.region)
     if form == "json":
         echo_json(report.diff_json(found))
     else:
         echo(report.diff_text(found))
-    raise SystemExit(FOUND if found else CLEAN)
+    raise SystemExit(UNUSABLE if unread else FOUND if found else CLEAN)

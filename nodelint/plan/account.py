@@ -75,3 +75,19 @@ def _image_ids(side: Resolution) -> dict[str, str] | None:
     if not side.images.complete or not ids or None in ids:
         return None
     return {name: str(ids[index]) for name, index in side.image_of.items()}
+
+
+def moved_images(before: Resolution, after: Resolution) -> dict[tuple[str, str], int] | None:
+    """The images that nodes drift from and to, with the number of instance types; `""` where there is none any more.
+
+    None where an image of either side is not known by its id.
+    """
+    was, now = _image_ids(before), _image_ids(after)
+    if was is None or now is None:
+        return None
+    moves: dict[tuple[str, str], int] = {}
+    for name, image in was.items():
+        new = now.get(name, "")
+        if new != image:
+            moves[image, new] = moves.get((image, new), 0) + 1
+    return moves

@@ -130,7 +130,7 @@ def show_json(snapshot: Snapshot, file: str, now: datetime, limits: Mapping[Fact
 
 
 class SnapshotDifference(NamedTuple):
-    """One thing that is another in the newer snapshot: `new`, `gone` or `changed`.
+    """One thing that is another in the newer snapshot: `new`, `gone` or `changed`; `unknown` where it may be.
 
     `what` is the kind of thing, `name` says which, `fields` what changed from what to what.
     """
@@ -185,7 +185,7 @@ def diff_text(found: Sequence[SnapshotDifference]) -> str:
         lines.append(f"  {what}")
         for each in its:
             fields = ", ".join(f"{name} {_said(old)} -> {_said(new)}" for name, old, new in each.fields)
-            sign = {"new": "+", "gone": "-"}.get(each.how, "~")
+            sign = {"new": "+", "gone": "-", "unknown": "?"}.get(each.how, "~")
             said = f"  {each.says}" if each.says else ""
             lines.append(f"    {sign} {each.name}{said}{': ' + fields if fields else ''}")
     return "\n".join(map(printable, lines)) if lines else "The facts are the same."
