@@ -145,6 +145,9 @@ def _compatible(
         if beyond is not None:
             refused[_mark(result)] = (result, f"it changes {beyond} too, which was not named")
             continue
+        if not all(span.source.whole for span in spans):
+            refused[_mark(result)] = (result, "the file is too long to be written anew")
+            continue
         if not any(map(taken.touches, spans)):
             chosen.append(result)
             taken.add(spans)

@@ -132,7 +132,10 @@ def _take_file(file: str, path: str, found: Discovery, on_file: Callable[[int], 
     data = _read(file, found)
     if data is None:
         return
-    if _concerns_karpenter(data):
+    if isinstance(data, Source):
+        data.part = is_patch(file)
+        found.sources.append(data)
+    elif _concerns_karpenter(data):
         # A file whose name is a dash is not standard input.
         source = Source.from_bytes(_shown(file), data)
         source.part = is_patch(file)
@@ -164,7 +167,7 @@ def _read_for_release(file: str, found: Discovery) -> None:
     if any(source.path == _shown(file) for source in found.stating):
         return
     data = _read(file, Discovery())
-    if data is not None and _may_state(file, data, _concerns_karpenter(data)):
+    if isinstance(data, bytes) and _may_state(file, data, _concerns_karpenter(data)):
         found.stating.append(Source.from_bytes(_shown(file), data))
 
 
@@ -295,7 +298,8 @@ def _ignored_around(folder: str) -> Ignored | None:
     return Ignored.around(folder)
 
 
-def _read(path: str, found: Discovery) -> bytes | None:
+def _read(path: str, found: Discovery) -> bytes | Source | None:
+    """The content of a file, or what a long stream of YAML holds; None where it is neither."""
     # os.read spares what open() sets up: over ten thousand small files that is a third of the time.
     try:
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
@@ -304,6 +308,11 @@ def _read(path: str, found: Discovery) -> bytes | None:
             while size <= _LARGEST and (chunk := os.read(handle, 1 << 16)):
                 chunks.append(chunk)
                 size += len(chunk)
+                if len(chunks) == 16 and path.endswith((".yaml", ".yml")) and os.fstat(handle).st_size > _LARGEST:
+                    from nodelint.source import streams
+
+                    os.lseek(handle, 0, os.SEEK_SET)
+                    return streams.read(_shown(path), handle)
         finally:
             os.close(handle)
     except (OSError, ValueError) as error:

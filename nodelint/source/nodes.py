@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from typing import Any, Final, Literal
+from typing import Any, ClassVar, Final, Literal
 
 from nodelint.tuples import NamedTuple
 
@@ -318,6 +318,8 @@ class SourceText:
         "text",
     )
 
+    whole: ClassVar[bool] = True
+    """Whether the text is all of its file."""
     path: str
     text: str
     newline: str

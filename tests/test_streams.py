@@ -1,0 +1,113 @@
+"""Streams that are too long to be read whole: what is found in them, and where, is what a whole reading finds."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nodelint.source import Source, discover, streams
+from nodelint.source.discover import Discovery
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+POOL = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: é}
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements: [{key: kubernetes.io/arch, operator: In, values: [x86_64]}]
+"""
+OTHER = "kind: ConfigMap\ndata:\n  a: ---\n  b: |\n    --- not a border\n  c: é\n"
+
+documents = st.sampled_from([POOL, OTHER, "", "# a comment\n", "a: 1\n...\n", "kind: List\r\n"])
+borders = st.sampled_from(["---\n", "--- # why\n", "---\r\n", "---\t\n"])
+texts = st.lists(st.tuples(borders, documents), max_size=12).map(lambda parts: "".join(map("".join, parts)))
+
+
+def read(path: Path, block: int) -> streams.Excerpt | None:
+    old, streams._BLOCK = streams._BLOCK, block
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        return streams.read("stream.yaml", handle)
+    finally:
+        os.close(handle)
+        streams._BLOCK = old
+
+
+def places(source: Source) -> list[tuple[object, ...]]:
+    roots = [document.root for document in source.documents if document.root is not None]
+    found = [(source.position(node.start), node.text) for root in roots for node in root.walk()]
+    return [(*place, source.line(place.line), text) for place, text in found]
+
+
+@given(st.sampled_from(["", "# first\n", POOL]), texts, st.integers(1, 300))
+def test_places_are_those_of_the_whole_stream(tmp_path: Path, first: str, text: str, block: int) -> None:
+    path = tmp_path / "stream.yaml"
+    path.write_bytes((first + text).encode())
+    excerpt, whole = read(path, block), Source.from_bytes("stream.yaml", path.read_bytes())
+    assert (places(excerpt) if excerpt else []) == places(whole)
+    assert excerpt is None or not excerpt.whole
+
+
+def test_a_line_that_is_left_out_is_empty(tmp_path: Path) -> None:
+    path = tmp_path / "stream.yaml"
+    path.write_text(f"---\n{POOL}---\n{OTHER}---\n{POOL}", encoding="utf-8")
+    excerpt = read(path, 50)
+    assert excerpt is not None
+    shown = [excerpt.line(number) for number in range(1, 27)]
+    lines = path.read_text(encoding="utf-8").split("\n")
+    assert shown == [line if n < 9 or n > 15 else "" for n, line in enumerate(lines)]
+
+
+def test_a_document_that_is_too_long_is_refused_where_it_is_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streams, "_LONGEST_DOCUMENT", 1000)
+    path = tmp_path / "stream.yaml"
+    path.write_text(f"---\n{OTHER * 100}---\n{POOL}", encoding="utf-8")
+    excerpt = read(path, 100)
+    assert excerpt is not None and len(excerpt.documents) == 1
+    for ours in (f"{OTHER * 100}# karpenter\n", f"# karpenter\n{OTHER * 100}"):
+        path.write_text(f"---\n{ours}---\n{POOL}", encoding="utf-8")
+        with pytest.raises(OSError, match="mentions Karpenter"):
+            read(path, 100)
+    monkeypatch.setattr(streams, "LONGEST", 1000)
+    with pytest.raises(OSError, match="larger than"):
+        read(path, 100)
+
+
+def test_a_long_stream_is_judged_and_not_written(nodelint: Run, tmp_path: Path) -> None:
+    """The file is sparse: what would be other objects is a comment of zeros that takes no room on the disk."""
+    path = tmp_path / "stream.yaml"
+    with path.open("wb") as file:
+        file.write(f"---\n{POOL}---\n# ".encode())
+        file.seek(discover._LARGEST)
+        file.write(f"\n---\n{POOL}".encode())
+    before = path.stat()
+    select = ("--select", "unknown-value")
+    found = json.loads(nodelint("check", "stream.yaml", *select, "--format", "json").stdout)["findings"]
+    assert [(each["start"]["line"], each["start"]["column"]) for each in found] == [(9, 71), (20, 71)]
+    done = nodelint("check", "stream.yaml", *select, "--fix", "--unsafe-fixes")
+    assert "the file is too long to be written anew" in done.stdout
+    assert path.stat().st_mtime_ns == before.st_mtime_ns
+
+
+def test_other_long_files_are_refused_where_they_are_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(discover, "_LARGEST", 1 << 21)
+    (tmp_path / "ours.json").write_bytes(b"karpenter" + b" " * (1 << 22))
+    (tmp_path / "other.json").write_bytes(b" " * (1 << 22))
+    (tmp_path / "other.yaml").write_bytes(b"a: 1\n---\n" * (1 << 19))
+    monkeypatch.chdir(tmp_path)
+    found: Discovery = discover.discover(["."])
+    assert found.unreadable == [("ours.json", "larger than 2 MiB, which no manifest is")]
+    assert found.sources == [] and found.files == 3
