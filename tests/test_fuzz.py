@@ -48,3 +48,24 @@ def test_a_fix_that_would_stand_inside_template_code_is_left_out() -> None:
     fixed = fix([source], Target(NEWEST), rules, every, unsafe=True)
     assert (fixed.applied, fixed.sources[0].text) == ((), INSIDE_CODE)
     assert [why for _, why in fixed.refused] == ["it would stand inside the code of the template"]
+
+
+MISPLACED = """\
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+  subnetSelectorTerms:
+  securityGroupSelectorTerms:
+  userData: |
+"""
+"""What moves into `spec` together would not parse; once `spec` is there, more of it can follow."""
+
+
+def test_what_cannot_be_fixed_at_first_is_tried_again_when_the_text_has_changed() -> None:
+    TARGETS["fixer"](MISPLACED.encode())
+    rules = load(bundled())
+    every = Selection(frozenset(rules))
+    fixed = fix([Source.from_text("class.yaml", MISPLACED)], Target(NEWEST), rules, every, unsafe=True)
+    assert fixed.sources[0].text.endswith("spec:\n  role: KarpenterNodeRole-main\n  userData: |\n")

@@ -60,13 +60,20 @@ def fix(
     applied: list[Result] = []
     refused: dict[tuple[str, str, str], tuple[Result, str]] = {}
     report = report or judge(current, target, rules, selection, context_sources)
+    again = False  # whether what was refused may pass, for the text is another now
     for _ in range(_ROUNDS):
         chosen = _compatible(report.results, current, unsafe, refused)
+        if not chosen and again:
+            again = False
+            refused.clear()
+            chosen = _compatible(report.results, current, unsafe, refused)
         if not chosen:
             break
         harms = _broken(current, chosen, target)
         refused.update((_mark(chosen[n]), (chosen[n], why)) for n, why in harms.items())
         chosen = [result for n, result in enumerate(chosen) if n not in harms]
+        if not chosen:
+            continue
         new = _rewritten(current, chosen)
         then = judge(new, target, rules, selection, context_sources)
         idle = _without_effect(chosen, report, then)
@@ -78,7 +85,7 @@ def fix(
         done = {tuple(r.finding.edits) for r in chosen}
         taken = {id(r) for r in chosen}
         applied += [r for r in report.results if id(r) not in taken and tuple(r.finding.edits) in done]
-        current, report = new, then
+        current, report, again = new, then, bool(refused)
     return Fixed(tuple(current), report, tuple(applied), tuple(refused.values()))
 
 
