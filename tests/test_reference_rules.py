@@ -256,3 +256,18 @@ def test_a_bracket_that_is_still_open_is_marked(rules: dict[str, Rule]) -> None:
     (result,) = lint([Source.from_text("a.yaml", text)], Target(target(str(NEWEST))), rules).results
     (also,) = result.finding.also
     assert (result.rule.name, text[also.span.start :][:4], also.message) == ("yaml-syntax", "[m99", "still open here")
+
+
+def test_a_spec_that_is_an_expression_is_no_fault_of_ours(rules: dict[str, Rule]) -> None:
+    text = """\
+resource "kubernetes_manifest" "template" {
+  manifest = {
+    apiVersion = "karpenter.k8s.aws/v1alpha1"
+    kind       = "AWSNodeTemplate"
+    metadata   = { name = "default" }
+    spec       = local.spec
+  }
+}
+"""
+    report = lint([Source.from_text("main.tf", text)], Target(target(str(NEWEST))), rules)
+    assert [r.rule.name for r in report.results] == ["removed-api"] and not report.faults

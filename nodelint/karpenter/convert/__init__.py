@@ -346,7 +346,7 @@ def _carry(member: _Member, draft: Draft, target: dict[str, Any]) -> None:
     elif kind == "AWSNodeTemplate":
         for name in _SELECTORS:
             node = draft.node.at("spec", name)
-            terms = target["spec"].get(f"{name}Terms")
+            terms = field(target, "spec").get(f"{name}Terms")
             if node is None or terms is None:
                 continue
             if not same(terms, [{"tags": held(node)}]) or not draft.nest(("spec", name), f"{name}Terms", "tags"):
