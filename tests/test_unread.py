@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -152,3 +153,17 @@ def test_init_proposes_what_the_repository_could_use(nodelint: Run, tmp_path: Pa
     write(tmp_path, {**OVERLAY, ".git/HEAD": ""})
     text = nodelint("init", "--dry-run").stdout
     assert ("# kustomize: true" in text, "# helm: true" in text) == (True, False)
+
+
+def test_only_regular_files_inside_of_the_repository_are_looked_into(tmp_path: Path, nodelint: Run) -> None:
+    """A link to a file beside is followed, one that leads out is not, and nobody waits for the writer of a pipe."""
+    repository = tmp_path / "repository"
+    (repository / ".git").mkdir(parents=True)
+    text = "```yaml\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\n```\n"
+    (tmp_path / "out.md").write_text(text, encoding="utf-8")
+    (repository / "own.md").write_text(text, encoding="utf-8")
+    (repository / "link.md").symlink_to("own.md")
+    (repository / "away.md").symlink_to("../out.md")
+    os.mkfifo(repository / "pipe.md")
+    told = json.loads(nodelint("check", "--format", "json", cwd=repository).stdout)["summary"]["unread"]
+    assert [each["paths"] for each in told] == [["link.md", "own.md"]]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from nodelint.report.unjudged import Unread
 from nodelint.source.discover import CHART
 from nodelint.source.kustomize import KUSTOMIZATIONS, patched_in
-from nodelint.source.reading import read, repository
+from nodelint.source.reading import read, read_in_place, repository
 
 if TYPE_CHECKING:
     from nodelint.lint.config import Settings
@@ -88,8 +88,11 @@ def _programs(found: Discovery) -> Iterator[Unread]:
 def _with_objects(path: str) -> bytes | None:
     """The content of a file that holds an object; what cannot be read was not asked for."""
     try:
-        data = read(path, _LARGEST, within=repository(os.path.dirname(os.path.abspath(path))))
-    except OSError:
+        if os.path.islink(path):
+            data = read(path, _LARGEST, within=repository(os.path.dirname(os.path.abspath(path))))
+        else:
+            data = read_in_place(path, _LARGEST)
+    except (OSError, ValueError):
         return None
     return data if b"karpenter." in data and re.search(_OBJECT, data) else None
 

@@ -38,6 +38,29 @@ def read(path: str, largest: int = LARGEST, within: str | None = None) -> bytes:
     return data
 
 
+def read_in_place(path: str, largest: int = LARGEST) -> bytes:
+    """What `read` gives of a file that is no link, in a fraction of the time: for the many files of a folder.
+
+    A folder above it may be a link. Raises OSError as `read` does, and for a link.
+    """
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    if not hasattr(os, "O_NOFOLLOW") and os.path.islink(path):
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
+    handle = os.open(path, flags)
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise _refused(path)
+        chunks, size = [], 0
+        while size <= largest and (chunk := os.read(handle, 1 << 16)):
+            chunks.append(chunk)
+            size += len(chunk)
+    finally:
+        os.close(handle)
+    if size > largest:
+        raise OSError(errno.EFBIG, f"larger than {largest >> 20} MiB", path)
+    return b"".join(chunks)
+
+
 def is_inside(path: str, folder: str) -> bool:
     """Whether a path is in a folder once every link is followed."""
     folder = os.path.realpath(folder)
