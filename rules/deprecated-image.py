@@ -99,14 +99,14 @@ from nodelint.api import (
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     selectors.check_region(context.pools(node_class), context.facts, "images")
     image_set = context.images(node_class)
-    told: list[snapshot.MachineImage] = []
+    reported: list[snapshot.MachineImage] = []
     for term in image_set.terms:
         yield from term.skips()
-        ready = [image for image in term.used if image.state == "available" and image not in told]
+        ready = [image for image in term.used if image.state == "available" and image not in reported]
         old = [image for image in ready if images.is_deprecated(image, context.facts.now)]
         if not old:
             continue
-        told += old
+        reported += old
         first = old[0]
         since = (first.deprecated or "")[:10]
         yield Finding(

@@ -262,12 +262,12 @@ def _any_family(line: RequirementLine) -> list[Suggestion]:
 
 
 def _hint(pool: NodePool, fixed: bool, parted: bool) -> str:
-    told = ["use two NodePools of different weight: the heavier one is tried first"]
+    ways = ["use two NodePools of different weight: the heavier one is tried first"]
     if fixed and parted:
-        told.append("flex families that are not listed are in neither")
+        ways.append("flex families that are not listed are in neither")
     if fixed and pool.node.at("spec", "limits") is not None:
-        told.append("limits apply to each of them")
-    return "; ".join(told)
+        ways.append("limits apply to each of them")
+    return "; ".join(ways)
 
 
 def _two_pools(pool: NodePool, index: int, count: int, context: Context) -> list[Edit]:

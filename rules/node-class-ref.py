@@ -68,9 +68,9 @@ def check(pool: NodePool, context: Context) -> Findings:
     ref = pool.class_ref
     if ref is None or pool.version != "v1":
         return
-    said = _fault(pool, ref)
-    if said is not None:
-        at, message = said
+    fault = _fault(pool, ref)
+    if fault is not None:
+        at, message = fault
         spec = pool.node.at("spec", "template", "spec")
         key = spec.key("nodeClassRef") if spec else None
         # A NodeClass without a group may be EKS Auto Mode's, whose group only its owner can add.

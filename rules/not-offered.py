@@ -219,11 +219,11 @@ def _finding(
     region = facts.region.name if facts.region is not None else "the region"
     where = place.where if sold else f"in {region}"
     what = f"`{messages.short(', '.join(texts), 40)}`"
-    said = f"{WORDS[line.key]}{what} is not sold" if len(dead) == 1 else f"none of {what} is sold"
+    sentence = f"{WORDS[line.key]}{what} is not sold" if len(dead) == 1 else f"none of {what} is sold"
     at = line.at if isinstance(line.at, RequirementLine) else None
     return Finding(
         at=at.values_node if at is not None and len(dead) > 1 else dead[0].node,
-        message=messages.first_fitting(f"{said} {where}", f"{said} {where.partition(' (')[0]}"),
+        message=messages.first_fitting(f"{sentence} {where}", f"{sentence} {where.partition(' (')[0]}"),
         severity=severity,
         edits=edits.if_editable(fixes.drop, at, dead[0]) if at is not None and severity == "warning" else (),
         covers=[line.node, *(value.node for value in dead), *(place.lines if sold else ())]

@@ -179,15 +179,15 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     terms: tuple[images.TermImages, ...] = ()
     if selectors.elsewhere(context.pools(node_class), context.facts) is None:
         terms = context.images(node_class).terms
-    told: list[snapshot.MachineImage] = []
+    reported: list[snapshot.MachineImage] = []
     for finds in terms:
-        yield from _unready(finds, terms, told, context)
+        yield from _unready(finds, terms, reported, context)
     if not releases.has_defect(DEFECT, context.karpenter):
         return
     release = releases.fixed_for(DEFECT, context.karpenter)
     # Which tags an image has is not known; where images are found, a tag that none may have would shut all out.
     seen = [finds.term for finds in terms if finds.images]
-    judged = [finds.term for finds in terms if any(image in finds.images for image in told)]
+    judged = [finds.term for finds in terms if any(image in finds.images for image in reported)]
     for term in node_class.ami_terms:
         found = _selector(term)
         if found is not None and term not in judged:
@@ -201,30 +201,33 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
 
 
 def _unready(
-    term: images.TermImages, terms: tuple[images.TermImages, ...], told: list[snapshot.MachineImage], context: Context
+    term: images.TermImages,
+    terms: tuple[images.TermImages, ...],
+    reported: list[snapshot.MachineImage],
+    context: Context,
 ) -> Iterator[Finding]:
     """What EC2 says of the newest images of a term that are not, or not yet, to be launched.
 
     An image that several terms find is reported once.
     """
     taken = [image for image in term.used if image.state != "available"]
-    new = [image for image in taken if image not in told]
+    new = [image for image in taken if image not in reported]
     if new:
         others = [each for each in terms if each is not term and any(image in each.used for image in taken)]
         yield _taken(term, new, others, context)
-        told += new
+        reported += new
     if taken or releases.has_defect(DEFECT, context.karpenter):
         return
     for arch in images.ARCHITECTURES:
         found = [image for image in term.images if image.arch == arch and image.state not in GONE]
         other = max(found, key=lambda image: (image.created, image.name), default=None)
-        if other is None or other.state == "available" or other in told or _of_a_stranger(other, term):
+        if other is None or other.state == "available" or other in reported or _of_a_stranger(other, term):
             continue
         instead = next((image for image in term.used if image.arch == arch), None)
         if instead is None and not _leaves_none(arch, term, terms):
             continue
         yield _passed_over(term, other, instead)
-        told.append(other)
+        reported.append(other)
 
 
 def _leaves_none(arch: str, term: images.TermImages, terms: tuple[images.TermImages, ...]) -> bool:

@@ -91,12 +91,14 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         return
     if each.value * min(vcpus) >= most.value:
         at, other = kubelet.key("podsPerCore") or each, kubelet.key("maxPods") or most
-        said = f"does nothing: types have {min(vcpus)} vCPUs and more, so `maxPods: {most.value}` is always smaller"
+        message = (
+            f"does nothing: types have {min(vcpus)} vCPUs and more, so `maxPods: {most.value}` is always smaller"
+        )
         name = f"podsPerCore: {each.value}"
     elif each.value * max(vcpus) <= most.value:
         at, other = kubelet.key("maxPods") or most, kubelet.key("podsPerCore") or each
-        said = f"does nothing: types have {max(vcpus)} vCPUs at most, so `podsPerCore: {each.value}` is smaller"
+        message = f"does nothing: types have {max(vcpus)} vCPUs at most, so `podsPerCore: {each.value}` is smaller"
         name = f"maxPods: {most.value}"
     else:
         return
-    yield Finding(at=at, message=f"`{name}` {said}", also=[Also(other, "the kubelet takes the smaller one")])
+    yield Finding(at=at, message=f"`{name}` {message}", also=[Also(other, "the kubelet takes the smaller one")])

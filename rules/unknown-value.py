@@ -232,9 +232,9 @@ def _message(item: labels.PoolRequirement, text: str, near: str | None, context:
     day = f" of {context.catalog.date}" if growing else ""
     end = " to exclude" if item.operator == "NotIn" else ""
     shown = f"`{text}`" if text else "an empty value"
-    said = f"no instance type{day} has {name} {shown}"
+    message = f"no instance type{day} has {name} {shown}"
     return messages.first_fitting(
-        f"{said}{end}{meant}", f"{said}{meant}", f"{said}{end}", f"no {name} is {shown}{meant}"
+        f"{message}{end}{meant}", f"{message}{meant}", f"{message}{end}", f"no {name} is {shown}{meant}"
     )
 
 

@@ -164,5 +164,5 @@ def _message(item: labels.PoolRequirement, texts: list[str], home: str, one: boo
     first = messages.short(texts[0], 20)
     more = f" and {len(texts) - 1} more" if len(texts) > 1 and one else ""
     verb = "are values" if more else "is a value"
-    said = f"`{first}`{more} {verb} of {labels.name_of(home)}"
-    return messages.first_fitting(f"{said}, not of {labels.name_of(item.key)}", said)
+    message = f"`{first}`{more} {verb} of {labels.name_of(home)}"
+    return messages.first_fitting(f"{message}, not of {labels.name_of(item.key)}", message)

@@ -1,4 +1,4 @@
-r"""A document that is no valid YAML: kubectl cannot read it, or kustomize and Flux cannot.
+r"""A document that is not valid YAML: kubectl cannot read it, or kustomize and Flux cannot.
 
 nodelint reads YAML as kubectl does: tabs do not indent, and a document is read whole or not at all. Where a key is
 twice in one mapping, kubectl keeps the last value and drops the first without a word, and kustomize refuses the

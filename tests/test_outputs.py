@@ -127,7 +127,7 @@ def test_a_baseline_is_not_written_over_files_that_were_not_read(nodelint: Run, 
     before = (manifest.parent / "nodelint.baseline.json").read_bytes()
     done = nodelint("baseline", "class.yaml", "missing.yaml")
     assert done.returncode == 2
-    assert "nodelint.baseline.json is left as it is" in done.stderr
+    assert "nodelint.baseline.json is not changed" in done.stderr
     assert (manifest.parent / "nodelint.baseline.json").read_bytes() == before
 
 
@@ -218,7 +218,7 @@ def test_a_baseline_is_not_written_where_an_overlay_could_not_be_built(nodelint:
     _overlay(tmp_path)
     done = nodelint("baseline", "--kustomize", env={"PATH": str(tmp_path / "nowhere")})
     assert done.returncode == 2
-    assert "nodelint.baseline.json is left as it is" in done.stderr
+    assert "nodelint.baseline.json is not changed" in done.stderr
     assert not (tmp_path / "nodelint.baseline.json").exists()
 
 

@@ -293,9 +293,9 @@ def _shape_is_to_blame(program: cel.Program, job: Job, state: WalkState) -> bool
 def _message(rule: Validation, value: Any, offender: Any) -> str:
     if rule.message_expression is not None:
         try:
-            said = cel.compile(rule.message_expression).run(value)
-            if isinstance(said, str) and said and len(said) <= LONGEST_MESSAGE:
-                return said
+            words = cel.compile(rule.message_expression).run(value)
+            if isinstance(words, str) and words and len(words) <= LONGEST_MESSAGE:
+                return words
         except (cel.EvaluationError, cel.Unsupported):
             pass  # an API server falls back to the plain message too
     message = " ".join(rule.message.split())

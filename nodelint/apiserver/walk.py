@@ -195,8 +195,8 @@ class Walk(WalkState):
         count = len(node.items)
         if least is not None and count < least and not (self.partial and not count):
             few = f"{least} entries" if least > 1 else "an entry"
-            said = f"`{schema_words.last(path)}` needs at least {few}; it has {count or 'none'}"
-            self.say(node, path, said)
+            fault = f"`{schema_words.last(path)}` needs at least {few}; it has {count or 'none'}"
+            self.say(node, path, fault)
         values = []
         for index, item in enumerate(node.items):
             if items is None:
@@ -207,8 +207,8 @@ class Walk(WalkState):
                 values.append(self.visit(item, items, f"{path}[{index}]"))
         self._unique(node, shape, path, values)
         if most is not None and count > most:
-            said = f"`{schema_words.last(path)}` has {count} entries, the maximum is {most}"
-            return self._unsound(node, path, said)
+            fault = f"`{schema_words.last(path)}` has {count} entries, the maximum is {most}"
+            return self._unsound(node, path, fault)
         if shape.rules:
             self.jobs.append(Job(shape, node, path, values))
         return values
@@ -288,8 +288,8 @@ class Walk(WalkState):
     def _size(self, node: Node, shape: Shape, path: str, value: dict[str, Any], any_key: bool) -> bool:
         """Judge which fields are missing, and their number; whether these are too many for rules to be asked."""
         if not self.partial and not any_key:
-            told = " ".join(shape.moved.get(entry.name or "", "") for entry in node.entries)
-            moved = set(re.findall(r"\w+", told)) if told else set()
+            hints = " ".join(shape.moved.get(entry.name or "", "") for entry in node.entries)
+            moved = set(re.findall(r"\w+", hints)) if hints else set()
             for name in shape.required:
                 if escaped(name) not in value and name not in moved:
                     at = f"{path}.{name}" if path else name

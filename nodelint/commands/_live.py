@@ -71,6 +71,6 @@ def _asked() -> str:
     except subprocess.TimeoutExpired:
         stop(f"--live kubectl: no answer within {_SECONDS} seconds")
     if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        stop(f"--live kubectl: {said[-1] if said else f'kubectl ended with {done.returncode}'}")
+        lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        stop(f"--live kubectl: {lines[-1] if lines else f'kubectl ended with {done.returncode}'}")
     return done.stdout.decode("utf-8", "replace")

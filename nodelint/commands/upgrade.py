@@ -102,19 +102,19 @@ def command(
 
     # Each object is judged release by release.
     target = ready.target._replace(choose=None, kubernetes=kubernetes)
-    told = upgrade(found.sources, before, target, *ready.how[1:], _as_rendered(built, found))
+    result = upgrade(found.sources, before, target, *ready.how[1:], _as_rendered(built, found))
     found.unreadable += unread(found, "not looked at")
     unreadable(found)
-    if not told.objects:
+    if not result.objects:
         say(f"no NodePool or EC2NodeClass in {counted(found.files, 'file')}")
-    _print(told, form, everything)
-    for fault in told.faults:
+    _print(result, form, everything)
+    for fault in result.faults:
         say(f"internal error, please report it: {fault}")
-    if told.faults:
+    if result.faults:
         sys.exit(FAULT)
     if found.unreadable:
         sys.exit(UNUSABLE)
-    sys.exit(FOUND if settings.fail_on != "never" and told.at_or_above(settings.fail_on) else CLEAN)
+    sys.exit(FOUND if settings.fail_on != "never" and result.at_or_above(settings.fail_on) else CLEAN)
 
 
 def _as_rendered(built: Rendering | None, found: Discovery) -> Rendered | None:
@@ -166,12 +166,12 @@ def _release(option: str, text: str | None) -> Version:
         stop(f"{option}: {error}")
 
 
-def _print(told: Upgrade, form: str, everything: bool) -> None:
+def _print(result: Upgrade, form: str, everything: bool) -> None:
     from nodelint.report import upgrade as report
 
     if form == "json":
-        echo_json(report.upgrade_json(told))
+        echo_json(report.upgrade_json(result))
     elif form == "markdown":
-        echo(report.upgrade_markdown(told, everything), nl=False)
+        echo(report.upgrade_markdown(result, everything), nl=False)
     else:
-        echo(report.upgrade_text(told, everything, look(page=True)))
+        echo(report.upgrade_text(result, everything, look(page=True)))

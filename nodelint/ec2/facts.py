@@ -221,8 +221,8 @@ class AwsFacts:
         age = self.now - moment(at)
         if age > limit:
             # Without the kind: what was asked at one time and is good for one time is one line.
-            said = f"AWS was asked {span(age)} ago, which is more than {span(limit)}; `nodelint refresh` asks again"
-            raise Missing(kind, said, transient=True)
+            old = f"AWS was asked {span(age)} ago, which is more than {span(limit)}; `nodelint refresh` asks again"
+            raise Missing(kind, old, transient=True)
 
 
 def moment(at: str) -> datetime:

@@ -185,8 +185,8 @@ def elsewhere(pools: Iterable[NodePool], facts: AwsFacts) -> str | None:
     """
     if facts.region is None:
         return None
-    said = [_is_in(pool, facts.region.name) for pool in pools]
-    if False in said and True not in said:
+    answers = [_is_in(pool, facts.region.name) for pool in pools]
+    if False in answers and True not in answers:
         return f"the zones are of another region than the facts (`{facts.region.name}`)"
     return None
 
@@ -200,13 +200,13 @@ def check_region(pools: Iterable[NodePool], facts: AwsFacts, kind: FactKind) -> 
 
 def _is_in(pool: NodePool, region: str) -> bool | None:
     """Whether a pool is for a region; None where it does not say."""
-    said: list[bool] = []
+    answers: list[bool] = []
     for item in asked(pool):
         if item.key in (REGION, ZONE) and item.operator == "In" and item.known and item.texts:
             regions = {text if item.key == REGION else region_of(text) for text in item.texts}
             if None not in regions:
-                said.append(region in regions)
-    return all(said) if said else None
+                answers.append(region in regions)
+    return all(answers) if answers else None
 
 
 def region_of(zone: str) -> str | None:

@@ -90,8 +90,8 @@ def _parts(result: Result, root: str) -> list[str]:
     name = _text(obj.name_node) if obj else ""
     what = _characters(at) if isinstance(at, Span) else _text(at)
     # What is suggested hangs on what else there is; the value itself is what was written.
-    said = result.finding.message.partition(", did you mean")[0]
-    quoted = re.findall(r"`([^`]*)`", said)
+    message = result.finding.message.partition(", did you mean")[0]
+    quoted = re.findall(r"`([^`]*)`", message)
     path = relative(result.span.source.path, root)
     return [result.rule.name, path, obj.kind if obj else "", name, field(result), what, *quoted]
 

@@ -107,8 +107,8 @@ def _told(result: Result, why: str | None) -> Result:
     """The finding; without its fix where there is a reason against it."""
     if why is None:
         return result
-    said = "; ".join(filter(None, [result.finding.help, f"its fix is left out: {why}"]))
-    return result._replace(finding=result.finding._replace(edits=(), safety=None, help=said))
+    advice = "; ".join(filter(None, [result.finding.help, f"its fix is left out: {why}"]))
+    return result._replace(finding=result.finding._replace(edits=(), safety=None, help=advice))
 
 
 def _broken(sources: Sequence[Source], chosen: Sequence[Result], target: Target) -> dict[int, str]:

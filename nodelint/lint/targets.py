@@ -82,8 +82,8 @@ class _Targets:
         if old is not None and api in FIRST_SERVING:
             return [(only(OLDEST), old)]  # which serves it as well, and does nearly the same with it
         if old is not None:
-            said = f"Karpenter {old.version}, which {old.place} states, is older than {OLDEST}, the oldest known"
-            return f"{said}; `--karpenter-version` names another release"
+            message = f"Karpenter {old.version}, which {old.place} states, is older than {OLDEST}, the oldest known"
+            return f"{message}; `--karpenter-version` names another release"
         return [(only(each.karpenter), each) for each in evidence] or [(only(self.settings.karpenter), None)]
 
     def _kubernetes(

@@ -33,9 +33,9 @@ def identities(node: Node) -> Iterator[Identity]:
     Where a template chooses between versions, or fills one in, that is v1, which every release serves that is known.
     """
     parts = _branches(node)
-    said = [Identity(part, _api_version(part), _text(part.get("kind"))) for part in parts]
-    served = next((each for each in said if (each.api_version or "").endswith("/v1")), None)
-    for each in said:
+    stated = [Identity(part, _api_version(part), _text(part.get("kind"))) for part in parts]
+    served = next((each for each in stated if (each.api_version or "").endswith("/v1")), None)
+    for each in stated:
         other = served is not None and each is not served and each.kind in (served.kind, *_BEFORE)
         yield each._replace(instead=served.api_version) if other and served is not None else each
 

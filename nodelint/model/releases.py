@@ -79,8 +79,10 @@ class Ahead(NamedTuple):
 
 def ahead() -> Ahead | None:
     """What is known of the next minor version; None where nothing is."""
-    said = table("versions").get("next")
-    return None if said is None else Ahead(Version.parse(said["release"]), said["commit"], said["date"])
+    upcoming = table("versions").get("next")
+    return (
+        None if upcoming is None else Ahead(Version.parse(upcoming["release"]), upcoming["commit"], upcoming["date"])
+    )
 
 
 def judged_as(version: Version) -> str | None:

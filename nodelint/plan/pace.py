@@ -38,20 +38,24 @@ def words(found: Pace, nodes: int | None = None) -> list[str]:
     """The pace in short sentences. With a number of nodes, limits are numbers, too."""
     used: list[Budget] = list(dict.fromkeys(budget for each in found.stretches for budget in each.budgets))
     always = [b for b in used if all(b in each.budgets for each in found.stretches)]
-    said = [f"the pool's budget cannot be read: {b.broken}; nothing is replaced" for b in used if b.broken][:1]
-    if not said:
+    sentences = [f"the pool's budget cannot be read: {b.broken}; nothing is replaced" for b in used if b.broken][:1]
+    if not sentences:
         base = _limit(always, nodes) if always else "without a limit"
         closed = base == "none"
-        said = ["never: a budget allows none" if closed else f"{base}, one after the other, empty nodes first"]
+        sentences = ["never: a budget allows none" if closed else f"{base}, one after the other, empty nodes first"]
         if not closed:
-            said += [f"{_limit([*always, b], nodes)} {when(b, found.stretches)}" for b in used if b not in always]
+            sentences += [
+                f"{_limit([*always, b], nodes)} {when(b, found.stretches)}" for b in used if b not in always
+            ]
     if found.grace is None:
-        said.append("a node whose pods may not be evicted waits for them: the pool has no terminationGracePeriod")
+        sentences.append(
+            "a node whose pods may not be evicted waits for them: the pool has no terminationGracePeriod"
+        )
     else:
-        said.append(f"a node whose pods may not be evicted goes after {found.grace} all the same")
+        sentences.append(f"a node whose pods may not be evicted goes after {found.grace} all the same")
     if found.expire is not None:
-        said.append(f"nodes expire after {found.expire} whatever the budgets say")
-    return said
+        sentences.append(f"nodes expire after {found.expire} whatever the budgets say")
+    return sentences
 
 
 def _limit(active: Sequence[Budget], nodes: int | None) -> str:

@@ -266,8 +266,8 @@ def _led_back(result: Result, root: Root, source: Source, origins: Origins, plai
 def _mistake(result: Result) -> tuple[object, ...]:
     """What is one mistake: a place and its message without numbers, which differ from object to object."""
     span = result.span
-    said = re.sub(r"[0-9][0-9.,]*", "0", result.finding.message)
-    return result.rule.name, span.source.path, span.start, span.end, said
+    message = re.sub(r"[0-9][0-9.,]*", "0", result.finding.message)
+    return result.rule.name, span.source.path, span.start, span.end, message
 
 
 def _skip(skip: Skipped, root: Root, origins: Origins) -> Skipped:

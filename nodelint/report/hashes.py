@@ -41,7 +41,7 @@ def hashes_json(rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def _row_json(row: Row) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    record: dict[str, Any] = {
         "kind": row.obj.kind,
         "name": row.obj.name if isinstance(row.obj.name, str) else None,
         "path": row.obj.source.path,
@@ -51,17 +51,17 @@ def _row_json(row: Row) -> dict[str, Any]:
         "hashVersion": row.version,
     }
     if row.reason is not None:
-        told["reason"] = row.reason
+        record["reason"] = row.reason
     if row.hashed is not None and row.hashed.without_ca:
-        told["withoutCABundle"] = True
+        record["withoutCABundle"] = True
     if row.kubelet is not None:
-        told["kubeletHash"] = str(row.kubelet)
+        record["kubeletHash"] = str(row.kubelet)
     if row.nodes is not None:
-        told["nodeClaims"] = [
+        record["nodeClaims"] = [
             {"name": each.claim.name, "state": each.state, "fields": list(each.fields), "drifted": each.claim.drifted}
             for each in row.nodes
         ]
-    return told
+    return record
 
 
 def hashes_text(rows: Sequence[Row], files: int) -> str:

@@ -99,11 +99,11 @@ def _places(group: FindingGroup, run: Run) -> str:
 def _fixes(groups: Sequence[FindingGroup]) -> Iterator[tuple[Result, int]]:
     """The fixes to show, with the number of places that have the same."""
     for group in groups:
-        told: dict[tuple[str, ...], list[Result]] = {}
+        by_edits: dict[tuple[str, ...], list[Result]] = {}
         for result in group.results:
             if result.fixable:
-                told.setdefault(tuple(edit.text for edit in result.finding.edits), []).append(result)
-        yield from ((results[0], len(results) - 1) for results in told.values())
+                by_edits.setdefault(tuple(edit.text for edit in result.finding.edits), []).append(result)
+        yield from ((results[0], len(results) - 1) for results in by_edits.values())
 
 
 def _details(results: Sequence[tuple[Result, int]], run: Run, room: int) -> str:

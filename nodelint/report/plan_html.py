@@ -22,9 +22,12 @@ from nodelint.report.plan_text import SIGNS, concerns, headline, nodes_in_words,
 
 def plan_html(plan: Plan, findings: Findings) -> str:
     """The page."""
-    told = [each for each in plan.pools if concerns(each)]
+    concerned = [each for each in plan.pools if concerns(each)]
     *lines, release = summary(plan, findings)
-    pools = "".join(_pool(number, each) for number, each in enumerate(told)) or "<p>Nothing changes for any pool.</p>"
+    pools = (
+        "".join(_pool(number, each) for number, each in enumerate(concerned))
+        or "<p>Nothing changes for any pool.</p>"
+    )
     page = (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -32,7 +35,7 @@ def plan_html(plan: Plan, findings: Findings) -> str:
         "script-src 'unsafe-inline'\">"
         f"<title>nodelint plan</title><style>{STYLE}</style></head><body><main>"
         f"<h1>nodelint plan</h1><p class=lead>{_text(' '.join(lines))}</p><p class=quiet>{_text(release)}</p>"
-        f"{_index(told)}{pools}{_findings(findings)}"
+        f"{_index(concerned)}{pools}{_findings(findings)}"
         f"</main><script>{SCRIPT}</script></body></html>\n"
     )
     return screened(writable(page))
@@ -46,13 +49,13 @@ def _code(text: str) -> str:
     return f"<code>{_text(text)}</code>"
 
 
-def _index(told: Sequence[PoolPlan]) -> str:
-    if len(told) < 2:
+def _index(concerned: Sequence[PoolPlan]) -> str:
+    if len(concerned) < 2:
         return ""
     rows = "".join(
         f'<li class={each.verdict.replaced}><a href="#pool-{number}">{_text(str(each.pool.name))}</a> '
         f"<span>{_text(headline(each))}</span></li>"
-        for number, each in enumerate(told)
+        for number, each in enumerate(concerned)
     )
     return f"<ul class=index>{rows}</ul>"
 

@@ -40,7 +40,7 @@ def plan_json(plan: Plan, findings: Findings) -> dict[str, Any]:
 
 
 def _pool(each: PoolPlan) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    record: dict[str, Any] = {
         "name": each.pool.name,
         "path": span_of(each.at).source.path,
         "karpenter": str(each.release) if each.release is not None else None,
@@ -60,9 +60,9 @@ def _pool(each: PoolPlan) -> dict[str, Any]:
         "pace": [_stretch(each_stretch, each) for each_stretch in each.pace.stretches] if each.pace else [],
     }
     if each.pace is not None:
-        told["paceInWords"] = words(each.pace, len(each.nodes) if each.nodes else None)
+        record["paceInWords"] = words(each.pace, len(each.nodes) if each.nodes else None)
     if each.nodes is not None:
-        told["nodes"] = {
+        record["nodes"] = {
             **counts(each.nodes),
             "claims": [
                 {"name": node.name, "fate": node.fate, "reason": node.reason, "drifted": node.drifted}
@@ -70,20 +70,20 @@ def _pool(each: PoolPlan) -> dict[str, Any]:
             ],
         }
     if each.verdict.unknown is not None:
-        told["unknown"] = each.verdict.unknown
-    return told
+        record["unknown"] = each.verdict.unknown
+    return record
 
 
 def _stretch(stretch: Stretch, each: PoolPlan) -> dict[str, Any]:
     """A time over which the same budgets are active; `allowed` only where the nodes are known."""
-    told: dict[str, Any] = {
+    record: dict[str, Any] = {
         "from": stretch.start.strftime(_TIME),
         "until": stretch.end.strftime(_TIME),
         "budgets": [budget.nodes for budget in stretch.budgets],
     }
     if each.nodes is not None:
-        told["allowed"] = stretch.allowed(len(each.nodes))
-    return told
+        record["allowed"] = stretch.allowed(len(each.nodes))
+    return record
 
 
 _TIME = "%Y-%m-%dT%H:%M:%SZ"

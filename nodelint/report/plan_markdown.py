@@ -35,14 +35,14 @@ _FOR_DETAILS = MOST * 5 // 10
 
 def plan_markdown(plan: Plan, findings: Findings) -> str:
     """The comment; what does not fit into one is counted."""
-    told = [each for each in plan.pools if concerns(each)]
+    concerned = [each for each in plan.pools if concerns(each)]
     lines = list(summary(plan, findings))
     head = f"{MARK}\n### nodelint plan: {inline(printable(' '.join(lines[:-1])))}\n"
-    table, shown = _fitting(told, _row, _FOR_TABLE)
-    details, _ = _fitting(told[:shown], _details, _FOR_DETAILS)
+    table, shown = _fitting(concerned, _row, _FOR_TABLE)
+    details, _ = _fitting(concerned[:shown], _details, _FOR_DETAILS)
     parts = [head]
-    if told:
-        more = f"\n… and {counted(len(told) - shown, 'more pool')}.\n" if shown < len(told) else ""
+    if concerned:
+        more = f"\n… and {counted(len(concerned) - shown, 'more pool')}.\n" if shown < len(concerned) else ""
         parts.append(f"| | NodePool | what happens | where |\n| --- | --- | --- | --- |\n{table}{more}")
         parts.append(details)
     parts += [_findings(findings)] if findings.new or findings.gone else []
@@ -50,15 +50,15 @@ def plan_markdown(plan: Plan, findings: Findings) -> str:
     return screened(writable("\n".join(part for part in parts if part)))
 
 
-def _fitting(told: list[PoolPlan], render: Callable[[PoolPlan], str], room: int) -> tuple[str, int]:
+def _fitting(concerned: list[PoolPlan], render: Callable[[PoolPlan], str], room: int) -> tuple[str, int]:
     """As many pools as there is room for, and how many those are."""
     text = ""
-    for number, each in enumerate(told):
+    for number, each in enumerate(concerned):
         part = render(each)
         if len(text) + len(part) > room:
             return text, number
         text += part
-    return text, len(told)
+    return text, len(concerned)
 
 
 def _code(text: str) -> str:

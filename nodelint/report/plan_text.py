@@ -72,12 +72,12 @@ def _pace(each: PoolPlan, look: Look) -> Iterator[str]:
 def nodes_in_words(each: PoolPlan) -> str:
     """How many of the nodes that the cluster has are replaced, and how many had drifted before."""
     found = counts(each.nodes or ())
-    said = f"{found['replaced']} of {counted(found['total'], 'node')}"
+    text = f"{found['replaced']} of {counted(found['total'], 'node')}"
     if found["unknown"]:
-        said += f", and {found['unknown']} of which only your AWS account knows"
+        text += f", and {found['unknown']} of which only your AWS account knows"
     if found["drifted"]:
-        said += f"; {found['drifted']} had drifted before"
-    return said
+        text += f"; {found['drifted']} had drifted before"
+    return text
 
 
 def headline(each: PoolPlan) -> str:
@@ -160,8 +160,8 @@ _FATES = (
 def summary(plan: Plan, findings: Findings) -> Iterator[str]:
     """The end of a plan: what happens to how many pools."""
     changes = Counter(each.change for each in plan.pools)
-    said = ", ".join(f"{number} {change}" for change, number in sorted(changes.items()) if change != "unchanged")
-    yield f"{counted(len(plan.pools), 'NodePool')}: {said or 'none changed'}."
+    text = ", ".join(f"{number} {change}" for change, number in sorted(changes.items()) if change != "unchanged")
+    yield f"{counted(len(plan.pools), 'NodePool')}: {text or 'none changed'}."
     fates: Counter[str] = Counter(each.verdict.replaced for each in plan.pools)
     parts = [f"{words} in {counted(fates[fate], 'pool')}" for fate, words in _FATES if fates[fate]]
     yield f"Nodes: {'; '.join(parts)}." if parts else "Nodes: none goes."

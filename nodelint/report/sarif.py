@@ -91,12 +91,12 @@ def _rule(rule: Rule) -> dict[str, Any]:
 
 def _result(result: Result, mark: str, index: int, root: str) -> dict[str, Any]:
     finding = result.finding
-    said = "\n".join((result.message, *finding.advice))
+    message = "\n".join((result.message, *finding.advice))
     value: dict[str, Any] = {
         "ruleId": result.rule.name,
         "ruleIndex": index,
         "level": _level(result.severity),
-        "message": _message(said),
+        "message": _message(message),
         "locations": [_location(result.span, root, result.object)],
     }
     if finding.also:

@@ -122,19 +122,19 @@ def _times(group: LogGroup, read: Triage) -> str:
     if group.first is None or group.last is None:
         return often
     if group.first == group.last or written(group.first) == written(group.last):
-        said = f"{often}, {_day(group.first)}"
+        shown = f"{often}, {_day(group.first)}"
     else:
-        said = f"{often}, {_day(group.first)} to {_until(group.last, group.first)}"
+        shown = f"{often}, {_day(group.first)} to {_until(group.last, group.first)}"
     if group.over and read.last is not None:
-        said += f"; it seems to be over: the log goes on to {_until(read.last, group.last)} without it"
-    return said
+        shown += f"; it seems to be over: the log goes on to {_until(read.last, group.last)} without it"
+    return shown
 
 
 def _example(group: LogGroup) -> str:
-    said = ": ".join(part for part in (group.example.message, group.example.error) if part)
+    shown = ": ".join(part for part in (group.example.message, group.example.error) if part)
     # What EC2 has encoded is for a machine, and hides what comes before and after it.
-    said = _ENCODED.sub("…", printable(" ".join(said.split())))
-    return said if len(said) <= _EXAMPLE else said[: _EXAMPLE - 1] + "…"
+    shown = _ENCODED.sub("…", printable(" ".join(shown.split())))
+    return shown if len(shown) <= _EXAMPLE else shown[: _EXAMPLE - 1] + "…"
 
 
 def _named(kind: str, names: Sequence[str]) -> str:
@@ -146,12 +146,12 @@ def _sum(read: Triage) -> str:
     if not read.groups:
         return "No failures."
     stays, unclear, passes = (sum(g.verdict == v for g in read.groups) for v in _HEADS)
-    said = [
+    shown = [
         f"{stays} that {'stays' if stays == 1 else 'stay'}" if stays else "",
         f"{unclear} that {'is' if unclear == 1 else 'are'} unclear" if unclear else "",
         f"{passes} that {'passes by itself' if passes == 1 else 'pass by themselves'}" if passes else "",
     ]
-    return f"{counted(len(read.groups), 'cause')}: {', '.join(filter(None, said))}."
+    return f"{counted(len(read.groups), 'cause')}: {', '.join(filter(None, shown))}."
 
 
 def _day(time: float) -> str:

@@ -37,54 +37,54 @@ class _Told(NamedTuple):
     findings: Sequence[Shifted] = ()
 
 
-def upgrade_text(told: Upgrade, everything: bool = False, look: Look = PAGE) -> str:
+def upgrade_text(outcome: Upgrade, everything: bool = False, look: Look = PAGE) -> str:
     """The steps, what is to be done when, what changes, and the findings that appear or go away."""
-    lines = [look.style(headline(told), bold=True), ""]
-    for each in steps(told):
+    lines = [look.style(headline(outcome), bold=True), ""]
+    for each in steps(outcome):
         lines += wrapped(each, look.width, "  ", "  ")
     for when, title in _PARTS:
-        entries = _entries(told, when)
+        entries = _entries(outcome, when)
         if entries:
             lines += ["", look.style(title, bold=True)]
         for entry in entries:
             lines += ["", *_entry(entry, everything, look)]
-    for title, findings in _findings(told):
+    for title, findings in _findings(outcome):
         lines += ["", look.style(title, bold=True), ""]
         for group in _alike(findings):
             lines += _group(group, everything, look)
-    if everything and told.unseen:
+    if everything and outcome.unseen:
         lines += ["", look.style("Further changes, which manifests do not show", bold=True), ""]
-        for change, release in told.unseen:
+        for change, release in outcome.unseen:
             lines += wrapped(f"{_release(release)} {change.subject}: {change.text}", look.width, "  ", "  ")
-    last = [row for line in _sum(told, everything) for row in fitted(line, look)]
+    last = [row for line in _sum(outcome, everything) for row in fitted(line, look)]
     return "\n".join([*lines, "", *last])
 
 
-def headline(told: Upgrade) -> str:
+def headline(outcome: Upgrade) -> str:
     """The two releases, and what was looked at."""
-    files = len({obj.source.path for obj in told.objects})
-    objects = counted(len(told.objects), "object")
-    return f"Karpenter {told.old.karpenter} to {told.new.karpenter}: {objects} in {counted(files, 'file')}"
+    files = len({obj.source.path for obj in outcome.objects})
+    objects = counted(len(outcome.objects), "object")
+    return f"Karpenter {outcome.old.karpenter} to {outcome.new.karpenter}: {objects} in {counted(files, 'file')}"
 
 
-def steps(told: Upgrade) -> Iterator[str]:
-    """What is to be said of the way, each a sentence."""
-    route = told.route
+def steps(outcome: Upgrade) -> Iterator[str]:
+    """The steps of the route, each a sentence."""
+    route = outcome.route
     yield from route.trouble
     for stop in route.stops:
         yield f"Stop at {stop.release}: {stop.why}."
-    known = min(told.new.karpenter, NEWEST)  # of a release that is not out, nobody has said it yet
-    ranges = f"Kubernetes: {told.old.karpenter} supports {route.old}, {known} supports {route.new}"
-    if told.new.kubernetes is None and route.common is not None:
+    known = min(outcome.new.karpenter, NEWEST)  # for an unreleased version this is not published yet
+    ranges = f"Kubernetes: {outcome.old.karpenter} supports {route.old}, {known} supports {route.new}"
+    if outcome.new.kubernetes is None and route.common is not None:
         ranges += f"; the cluster has to run {route.common} during the upgrade"
     yield f"{ranges}."
     ends = [f"{s.minor} until {s.until}{' (long-term)' if s.lts else ''}" for s in route.support]
     yield f"Support: {', '.join(ends)}."
 
 
-def _entries(told: Upgrade, when: str | None) -> list[_Told]:
-    entries = [_of_note(note) for note in told.notes if note.when == when]
-    entries += [_of_shift(shift) for shift in told.settings if _when(shift) == when]
+def _entries(outcome: Upgrade, when: str | None) -> list[_Told]:
+    entries = [_of_note(note) for note in outcome.notes if note.when == when]
+    entries += [_of_shift(shift) for shift in outcome.settings if _when(shift) == when]
     return sorted(entries, key=lambda entry: SEVERITIES.index(entry.severity))
 
 
@@ -140,9 +140,9 @@ def _entry(entry: _Told, everything: bool, look: Look) -> Iterator[str]:
         yield from fitted(f"      {news}: {each.result.rule.name}: {_message(each)}{_fix(each)}", look)
 
 
-def _findings(told: Upgrade) -> Iterator[tuple[str, list[Shifted]]]:
+def _findings(outcome: Upgrade) -> Iterator[tuple[str, list[Shifted]]]:
     for appears, title in ((True, "Findings of check that appear"), (False, "Findings of check that go away")):
-        found = [each for each in told.shifted if each.appears == appears]
+        found = [each for each in outcome.shifted if each.appears == appears]
         if found:
             yield title, found
 
@@ -183,41 +183,41 @@ def where(span: Span) -> str:
     return f"{span.source.path}:{at.line}:{at.column}"
 
 
-def _sum(told: Upgrade, everything: bool) -> Iterator[str]:
-    grave = ", ".join(counted(told.number_of(severity), severity) for severity in SEVERITIES[:2])
-    both = f"{counted(told.stay, 'finding')} of check in both releases"
-    yield f"{grave}, {told.number_of('info')} for information; {both}."
-    if told.unseen and not everything:
-        yield f"{counted(len(told.unseen), 'further change')} that manifests do not show: --all lists them."
+def _sum(outcome: Upgrade, everything: bool) -> Iterator[str]:
+    grave = ", ".join(counted(outcome.number_of(severity), severity) for severity in SEVERITIES[:2])
+    both = f"{counted(outcome.stay, 'finding')} of check in both releases"
+    yield f"{grave}, {outcome.number_of('info')} for information; {both}."
+    if outcome.unseen and not everything:
+        yield f"{counted(len(outcome.unseen), 'further change')} that manifests do not show: --all lists them."
 
 
 # -- Markdown
 
 
-def upgrade_markdown(told: Upgrade, everything: bool = False) -> str:
+def upgrade_markdown(outcome: Upgrade, everything: bool = False) -> str:
     """The same for a pull request: the verdict first, what is only to be known folded."""
     from nodelint.report.markdown import inline
 
-    parts = [f"### {headline(told)}", "", "".join(f"- {inline(each)}\n" for each in steps(told))]
+    parts = [f"### {headline(outcome)}", "", "".join(f"- {inline(each)}\n" for each in steps(outcome))]
     for when, title in _PARTS:
-        entries = _entries(told, when)
+        entries = _entries(outcome, when)
         if entries:
             body = "".join(_item(entry, everything) for entry in entries)
             parts.append(_folded(title, len(entries), body) if when is None else f"#### {title}\n\n{body}")
-    for title, findings in _findings(told):
+    for title, findings in _findings(outcome):
         rows = "".join(
             f"- `{where(each.result.span)}` {each.result.severity} {each.result.rule.name}:"
             f" {inline(_message(each))} (from {each.release} on{_fix(each)})\n"
             for each in findings
         )
         parts.append(_folded(title, len(findings), rows))
-    if everything and told.unseen:
+    if everything and outcome.unseen:
         rows = "".join(
             f"- {_release(release)} {inline(change.subject)}: {inline(change.text)}\n"
-            for change, release in told.unseen
+            for change, release in outcome.unseen
         )
-        parts.append(_folded("Further changes, which manifests do not show", len(told.unseen), rows))
-    return "\n".join([*parts, *_sum(told, everything)]) + "\n"
+        parts.append(_folded("Further changes, which manifests do not show", len(outcome.unseen), rows))
+    return "\n".join([*parts, *_sum(outcome, everything)]) + "\n"
 
 
 def _item(entry: _Told, everything: bool) -> str:
@@ -241,16 +241,16 @@ def _folded(title: str, count: int, body: str) -> str:
 # -- JSON
 
 
-def upgrade_json(told: Upgrade) -> dict[str, Any]:
+def upgrade_json(outcome: Upgrade) -> dict[str, Any]:
     """The same as plain values, with all places and all changes."""
-    route = told.route
+    route = outcome.route
     return {
         "version": 1,
-        "from": str(told.old.karpenter),
-        "to": str(told.new.karpenter),
+        "from": str(outcome.old.karpenter),
+        "to": str(outcome.new.karpenter),
         "route": {
             "kubernetes": {
-                "cluster": str(told.new.kubernetes) if told.new.kubernetes else None,
+                "cluster": str(outcome.new.kubernetes) if outcome.new.kubernetes else None,
                 "from": _range(route.old),
                 "to": _range(route.new),
                 "common": _range(route.common),
@@ -259,11 +259,11 @@ def upgrade_json(told: Upgrade) -> dict[str, Any]:
             "trouble": list(route.trouble),
             "support": [{"minor": s.minor, "until": s.until, "longTerm": s.lts} for s in route.support],
         },
-        "changes": [_note_json(note) for note in told.notes],
-        "settings": [_shift_json(shift) for shift in told.settings],
-        "findings": [_shifted_json(each) for each in told.shifted],
-        "unseen": [_change_json(change, release) for change, release in told.unseen],
-        "summary": {**{severity: told.number_of(severity) for severity in SEVERITIES}, "unchanged": told.stay},
+        "changes": [_note_json(note) for note in outcome.notes],
+        "settings": [_shift_json(shift) for shift in outcome.settings],
+        "findings": [_shifted_json(each) for each in outcome.shifted],
+        "unseen": [_change_json(change, release) for change, release in outcome.unseen],
+        "summary": {**{severity: outcome.number_of(severity) for severity in SEVERITIES}, "unchanged": outcome.stay},
     }
 
 

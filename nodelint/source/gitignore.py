@@ -197,8 +197,8 @@ def _git_folder(root: str) -> str:
     path = os.path.join(root, ".git")
     if os.path.isdir(path):
         return path
-    said = _text(path).removeprefix("gitdir:").strip()
-    folder = os.path.join(root, said)
+    target = _text(path).removeprefix("gitdir:").strip()
+    folder = os.path.join(root, target)
     return os.path.join(folder, _text(os.path.join(folder, "commondir")).strip())
 
 

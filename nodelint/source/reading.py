@@ -83,8 +83,8 @@ def repository(folder: str) -> str | None:
 
 def why(error: OSError | ValueError) -> str:
     """What is wrong, as the end of a sentence; what is not the system's own text stays as it is, names above all."""
-    said = getattr(error, "strerror", None)
-    return said[:1].lower() + said[1:] if said else str(error)
+    reason = getattr(error, "strerror", None)
+    return reason[:1].lower() + reason[1:] if reason else str(error)
 
 
 def _refused(path: str) -> OSError:

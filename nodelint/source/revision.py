@@ -128,6 +128,6 @@ def _run(folder: str, arguments: Sequence[str], sent: bytes) -> bytes:
     except subprocess.TimeoutExpired:
         raise RevisionError(f"git gave no answer within {_SECONDS} seconds") from None
     if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise RevisionError(f"git: {said[0].removeprefix('fatal: ')}" if said else _FOUND_NOTHING)
+        lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise RevisionError(f"git: {lines[0].removeprefix('fatal: ')}" if lines else _FOUND_NOTHING)
     return done.stdout

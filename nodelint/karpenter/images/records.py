@@ -28,10 +28,10 @@ class UnknownFact(NamedTuple):
 
     def skip(self, prefix: str = "", suffix: str = "") -> Skip:
         """A skip for this reason, with what a rule says around it."""
-        said = f"{prefix}{self.reason}{suffix}"
+        text = f"{prefix}{self.reason}{suffix}"
         if self.missing is None:
-            return Skip(self.at, said)
-        return Skip(self.at, said, self.missing.transient, self.missing.kind)
+            return Skip(self.at, text)
+        return Skip(self.at, text, self.missing.transient, self.missing.kind)
 
 
 class Image(NamedTuple):

@@ -125,13 +125,13 @@ def _chosen(
         images.append(
             read.asked._replace(arch=image.arch, variants=variants, choices=choices, family=family, found=image)
         )
-    told = []
+    finds_of = []
     for read, finds in found:
         ids = {image.id for image in finds.images}
         used = tuple(image for image in taken if image.id in ids)
         passed = passed_over(finds.images, taken, version, facts.now)
-        told.append((read, finds._replace(used=used, passed=passed)))
-    return images, told
+        finds_of.append((read, finds._replace(used=used, passed=passed)))
+    return images, finds_of
 
 
 def _read(term: SelectorTerm) -> _Read:

@@ -96,10 +96,10 @@ def _telling(written: Sequence[_Written], supply: Supply) -> list[Requirement | 
         offered = supply.places is not None and key in supply.places.keys
         if len(each_of_key) > _LONG and not offered and all(each.only_excludes for each in each_of_key):
             known[key] = supply.told_apart(key)
-    told: dict[str, str] = {}
+    examples: dict[str, str] = {}
     for n, each in enumerate(requirements):
         if each is not None and each.key in known and not each.values <= known[each.key]:
-            other = told.setdefault(each.key, min(each.values - known[each.key]))
+            other = examples.setdefault(each.key, min(each.values - known[each.key]))
             requirements[n] = each._replace(values=each.values & known[each.key] | {other})
     return requirements
 
