@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -225,6 +226,7 @@ def as_resources(roots: list[Any]) -> str:
     )
 
 
+@cache
 def known_roots(text: str) -> list[Any] | None:
     """The values of a text, None where HCL cannot say them."""
     source = Source.from_text("a.yaml", text)
