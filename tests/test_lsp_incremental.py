@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +11,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nodelint.ec2.fake_account import FakeAccount
+from nodelint.ec2.snapshot import snapshot_text
 from nodelint.lint.rule import bundled, examples, load_once
 from nodelint.lsp.diagnostics import diagnostics
 from nodelint.lsp.project import Buffer, Project, State
+from nodelint.model.documents import objects
 from nodelint.model.finding import Edit
+from nodelint.model.manifest import EC2NodeClass
+from nodelint.model.releases import NEWEST
 from nodelint.source import Source
 from nodelint.source.moving import move
 
 from .test_lsp import CLASS, POOL
+from .test_places import ACCOUNT
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 EXAMPLES = [
@@ -105,15 +111,44 @@ def shown(edits: Sequence[Edit]) -> list[tuple[str, int, int, str]]:
     return [(edit.source.path, edit.start, edit.end, edit.text) for edit in edits]
 
 
+@pytest.fixture(scope="module")
+def account(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder whose configuration names facts about an account."""
+    home = tmp_path_factory.mktemp("account")
+    imagined = FakeAccount(ACCOUNT)
+    classes = [each for each in objects(Source.from_text("a.yaml", CLASS)) if isinstance(each, EC2NodeClass)]
+    known = imagined.facts(classes, NEWEST).snapshot
+    assert known is not None
+    (home / "facts.json").write_text(snapshot_text(known), encoding="utf-8")
+    (home / "nodelint.yaml").write_text("snapshot: facts.json\n", encoding="utf-8")
+    return home
+
+
+def test_facts_stay_the_same_for_a_while(account: Path) -> None:
+    clock = [NOW]
+    project = Project(lambda: clock[0])
+
+    def facts(number: int, later: timedelta) -> object:
+        clock[0] = NOW + later
+        (view,) = project.views(state_of(account, {"pools.yaml": POOL}, number))
+        assert view.target.facts
+        return view.target.facts
+
+    first = facts(1, timedelta())
+    assert facts(2, timedelta(seconds=50)) is first
+    assert facts(3, timedelta(seconds=70)) is not first
+
+
 @settings(max_examples=max(60, settings().max_examples))
 @given(
+    st.booleans(),
     st.lists(st.sampled_from([POOL, CLASS, *EXAMPLES]), min_size=1, max_size=4),
     st.lists(st.tuples(st.booleans(), changes), min_size=1, max_size=6),
 )
 def test_diagnostics_after_edits_are_those_of_a_fresh_run(
-    tmp_path_factory: pytest.TempPathFactory, documents: list[str], edits: list[tuple[bool, Change]]
+    account: Path, with_facts: bool, documents: list[str], edits: list[tuple[bool, Change]]
 ) -> None:
-    home = tmp_path_factory.getbasetemp() / "texts"
+    home = account if with_facts else account.parent / "texts"
     texts = {"pools.yaml": "---\n".join(documents), "classes.yaml": CLASS}
     kept = Project(lambda: NOW)
     state = state_of(home, texts, 1)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
 
@@ -33,6 +33,9 @@ from nodelint.source.kustomize import forget, is_patch
 from nodelint.source.moving import move
 from nodelint.source.reading import repository
 from nodelint.tuples import NamedTuple
+
+_A_WHILE = timedelta(minutes=1)
+"""For how long facts are taken to be as old as they were."""
 
 
 class Buffer:
@@ -232,6 +235,7 @@ class Project:
         self._disk: dict[tuple[str, str], tuple[list[Source], Choose | None]] = {}
         self._last_good: dict[str | None, Setup] = {}
         self._kept: dict[str, tuple[object, Any]] = {}
+        self._facts_known: dict[tuple[str, str], tuple[datetime, AwsFacts]] = {}
         self._read_last: dict[str, tuple[int, Source]] = {}
         self._memories: dict[tuple[str | None, str | None], tuple[Memory, dict[str, Known]]] = {}
 
@@ -334,11 +338,20 @@ class Project:
         return setup
 
     def _facts(self, session: Session, folder: str) -> AwsFacts:
+        """What is known of AWS; the very same for a while, so that what was said by it can be kept."""
+        now = self._now()
         try:
-            return session.facts(folder, self._now())[0]
+            facts = session.facts(folder, now)[0]
         except cache.UnusableSnapshot as error:
             self._tell(str(error), session.settings.snapshot)
             return NOTHING
+        key = folder, repr(session.settings._replace(policies=()))
+        since, last = self._facts_known.get(key, (now, None))
+        same = last is not None and last.snapshot is facts.snapshot and last.region is facts.region
+        if last is not None and same and now - since < _A_WHILE:
+            return last
+        self._facts_known[key] = now, facts
+        return facts
 
     def _read(self, path: str, read: Callable[[str], Any]) -> Any:
         """What a file or folder holds, read again only when it has changed."""
