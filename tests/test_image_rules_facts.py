@@ -203,6 +203,18 @@ def test_the_pin_is_to_images_that_the_release_finds(judge: Callable[..., Judge]
     assert judge(account, terms, "1.1.0").fixed().terms == "[{id: ami-2}]"
 
 
+def test_a_term_by_name_is_pinned_by_name_for_each_architecture(judge: Callable[..., Judge]) -> None:
+    rows = [
+        f"id: ami-{n}, name: golden-{arch}-{n}, arch: {arch}, created: 2026-11-0{n}, owner: '{STRANGER}'"
+        for n, arch in enumerate(("amd64", "arm64", "amd64", "arm64"), 1)
+    ]
+    terms = f"[{{name: golden-*, owner: '{STRANGER}'}}]"
+    after = judge(images(*rows), terms, select=("unpinned-image",)).fixed(unsafe=True)
+    owner = f"owner: '{STRANGER}'"
+    assert after.terms == f"[{{name: golden-arm64-4, {owner}}}, {{name: golden-amd64-3, {owner}}}]"
+    assert after.said == []
+
+
 def test_an_architecture_whose_only_image_failed_is_told(judge: Callable[..., Judge]) -> None:
     account = images(
         "id: ami-1, name: w-1, tags: {t: a}", "id: ami-2, name: w-2, tags: {t: a}, arch: arm64, state: failed"

@@ -159,13 +159,27 @@ def pin(term: TermImages, images: Sequence[MachineImage]) -> list[Edit]:
         raise NotEditable("there is no image to pin to")
     node, first = term.term.node, images[0]
     field = node.get("name")
-    if field is not None and isinstance(term.term.name, str) and len(images) == 1:
-        return set_value(field, first.name)
+    names = list(dict.fromkeys(image.name for image in images))
+    if field is not None and isinstance(term.term.name, str) and (len(names) == 1 or _only_names(node)):
+        edits = set_value(field, first.name)
+        if len(names) > 1 and node.parent is not None:
+            owner = node.get("owner")
+            beside = {} if owner is None else {"owner": str(owner.value)}
+            at = node.parent.items.index(node) + 1
+            edits = [*edits, *insert_items(node.parent, at, [{"name": name, **beside} for name in names[1:]])]
+        return edits
     edits = replace(node, {"id": first.id})
     if len(images) > 1 and node.parent is not None:
         at = node.parent.items.index(node) + 1
         edits = [*edits, *insert_items(node.parent, at, [{"id": image.id} for image in images[1:]])]
     return edits
+
+
+def _only_names(term: Node) -> bool:
+    """Whether a term says nothing but a name and its owner, so that another can be written like it."""
+    return {entry.name for entry in term.entries} <= {"name", "owner"} and all(
+        entry.value.value is not UNKNOWN for entry in term.entries
+    )
 
 
 def pinnable(term: TermImages, version: Version, now: datetime | None) -> list[MachineImage]:
