@@ -15,13 +15,15 @@ from typing import Any
 from nodelint.data import table
 from nodelint.ec2.catalog import Catalog, elsewhere
 from nodelint.ec2.type_set import TypeSet
+from nodelint.karpenter.asked import PoolRequirement as PoolRequirement
+from nodelint.karpenter.asked import asked as asked
+from nodelint.karpenter.asked import last_asking as last_asking
+from nodelint.karpenter.asked import values_at as values_at
 from nodelint.karpenter.spelling import LEAST_FOR_A_GUESS, Words, distance, squash
 from nodelint.karpenter.spelling import one_slip as one_slip
 from nodelint.model.keys import FAMILY, FLEX, INSTANCE_TYPE, SIZE
-from nodelint.model.manifest import Label, NodePool, RequirementLine, Value
 from nodelint.model.releases import NEWEST, Version
-from nodelint.model.requirement import normalize, well_known, well_known_since
-from nodelint.source import Node
+from nodelint.model.requirement import well_known, well_known_since
 from nodelint.source.placeholders import left_by_hand
 from nodelint.tuples import NamedTuple
 
@@ -29,65 +31,6 @@ EVERYTHING = ("*", "**", ".*")
 """Patterns that were meant to stand for every value."""
 
 _NO_LETTER = re.compile(r"[\W\d_]*", re.ASCII)
-
-
-class PoolRequirement(NamedTuple):
-    """What a requirement or a label of the template asks: both count as requirements.
-
-    `key` is the key as Karpenter normalises it, `written` the one that stands there. `values` are all
-    that are written, those that hold a placeholder too.
-    """
-
-    at: RequirementLine | Label
-    key: str
-    written: str
-    operator: str
-    values: tuple[Value, ...]
-
-    @property
-    def node(self) -> Node:
-        """The requirement's entry, or the label's value."""
-        return self.at.node
-
-    @property
-    def key_node(self) -> Node:
-        """Where the key stands."""
-        return self.at.key_node
-
-    @property
-    def is_label(self) -> bool:
-        """Whether it is a label of `spec.template.metadata.labels`."""
-        return isinstance(self.at, Label)
-
-    @property
-    def texts(self) -> tuple[str, ...]:
-        """The values that are known texts."""
-        return tuple(value.text for value in self.values if isinstance(value.text, str))
-
-    @property
-    def known(self) -> bool:
-        """Whether every value is a known text."""
-        return all(isinstance(value.text, str) for value in self.values)
-
-
-def asked(pool: NodePool) -> Iterator[PoolRequirement]:
-    """What a pool asks in the order written, as far as key and operator are known."""
-    for line in pool.requirements:
-        if isinstance(line.key, str) and isinstance(line.operator, str):
-            yield PoolRequirement(line, normalize(line.key), line.key, line.operator, line.values)
-    for label in pool.template_labels:
-        if isinstance(label.key, str):
-            yield PoolRequirement(label, normalize(label.key), label.key, "In", (Value(label.value, label.node),))
-
-
-def last_asking(pool: NodePool, key: str) -> PoolRequirement | None:
-    """The last requirement or label of a pool on a key, which is the one that narrows; None where there is none."""
-    return next((item for item in reversed(list(asked(pool))) if item.key == key), None)
-
-
-def values_at(item: PoolRequirement) -> Node:
-    """Where the values of what is asked stand; the whole entry where there are none."""
-    return item.node if isinstance(item.at, Label) else item.at.values_node
 
 
 def name_of(key: str) -> str:

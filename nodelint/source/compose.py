@@ -19,7 +19,7 @@ from nodelint.source.placeholders import (
     replaced,
     unmask,
 )
-from nodelint.source.scalars import float_as_key, resolve
+from nodelint.source.scalars import key_name, resolve
 from nodelint.source.unreadable import Unreadable
 
 if TYPE_CHECKING:
@@ -431,17 +431,6 @@ def is_json(text: str) -> bool:
     except (ValueError, RecursionError):
         return False
     return True
-
-
-def key_name(value: Scalar) -> str | None:
-    """A key as it stands in JSON; None for a placeholder, and for null, which is not a key there."""
-    if isinstance(value, str):
-        return value
-    if value is UNKNOWN or value is None:
-        return None
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return float_as_key(value) if isinstance(value, float) else str(value)
 
 
 def _finite(value: float) -> bool:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from nodelint.source.nodes import UNKNOWN, Scalar
+
 Resolved = str | int | float | bool | None
 
 _WORDS: dict[str, Resolved] = {"": None, "~": None, "null": None, "Null": None, "NULL": None}
@@ -90,3 +92,14 @@ def _in_32_bits(value: float) -> float:
         return float(unpack("f", pack("f", value))[0])
     except OverflowError:
         return float("inf") if value > 0 else float("-inf")
+
+
+def key_name(value: Scalar) -> str | None:
+    """A key as it stands in JSON; None for a placeholder, and for null, which is not a key there."""
+    if isinstance(value, str):
+        return value
+    if value is UNKNOWN or value is None:
+        return None
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return float_as_key(value) if isinstance(value, float) else str(value)

@@ -1,0 +1,69 @@
+"""What a NodePool asks of nodes: its requirements, and the labels of its template, which count as such."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nodelint.model.manifest import Label, NodePool, RequirementLine, Value
+from nodelint.model.requirement import normalize
+from nodelint.source import Node
+from nodelint.tuples import NamedTuple
+
+
+class PoolRequirement(NamedTuple):
+    """What a requirement or a label of the template asks: both count as requirements.
+
+    `key` is the key as Karpenter normalises it, `written` the one that stands there. `values` are all
+    that are written, those that hold a placeholder too.
+    """
+
+    at: RequirementLine | Label
+    key: str
+    written: str
+    operator: str
+    values: tuple[Value, ...]
+
+    @property
+    def node(self) -> Node:
+        """The requirement's entry, or the label's value."""
+        return self.at.node
+
+    @property
+    def key_node(self) -> Node:
+        """Where the key stands."""
+        return self.at.key_node
+
+    @property
+    def is_label(self) -> bool:
+        """Whether it is a label of `spec.template.metadata.labels`."""
+        return isinstance(self.at, Label)
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The values that are known texts."""
+        return tuple(value.text for value in self.values if isinstance(value.text, str))
+
+    @property
+    def known(self) -> bool:
+        """Whether every value is a known text."""
+        return all(isinstance(value.text, str) for value in self.values)
+
+
+def asked(pool: NodePool) -> Iterator[PoolRequirement]:
+    """What a pool asks in the order written, as far as key and operator are known."""
+    for line in pool.requirements:
+        if isinstance(line.key, str) and isinstance(line.operator, str):
+            yield PoolRequirement(line, normalize(line.key), line.key, line.operator, line.values)
+    for label in pool.template_labels:
+        if isinstance(label.key, str):
+            yield PoolRequirement(label, normalize(label.key), label.key, "In", (Value(label.value, label.node),))
+
+
+def last_asking(pool: NodePool, key: str) -> PoolRequirement | None:
+    """The last requirement or label of a pool on a key, which is the one that narrows; None where there is none."""
+    return next((item for item in reversed(list(asked(pool))) if item.key == key), None)
+
+
+def values_at(item: PoolRequirement) -> Node:
+    """Where the values of what is asked stand; the whole entry where there are none."""
+    return item.node if isinstance(item.at, Label) else item.at.values_node
