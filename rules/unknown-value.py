@@ -190,7 +190,7 @@ def _dead(key: str, value: str, context: Context) -> bool:
         return False
     if labels.can_have(key, value, context.catalog) is False:
         return True
-    # A name of a zone or region is unknowable, but one in capitals is none.
+    # A name of a zone or region is unknowable, but none is in capitals.
     return labels.nearest_value(key, value, context.catalog) not in (None, value)
 
 

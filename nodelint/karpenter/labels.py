@@ -39,7 +39,7 @@ def name_of(key: str) -> str:
 
 
 def is_pattern(value: str) -> bool:
-    """Whether a value is written as a pattern; to Karpenter it is not one, and no legal label value either."""
+    """Whether a value is written as a pattern; to Karpenter it is plain text, and not a legal label value either."""
     return "*" in value or "?" in value or ("[" in value and "]" in value)
 
 

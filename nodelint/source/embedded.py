@@ -225,7 +225,7 @@ def _comments_above(text: str, at: int) -> int:
 
 
 def _heredocs(text: str, start: int, end: int) -> Iterator[EmbeddedYaml]:
-    """The bodies of the heredocs of a script; one that has no end is none."""
+    """The bodies of the heredocs of a script; without one that has no end."""
     if "<<" not in text[start:end]:
         return
     substituted = "envsubst" in text[start:end]
@@ -364,7 +364,7 @@ def _document(
     """One document of a region, read as it stands, else with its template code masked, else without such lines."""
     end = start + len(text)
     marked = re.match(rf"[ ]*---(?=\s|$)|{' ' * len(prefix)}\.\.\.(?=\s|$)", text)
-    if marked is not None:  # an indented marker is none for YAML
+    if marked is not None:  # YAML has no indented markers
         text = " " * marked.end() + text[marked.end() :]
     first: Unreadable | None = None
     hidden = any(start <= line < end for line in skipped)

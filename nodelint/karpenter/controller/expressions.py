@@ -60,7 +60,7 @@ class ExpressionFailure(NamedTuple):
 
 
 def expressions(node_class: EC2NodeClass) -> list[Expression]:
-    """The expressions of a class in the order of its text. What holds a placeholder is none."""
+    """The expressions of a class in the order of its text. A text with a placeholder is not one."""
     kubelet = node_class.node.at("spec", "kubelet")
     found = []
     for entry in kubelet.entries if kubelet is not None else ():
