@@ -5,8 +5,9 @@ without asking for available ones: the pending image is the newest match, nodes 
 be launched from it. A failed image stays the newest match for good. Fixed in 1.2.2 and 1.3.0; never in 1.1 and older.
 
 Upgrading is the way out. Until then a second tag that the pipeline sets when the image is available (or tested) keeps
-the others out; the fix adds it, and it is unsafe because no image may carry it yet. An id does not move to another
-image, and an alias stands for images of AWS, which nobody else sees while they are pending.
+the others out; the fix adds it, and it is unsafe because no image may carry it yet. Where `owner` is the id of an
+account there is no fix: if it is another one, its tags are not seen. An id does not move to another image, and an
+alias stands for images of AWS, which nobody else sees while they are pending.
 
 With facts from AWS (`nodelint refresh`) the image itself is named. Where Karpenter takes it, that is an error, also
 for an id, and the fix pins the newest image that is available: running nodes are of that one, or drift to it anyway.
@@ -195,7 +196,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             yield Finding(
                 at=at,
                 message=f"before Karpenter {release}, {what} can select an image that is still pending",
-                edits=edits.if_editable(_second_tag, term) if term not in seen else (),
+                edits=edits.if_editable(_second_tag, term) if term not in seen and not _of_an_account(term) else (),
                 help=f"upgrade to Karpenter {release}, or add a tag that you set once the image is available",
             )
 
@@ -319,6 +320,11 @@ def _selector(term: manifest.SelectorTerm) -> tuple[Node, str] | None:
         return None
     first = messages.short(str(term.tags[0].key), 24)
     return node, f"the tag `{first}`" if len(term.tags) == 1 else f"`{first}` and other tags"
+
+
+def _of_an_account(term: manifest.SelectorTerm) -> bool:
+    """Whether the images are of an account that is named by its id: the tags of another one are not seen."""
+    return isinstance(term.owner, str) and term.owner.isdigit()
 
 
 def _second_tag(term: manifest.SelectorTerm) -> list[Edit]:

@@ -671,6 +671,13 @@ class TestPendingImage:
         text = node_class("{name: amazon-eks-node-1.31-*, owner: self}")
         assert check(text, karpenter="1.2.0", select=[self.rule]).results
 
+    @pytest.mark.parametrize(("owner", "fixable"), [("self", True), ("'123456789012'", False)])
+    def test_a_tag_is_not_asked_of_an_account_whose_tags_may_not_be_seen(
+        self, check: Check, owner: str, fixable: bool
+    ) -> None:
+        text = node_class(f"{{name: golden-*, owner: {owner}}}")
+        assert only(check(text, karpenter="1.2.0", select=[self.rule])).fixable is fixable
+
     def test_each_term_has_its_finding(self, check: Check, fixed: Fixed) -> None:
         text = node_class("name: golden-*", "tags: {team: platform}", "id: ami-0123456789abcdef0")
         report = check(text, karpenter="1.2.1", select=[self.rule])
