@@ -61,7 +61,7 @@ class TypeSet:
 
     def of(self, names: Sequence[str]) -> list[str]:
         """Those of a catalogue's names that are in the set, in the catalogue's order."""
-        return list(compress(names, map(int, reversed(f"{self._bits:b}"))))
+        return list(compress(names, f"{self._bits:b}"[::-1].encode().translate(_DIGITS)))
 
     def each_of(self, names: Sequence[str]) -> Iterator[str]:
         """The same one by one, for a caller that may stop early."""
@@ -71,6 +71,8 @@ class TypeSet:
             yield names[lowest.bit_length() - 1]
             bits ^= lowest
 
+
+_DIGITS = bytes.maketrans(b"01", b"\0\1")
 
 NONE = TypeSet()
 """The empty set."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from nodelint.source.nodes import Node, Style
 from nodelint.source.scalars import reads_as_text
@@ -27,6 +28,7 @@ _ESCAPED = r"[\x00-\x1f\x7f-\xa0\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]"
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
+@lru_cache(4096)
 def plain_is_safe(text: str, flow: bool) -> bool:
     """Whether a text can stand without quotes and still be read as this very text."""
     if not text or not reads_as_text(text) or re.fullmatch(_MAYBE_NOT_TEXT, text):
