@@ -16,8 +16,11 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
+
+from large_inputs import stream
 
 from nodelint.data import DATA
 from nodelint.ec2.fake_account import FakeAccount
@@ -206,7 +209,7 @@ def warm(folder: Path, nodelint: list[str], files: int) -> Iterator[Row]:
     check, found = [*nodelint, "check"], len(range(0, files, 33))
     work = f"{files:,} files, of which {found} hold a pair"
     grep = ["grep", "-rlE", r"karpenter\.(sh|k8s\.aws)", str(many)]
-    yield Row(work, [*check, str(many)], "grep -rlE", grep)
+    yield Row(work, [*check, "--jobs", "1", str(many)], "grep -rlE", grep, 14.0)
     if shutil.which("kubeconform"):
         yield Row(
             work, [*check, str(many)], "kubeconform", ["kubeconform", "-ignore-missing-schemas", str(many)], 1.0
@@ -215,6 +218,17 @@ def warm(folder: Path, nodelint: list[str], files: int) -> Iterator[Row]:
     yield Row("plan of 300 pairs, 30 changed", planned, "its check", [*check, str(new)], 2.0)
     explained = [*nodelint, "explain", "--format", "json", str(new)]
     yield Row("explain of 300 pairs, as JSON", explained, "its check", [*check, str(new)], 1.3)
+
+
+def large(folder: Path, nodelint: list[str]) -> Iterator[Row]:
+    """Runs over one large file."""
+    place = folder / "stream"
+    place.mkdir()
+    stream(place, 200)
+    path = str(place / "stream.yaml")
+    # Where nobody takes the number, grep stops at the first line.
+    beside = ["sh", "-c", 'grep -c karpenter "$0" | cat', path]
+    yield Row("a stream of 200 MB with 20 pools", [*nodelint, "check", path], "grep -c", beside, 6.0)
 
 
 def main() -> None:
@@ -228,7 +242,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         os.chdir(name)
         print("| work | nodelint | beside | ratio | at most |\n| --- | --- | --- | --- | --- |", flush=True)
-        for row in (*cold(Path(name), nodelint, sys.executable), *warm(Path(name), nodelint, options.files)):
+        folder = Path(name)
+        rows = (
+            cold(folder, nodelint, sys.executable),
+            warm(folder, nodelint, options.files),
+            large(folder, nodelint),
+        )
+        for row in chain.from_iterable(rows):
             if options.only in row.work:
                 print(told(row, options.runs), flush=True)
 
