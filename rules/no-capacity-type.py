@@ -51,7 +51,8 @@ from nodelint.api import Context, Finding, Findings, NodePool, Suggestion, edits
 def check(pool: NodePool, context: Context) -> Findings:
     if pool.partial or pool.class_ref is None or labels.last_asking(pool, keys.CAPACITY_TYPE) is not None:
         return
-    if any(not isinstance(line.key, str) for line in pool.requirements) or fixes.doubts(context.resolution(pool)):
+    unsure = fixes.doubts(context.resolution(pool), (keys.CAPACITY_TYPE,))
+    if any(not isinstance(line.key, str) for line in pool.requirements) or unsure:
         return
     node_class = context.node_class(pool)
     chosen = node_class is not None and "reserved" in resolve.capacity_types(node_class, context.karpenter)

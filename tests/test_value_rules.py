@@ -699,3 +699,9 @@ def test_a_class_that_is_elsewhere_leaves_no_doubt_about_a_pool_for_linux(check:
         text = pool("kubernetes.io/arch In [amd64]", f"kubernetes.io/os In [{os}]")
         report = check(text, select=["no-capacity-type", "no-generation-floor", "accelerator-by-accident"])
         assert sorted(r.rule.name for r in report.results) == found, os
+
+
+def test_a_placeholder_among_other_values_does_not_hide_a_missing_capacity_type(check: Check) -> None:
+    (result,) = check(pool(f"{FAMILY} In [${{FAMILY}}]"), select=["no-capacity-type"]).results
+    assert "spot is tried before on-demand" in result.finding.message
+    assert not check(pool("${KEY} In [spot]"), select=["no-capacity-type"]).results
