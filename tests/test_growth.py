@@ -146,7 +146,7 @@ def test_a_rule_tells_so_many_findings_of_one_object_and_says_that_there_are_mor
     )
     assert len(report.results) == MOST_FINDINGS
     assert [(s.rule, s.reason) for s in report.skipped] == [
-        ("unknown-value", "only the first 1,000 findings of a rule in one object are told")
+        ("unknown-value", "only the first 1,000 findings of a rule in one object are reported")
     ]
 
 
