@@ -693,11 +693,11 @@ def test_what_a_requirement_rules_out_is_told_once(check: Check) -> None:
 def test_a_class_that_is_elsewhere_leaves_no_doubt_about_a_pool_for_linux(check: Check) -> None:
     """Whether the class is one of Windows takes all types away, or none."""
     for os, found in (
-        ("linux", ["accelerator-by-accident", "no-capacity-type", "no-generation-floor"]),
+        ("linux", ["accelerator-by-accident", "no-generation-floor"]),
         ("windows", []),
     ):
         text = pool("kubernetes.io/arch In [amd64]", f"kubernetes.io/os In [{os}]")
-        report = check(text, select=["no-capacity-type", "no-generation-floor", "accelerator-by-accident"])
+        report = check(text, select=["no-generation-floor", "accelerator-by-accident"])
         assert sorted(r.rule.name for r in report.results) == found, os
 
 
