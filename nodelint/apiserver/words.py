@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
-from nodelint.model.messages import LONGEST_MESSAGE
+from nodelint.model.messages import LONGEST_MESSAGE, short
 from nodelint.model.releases import NEWEST, Version
 from nodelint.source import Node, UnknownValue
 from nodelint.tuples import NamedTuple
@@ -54,9 +54,8 @@ _NAMES = {
 
 
 def fit(message: str) -> str:
-    """A message cut to the length that a line takes."""
-    message = " ".join(message.split())
-    return message if len(message) <= LONGEST_MESSAGE else message[: LONGEST_MESSAGE - 3].rstrip() + "..."
+    """A message cut to the length that a line takes, between words where it has some."""
+    return short(message, LONGEST_MESSAGE)
 
 
 def last(path: str) -> str:
@@ -72,8 +71,7 @@ def last(path: str) -> str:
 def shown(value: object, room: int = 50) -> str:
     """A value in backticks, cut where it is long."""
     text = {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
-    text = " ".join(text.split())
-    return f"`{text}`" if len(text) <= room else f"`{text[: room - 3]}...`"
+    return f"`{short(text, room)}`"
 
 
 def kind(value: object) -> str:
