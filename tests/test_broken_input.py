@@ -61,7 +61,7 @@ UNREADABLE: dict[str, tuple[bytes, int, int, str]] = {
     "a merge of a number": ((HEAD + "<<: 5\n").encode(), 3, 5, "`<<` needs a mapping"),
     "a merge of numbers": ((HEAD + "<<: [1, 2]\n").encode(), 3, 5, "`<<` needs a mapping"),
     "an alias without anchor": ((HEAD + "spec: *x\n").encode(), 3, 7, "`*x` has no anchor"),
-    "an alias of itself": ((HEAD + "spec: &a [*a]\n").encode(), 3, 11, "inside what it refers to"),
+    "an alias of itself": ((HEAD + "spec: &a [*a]\n").encode(), 3, 11, "refers to a value that contains it"),
     "half a surrogate pair": ((HEAD + 'spec: "\\ud800"\n').encode(), 3, 8, "half a character"),
     "100,000 lists deep": ((HEAD + "spec: " + "[" * 100_000).encode(), 3, 106, "levels deep"),
     "3,000 mappings deep": (
