@@ -250,6 +250,27 @@ def test_reservations_are_no_fault_of_readiness(judge: Judge) -> None:
     assert not judge(text, "empty-selector", karpenter="1.2.0").results  # which has no such field
 
 
+@pytest.mark.parametrize(
+    ("requirements", "free", "reported"),
+    [
+        ("CAPACITY In [reserved]", 0, True),
+        ("CAPACITY In [reserved]", 1, False),
+        ("CAPACITY In [reserved, on-demand]", 0, False),
+    ],
+)
+def test_a_pool_of_reserved_capacity_needs_a_free_instance(
+    judge: Judge, requirements: str, free: int, reported: bool
+) -> None:
+    account = ACCOUNT.replace(
+        "{id: cr-1, type: p5.48xlarge, zone: us-east-1a,",
+        f"{{id: cr-1, type: m5.large, zone: us-east-1a, free: {free},",
+    )
+    node_class = ec2_class(rest="role: nodes\n  capacityReservationSelectorTerms: [{tags: {team: ml}}]")
+    text = with_class(requirements.replace("CAPACITY", "karpenter.sh/capacity-type"), node_class=node_class)
+    results = said(judge(text, "full-reservation", "no-instance-type", account=account))
+    assert [name for name, *_ in results] == ["full-reservation"] * reported
+
+
 @pytest.mark.parametrize(("selector", "shown"), [("{name: going}", "named `going`"), ("{id: pg-9}", "`pg-9`")])
 def test_a_placement_group_has_to_be_there(judge: Judge, selector: str, shown: str) -> None:
     text = ec2_class(rest=f"role: nodes\n  placementGroupSelector: {selector}")

@@ -221,7 +221,7 @@ def _about_reservations(terms: Node, reserved: Sequence[_Reserved], view: Catalo
         if each.ending:
             yield terms, f"the reservation {what} ends at {each.reservation.ends}: nothing is launched in it any more"
         elif not each.reservation.free:
-            yield terms, f"the reservation {what} has no free capacity: judged as if it had some"
+            yield terms, f"the reservation {what} had no free instance: none is launched in it until one is free"
 
 
 class _Sold(NamedTuple):

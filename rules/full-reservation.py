@@ -1,0 +1,94 @@
+r"""A NodePool that launches reserved capacity only, while no reservation of its class has a free instance.
+
+Karpenter takes a capacity reservation for an offering as long as instances of it are free. A NodePool that asks for
+`karpenter.sh/capacity-type In [reserved]` and nothing else has no other offering: while its reservations are full,
+its pods stay Pending. With `on-demand` beside `reserved` Karpenter tries the reservation first.
+
+The count is that of EC2 at the time of the snapshot. Nodes that the NodePool runs itself fill a reservation, too: a
+pool that is meant to stop there says so by this requirement. Silence the finding for such a pool. Reservations that
+are so near to their end that Karpenter launches nothing in them do not count.
+
+```yaml facts
+subnets:
+  - {id: subnet-0a, zone: us-east-1a, zoneId: use1-az1, tags: {karpenter.sh/discovery: main}}
+capacityReservations:
+  - {id: cr-0123456789abcdef0, type: p5.48xlarge, zone: us-east-1a, free: 0, tags: {team: ml}}
+```
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: ml
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: ml}
+      requirements:
+        - {key: karpenter.sh/capacity-type, operator: In, values: [reserved]}
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: ml
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  capacityReservationSelectorTerms: [{tags: {team: ml}}]
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: ml
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: ml}
+      requirements:
+        - {key: karpenter.sh/capacity-type, operator: In, values: [reserved, on-demand]}
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: ml
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  capacityReservationSelectorTerms: [{tags: {team: ml}}]
+```
+"""
+
+from nodelint.api import Also, Context, Finding, Findings, NodePool, Skip, keys, labels, messages, rule, selectors
+
+
+@rule(on=NodePool, group="hazard", needs=("capacity-reservations",), gives_way_to=["no-instance-type", "not-offered"])
+def check(pool: NodePool, context: Context) -> Findings:
+    asked = labels.last_asking(pool, keys.CAPACITY_TYPE)
+    if asked is None or "reserved" not in asked.texts:
+        return
+    resolution = context.resolution(pool)
+    node_class = resolution.node_class
+    if node_class is None or resolution.capacity_types != ("reserved",):
+        return
+    finds = selectors.reservations_of(node_class, context.facts, context.karpenter)
+    found = finds.everything()
+    if finds.at is None or not found:
+        if found is None:
+            yield Skip(labels.values_at(asked), "a term for capacity reservations contains a placeholder")
+        return
+    takes = [each for each in found if resolution.catalog.only(each.type) & resolution.candidates]
+    if takes and not any(each.free for each in takes):
+        ids = messages.short(", ".join(each.id for each in takes), 48)
+        yield Finding(
+            at=labels.values_at(asked),
+            message=f"only reserved capacity is asked for, and `{ids}` had no free instance",
+            note="while that is so, no node launches: pods stay Pending",
+            help="add `on-demand`, which Karpenter takes where the reservation is full, or reserve more instances",
+            also=[Also(finds.at, f"finds `{ids}`")],
+        )
