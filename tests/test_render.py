@@ -273,7 +273,7 @@ def test_what_could_not_be_judged_is_told_of_the_file_and_once(
             "kustomize: in prod/x.yaml: x",
         ),
         ("sys.exit(3)", "exit code 3"),
-        ("sys.stdout.buffer.write(bytes([255, 254, 0]))", "no UTF-8"),
+        ("sys.stdout.buffer.write(bytes([255, 254, 0]))", "not UTF-8"),
     ],
 )
 def test_what_a_tool_says_is_told_in_a_line(

@@ -110,8 +110,15 @@ def test_a_process_that_ends_early_loses_nothing(end: Callable[[], Any]) -> None
     assert workers.shared(judge, asked, 3, names_of(sources)) == [f"pool{n}" for n in range(6)]
 
 
-def test_what_goes_wrong_here_ends_the_others() -> None:
+def test_what_goes_wrong_here_ends_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     here, sources = os.getpid(), pools(6)
+    children, fork = [], os.fork
+
+    def noted() -> int:
+        children.append(fork())
+        return children[-1]
+
+    monkeypatch.setattr(os, "fork", noted)
     asked = [obj for source in sources for obj in objects(source)]
 
     def judge(obj: Any) -> None:
@@ -122,8 +129,10 @@ def test_what_goes_wrong_here_ends_the_others() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         workers.shared(judge, asked, 2, names_of(sources))
-    with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)
+    assert children
+    for child in children:
+        with pytest.raises(ChildProcessError):
+            os.waitpid(child, os.WNOHANG)
 
 
 def test_how_many_processes(monkeypatch: pytest.MonkeyPatch) -> None:

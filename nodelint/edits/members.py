@@ -341,7 +341,8 @@ def _beginning(parent: Node, members: list[tuple[Node, Node]], index: int) -> in
         return first.raw
     if index == 0:
         return parent.start
-    dash = re.compile(rf"(?m)^\ufeff? {{{column(parent)}}}-(?=[ \t\r\n]|\Z)")
+    # tabs: those that `<<-` of a shell drops
+    dash = re.compile(rf"(?m)^\ufeff?[ \t]{{{column(parent)}}}-(?=[ \t\r\n]|\Z)")
     found = dash.search(parent.source.text, members[index - 1][1].end)
     if found is None:
         raise NotEditable("the item is written in a form that is not edited")
