@@ -40,8 +40,12 @@ class Wire:
         self.raw(json.dumps(message).encode())
 
     def raw(self, body: bytes) -> None:
-        self.process.stdin.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
-        self.process.stdin.flush()
+        try:
+            self.process.stdin.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            said = self.process.stderr.read()
+            raise AssertionError(f"the server has ended: {said.decode()[-4000:]}") from None
 
     def notify(self, method: str, params: object) -> None:
         self.send({"jsonrpc": "2.0", "method": method, "params": params})
