@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from nodelint.source import UNKNOWN, Node, Source, reread
+from nodelint.model.documents import objects
+from nodelint.source import UNKNOWN, Node, Source, reread, reread_document
 from nodelint.source.compose import _compose_again, compose
 
 from .conftest import ROOT
@@ -376,3 +377,48 @@ def test_both_libraries_read_a_file_alike(path: Path) -> None:
 
     first = compose(source, text, 0, masked=False)
     assert shape(first) == shape(_compose_again(source, text, 0, False, False, False)) != []
+
+
+PAIR = """\
+# the pool
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: a}
+---
+# the class
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: b}
+---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: c}
+"""
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["longer-name", "", "[", "${name}", '"x\\ny"', "{{ name }}", "1}\n---\nkind: {karpenter: x"],
+)
+@pytest.mark.parametrize(("index", "name"), [*enumerate("abc")])
+def test_a_document_read_anew_is_what_it_is_in_the_whole_text(index: int, name: str, written: str) -> None:
+    before = Source.from_text("a.yaml", PAIR)
+    text = PAIR.replace(f"name: {name}", f"name: {written}")
+    one, whole = reread_document(before, index, text), reread(before, text)
+    assert one.text == whole.text
+    assert [d.index for d in one.documents] == [d.index for d in whole.documents]
+    assert [repr(o) for o in objects(one)] == [repr(o) for o in objects(whole)]
+    assert [o.name for o in objects(one)] == [o.name for o in objects(whole)]
+    assert [(p.offset, p.message) for p in one.problems] == [(p.offset, p.message) for p in whole.problems]
+    assert [(a.offset, a.reason) for a in one.set_aside] == [(a.offset, a.reason) for a in whole.set_aside]
+    new, expected = one.documents[index], whole.documents[index]
+    assert (new.start, new.end) == (expected.start, expected.end)
+    if new.root is not None and expected.root is not None:
+        assert new.root.written == expected.root.written
+
+
+def test_documents_that_no_edit_touches_are_not_read_again() -> None:
+    before = Source.from_text("a.yaml", PAIR)
+    held = list(objects(before))
+    after = reread_document(before, 1, PAIR.replace("name: b", "name: other"))
+    assert [old is new for old, new in zip(held, objects(after), strict=True)] == [True, False, True]

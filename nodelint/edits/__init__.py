@@ -38,7 +38,7 @@ from nodelint.edits.writing import (
     line_start,
 )
 from nodelint.model.finding import Edit
-from nodelint.source import Document, Source, SourceText
+from nodelint.source import Document, SourceText, reread_document
 from nodelint.source.nodes import Node
 
 _P = ParamSpec("_P")
@@ -168,12 +168,14 @@ def set_values(sequence: Node, texts: Sequence[str]) -> list[Edit]:
             continue
         shared = min(b - a, d - c)
         if shared:
-            edits = [e for i in range(shared) for e in set_value(node.items[a + i], texts[c + i])]
-            text, node = _redo(node, steps, edits)
+            node = _again(node, steps, text)
+            text = apply(text, [e for i in range(shared) for e in set_value(node.items[a + i], texts[c + i])])
         if d - c > shared:
-            text, node = _redo(node, steps, insert_items(node, a + shared, texts[c + shared : d]))
+            node = _again(node, steps, text)
+            text = apply(text, insert_items(node, a + shared, texts[c + shared : d]))
         for index in reversed(range(a + shared, b)):
-            text, node = _redo(node, steps, remove(node.items[index]))
+            node = _again(node, steps, text)
+            text = apply(text, remove(node.items[index]))
     return [] if text == source.text else [difference(source, 0, source.text, text)]
 
 
@@ -258,14 +260,15 @@ def _steps(node: Node) -> list[int]:
     return [*reversed(steps)]
 
 
-def _redo(node: Node, steps: Sequence[int], edits: list[Edit]) -> tuple[str, Node]:
-    """The text after edits, read anew, and the node that stands where this one stood."""
+def _again(node: Node, steps: Sequence[int], text: str) -> Node:
+    """The node that stands where this one stood in a text that edits to its document have made."""
+    if text is node.source.text:
+        return node
     index = document_of(node).index
-    text = apply(node.source.text, edits)
-    source = Source.from_text(node.source.path, text)
+    source = reread_document(node.source, index, text)
     root = source.documents[index].root if index < len(source.documents) else None
     for step in steps:
         root = members_of(root)[step][1] if root is not None else None
     if root is None:
         raise NotEditable("the edited text could not be read again")
-    return text, root
+    return root

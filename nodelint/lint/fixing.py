@@ -14,7 +14,7 @@ from nodelint.lint.rule import Rule
 from nodelint.model.documents import objects
 from nodelint.model.finding import Edit
 from nodelint.model.manifest import served
-from nodelint.source import Source, SourceText, reread
+from nodelint.source import Source, SourceText, reread, reread_document
 from nodelint.tuples import NamedTuple
 
 # A fix may make room for another one; every rule's fix is a fix point, so few rounds are ever needed.
@@ -113,9 +113,9 @@ def _told(result: Result, why: str | None) -> Result:
 
 def _broken(sources: Sequence[Source], chosen: Sequence[Result], target: Target) -> dict[int, str]:
     """Which of some fixes would break a file, by their number, and how."""
-    if not chosen or not why_broken(sources, _rewritten(sources, chosen), target):
+    if not chosen or not why_broken(sources, _tried(sources, chosen), target):
         return {}
-    return harmful(sources, chosen, lambda old, some: why_broken(old, _rewritten(old, some), target))
+    return harmful(sources, chosen, lambda old, some: why_broken(old, _tried(old, some), target))
 
 
 def _without_effect(chosen: Sequence[Result], before: Report, after: Report) -> list[Result]:
@@ -162,11 +162,31 @@ def _compatible(
 
 
 def _rewritten(sources: Sequence[Source], results: Sequence[Result]) -> list[Source]:
+    edits = _by_source(results)
+    return [reread(s, apply(s.text, edits[id(s)])) if id(s) in edits else s for s in sources]
+
+
+def _tried(sources: Sequence[Source], results: Sequence[Result]) -> list[Source]:
+    """The sources with edits, to be judged and not to be edited: what no edit touches stays as it was read."""
+    edits = _by_source(results)
+    return [_reread(s, edits[id(s)]) if id(s) in edits else s for s in sources]
+
+
+def _by_source(results: Sequence[Result]) -> dict[int, list[Edit]]:
     edits: dict[int, list[Edit]] = {}
     for result in results:
         for edit in result.finding.edits:
             edits.setdefault(id(edit.source), []).append(edit)
-    return [reread(s, apply(s.text, edits[id(s)])) if id(s) in edits else s for s in sources]
+    return edits
+
+
+def _reread(source: Source, edits: Sequence[Edit]) -> Source:
+    text = apply(source.text, edits)
+    start, end = min(edit.start for edit in edits), max(edit.end for edit in edits)
+    for document in source.documents:
+        if document.start < start and end < document.end:
+            return reread_document(source, document.index, text)
+    return reread(source, text)
 
 
 def why_broken(before: Sequence[SourceText], after: Sequence[SourceText], target: Target) -> str | None:

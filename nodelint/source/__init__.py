@@ -43,6 +43,7 @@ __all__ = [
     "SyntaxProblem",
     "UnknownValue",
     "reread",
+    "reread_document",
 ]
 
 MARKS = ("karpenter", "NodeClass")
@@ -279,6 +280,29 @@ def reread(source: SourceText, text: str) -> Source:
     """The same file with another text."""
     new = Source.from_text(source.path, text)
     new.part, new.encoding = source.part, source.encoding
+    return new
+
+
+def reread_document(source: SourceText, index: int, text: str) -> Source:
+    """The same file with another text, which differs within one document: only that one is read anew.
+
+    The other documents stay the very same: they belong to the old source, where their places are.
+    """
+    document = source.documents[index]
+    end = document.end + len(text) - len(source.text)
+    apart = source.path.endswith(YAML_NAMES) and not source.masked and document.root is not None
+    if not apart or chunks(text[document.start : end], 0) != [(0, end - document.start)]:
+        return reread(source, text)
+    new = Source(source.path, text)
+    new.part, new.encoding, new.tabbed = source.part, source.encoding, source.tabbed
+    if not new.read_part(document.start, end) or len(new.documents) != 1 or new.masked:
+        return reread(source, text)
+    new.documents[0].index = index
+    new.documents = [*source.documents[:index], *new.documents, *source.documents[index + 1 :]]
+    new.problems = [*source.problems, *new.problems]
+    new.set_aside = [*source.set_aside, *new.set_aside]
+    if source.held is not None:  # their objects stay the same too
+        new.held = None, source.held[1]
     return new
 
 
