@@ -59,15 +59,21 @@ class Command:
         self._socket: socket.socket | None = None
 
     def run(
-        self, args: tuple[str, ...], cwd: Path, env: Mapping[str, str], stdin: str | None
+        self,
+        args: tuple[str, ...],
+        cwd: Path,
+        env: Mapping[str, str],
+        stdin: str | None = None,
+        memory: int | None = None,
     ) -> CompletedProcess[str]:
-        """Like `subprocess.run` of `python -m nodelint` with these arguments."""
+        """Like `subprocess.run` of `python -m nodelint` with these arguments, and with so many bytes of memory."""
         if not hasattr(os, "fork") or any(name.startswith(("PYTHON", "LC_", "LANG")) for name in _own(env)):
+            assert memory is None
             return _started(args, cwd, env, stdin)
         with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             given.write((stdin or "").encode())
             given.seek(0)
-            number = self._fork(args, cwd, env, [given.fileno(), out.fileno(), err.fileno()])
+            number = self._fork(args, cwd, env, [given.fileno(), out.fileno(), err.fileno()], memory)
             code = self.wait(number)
             texts = []
             for file in (out, err):
@@ -90,8 +96,10 @@ class Command:
         code: int = _receive(self._connected())[0]
         return code
 
-    def _fork(self, args: Sequence[str], cwd: Path, env: Mapping[str, str], files: list[int]) -> int:
-        _send(self._connected(), [list(args), str(cwd), dict(env)], files)
+    def _fork(
+        self, args: Sequence[str], cwd: Path, env: Mapping[str, str], files: list[int], memory: int | None = None
+    ) -> int:
+        _send(self._connected(), [list(args), str(cwd), dict(env), memory], files)
         number: int = _receive(self._connected())[0]
         return number
 
@@ -232,11 +240,15 @@ def _warmed() -> None:
                     each.cache_clear()
 
 
-def _call(files: list[int], args: list[str], cwd: str, env: dict[str, str]) -> None:
+def _call(files: list[int], args: list[str], cwd: str, env: dict[str, str], memory: int | None) -> None:
     """In the child: become the call."""
     from nodelint.__main__ import main
 
     signal.alarm(_PATIENCE)
+    if memory is not None:
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     for number, file in enumerate(files):
         os.dup2(file, number)
         os.close(file)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import resource
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,7 +15,7 @@ from nodelint.cli import cli
 from nodelint.lint.config import ConfigError, find, load
 from nodelint.source.reading import read
 
-from .conftest import ROOT
+from .forked import Command
 from .test_lsp import CLASS, POOL, Editor
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -42,23 +40,15 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-def bounded(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
+@pytest.fixture
+def bounded(project: Path, forked: Command) -> Run:
     """The command with little memory and little time: what is read without a limit fails."""
     env = {key: value for key, value in os.environ.items() if not key.startswith(("AWS_", "NODELINT_"))}
 
-    def limited() -> None:
-        resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
+    def run(*args: str) -> subprocess.CompletedProcess[str]:
+        return forked.run(args, project, {**env, "NODELINT_CACHE_DIR": str(project / ".cache")}, memory=3 << 30)
 
-    return subprocess.run(
-        [sys.executable, "-m", "nodelint", *args],
-        cwd=folder,
-        env={**env, "PYTHONPATH": str(ROOT), "NODELINT_CACHE_DIR": str(folder / ".cache")},
-        preexec_fn=limited,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    return run
 
 
 WHERE = {
@@ -76,10 +66,10 @@ WHERE = {
 @pytest.mark.parametrize("key", ["baseline", "crds", "snapshot"])
 @pytest.mark.parametrize("path", WHERE)
 def test_a_configuration_has_nothing_read_that_is_no_file_of_the_repository(
-    key: str, path: str, project: Path
+    key: str, path: str, project: Path, bounded: Run
 ) -> None:
     (project / "nodelint.yaml").write_text(f'{key}: "{path}"\n', encoding="utf-8")
-    done = bounded(project, "check", "pool.yaml")
+    done = bounded("check", "pool.yaml")
     assert (done.returncode, done.stdout) == (2, "")
     (line,) = done.stderr.splitlines()
     assert WHERE[path] in line
@@ -91,8 +81,8 @@ def test_a_configuration_has_nothing_read_that_is_no_file_of_the_repository(
 
 @pytest.mark.parametrize("flag", ["config", "baseline", "crds", "snapshot"])
 @pytest.mark.parametrize("path", ["/dev/zero", "pipe", "zero", "large"])
-def test_a_flag_has_neither_a_device_nor_a_pipe_read(flag: str, path: str, project: Path) -> None:
-    done = bounded(project, "check", f"--{flag}", path, "pool.yaml")
+def test_a_flag_has_neither_a_device_nor_a_pipe_read(flag: str, path: str, bounded: Run) -> None:
+    done = bounded("check", f"--{flag}", path, "pool.yaml")
     assert (done.returncode, done.stdout) == (2, "")
     assert "larger than" in done.stderr if path == "large" else "not a regular file" in done.stderr
 
@@ -158,7 +148,7 @@ def test_the_disk_is_not_walked_for_crds(project: Path, monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("name", ["pool.tf", ".pre-commit-config.yaml", ".gitlab-ci.yml"])
 @pytest.mark.parametrize("kind", ["pipe", "link"])
-def test_init_reads_no_pipe_and_no_file_of_others(name: str, kind: str, project: Path) -> None:
+def test_init_reads_no_pipe_and_no_file_of_others(name: str, kind: str, project: Path, bounded: Run) -> None:
     for path in (project / "pipe", project / "zero", project / "large", project / "link"):
         path.unlink()
     secret = project.parent / "theirs" / "secret"
@@ -167,7 +157,7 @@ def test_init_reads_no_pipe_and_no_file_of_others(name: str, kind: str, project:
         os.mkfifo(project / name)
     else:
         (project / name).symlink_to(secret)
-    done = bounded(project, "init", "--dry-run")
+    done = bounded("init", "--dry-run")
     assert "secret" not in done.stdout
     assert "1.4.0" not in done.stdout
     if name == ".pre-commit-config.yaml":
