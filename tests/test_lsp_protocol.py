@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -264,16 +265,21 @@ def test_a_burst_of_changes_is_judged_at_its_end(wire: Wire, tmp_path: Path) -> 
     wire.open(uri, text)
     at = {"textDocument": {"uri": uri}, "position": {"line": 3, "character": 8}}
     changes = 40
-    asked = []
-    for version in range(2, changes + 2):
-        changed = [{"text": text + f"# {version}\n"}]
-        params = {"textDocument": {"uri": uri, "version": version}, "contentChanges": changed}
-        wire.notify("textDocument/didChange", params)
-        number = next(wire.ids)
-        asked.append(number)
-        request = {"textDocument": {"uri": uri}, "range": {"start": at["position"], "end": at["position"]}}
-        params = {**request, "context": {"diagnostics": []}}
-        wire.send({"jsonrpc": "2.0", "id": number, "method": "textDocument/codeAction", "params": params})
+    numbers = {version: next(wire.ids) for version in range(2, changes + 2)}
+    asked = list(numbers.values())
+
+    def burst() -> None:
+        for version, number in numbers.items():
+            changed = [{"text": text + f"# {version}\n"}]
+            params = {"textDocument": {"uri": uri, "version": version}, "contentChanges": changed}
+            wire.notify("textDocument/didChange", params)
+            request = {"textDocument": {"uri": uri}, "range": {"start": at["position"], "end": at["position"]}}
+            params = {**request, "context": {"diagnostics": []}}
+            wire.send({"jsonrpc": "2.0", "id": number, "method": "textDocument/codeAction", "params": params})
+
+    # an editor reads while it writes: with both pipes full each would wait for the other
+    writer = Thread(target=burst)
+    writer.start()
     answers: dict[int, dict[str, Any]] = {}
     published: dict[int, list[object]] = {}
     while len(answers) < len(asked) or changes + 1 not in published:
