@@ -8,6 +8,7 @@ raises `NotEditable` where the place is written elsewhere (behind an alias), cha
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import ParamSpec
 
@@ -73,7 +74,8 @@ def difference(source: SourceText, start: int, old: str, new: str) -> Edit:
 
 def _common(a: str, b: str) -> int:
     """How many characters two texts begin with in common."""
-    return next((n for n, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+    shorter = min(len(a), len(b))
+    return bisect_left(range(shorter), True, key=lambda n: a[: n + 1] != b[: n + 1])
 
 
 def set_value(node: Node, value: str | int | float | bool) -> list[Edit]:

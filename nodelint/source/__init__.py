@@ -171,6 +171,8 @@ class Source(SourceText):
         """Whether a block scalar of a document may hold a manifest of its own."""
         root = document.root
         assert root is not None
+        if all(self.text.find(mark, document.start, document.end) < 0 for mark in "|>"):
+            return False
         own = root.get("apiVersion") is not None
         if self.text.count("apiVersion", document.start, document.end) <= own and not re.compile(_OPERATION).search(
             self.text, document.start, document.end

@@ -40,6 +40,9 @@ _REPLACED = (
     rf"|[A-Z0-9_]*(?:PLACEHOLDER|REPLACE|CHANGE_?ME)[A-Z0-9_]*)(?![A-Za-z0-9])|(?P<joined>{_JOINED})|{_HERE}"
 )
 _PARTS = ("__", "XXX", "PLACE", "CHANGE", "YOUR_", "-here", "_here", "-HERE", "_HERE")
+_HAND_PARTS = ("your", "xxx", "replace", "insert", "-here", "_here")
+_CAPITALS = "[A-Z][A-Z]{3}"
+"""Four capitals, written so that `re` looks for the first one by its set: it does not for `[A-Z]{4}`."""
 _BLOCK = r"(?:\{\{|\{%|%\{|<%)[-~+=]?\s*(if|unless|with|range|for|define|block|end\w*)\b"
 CODE = ("{{", "{%", "%{", "<%")
 """How template code begins, of every kind that can stand between values."""
@@ -51,7 +54,9 @@ _VARIABLE = rf"{_BRACED}|<<[A-Za-z0-9_.-]+>>"
 
 def may_be_replaced(text: str) -> bool:
     """Whether a text may hold what a script or a person replaces; where not, `replaced` need not look."""
-    return any(part in text for part in _PARTS) or re.search("-[A-Z]{2}[A-Z0-9]*_", text) is not None
+    if any(part in text for part in _PARTS):
+        return True
+    return "_" in text and re.search("-[A-Z]{2}[A-Z0-9]*_", text) is not None
 
 
 def replaced(text: str) -> bool:
@@ -80,11 +85,13 @@ def left_by_hand(text: str, stand_ins: Iterable[str] = ()) -> str | None:
     """
     text = re.sub(_VARIABLE_FORMS, "", text) if "$" in text else text
     found = re.search(_ANGLE_WHOLE, text) if "<" in text else None
-    if found is None and re.search(r"(?i)your|xxx|replace|insert|[-_]here", text):
-        found = re.search(_BY_HAND, text)
+    if found is None:
+        folded = text.casefold()
+        if any(part in folded for part in _HAND_PARTS):
+            found = re.search(_BY_HAND, text)
     if found is not None:
         return found[0].strip("-_./:")
-    words = re.findall(r"[A-Z][A-Z0-9_]*[A-Z0-9]", text) if re.search(r"[A-Z]{4}", text) else []
+    words = re.findall(r"[A-Z][A-Z0-9_]*[A-Z0-9]", text) if re.search(_CAPITALS, text) else []
     word = next((word for word in words if word in stand_ins), None)
     if word is None and may_be_replaced(text) and (capitals := re.search(_REPLACED, text)) is not None:
         by_script = capitals["joined"] or capitals[0].startswith("__")
