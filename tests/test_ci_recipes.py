@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
 from pathlib import Path
@@ -170,13 +171,11 @@ def test_every_link_leads_somewhere(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_option_named_is_one(page: Path) -> None:
+def test_every_option_named_is_one(page: Path, nodelint: Callable[..., subprocess.CompletedProcess[str]]) -> None:
     for name, rest in re.findall(
         r"nodelint (check|refresh|baseline|init)((?: [^\n|`)]+)?)", page.read_text(encoding="utf-8")
     ):
-        shown = subprocess.run(
-            [sys.executable, "-m", "nodelint", name, "--help"], capture_output=True, text=True, check=True
-        ).stdout
+        shown = nodelint(name, "--help").stdout
         for option in re.findall(r"--[a-z-]+", rest):
             assert option in shown, f"{name} {option}"
 
