@@ -9,8 +9,6 @@ from __future__ import annotations
 import json
 import os
 import socket
-import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -22,8 +20,8 @@ from nodelint.cli import cli
 from nodelint.ec2.snapshot import parse_snapshot
 
 from . import ec2_front as aws
-from .conftest import ROOT
 from .ec2_front import NOW, OWN, PLACE, SMALL
+from .forked import Command
 
 pytest.importorskip("moto.server")
 
@@ -279,7 +277,9 @@ def test_one_region_of_two_fails(run: Run, front: aws.Front) -> None:
 
 
 @pytest.mark.parametrize("flags", [[], ["--fresh"]])
-def test_runs_side_by_side_lose_no_region(run: Run, front: aws.Front, flags: list[str], tmp_path: Path) -> None:
+def test_runs_side_by_side_lose_no_region(
+    run: Run, front: aws.Front, flags: list[str], tmp_path: Path, forked: Command
+) -> None:
     """Each asks for a region, and has read the cache before any of them writes to it."""
     assert run("refresh", "--region", "sa-east-1").exit_code == 0
     regions = ["us-east-1", "eu-west-1", "ap-south-1", "us-west-2"]
@@ -290,20 +290,9 @@ def test_runs_side_by_side_lose_no_region(run: Run, front: aws.Front, flags: lis
         return aws.answer({"Subnets": [SUBNET]})(request, front)
 
     front.on("DescribeSubnets", wait)
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    started = [
-        subprocess.Popen(
-            [sys.executable, "-m", "nodelint", "refresh", *flags, "--region", name],
-            cwd=tmp_path,
-            env=env,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        for name in regions
-    ]
+    started = [forked.start(["refresh", *flags, "--region", name], tmp_path, dict(os.environ)) for name in regions]
     for process in started:
-        said, _ = process.communicate(timeout=100)
+        said = process.communicate()
         assert process.returncode == 0, said
     (path,) = (tmp_path / "cache").iterdir()
     names = [region.name for region in parse_snapshot(path.read_bytes()).regions]
