@@ -39,6 +39,8 @@ def flat(line: str) -> str:
 
 def screened(text: str, colours: bool = False) -> str:
     """A whole output without codes for a terminal; line ends and tabs stay, and with `colours` its own colours."""
+    if text.replace("\n", "").isprintable():
+        return text  # without the patterns, which take a millisecond to compile
     codes = f"{_COLOUR}|{_CODES}" if colours else _CODES
     return re.sub(codes, lambda m: m[0] if len(m[0]) > 1 else _escaped(m[0]), text)
 

@@ -16,6 +16,8 @@ from nodelint.source.scalars import reads_as_text
 
 Plain = str | int | float | bool | None | Sequence["Plain"] | Mapping[str, "Plain"]
 
+_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._/")
+"""A text of these characters that begins with a letter is safe wherever it reads as a text."""
 # A conservative choice of what every YAML 1.1 and 1.2 reader takes for a text.
 _SAFE = r"(?:[^\W\d]|[0-9/.$(_]|-(?=\w))(?:[^\x00-\x1f\x7f-\xa0\u2028\u2029\ufeff\ud800-\udfff\ue000]| )*(?<! )"
 _RISKY = r": |:$| #|^---|^\.\.\.|\t"
@@ -31,7 +33,11 @@ _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 @lru_cache(4096)
 def plain_is_safe(text: str, flow: bool) -> bool:
     """Whether a text can stand without quotes and still be read as this very text."""
-    if not text or not reads_as_text(text) or re.fullmatch(_MAYBE_NOT_TEXT, text):
+    if not text or not reads_as_text(text):
+        return False
+    if text[0].isalpha() and _PLAIN.issuperset(text):
+        return True
+    if re.fullmatch(_MAYBE_NOT_TEXT, text):
         return False
     if not re.fullmatch(_SAFE, text) or re.search(_RISKY, text):
         return False

@@ -25,6 +25,7 @@ for _word in (".nan", ".NaN", ".NAN"):
     _WORDS[_word] = float("nan")
 
 _NUMBER_STARTS = frozenset("-+.0123456789")
+_NUMBER_ENDS = frozenset("0123456789abcdefABCDEF_.")
 _INT = r"[-+]?(?:0[bB][01_]+|0[xX][0-9a-fA-F_]+|0[oO][0-7_]+|[0-9][0-9_]*)"
 _FLOAT = r"[-+]?(?:\.[0-9_]+|[0-9][0-9_]*(?:\.[0-9_]*)?)(?:[eE][-+]?[0-9]+)?"
 _OCTAL = r"0[0-7]+"
@@ -37,7 +38,7 @@ def resolve(text: str) -> Resolved:
     """The value of a plain scalar without a tag."""
     if text in _WORDS:
         return _WORDS[text]
-    if text[0] not in _NUMBER_STARTS:
+    if text[0] not in _NUMBER_STARTS or text[-1] not in _NUMBER_ENDS:
         return text
     if text.isascii() and text.isdecimal() and text[0] != "0" and len(text) < 19:
         return int(text)
