@@ -146,7 +146,7 @@ def test_where_the_release_is_not_known_what_depends_on_it_cannot_be_told() -> N
     text = triage_text(read, "-")
     assert "of Karpenter (release not known), " in text
     assert "It depends on the release" in text and "Up to 1.6.8: " in text and "From 1.7.0 on" in text
-    assert "do: Name the release with --karpenter-version." in text
+    assert "help: Name the release with --karpenter-version." in text
     SCHEMA.validate(triage_json(read, "-"))
     assert verdicts(triage(lines_of(started, failed), Version(1, 6, 8))) == {"no-types-known": "passes"}
 

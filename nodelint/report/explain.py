@@ -253,7 +253,8 @@ def _verdict(resolution: Resolution, width: int) -> Iterator[str]:
         yield f"=> {most}{launchable:,} of {total} can be launched; {more}"
     rare = _rare(resolution)
     if 0 < rare < launchable:
-        words = f"{rare:,} of them (GPU, accelerator or bare metal) are tried only when nothing else is to be had"
+        verb = "is" if rare == 1 else "are"
+        words = f"{rare:,} of them (GPU, accelerator or bare metal) {verb} tried only when nothing else is available"
         yield from wrap(words, width, "   ")
 
 

@@ -105,7 +105,7 @@ def _group(group: LogGroup, read: Triage, look: Look) -> Iterator[str]:
         )
     if group.case:
         yield from wrapped(group.case.means, *margin)
-        yield from wrapped(f"do: {group.case.do}", *margin)
+        yield from wrapped(f"help: {group.case.do}", *margin)
     example = "example" if read.kind == "objects" else f"line {group.example.line:,}"
     yield from wrapped(f"{example}: {_example(group)}", *margin)
     if group.rules:

@@ -129,7 +129,7 @@ def _entry(entry: _Told, everything: bool, look: Look) -> Iterator[str]:
     yield f"  {look.style(severity, fg=_COLOURS[severity])} {look.style(title, bold=True)}"
     yield from wrapped(text, look.width, "    ", "    ")
     if do is not None:
-        yield from wrapped(f"do: {do}", look.width, "    ", "    ")
+        yield from wrapped(f"help: {do}", look.width, "    ", "    ")
     shown = places if everything else places[:_PLACES]
     for place in shown:
         yield f"      {printable(where(place.span))}{f'  {printable(place.label)}' if place.label else ''}"
@@ -225,7 +225,7 @@ def _item(entry: _Told, everything: bool) -> str:
 
     severity, title, text, do, places, findings = entry
     lines = [f"- **{severity}** {inline(title)}: {inline(text)}"]
-    lines += [f"  - do: {inline(do)}"] if do is not None else []
+    lines += [f"  - help: {inline(do)}"] if do is not None else []
     shown = places if everything else places[:_PLACES]
     lines += [f"  - `{where(place.span)}` {inline(printable(place.label))}".rstrip() for place in shown]
     if len(places) > len(shown):
