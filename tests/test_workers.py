@@ -135,6 +135,19 @@ def test_what_goes_wrong_here_ends_the_others(monkeypatch: pytest.MonkeyPatch) -
             os.waitpid(child, os.WNOHANG)
 
 
+def test_without_a_further_process_all_is_judged_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    sources = pools(30)
+    asked = [obj for source in sources for obj in objects(source)]
+
+    def refused() -> int:
+        raise BlockingIOError("no process is left")
+
+    monkeypatch.setattr(os, "fork", refused)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [])
+    assert workers.shared(lambda obj: obj.name, asked, 2, names_of(sources)) == [obj.name for obj in asked]
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, []) == before
+
+
 def test_how_many_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "cores", lambda: 4)
     few, many = workers.LEAST * 2 - 1, workers.LEAST * 9

@@ -153,7 +153,9 @@ class _Worker:
         reader, writer = os.pipe()
         # Ctrl-C goes to all processes. In this one it ends the run; the copy must not get that far.
         held = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-        self._process: int | None = os.fork()
+        self._process: int | None = None
+        with suppress(OSError):  # where the system allows no further process, `said` judges the part here
+            self._process = os.fork()
         if self._process == 0:
             os.close(reader)
             self._work(writer)
@@ -184,7 +186,8 @@ class _Worker:
     def said(self) -> list[Any]:
         """What it says of each object. Where it came to an end before it could, the objects are judged here."""
         data = self._answers.read()
-        answers = pickle.loads(data) if self._ended() == 0 and data else [None] * len(self._part)
+        ended = self._process is not None and self._ended() == 0
+        answers = pickle.loads(data) if ended and data else [None] * len(self._part)
         return [
             self._judge(each) if answer is None else _Unpickler(io.BytesIO(answer), self._names).load()
             for each, answer in zip(self._part, answers, strict=True)
