@@ -78,8 +78,8 @@ def _same(old: Terms, new: Terms) -> bool:
     return all(term in new for term in old) and all(term in old for term in new)
 
 
-def _subnets(old: Terms, new: Terms) -> Covered:
-    """A node drifts where its subnet is not one of those that are found: more terms never hurt."""
+def _one_of_several(old: Terms, new: Terms) -> Covered:
+    """A node drifts where its subnet or reservation is no longer among those found: more terms never hurt."""
     if all(term in new for term in old):
         return "none"
     before, after = _ids(old), _ids(new)
@@ -97,16 +97,6 @@ def _groups(old: Terms, new: Terms) -> Covered:
     if before is None or after is None:
         return "unknown"
     return "none" if before == after else "all"
-
-
-def _reservations(old: Terms, new: Terms) -> Covered:
-    if all(term in new for term in old):
-        return "none"
-    before, after = _ids(old), _ids(new)
-    if before is None or after is None:
-        return "unknown"
-    gone = before - after
-    return "all" if gone == before else "some"
 
 
 def _images(old: Terms, new: Terms) -> Covered:
@@ -135,6 +125,6 @@ def _pinned(terms: Terms) -> tuple[str, str] | None:
 _DYNAMIC = (
     Dynamic("amiSelectorTerms", "AMIDrift", _images),
     Dynamic("securityGroupSelectorTerms", "SecurityGroupDrift", _groups),
-    Dynamic("subnetSelectorTerms", "SubnetDrift", _subnets),
-    Dynamic("capacityReservationSelectorTerms", "CapacityReservationDrift", _reservations),
+    Dynamic("subnetSelectorTerms", "SubnetDrift", _one_of_several),
+    Dynamic("capacityReservationSelectorTerms", "CapacityReservationDrift", _one_of_several),
 )
