@@ -402,8 +402,8 @@ class TestTogetherWithASnapshot:
 
     def test_it_says_both_origins(self) -> None:
         both = CATALOG.extended(brought(own("m5.large")))
-        assert both.origin == f"EC2 in eu-west-3, 2026-11-20; {CATALOG.origin}"
-        assert both.date == CATALOG.date
+        assert both.origin == f"{CATALOG.origin}, {CATALOG.date}; EC2 in eu-west-3"
+        assert both.date == "2026-11-20"
         assert [source.facts for source in both.sources][:2] == ["instance types", CATALOG.sources[0].facts]
 
     def test_without_rows_it_is_the_same_catalogue(self) -> None:

@@ -10,9 +10,10 @@ from subprocess import CompletedProcess
 
 import pytest
 
+from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.snapshot import parse_snapshot
 
-from .ec2_front import PLACE, SMALL, Front, error, listed
+from .ec2_front import FEW, PLACE, SMALL, Front, error, listed
 from .manifests import nodepool
 
 pytest.importorskip("moto.server")
@@ -60,6 +61,45 @@ def test_a_type_brought_yesterday_is_known_today(nodelint: Run, tmp_path: Path, 
     assert nodelint("check", "--select", "unknown-value,no-instance-type", env=later).stdout.startswith("All good")
     (found,) = json.loads(nodelint("explain", "--format", "json", env=later).stdout)["nodePools"]
     assert [each["name"] for each in found["instanceTypes"]] == ["t9.small"]
+
+
+def test_what_came_over_the_wire_is_what_karpenters_page_says(nodelint: Run, tmp_path: Path, front: Front) -> None:
+    output = tmp_path / "types.json"
+    assert nodelint("refresh", "--catalog", "--output", str(output), env=env(front)).returncode == 0
+    brought, known = Catalog(parse_snapshot(output.read_bytes())), Catalog.bundled()
+    assert brought.names == FEW
+    for name in FEW:
+        assert brought.labels(name) == known.labels(name)
+        assert brought.resources(name) == known.resources(name)
+        assert brought.network(name) == known.network(name)
+        assert brought.price(name) == known.price(name)
+
+
+def test_a_type_without_a_known_price_is_said_to_have_none(nodelint: Run, tmp_path: Path, region: Front) -> None:
+    pool(tmp_path)
+    nodelint("refresh", "--catalog", env=env(region))
+    shown = nodelint("explain", env=env(region)).stdout
+    assert "Cheapest on demand\n  price not known: t9.small\n" in shown
+    (tmp_path / "pool.yaml").write_text(POOL.replace("[t9]", "[t9, m5]"), encoding="utf-8")
+    from moto.ec2.models.instance_types import INSTANCE_TYPES
+
+    region.on("DescribeInstanceTypes", listed("InstanceTypes", [SMALL, INSTANCE_TYPES["m5.large"]]))
+    both = [PLACE, {**PLACE, "InstanceType": "m5.large"}]
+    region.on("DescribeInstanceTypeOfferings", listed("InstanceTypeOfferings", both))
+    nodelint("refresh", "--catalog", env=env(region))
+    shown = nodelint("explain", env=env(region)).stdout
+    assert re.search(r"\n  m5.large  \$0.\d+/h .*\n  price not known: t9.small\n", shown), shown
+
+
+def test_the_day_of_the_types_is_that_of_the_newest_answer(nodelint: Run, tmp_path: Path, region: Front) -> None:
+    pool(tmp_path)
+    (tmp_path / "pool.yaml").write_text(POOL.replace("[t9]", "[t9, q9]"), encoding="utf-8")
+    nodelint("refresh", "--catalog", env=env(region))
+    shown = nodelint("check", env=env(region)).stdout
+    assert "no instance type of 2026-11-20 has instance-family `q9`" in shown
+    assert "1,364 instance types of 2026-11-20." in shown
+    explained = " ".join(nodelint("explain", env=env(region)).stdout.split())
+    assert re.search(r"Instance types: Karpenter v[\d.]+, [^;]*, 2026-07-11; EC2, 2026-11-20\.", explained)
 
 
 def test_no_manifest_is_read_and_nothing_else_is_asked(nodelint: Run, tmp_path: Path, region: Front) -> None:

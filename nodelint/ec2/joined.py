@@ -6,9 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from nodelint.ec2.snapshot import Row, Snapshot
-from nodelint.model.keys import (
-    BANDWIDTH,
-)
+from nodelint.model.keys import BANDWIDTH
 
 _T = TypeVar("_T")
 
@@ -50,9 +48,10 @@ def joined(old: Snapshot, new: Snapshot) -> Snapshot:
         change._replace(values={name: value for name, value in change.values.items() if name in added})
         for change in new.changes
     ]
+    former, latter = sorted((old, new), key=lambda each: each.date)
     return Snapshot(
-        origin=f"{new.origin}, {new.date}; {old.origin}",
-        date=old.date,
+        origin=f"{former.origin}, {former.date}; {latter.origin}",
+        date=latter.date,
         sources=(*new.sources, *old.sources),
         labels=labels,
         resources=resources,

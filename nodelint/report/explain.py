@@ -137,7 +137,7 @@ def _pool(resolution: Resolution, facts: AwsFacts, width: int, cheapest: int) ->
         ("No image", _gaps(resolution, width)),
         ("Zones", _zones(resolution, width)),
         ("minValues", _min_values(resolution, width)),
-        ("Cheapest on demand", _cheapest(resolution, cheapest)),
+        ("Cheapest on demand", _cheapest(resolution, cheapest, width)),
         ("Not known", _unknown(resolution, width)),
         ("Note", _notes(resolution, width)),
     ):
@@ -327,7 +327,7 @@ def _zones(resolution: Resolution, width: int) -> Iterator[str]:
             zone.id or "",
             "" if zone.subnets is None else f"{zone.subnets:,} subnet{'' if zone.subnets == 1 else 's'}",
             "" if zone.free is None else f"{zone.free:,} addresses free",
-            "" if zone.offered is None else f"offers {zone.offered:,} types",
+            "" if zone.offered is None else f"offers {zone.offered:,} type{'' if zone.offered == 1 else 's'}",
             f"{zone.left:,} can be launched",
         )
         for zone in found
@@ -370,15 +370,12 @@ def _min_values(resolution: Resolution, width: int) -> Iterator[str]:
         yield from wrap(f"{least.key}: {least.wanted:,} wanted, {verdict}", width, "  ")
 
 
-def _cheapest(resolution: Resolution, count: int) -> Iterator[str]:
+def _cheapest(resolution: Resolution, count: int, width: int) -> Iterator[str]:
     catalog = resolution.catalog
     if not resolution.launchable or count < 1 or "on-demand" not in resolution.capacity_types:
         return
-    priced = []
-    for name in catalog.names_in(resolution.launchable):
-        price = catalog.price(name, REGION)
-        if price is not None:
-            priced.append((price, name))
+    names = catalog.names_in(resolution.launchable)
+    priced = [(price, name) for name in names if (price := catalog.price(name, REGION)) is not None]
     rows = [
         (
             name,
@@ -393,6 +390,10 @@ def _cheapest(resolution: Resolution, count: int) -> Iterator[str]:
     for name, *middle, image in rows:
         cells = "  ".join(f"{cell:>{room}}" for cell, room in zip(middle, widths[1:4], strict=True))
         yield f"  {name:<{widths[0]}}  {cells}  {image}"
+    if len(priced) < len(names):
+        without = [name for name in names if catalog.price(name, REGION) is None]
+        listed = ", ".join(without[:3]) + (f" and {len(without) - 3:,} more" if len(without) > 3 else "")
+        yield from wrap(f"price not known: {listed}", width, "  ")
 
 
 def _memory(mebibytes: str | None) -> str:
