@@ -49,7 +49,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     data = node_class.node.at("spec", "userData")
     if field is None or field.value != "Custom" or node_class.partial:
         return
-    if data is not None and data.value not in (None, ""):
+    if data is not None and not (isinstance(data.value, str) and not data.value.strip()) and data.value is not None:
         return
     alias = next((term for term in node_class.ami_terms if isinstance(term.alias, str)), None)
     known = alias is not None and str(alias.alias).partition("@")[0] in images.families()

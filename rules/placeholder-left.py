@@ -43,7 +43,22 @@ spec:
 ```
 """
 
-from nodelint.api import Also, Context, Finding, Findings, Node, Object, labels, messages, rule
+from collections.abc import Iterator
+
+from nodelint.api import (
+    Also,
+    Context,
+    EC2NodeClass,
+    Finding,
+    Findings,
+    Node,
+    Object,
+    Span,
+    labels,
+    messages,
+    rule,
+    userdata,
+)
 
 CODE = ("{{", "{%", "%{")
 TEMPLATES = ("template", ".example", ".sample", "-example", "-sample", ".tpl", ".tftpl", ".tmpl", ".j2")
@@ -57,23 +72,35 @@ def check(obj: Object, context: Context) -> Findings:
         return
     if labels.stand_in(source.text[obj.node.start : obj.node.end]) is None:
         return  # not even in a comment
-    places = _places(obj.node)
+    places = [*_places(obj.node), *_of_user_data(obj)]
     if not places or any(mark in source.text for mark in CODE):
         return
     node, left = places[0]
     others = list(dict.fromkeys(text for _, text in places if text != left))
     more = f" and {messages.counted(len(others), 'other placeholder')}" if others else ""
+    written = node.written if isinstance(node, Node) else left
     yield Finding(
         at=node,
-        message=f"placeholder not replaced: `{messages.short(node.written)}`{more}",
+        message=f"placeholder not replaced: `{messages.short(written)}`{more}",
         also=[Also(place, "another placeholder") for place, _ in places[1:6]],
         note="nothing in this file fills it in: Kubernetes takes it as the value",
     )
 
 
-def _places(node: Node) -> list[tuple[Node, str]]:
+def _of_user_data(obj: Object) -> Iterator[tuple[Node | Span, str]]:
+    """What names the cluster in user data of the family `Custom`: for other families Karpenter does."""
+    data = userdata.read_custom(obj, None) if isinstance(obj, EC2NodeClass) and obj.ami_family == "Custom" else None
+    for start, end in data.joining() if data is not None and "\n" in data.text else ():
+        assert data is not None
+        left = labels.stand_in(data.text[start:end])
+        if left is not None:
+            at = data.text.find(left, start, end)
+            yield data.places.at(at, at + len(left)) if at >= 0 else data.places.at(start, end), left
+
+
+def _places(node: Node) -> list[tuple[Node | Span, str]]:
     """Values of one line that hold such a text, each with it."""
-    found = []
+    found: list[tuple[Node | Span, str]] = []
     for each in node.walk():
         if each.kind != "scalar" or "\n" in each.text:
             continue

@@ -1,9 +1,12 @@
 r"""User data that lets the node join the cluster, which Karpenter's own part does as well.
 
 For AL2, Ubuntu and Windows Karpenter appends a call of the bootstrap script with the labels, taints and kubelet
-settings of the NodePool. The first call wins: the kubelet runs by then, and the second one does not start it again.
-The node joins without its labels and the taint `karpenter.sh/unregistered`, pods land on it too early, and
-`spec.kubelet` does nothing.
+settings of the NodePool. User data runs first, and the kubelet starts by its call: the second one rewrites the
+configuration and starts nothing again. The node joins without the taint `karpenter.sh/unregistered` and without the
+NodePool's, so that pods land on it before Karpenter adds labels and taints.
+
+It is an error where `spec.kubelet` has settings, which never act, and in the releases that leave such a node
+unregistered and replace it: before 1.0.9, 1.1.4 and 1.2.2. Otherwise the node works, and it is a warning.
 
 The fix takes out a call that says nothing of its own. What others set belongs to `spec.kubelet` and to the NodePool's
 template. User data of the family `Custom` has to make the node join, and is not judged.
@@ -52,7 +55,9 @@ spec:
 ```
 """
 
-from nodelint.api import Context, EC2NodeClass, Finding, Findings, edits, rule
+from nodelint.api import Context, EC2NodeClass, Finding, Findings, edits, releases, rule, userdata
+
+_TAINT = "karpenter.sh/unregistered"
 
 
 @rule(on=EC2NodeClass, group="correctness", fix="unsafe", gives_way_to=["removed-api"])
@@ -65,10 +70,25 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         if call.program == "nodeadm" or (call.program == "bootstrap.sh" and data.family != "AL2"):
             continue
         first = data.text.find("\n", call.start)
+        what, fails = _outcome(node_class, call, data, context)
         yield Finding(
             at=data.places.at(call.start, call.end if first < 0 else min(first, call.end)),
-            message=f"{call.program} runs twice: Karpenter calls it as well",
+            message=f"{call.program} runs twice, and {what}",
+            severity=None if fails else "warning",
             edits=edits.if_editable(data.places.replace, *call.lines, "") if call.plain else (),
-            note="the first call wins",
+            note="the kubelet starts by the first call: Karpenter's own comes second and starts nothing again",
             help="remove the call, and set its options in spec.kubelet and the NodePool's template",
         )
+
+
+def _outcome(
+    node_class: EC2NodeClass, call: userdata.BootstrapCall, data: userdata.UserData, context: Context
+) -> tuple[str, bool]:
+    """What becomes of the node, and whether that is an error."""
+    tainted = _TAINT in data.text[call.start : call.end]
+    if not tainted and not releases.behaves("registers-without-taint", context.karpenter):
+        return f"Karpenter {context.karpenter} never registers a node without its taint", True
+    kubelet = node_class.node.at("spec", "kubelet")
+    if kubelet is not None and kubelet.entries:
+        return "the settings of spec.kubelet never act", True
+    return ("this call's settings are the ones that act" if tainted else "pods land before Karpenter's taints"), False

@@ -9,13 +9,14 @@ import pytest
 from nodelint.edits import apply
 from nodelint.lint.engine import Report, Selection, Target, lint
 from nodelint.lint.rule import bundled, load
-from nodelint.model.releases import NEWEST
+from nodelint.model.releases import NEWEST, Version
 from nodelint.source import Source
 
 from .manifests import nodeclass
 
 RULES = load(bundled())
 NAMES = (
+    "custom-user-data",
     "user-data-family",
     "user-data-syntax",
     "repeated-bootstrap",
@@ -278,9 +279,8 @@ def test_a_folded_or_double_quoted_text_is_judged_too() -> None:
     assert [f[0] for f in said(folded)] == ["user-data-family"]
 
 
-def test_placeholders_and_the_family_custom_are_not_judged() -> None:
+def test_placeholders_are_not_judged() -> None:
     text = written("al2", "echo hi\n")
-    assert said(text.replace("  role:", "  amiFamily: Custom\n  role:")) == []
     assert said(text.replace("echo hi", "{{ .Values.userData }}")) == []
     assert said(written("bottlerocket", "[settings.a]\nb = ${c}\n")) == []
 
@@ -293,3 +293,89 @@ def test_a_call_goes_with_its_lines_and_nothing_else() -> None:
     with_flags = text.replace("  main", "  main --kubelet-extra-args --max-pods=9")
     (result,) = judge(with_flags).results
     assert not result.finding.edits
+
+
+IMAGES = {
+    "al2": "name: amazon-eks-node-1.30-v20240807, owner: amazon",
+    "al2023": "name: amazon-eks-node-al2023-x86_64-standard-1.33-v20260801",
+    "bottlerocket": "ssmParameter: /aws/service/bottlerocket/aws-k8s-1.33/x86_64/1.46.0/image_id",
+    "windows": "alias: windows2022@latest",
+    "own": "id: ami-0123456789abcdef0",
+}
+CLUSTER = "  cluster: {name: a, apiServerEndpoint: 'https://a', certificateAuthority: YQ==, cidr: 10.0.0.0/16}\n"
+JOINS = '[settings.kubernetes]\ncluster-name = "a"\napi-server = "https://a"\ncluster-certificate = "YQ=="\n'
+CALL = "#!/bin/bash\n/etc/eks/bootstrap.sh main\n"
+
+
+def custom(image: str, data: str) -> str:
+    text = written("al2", data).replace("alias: al2@v20240807", IMAGES[image])
+    return text.replace("  role:", "  amiFamily: Custom\n  role:")
+
+
+@pytest.mark.parametrize(
+    ("image", "data", "message"),
+    [
+        ("al2", CALL, None),
+        ("al2", NODECONFIG + CLUSTER, "no nodeadm to read a NodeConfig"),
+        ("al2", "#!/bin/bash\nyum install -y htop\n", "nothing in the userData lets the AL2 image join"),
+        ("al2", "#!/bin/bash\ncurl https://example.com/join | sh\n", None),
+        ("al2", JOINS, "the image is AL2, which cannot read TOML settings"),
+        ("al2023", CALL, "the image has no bootstrap.sh"),
+        ("al2023", NODECONFIG + CLUSTER, None),
+        ("al2023", NODECONFIG + CLUSTER.replace(", cidr: 10.0.0.0/16", ""), "no NodeConfig says spec.cluster.cidr"),
+        ("al2023", NODECONFIG + "  kubelet: {flags: [a]}\n", "no NodeConfig says spec.cluster.name"),
+        ("al2023", NODECONFIG.replace("NodeConfig", "Config"), "does not know the kind `Config`"),
+        ("bottlerocket", JOINS, None),
+        ("bottlerocket", JOINS.replace("api-server", "max-pods"), "settings.kubernetes lacks `api-server`"),
+        ("bottlerocket", CALL, "the image is Bottlerocket, which cannot read a shell script"),
+        ("windows", "<powershell>\n& $EKSBootstrapScriptFile -EKSClusterName a\n</powershell>\n", None),
+        ("windows", "& $EKSBootstrapScriptFile -EKSClusterName a\n", "without `<powershell>` around it"),
+        ("own", CALL, None),
+        ("own", NODECONFIG + "  kubelet: {flags: [a]}\n", "no NodeConfig says spec.cluster.name"),
+        ("own", "/etc/eks/bootstrap.sh main\n", "without `#!` in its first line"),
+        ("own", "#include https://example.com/a\n", None),
+        ("own", "#!/bin/bash\nyum install -y htop\n", None),
+        # Python's parser of MIME takes what Go's refuses
+        ("own", ARCHIVE, None),
+        ("own", ARCHIVE.removesuffix("--B--\n"), None),
+        ("own", ARCHIVE.replace('"B"', "=B="), None),
+        ("own", ARCHIVE.replace("; boundary", "; border"), "the MIME header names no boundary"),
+        ("own", ARCHIVE.replace('"B"', '"C"'), "no line `--C` begins a part"),
+        ("own", ARCHIVE.replace("#!/bin/bash\n", ""), "without `#!` in its first line"),
+    ],
+)
+def test_user_data_of_the_family_custom_has_to_let_the_node_join(image: str, data: str, message: str | None) -> None:
+    found = said(custom(image, data))
+    assert [f[0] for f in found] == ["custom-user-data"] * (message is not None)
+    assert message is None or message in found[0][2]
+
+
+@pytest.mark.parametrize("family", ["${FAMILY}", None])
+def test_the_images_tell_the_family_that_a_placeholder_leaves_open(family: str | None) -> None:
+    text = custom("al2023", CALL).replace("amiFamily: Custom", f"amiFamily: {family}" if family else "tags: {}")
+    assert said(text)[0][:2] == ("user-data-family", "/etc/eks/bootstrap.sh main")
+
+
+@pytest.mark.parametrize(
+    ("release", "kubelet", "call", "severity", "message"),
+    [
+        (NEWEST, "", "main", "warning", "pods land before Karpenter's taints"),
+        (NEWEST, "  kubelet: {maxPods: 9}\n", "main", "error", "the settings of spec.kubelet never act"),
+        (Version(1, 2, 1), "", "main", "error", "Karpenter 1.2.1 never registers a node without its taint"),
+        (Version(1, 2, 2), "", "main", "warning", "pods land before"),
+        (
+            Version(1, 0, 8),
+            "",
+            "main --kubelet-extra-args '--register-with-taints=karpenter.sh/unregistered:NoExecute'",
+            "warning",
+            "this call's settings are the ones that act",
+        ),
+    ],
+)
+def test_a_second_bootstrap_is_an_error_where_nodes_or_settings_are_lost(
+    release: Version, kubelet: str, call: str, severity: str, message: str
+) -> None:
+    text = written("al2", CALL.replace("main", call)).replace("  role:", f"{kubelet}  role:")
+    selection = Selection(select=frozenset(["repeated-bootstrap"]))
+    (result,) = lint([Source.from_text("a.yaml", text)], Target(release), RULES, selection).results
+    assert (result.severity, message in result.finding.message) == (severity, True)

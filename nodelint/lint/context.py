@@ -108,7 +108,9 @@ class Context:
         if id(node_class) not in self._user_data:
             from nodelint.karpenter.userdata import read
 
-            self._user_data[id(node_class)] = read(node_class, self.images(node_class).ami_family)
+            images = self.images(node_class)
+            # Without a family, or with a placeholder for one, the images tell which user data they read.
+            self._user_data[id(node_class)] = read(node_class, images.ami_family or images.boots)
         return self._user_data[id(node_class)]
 
     @cached_property

@@ -137,6 +137,20 @@ class ImageSet(NamedTuple):
         return not self.unknown
 
     @property
+    def boots(self) -> str | None:
+        """The amiFamily that the images are built as, by alias or published names; None where that is not known.
+
+        Ubuntu's images take AL2's user data, and count as `AL2`.
+        """
+        families = alias_families()
+        if self.alias is not None:
+            row = families.get(self.alias.family)
+            return None if row is None else str(row["amiFamily"])
+        named = {image.family for image in self.images}
+        name = named.pop() if len(named) == 1 and self.complete else None
+        return "AL2" if name == "ubuntu" else str(families[name]["amiFamily"]) if name in families else None
+
+    @property
     def os(self) -> str | None:
         """`linux` or `windows`; None where the family is not known."""
         if self.ami_family is None:

@@ -7,9 +7,21 @@ facts are in `data/nodeconfig.json`. Shell and PowerShell are searched for calls
 
 from __future__ import annotations
 
+from nodelint.karpenter.userdata.custom import CustomUserData, read_custom
 from nodelint.karpenter.userdata.fit import misfits
 from nodelint.karpenter.userdata.parts import Part, UserDataProblem
 from nodelint.karpenter.userdata.reading import UserData, read
 from nodelint.karpenter.userdata.settings import BootstrapCall, KubeletSetting, NodeLabel
 
-__all__ = ["BootstrapCall", "KubeletSetting", "NodeLabel", "Part", "UserData", "UserDataProblem", "misfits", "read"]
+__all__ = [
+    "BootstrapCall",
+    "CustomUserData",
+    "KubeletSetting",
+    "NodeLabel",
+    "Part",
+    "UserData",
+    "UserDataProblem",
+    "misfits",
+    "read",
+    "read_custom",
+]

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from nodelint.karpenter.userdata.parts import Part, UserDataProblem, is_mime
 from nodelint.karpenter.userdata.reading import UserData
 
-_WORDS = {
+WORDS = {
     "toml": "TOML settings",
     "powershell": "PowerShell",
     "shell": "a shell script",
@@ -29,29 +29,29 @@ def misfits(data: UserData) -> Iterator[UserDataProblem]:
         return
     for part in data.parts:
         if part.kind == "shell":
-            yield from _script(data, part)
+            yield from unrunnable(data, part)
         elif part.kind == "nodeconfig" and data.family == "AL2":
-            yield UserDataProblem(*_first_line(data, part), "AL2 has no nodeadm: a NodeConfig has no effect there")
+            yield UserDataProblem(*first_line(data, part), "AL2 has no nodeadm: a NodeConfig has no effect there")
     for call in data.calls():
         if call.program == "bootstrap.sh" and data.family == "AL2023":
             message = "AL2023 has no bootstrap.sh: the call fails, and what it sets is lost"
-            yield UserDataProblem(call.start, _end_of_line(data.text, call.start), message, help=_LOST)
+            yield UserDataProblem(call.start, end_of_line(data.text, call.start), message, help=_LOST)
         elif call.program == "nodeadm" and data.family == "AL2":
             yield UserDataProblem(
-                call.start, _end_of_line(data.text, call.start), "AL2 has no nodeadm: the call fails"
+                call.start, end_of_line(data.text, call.start), "AL2 has no nodeadm: the call fails"
             )
 
 
 def _as_a_whole(data: UserData) -> Iterator[UserDataProblem]:
     """Bottlerocket takes TOML and nothing else, Windows PowerShell without the tags that Karpenter writes."""
-    first = _first_line(data, data.parts[0])
+    first = first_line(data, data.parts[0])
     takes = "PowerShell" if data.is_windows else "TOML settings"
     wanted = "powershell" if data.is_windows else "toml"
     hint = "it is run as PowerShell, and fails" if data.is_windows else _NO_LAUNCH
     if is_mime(data.text):
         yield UserDataProblem(*first, f"{data.family} does not take a MIME archive, but {takes}", hint)
     elif data.looks not in (None, wanted):
-        yield UserDataProblem(*first, f"{data.family} does not take {_WORDS[str(data.looks)]}, but {takes}", hint)
+        yield UserDataProblem(*first, f"{data.family} does not take {WORDS[str(data.looks)]}, but {takes}", hint)
     elif data.is_windows:
         for tag in re.finditer(r"(?im)^[ \t]*</?powershell>[ \t]*(?:\n|\Z)", data.text):
             word = tag[0].strip()
@@ -64,20 +64,22 @@ def _as_a_whole(data: UserData) -> Iterator[UserDataProblem]:
 def _bare(data: UserData) -> UserDataProblem:
     """A text without MIME header of a kind that the family does not tell from a script or a NodeConfig."""
     part = data.parts[0]
-    what = _WORDS[str(data.looks)]
+    what = WORDS[str(data.looks)]
     taken = "a NodeConfig" if part.kind == "nodeconfig" else "a script"
     comes = "nodeadm cannot read it, and the node never joins" if part.kind == "nodeconfig" else "it cannot run"
     if data.looks == "cloud-config":
         message = f"{what} without a MIME header is read as {taken}"
         way = "put it into a MIME archive as a part of `text/cloud-config`"
-        return UserDataProblem(*_first_line(data, part), message, comes, help=way)
+        return UserDataProblem(*first_line(data, part), message, comes, help=way)
     owner = {"toml": "Bottlerocket", "powershell": "Windows", "nodeconfig": "AL2023"}[str(data.looks)]
     at = re.search(r"(?m)^[ \t]*\[\[?settings.*$", data.text) if data.looks == "toml" else None
-    start, end = at.span() if at is not None else _first_line(data, part)
-    return UserDataProblem(start, end, f"{what} is for {owner}: {data.family} reads it as {taken}", comes)
+    start, end = at.span() if at is not None else first_line(data, part)
+    verb = "are" if data.looks == "toml" else "is"
+    return UserDataProblem(start, end, f"{what} {verb} for {owner}: {data.family} reads this as {taken}", comes)
 
 
-def _script(data: UserData, part: Part) -> Iterator[UserDataProblem]:
+def unrunnable(data: UserData, part: Part) -> Iterator[UserDataProblem]:
+    """Why cloud-init cannot run a script; nothing where it begins with `#!`."""
     body = data.text[part.start : part.end]
     begin = body.lstrip()
     if not begin or body.startswith("#!"):
@@ -88,23 +90,23 @@ def _script(data: UserData, part: Part) -> Iterator[UserDataProblem]:
         yield UserDataProblem(part.start, blank, "a script has to begin with `#!` in its first line", hint, "")
     elif begin.startswith("#cloud-config"):
         yield UserDataProblem(
-            *_first_line(data, part), "the part is declared as a script, but is a cloud-config", hint
+            *first_line(data, part), "the part is declared as a script, but is a cloud-config", hint
         )
     else:
-        start, end = _first_line(data, part)
+        start, end = first_line(data, part)
         new = "#!/bin/bash\n" + data.text[start:end]
         yield UserDataProblem(
             start, end, "a script without `#!` in its first line: cloud-init cannot run it", hint, new
         )
 
 
-def _first_line(data: UserData, part: Part) -> tuple[int, int]:
+def first_line(data: UserData, part: Part) -> tuple[int, int]:
     """The first line of a part that is not blank."""
     body = data.text[part.start : part.end]
     start = part.start + len(body) - len(body.lstrip())
-    return start, min(_end_of_line(data.text, start), part.end)
+    return start, min(end_of_line(data.text, start), part.end)
 
 
-def _end_of_line(text: str, at: int) -> int:
+def end_of_line(text: str, at: int) -> int:
     end = text.find("\n", at)
     return len(text) if end < 0 else end

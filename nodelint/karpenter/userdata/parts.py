@@ -31,7 +31,10 @@ class Part(NamedTuple):
 
 
 class UserDataProblem(NamedTuple):
-    """What is wrong with a range of user data, what follows, what should stand there (`new`), and what to do."""
+    """What is wrong with a range of user data, what follows, what should stand there (`new`), and what to do.
+
+    `lenient` says that cloud-init, which is Python, reads it all the same: Karpenter and nodeadm, in Go, do not.
+    """
 
     start: int
     end: int
@@ -39,6 +42,7 @@ class UserDataProblem(NamedTuple):
     note: str | None = None
     new: str | None = None
     help: str | None = None
+    lenient: bool = False
 
 
 class Archive(NamedTuple):
@@ -99,7 +103,8 @@ def _parts(text: str, lines: list[_Line], body: int, boundary: str) -> Archive:
             last = lines[-1] if lines[-1].text or len(lines) == 1 else lines[-2]
             closing = f"{dash}--"
             message = f"the archive does not end: the last line has to be `{closing[:40]}`"
-            return Archive(tuple(parts), (UserDataProblem(last.end, last.end, message, _NO_LAUNCH, f"\n{closing}"),))
+            fault = UserDataProblem(last.end, last.end, message, _NO_LAUNCH, f"\n{closing}", lenient=True)
+            return Archive(tuple(parts), (fault,))
         start = lines[begin].start if begin < len(lines) else len(text)
         content_type = headers.get("content-type", (0, 0, ""))[2]
         kind = _TYPES.get(content_type.partition(";")[0].strip().lower(), "other")
@@ -133,7 +138,7 @@ def _headers(lines: list[_Line], at: int) -> tuple[dict[str, tuple[int, int, str
             found[last] = (start, end, f"{value} {line.text.strip()}")
         else:
             message = "a MIME header ends with a blank line: one is missing before this line"
-            return found, at, UserDataProblem(line.start, line.end, message, _NO_LAUNCH)
+            return found, at, UserDataProblem(line.start, line.end, message, _NO_LAUNCH, lenient=True)
         at += 1
     return found, at + 1, None
 
@@ -143,7 +148,8 @@ def _boundary(text: str, headers: dict[str, tuple[int, int, str]]) -> str | User
     media = value.partition(";")[0].strip().lower()
     if not media.startswith("multipart/"):
         message = f"the MIME header says `{media[:30]}`: only `multipart/mixed` with a boundary is supported"
-        return UserDataProblem(start, end, message if media else "the MIME header has no `Content-Type`", _NO_LAUNCH)
+        words = message if media else "the MIME header has no `Content-Type`"
+        return UserDataProblem(start, end, words, _NO_LAUNCH, lenient=True)
     found = re.search(r";\s*boundary\s*=\s*(?:\"([^\"]*)\"|([^;\s]+))", value, re.IGNORECASE)
     if found is None:
         return UserDataProblem(start, end, "the MIME header names no boundary", _NO_LAUNCH)
@@ -152,8 +158,8 @@ def _boundary(text: str, headers: dict[str, tuple[int, int, str]]) -> str | User
         at = text.find(bare, start, end)
         message = f"the boundary `{bare[:40]}` has to stand in quotes"
         return (
-            UserDataProblem(at, at + len(bare), message, _NO_LAUNCH, f'"{bare}"')
+            UserDataProblem(at, at + len(bare), message, _NO_LAUNCH, f'"{bare}"', lenient=True)
             if at >= 0
-            else UserDataProblem(start, end, message)
+            else UserDataProblem(start, end, message, lenient=True)
         )
     return found[1] if bare is None else str(bare)

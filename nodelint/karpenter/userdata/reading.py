@@ -20,8 +20,6 @@ from nodelint.source import Node
 from nodelint.source.unreadable import Unreadable
 
 _NO_LAUNCH = "Karpenter cannot read the userData and launches nothing with this class"
-_TOML_HEAD = r"(?m)^[ \t]*\[\[?settings[.\]]"
-_NODECONFIG = r"(?m)^[ \t]*apiVersion:[ \t]*[\"']?node\.eks\.aws/"
 _OPEN = r"\$\{|\{\{|%\{|<[A-Za-z]"
 """What a template still fills in."""
 
@@ -69,7 +67,7 @@ class UserData:
         begin = self.text.lstrip()
         if self.mime:
             return None
-        if re.search(_TOML_HEAD, self.text):
+        if re.search(found_in.TOML_HEAD, self.text):
             return "toml"
         if "<powershell>" in self.text.lower():
             return "powershell"
@@ -77,7 +75,7 @@ class UserData:
             return "shell"
         if begin.startswith("#cloud-config"):
             return "cloud-config"
-        return "nodeconfig" if re.search(_NODECONFIG, self.text) else None
+        return "nodeconfig" if re.search(found_in.NODECONFIG_HEAD, self.text) else None
 
     def root(self, part: Part) -> Node | None:
         """A NodeConfig's YAML, in a source of its own; None where it is empty or cannot be read."""

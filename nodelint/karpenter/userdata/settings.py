@@ -20,6 +20,8 @@ _CALL = (
 _WINDOWS_CALL = r"(?im)^[ \t]*(?P<call>&[ \t]*(?:\$EKSBootstrapScriptFile|[^\n]*Start-EKSBootstrap\.ps1)[^\n]*)"
 _LABELS = r"--node-labels[= ][\"']?([^\s\"']+)"
 _TAINTS = r"--register-with-taints[= ][\"']?([^\s\"']+)"
+TOML_HEAD = r"(?m)^[ \t]*\[\[?settings[.\]]"
+NODECONFIG_HEAD = r"(?m)^[ \t]*apiVersion:[ \t]*[\"']?node\.eks\.aws/"
 _HARMLESS = ("--apiserver-endpoint", "--b64-cluster-ca", "--container-runtime", "--dns-cluster-ip", "--ip-family")
 
 

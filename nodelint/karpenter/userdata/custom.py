@@ -1,0 +1,188 @@
+"""User data of the family `Custom`, which reaches the node as it is: whether it can let the node join its cluster.
+
+What the image is, its published name, parameter or alias tells; of images of one's own only what holds for every
+image is said. An image that joins by itself, and scripts that fetch others, are let alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cached_property
+
+from nodelint.data import table
+from nodelint.karpenter.userdata import settings as found_in
+from nodelint.karpenter.userdata.fit import WORDS, end_of_line, first_line, unrunnable
+from nodelint.karpenter.userdata.parts import Archive, Part, UserDataProblem, archive, is_mime
+from nodelint.karpenter.userdata.reading import UserData
+from nodelint.model.manifest import EC2NodeClass, text
+from nodelint.source import Node
+
+_NO_JOIN = "the node never joins the cluster"
+_BY_CLOUD_INIT = r"#(?:cloud-|include|part-handler|upstart)|## template"
+"""How texts begin that cloud-init takes and that are neither a script nor a MIME archive."""
+_MAY_JOIN = (
+    r"(?i)bootstrap|nodeadm|kubelet|nodeconfig|curl|wget|\baws\b|s3:|https?:|source\b|^\s*\.\s|/opt/|\.sh\b|\.py\b"
+)
+"""Words of a script that may let a node join by a way of its own."""
+
+
+class CustomUserData(UserData):
+    """The user data of a class of the family `Custom`.
+
+    `image` is the family that the images are built as, None where that is not known; `family` that, or the one that
+    the text is written for.
+    """
+
+    def __init__(self, node: Node, written: str, image: str | None) -> None:
+        super().__init__(node, written, image or _written_for(written))
+        self.image = image
+
+    @cached_property
+    def mime(self) -> bool:
+        return self.family != "Bottlerocket" and not self.is_windows and is_mime(self.text)
+
+    @cached_property
+    def _archive(self) -> Archive:
+        if self.mime:
+            return archive(self.text)
+        return Archive((Part(self.looks or "shell", 0, len(self.text)),), ())
+
+    def joining(self) -> Iterator[tuple[int, int]]:
+        """The ranges that name the cluster to join: calls of a bootstrap program, fields of NodeConfig and TOML."""
+        for call in self.calls():
+            yield call.start, call.end
+        for part, root in self._node_configs():
+            cluster = root.at("spec", "cluster") if root is not None else None
+            for entry in cluster.entries if cluster is not None else ():
+                yield part.start + entry.value.start, part.start + entry.value.end
+        settings = self.toml.get("settings") if self.toml is not None else None
+        for key in table("nodeconfig")["bottlerocketJoins"] if isinstance(settings, dict) else ():
+            if key in _kubernetes(settings):
+                start, _ = found_in.find_key(self.text, ("settings", "kubernetes", key))
+                yield start, end_of_line(self.text, start)
+
+    def faults(self) -> list[UserDataProblem]:
+        """Why the node cannot join; the first kind of reason that there is."""
+        return list(self._for_another()) or list(self._unread()) or list(self._joins_nowhere())
+
+    def _for_another(self) -> Iterator[UserDataProblem]:
+        """What is written for images of another family."""
+        if self.image is None:
+            return
+        whole = {"Bottlerocket": "toml"}.get(self.image, "powershell" if self.is_windows else None)
+        kind = "mime" if is_mime(self.text) else self.looks
+        first = first_line(self, Part("plain", 0, len(self.text)))
+        if kind is not None and (kind != whole if whole else kind in ("toml", "powershell")):
+            what = "a MIME archive" if kind == "mime" else WORDS[kind]
+            yield UserDataProblem(*first, f"the image is {self.image}, which cannot read {what}", _NO_JOIN)
+            return
+        if self.is_windows and kind is None and not re.search(r"(?i)<script>", self.text):
+            message = "PowerShell without `<powershell>` around it: the image does not run it"
+            yield UserDataProblem(*first, message, _NO_JOIN, help="Karpenter adds no tags for the family Custom")
+            return
+        lacks = {"AL2": ("nodeadm", "nodeconfig"), "AL2023": ("bootstrap.sh", "")}.get(self.image)
+        if lacks is None:
+            return
+        program, part_kind = lacks
+        note = _NO_JOIN if self.image == "AL2" or not self._node_configs() else "what it sets is lost"
+        for part in self.parts:
+            if part.kind == part_kind:
+                yield UserDataProblem(
+                    *first_line(self, part), f"the image has no {program} to read a NodeConfig", note
+                )
+        for call in self.calls():
+            if call.program == program:
+                end = end_of_line(self.text, call.start)
+                yield UserDataProblem(call.start, end, f"the image has no {program}: the call fails", note)
+
+    def _unread(self) -> Iterator[UserDataProblem]:
+        """What cloud-init, nodeadm or Bottlerocket cannot read."""
+        by_nodeadm = "application/node.eks.aws" in self.text
+        for problem in self.broken():
+            if by_nodeadm or not problem.lenient:
+                yield problem._replace(note=_NO_JOIN if "Karpenter" in (problem.note or "") else problem.note)
+        for part in self.parts if self.mime else ():
+            if part.kind == "shell":
+                yield from unrunnable(self, part)
+        body = self.text.lstrip()
+        if self.mime or self.looks is not None or re.match(_BY_CLOUD_INIT, body):
+            return
+        if self.family in ("AL2", "AL2023") and any(self.calls()) and not body.startswith("#!"):
+            yield from unrunnable(self, self.parts[0])
+
+    def _joins_nowhere(self) -> Iterator[UserDataProblem]:
+        """User data that names no cluster, where nothing but Karpenter could add it."""
+        configs = self._node_configs()
+        if self.family == "AL2023" and configs:
+            if all(root is not None for _, root in configs) and "nodeadm.d" not in self.text:
+                yield from self._without_cluster([(part, root) for part, root in configs if root is not None])
+        elif self.family == "Bottlerocket":
+            settings = self.toml.get("settings") if self.toml is not None else None
+            lacking = [key for key in table("nodeconfig")["bottlerocketJoins"] if key not in _kubernetes(settings)]
+            if isinstance(settings, dict) and lacking:
+                at = found_in.find_key(self.text, ("settings", "kubernetes"))
+                message = f"settings.kubernetes lacks `{'`, `'.join(lacking)}`"
+                yield UserDataProblem(*at, message, _NO_JOIN, help="Karpenter adds nothing for the family Custom")
+        elif (
+            self.image in ("AL2", "AL2023")
+            and {part.kind for part in self.parts} == {"shell"}
+            and not re.search(_MAY_JOIN, self.text, re.MULTILINE)
+        ):
+            message = f"nothing in the userData lets the {self.image} image join a cluster"
+            yield UserDataProblem(*first_line(self, self.parts[0]), message, _NO_JOIN, help=_way_out(self.image))
+
+    def _without_cluster(self, configs: list[tuple[Part, Node]]) -> Iterator[UserDataProblem]:
+        told = {key for _, root in configs for key in _keys(root.at("spec", "cluster"))}
+        lacking = [key for key in table("nodeconfig")["joins"] if key not in told]
+        part, root = configs[0]
+        if lacking and None not in told:
+            spec = root.get("spec")
+            at = spec.key("cluster") if spec is not None else None
+            start, end = first_line(self, part) if at is None else (part.start + at.start, part.start + at.end)
+            message = f"no NodeConfig says spec.cluster.{lacking[0]}: nodeadm refuses to start"
+            more = f"it lacks {', '.join(lacking)}; Karpenter adds nothing for the family Custom"
+            yield UserDataProblem(start, end, message, _NO_JOIN, help=more)
+
+    def _node_configs(self) -> list[tuple[Part, Node | None]]:
+        return [(part, self.root(part)) for part in self.parts if part.kind == "nodeconfig"]
+
+
+def read_custom(node_class: EC2NodeClass, image: str | None) -> CustomUserData | None:
+    """The user data of a class of the family `Custom`, with the family that its images are built as.
+
+    None for other families, without user data, and for a placeholder.
+    """
+    node = node_class.node.at("spec", "userData")
+    written = text(node)
+    if node_class.ami_family != "Custom" or node is None or not isinstance(written, str) or not written.strip():
+        return None
+    return CustomUserData(node, written, image)
+
+
+def _written_for(written: str) -> str:
+    """The family that a text is written for; empty where nothing tells."""
+    if re.search(found_in.TOML_HEAD, written):
+        return "Bottlerocket"
+    if "<powershell>" in written.lower():
+        return "Windows2022"
+    if re.search(found_in.NODECONFIG_HEAD, written):
+        return "AL2023"
+    return "AL2" if any(found_in.calls(written, 0, len(written))) else ""
+
+
+def _way_out(image: str) -> str:
+    return f"set amiFamily to {image}, for which Karpenter adds what is missing, or add the bootstrap call"
+
+
+def _kubernetes(settings: object) -> dict[str, object]:
+    found = settings.get("kubernetes") if isinstance(settings, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _keys(cluster: Node | None) -> list[str | None]:
+    """The keys of a cluster's mapping; None where it is a placeholder as a whole."""
+    if cluster is not None and cluster.kind != "mapping" and cluster.value is not None:
+        return [None]
+    entries = cluster.entries if cluster is not None else ()
+    return [entry.name for entry in entries if entry.value.value not in (None, "")]

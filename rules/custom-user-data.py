@@ -1,0 +1,117 @@
+r"""User data of the family `Custom` that cannot let a node join its cluster.
+
+For `Custom` the user data reaches the node as it is: Karpenter adds no bootstrap call, no cluster, no tags around
+PowerShell. So all of it has to be there and fit the image: a call of `bootstrap.sh` for Amazon Linux 2, a NodeConfig
+with name, endpoint, certificate and CIDR of the cluster for AL2023, `settings.kubernetes` for Bottlerocket.
+cloud-init ignores a script that does not begin with `#!`, and a MIME archive behind a blank line or without a
+boundary.
+
+Which image it is, its published name, its SSM parameter or the alias tells. Of an image of your own only what holds
+for every image is said. A script that runs or fetches something else may join in a way of its own, and is let alone.
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiFamily: Custom
+  amiSelectorTerms:
+    - name: amazon-eks-node-al2023-x86_64-standard-1.33-v20260801
+      owner: amazon
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  userData: |
+    #!/bin/bash
+    /etc/eks/bootstrap.sh main
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiFamily: AL2023
+  amiSelectorTerms:
+    - name: amazon-eks-node-al2023-x86_64-standard-1.33-v20260801
+      owner: amazon
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+```
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: golden
+spec:
+  role: KarpenterNodeRole-main
+  amiFamily: Custom
+  amiSelectorTerms:
+    - id: ami-0123456789abcdef0
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  userData: |
+    /etc/eks/bootstrap.sh main
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: golden
+spec:
+  role: KarpenterNodeRole-main
+  amiFamily: Custom
+  amiSelectorTerms:
+    - id: ami-0123456789abcdef0
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  userData: |
+    #!/bin/bash
+    /etc/eks/bootstrap.sh main
+```
+"""
+
+from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, edits, messages, rule, userdata
+
+
+@rule(on=EC2NodeClass, group="correctness", fix="unsafe", gives_way_to=["removed-api"])
+def check(node_class: EC2NodeClass, context: Context) -> Findings:
+    if node_class.ami_family != "Custom":
+        return
+    found = context.images(node_class)
+    data = userdata.read_custom(node_class, found.boots)
+    for trouble in data.faults() if data is not None else ():
+        assert data is not None
+        yield Finding(
+            at=data.places.at(trouble.start, trouble.end),
+            message=trouble.message,
+            edits=edits.if_editable(data.places.replace, trouble.start, trouble.end, trouble.new)
+            if trouble.new is not None
+            else (),
+            also=[Also(found.images[0].at, f"finds `{messages.short(found.images[0].label, 60)}`")]
+            if data.image is not None and found.images
+            else [],
+            note=trouble.note,
+            help=trouble.help,
+        )
