@@ -55,7 +55,7 @@ spec:
 ```
 """
 
-from nodelint.api import Context, EC2NodeClass, Finding, Findings, edits, releases, rule, userdata
+from nodelint.api import Context, EC2NodeClass, Finding, Findings, edits, releases, rule
 
 _TAINT = "karpenter.sh/unregistered"
 
@@ -70,7 +70,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         if call.program == "nodeadm" or (call.program == "bootstrap.sh" and data.family != "AL2"):
             continue
         first = data.text.find("\n", call.start)
-        what, fails = _outcome(node_class, call, data, context)
+        what, fails = _outcome(node_class, data.text[call.start : call.end], context)
         yield Finding(
             at=data.places.at(call.start, call.end if first < 0 else min(first, call.end)),
             message=f"{call.program} runs twice, and {what}",
@@ -81,11 +81,9 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         )
 
 
-def _outcome(
-    node_class: EC2NodeClass, call: userdata.BootstrapCall, data: userdata.UserData, context: Context
-) -> tuple[str, bool]:
+def _outcome(node_class: EC2NodeClass, call: str, context: Context) -> tuple[str, bool]:
     """What becomes of the node, and whether that is an error."""
-    tainted = _TAINT in data.text[call.start : call.end]
+    tainted = _TAINT in call
     if not tainted and not releases.behaves("registers-without-taint", context.karpenter):
         return f"Karpenter {context.karpenter} never registers a node without its taint", True
     kubelet = node_class.node.at("spec", "kubelet")
