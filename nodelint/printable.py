@@ -7,8 +7,6 @@ formatting, zero width), and what is not UTF-8 in the name of a file. Reports es
 
 from __future__ import annotations
 
-import re
-
 _BIDI = "\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
 _CODES = rf"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff{_BIDI}]|\r(?!\n)"
 # Colours, and hyperlinks (OSC 8) to the pages of rules: nowhere else, whatever a manifest says.
@@ -41,17 +39,27 @@ def screened(text: str, colours: bool = False) -> str:
     """A whole output without codes for a terminal; line ends and tabs stay, and with `colours` its own colours."""
     if text.replace("\n", "").isprintable():
         return text  # without the patterns, which take a millisecond to compile
+    import re
+
     codes = f"{_COLOUR}|{_CODES}" if colours else _CODES
     return re.sub(codes, lambda m: m[0] if len(m[0]) > 1 else _escaped(m[0]), text)
 
 
 def has_codes(text: str) -> bool:
     """Whether `screened` would change the text."""
+    if text.replace("\n", "").isprintable():
+        return False
+    import re
+
     return re.search(_CODES, text) is not None
 
 
 def escaped_json(text: str) -> str:
     r"""JSON in which every character that is not printable is an escape of JSON's: the same values, safe to print."""
+    if text.replace("\n", "").isprintable():
+        return text
+    import re
+
     return re.sub(_NOT_ASCII, lambda m: m[0] if m[0].isprintable() else "".join(map(_json_escaped, m[0])), text)
 
 

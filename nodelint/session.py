@@ -6,16 +6,17 @@ what cannot be used raises ConfigError.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
-
+from nodelint.caching import cached_property
 from nodelint.lint.config import BUNDLED, ConfigError, Settings, selection
 from nodelint.source.globs import Excluded, Globs
 from nodelint.source.reading import why
 
+TYPE_CHECKING = False
+
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime, timedelta
+    from typing import Any
 
     from nodelint.apiserver import Schemas
     from nodelint.ec2.facts import AwsFacts
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
     from nodelint.source import Source
     from nodelint.source.discover import Discovery
 
-Reader = Callable[[str, Callable[[str], Any]], Any]
-"""Reads a path by a function; the language server's remembers what has not changed."""
+    Reader = Callable[[str, Callable[[str], Any]], Any]
+    """Reads a path by a function; the language server's remembers what has not changed."""
 
 
 class Session:

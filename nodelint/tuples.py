@@ -7,13 +7,13 @@ for all that a check of one file loads, a tenth of the run. Here, classes with a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from typing import Any
     from typing import NamedTuple as NamedTuple
 else:
-    from functools import cache
-    from types import CodeType, FunctionType
+    from nodelint.caching import cache
 
     try:
         from _collections import _tuplegetter as _field
@@ -23,10 +23,11 @@ else:
         def _field(index: int, _: str) -> property:
             return property(itemgetter(index))
 
+    _FunctionType = type(lambda: None)
     _GLOBALS = {"new": tuple.__new__, "__builtins__": {}, "__name__": __name__}
 
     @cache
-    def _new(count: int) -> CodeType:
+    def _new(count: int) -> Any:
         names = [f"_{n}" for n in range(count)]
         made = eval(f"lambda {', '.join(['_cls', *names])}: new(_cls, ({''.join(f'{name}, ' for name in names)}))")
         return made.__code__
@@ -74,7 +75,7 @@ else:
                 "_fields": fields,
                 "_field_defaults": defaults,
                 "__match_args__": fields,
-                "__new__": FunctionType(code, _GLOBALS, "__new__", tuple(defaults.values())),
+                "__new__": _FunctionType(code, _GLOBALS, "__new__", tuple(defaults.values())),
             }
             return type(name, (_Tuple,), body)
 

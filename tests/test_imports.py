@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -10,8 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nodelint.caching import cache, cached_property
 from nodelint.commands._plain import plain
 from nodelint.commands.check import command
+from nodelint.data import DATA, table
 from nodelint.tuples import NamedTuple
 
 from .manifests import nodeclass, nodepool
@@ -24,10 +27,10 @@ POOL = (
 
 
 def loaded(folder: Path, *arguments: str) -> set[str]:
-    """The modules that a run imports."""
+    """The modules that a run imports, beside those with which the interpreter starts."""
     code = (
-        "import os, sys\nfrom nodelint.__main__ import main\n"
-        "os._exit = lambda code: print('loaded:', *sys.modules, flush=True)\n"
+        "import os, sys\nbefore = set(sys.modules)\nfrom nodelint.__main__ import main\n"
+        "os._exit = lambda code: print('loaded:', *(set(sys.modules) - before), flush=True)\n"
         f"sys.argv[1:] = {list(arguments)}\nmain()"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=True)
@@ -39,7 +42,10 @@ def test_a_run_that_meets_nothing_of_karpenter_loads_nothing_that_judges(tmp_pat
     modules = loaded(tmp_path, "check", "--", "a.yaml")
     assert "nodelint.source.discover" in modules
     slow = ("click", "inspect", "datetime", "cel_expr_python", "_ruamel_yaml", "ruamel", "yaml", "fractions")
+    library = ("collections", "contextlib", "enum", "fnmatch", "functools", "json", "re", "tomllib", "typing")
     rooms = (
+        "source.nodes",
+        "source.compose",
         "ec2",
         "apiserver",
         "karpenter",
@@ -51,7 +57,7 @@ def test_a_run_that_meets_nothing_of_karpenter_loads_nothing_that_judges(tmp_pat
         "plan",
         "edits",
     )
-    assert not modules & {*slow, *(f"nodelint.{room}" for room in rooms)}
+    assert not modules & {*slow, *library, *(f"nodelint.{room}" for room in rooms)}
 
 
 def test_a_check_loads_no_more_than_its_objects_need(tmp_path: Path) -> None:
@@ -165,3 +171,37 @@ def test_the_parser_alone_and_the_package_after_it(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout == "refused\n"
+
+
+class _Once:
+    def __init__(self) -> None:
+        self.asked = 0
+
+    @cached_property
+    def value(self) -> int:
+        """What it is."""
+        self.asked += 1
+        return self.asked
+
+
+def test_what_is_kept_is_kept_as_functools_keeps_it() -> None:
+    @cache
+    def doubled(number: int) -> list[int]:
+        """Twice."""
+        return [number, number]
+
+    assert doubled(2) is doubled(2) is not doubled(3)
+    assert (doubled.__name__, doubled.__doc__, doubled.__wrapped__(1)) == ("doubled", "Twice.", [1, 1])
+    first = doubled(2)
+    doubled.cache_clear()
+    assert doubled(2) is not first
+    once = _Once()
+    assert (once.value, once.value, _Once().value) == (1, 1, 1)
+    assert vars(_Once)["value"].__doc__ == "What it is."
+    del once.value
+    assert once.value == 2
+
+
+def test_tables_are_read_as_json_reads_them() -> None:
+    for path in Path(DATA).glob("*.json"):
+        assert table(path.stem) == json.loads(path.read_bytes())

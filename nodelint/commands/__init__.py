@@ -8,21 +8,24 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from functools import cache
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
+from nodelint.caching import cache
 from nodelint.commands._completing import files
 from nodelint.printable import escaped_json, printable, screened
 from nodelint.source.reading import why as why
 
+TYPE_CHECKING = False
+
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
     from datetime import datetime
+    from typing import Any, NoReturn, TypeVar
 
     from nodelint.lint.config import ConfigError, Settings
     from nodelint.session import Session
     from nodelint.source.discover import Discovery
+
+    _F = TypeVar("_F", bound=Callable[..., Any])
 
 CLEAN, FOUND, UNUSABLE, FAULT, TRY_AGAIN, LACKING = 0, 1, 2, 3, 4, 5
 
@@ -31,8 +34,6 @@ INTERRUPTED = 130
 
 UNHEARD = 141
 """What a shell makes of a program whose reader has gone, as `head` does when it has enough."""
-
-_F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def versions(command: _F) -> _F:
@@ -93,20 +94,22 @@ def output_format(command: _F) -> _F:
     return click.option("--format", "form", type=kinds, default="text", show_default=True)(command)
 
 
-@contextmanager
-def ending() -> Iterator[None]:
+class ending:
     """End a run that is interrupted, or whose reader has gone, with the exit code that a shell gives such a program.
 
     click's own code for both is 1: to whoever waits for the run, that means that something was found.
     """
-    try:
-        yield
-    except KeyboardInterrupt:
-        stop("interrupted", code=INTERRUPTED)
-    except BrokenPipeError:
-        # What is still to be flushed goes nowhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        sys.exit(UNHEARD)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        if isinstance(error, KeyboardInterrupt):
+            stop("interrupted", code=INTERRUPTED)
+        if isinstance(error, BrokenPipeError):
+            # What is still to be flushed goes nowhere.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            sys.exit(UNHEARD)
 
 
 def settings_of(flags: dict[str, Any]) -> Settings:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
 
 from nodelint.commands import (
     CLEAN,
@@ -29,7 +27,12 @@ from nodelint.model.messages import counted
 from nodelint.printable import has_codes, screened
 from nodelint.tuples import NamedTuple
 
+TYPE_CHECKING = False
+
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any, NoReturn
+
     from nodelint.commands._judging import Judging
     from nodelint.ec2.facts import AwsFacts
     from nodelint.lint.baseline import KnownFinding

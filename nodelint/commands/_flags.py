@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from nodelint.commands import stop
 from nodelint.tuples import NamedTuple
 
+TYPE_CHECKING = False
+
 if TYPE_CHECKING:
     from datetime import timedelta
+    from typing import Any
 
 
 class FactFlags(NamedTuple):

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
-
 from nodelint.commands import exclude, include, session_of, unusable
 from nodelint.commands._completing import files, rule_names
 from nodelint.tuples import NamedTuple
 
+TYPE_CHECKING = False
+
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any, TypeVar
+
     from nodelint.commands._flags import FactFlags
     from nodelint.lint.baseline import KnownFinding
     from nodelint.lint.config import Settings
@@ -21,8 +23,7 @@ if TYPE_CHECKING:
     from nodelint.source import Source
     from nodelint.source.discover import Discovery
 
-
-_F = TypeVar("_F", bound=Callable[..., Any])
+    _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def judging_options(command: _F) -> _F:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
 
 from nodelint.commands import echo, echo_json, stop, why
 from nodelint.commands._completing import files
@@ -12,7 +10,12 @@ from nodelint.commands._terminal import look
 from nodelint.printable import escaped_json, screened
 from nodelint.tuples import NamedTuple
 
+TYPE_CHECKING = False
+
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any, TypeVar
+
     import click
     from click.shell_completion import CompletionItem
 
@@ -22,12 +25,12 @@ if TYPE_CHECKING:
     from nodelint.report.look import Look
     from nodelint.report.run import Run
 
+    _F = TypeVar("_F", bound=Callable[..., Any])
+
 FORMATS = ("text", "concise", "json", "sarif", "github", "gitlab", "junit", "markdown")
 
 _WHOLE = ("json", "sarif", "gitlab", "junit", "html")
 """Formats that are one document, which nothing may stand beside."""
-
-_F = TypeVar("_F", bound=Callable[..., Any])
 
 
 class Output(NamedTuple):

@@ -6,8 +6,13 @@ Loading click takes longer than reading ten files that hold nothing. What is not
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from typing import Any
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
 
 _SWITCHES = {
     "--fix": "fixing",

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, Literal, TypeVar
+
     import click
 
     from nodelint.report.look import Look
 
-_F = TypeVar("_F", bound=Callable[..., Any])
+    _F = TypeVar("_F", bound=Callable[..., Any])
+
 
 # Programs that take hyperlinks (OSC 8), by what they set in the environment.
 _LINKING = ("WT_SESSION", "KITTY_WINDOW_ID", "KONSOLE_VERSION", "DOMTERM", "WEZTERM_EXECUTABLE")

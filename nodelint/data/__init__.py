@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
-from functools import cache
-from typing import Any
+
+from nodelint.caching import cache
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
 
 DATA = os.path.dirname(os.path.abspath(__file__))
 """The folder of the tables."""
@@ -23,5 +27,25 @@ def shipped(folder: str) -> str:
 def table(name: str) -> dict[str, Any]:
     """A file of this folder by its name, such as `labels`; read once."""
     with open(os.path.join(DATA, f"{name}.json"), "rb") as file:
-        read: dict[str, Any] = json.loads(file.read())
+        read: dict[str, Any] = parsed(file.read())
     return read
+
+
+def parsed(data: bytes) -> Any:
+    """The value of a JSON file that comes with nodelint: UTF-8, beginning with its first character."""
+    try:
+        from _json import make_scanner
+    except ImportError:  # an interpreter other than CPython
+        import json
+
+        return json.loads(data)
+    how: Any = _Plainly()
+    return make_scanner(how)(data.decode(), 0)[0]
+
+
+class _Plainly:
+    """How json's parser is told to read; json itself would take longer to load than most files to read."""
+
+    strict = True
+    object_hook = object_pairs_hook = None
+    parse_float, parse_int, parse_constant = float, int, float

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Callable, Iterable, Mapping
-from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal, cast
 
 from nodelint.lint.config_file import ConfigError as ConfigError
 from nodelint.lint.config_file import ConfigFile, read_config, table_of
 from nodelint.model.messages import did_you_mean
-from nodelint.model.ranges import Releases, is_range, only, releases_in, runs
 from nodelint.model.releases import NEWEST, KubernetesVersion, Version, target
 from nodelint.source.reading import is_inside, repository
 from nodelint.tuples import NamedTuple
 
+TYPE_CHECKING = False
+
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import Any, Literal
+
     from nodelint.lint.engine import Selection
     from nodelint.lint.policies import Policy
     from nodelint.lint.rule import Rule
+    from nodelint.model.ranges import Releases
 
-FailOn = Literal["error", "warning", "never"]
+    FailOn = Literal["error", "warning", "never"]
+
 FILES = ("nodelint.yaml", "nodelint.yml")
 
 BUNDLED = "bundled"
@@ -260,7 +262,8 @@ def _path(key: str, text: str, folder: str, where: str) -> str:
 
 def _rules(given: ConfigFile, flags: Mapping[str, object], folder: str, trusted: bool) -> tuple[str, ...]:
     """Folders of rules. Rules are code: those of a file that was only found are refused."""
-    named = tuple(str(each) for each in cast("Iterable[object]", flags.get("rules") or ()))
+    asked: Any = flags.get("rules") or ()
+    named = tuple(str(each) for each in asked)
     value, where = given.values.get("rules"), given.place("rules")
     if value is None:
         return named
@@ -280,6 +283,8 @@ def _policies(given: ConfigFile) -> tuple[tuple[Policy, Callable[..., str]], ...
     value = given.values.get("policies")
     if value is None:
         return ()
+    from functools import partial
+
     from nodelint.lint.policies import PolicyError, policy_of
 
     if not isinstance(value, list):
@@ -299,6 +304,8 @@ def _policies(given: ConfigFile) -> tuple[tuple[Policy, Callable[..., str]], ...
 
 def _releases(text: str, where: str) -> tuple[Releases, ...]:
     """One release, or a range parted where something changes."""
+    from nodelint.model.ranges import is_range, only, releases_in, runs
+
     try:
         return runs(releases_in(text)) if is_range(text.strip()) else (only(target(text)),)
     except ValueError as error:
@@ -312,11 +319,11 @@ def _per_path_versions(given: ConfigFile, flags: Mapping[str, object]) -> dict[s
         return {}
     keys = ("karpenter-version", "kubernetes-version")
     wanted = f"{where}: a mapping of globs to `karpenter-version` and `kubernetes-version` is wanted"
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         raise ConfigError(f"{wanted}, not `{value}`")
     found = {}
     for glob, versions in value.items():
-        if not isinstance(versions, Mapping) or not versions or any(key not in keys for key in versions):
+        if not isinstance(versions, dict) or not versions or any(key not in keys for key in versions):
             raise ConfigError(f"{wanted}, not `{versions}` for `{glob}`")
         told = [None if flags.get(key) is not None else versions.get(key) for key in keys]
         found[str(glob)] = Versions(
@@ -329,6 +336,8 @@ def _per_path_versions(given: ConfigFile, flags: Mapping[str, object]) -> dict[s
 def _region(value: object, where: str) -> str | None:
     if value is None:
         return None
+    import re
+
     text = _text(value, where)
     if not re.fullmatch(REGION, text):
         raise ConfigError(f"{where}: `{text}` is not a region such as us-east-1")
@@ -348,7 +357,7 @@ def _names(value: object, where: str) -> frozenset[str]:
     if value is None:
         return frozenset()
     items = [value] if isinstance(value, str) else value
-    if not isinstance(items, Iterable) or isinstance(items, Mapping):
+    if not isinstance(items, list | tuple):
         raise ConfigError(f"{where}: a list of names is wanted, not `{value}`")
     names = []
     for item in items:
@@ -361,7 +370,7 @@ def _names(value: object, where: str) -> frozenset[str]:
 def _per_path(value: object, where: str) -> dict[str, frozenset[str]]:
     if value is None:
         return {}
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         raise ConfigError(f"{where}: a mapping of globs to rule names is wanted, not `{value}`")
     return {str(glob): _names(rules, where) for glob, rules in value.items()}
 

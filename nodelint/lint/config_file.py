@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from nodelint.source import Node, Source
-from nodelint.source.compose import compose
 from nodelint.source.reading import read, why
-from nodelint.source.unreadable import Unreadable
 from nodelint.tuples import NamedTuple
 
+TYPE_CHECKING = False
+
 if TYPE_CHECKING:
-    pass
+    from nodelint.source import Node
 
 
 _LARGEST = 1 << 20
@@ -74,6 +71,10 @@ class ConfigFile(NamedTuple):
 def read_config(path: str) -> ConfigFile:
     if path.endswith(".toml"):
         return ConfigFile(table_of(path) or {}, path, None)
+    from nodelint.source import Source
+    from nodelint.source.compose import compose
+    from nodelint.source.unreadable import Unreadable
+
     try:
         source = Source(path, read(path, _LARGEST).decode("utf-8-sig"))
         roots = compose(source, source.text, 0, masked=False)

@@ -6,8 +6,7 @@ provider, and what its source did otherwise in one release than in another.
 
 from __future__ import annotations
 
-from functools import cache
-
+from nodelint.caching import cache
 from nodelint.data import table
 from nodelint.tuples import NamedTuple
 

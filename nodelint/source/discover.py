@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
-from nodelint.source import MARKS, Source
 from nodelint.source.globs import NOTHING, READ_ALL, Excluded, Globs
 from nodelint.source.kustomize import is_patch
-from nodelint.source.reading import is_inside, repository, why
+from nodelint.source.reading import MARKS, is_inside, repository, why
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from nodelint.source import Source
     from nodelint.source.gitignore import Ignored
 
 ENDINGS = (".yaml", ".yml", ".json", ".tf", ".tofu")
@@ -115,6 +117,8 @@ def _take_stdin(found: Discovery, stdin: Callable[[], bytes]) -> None:
         found.unreadable.append(("-", why(error)))
         return
     if _concerns_karpenter(found.stdin):
+        from nodelint.source import Source
+
         found.sources.append(Source.from_bytes("-", found.stdin))
 
 
@@ -132,10 +136,12 @@ def _take_file(file: str, path: str, found: Discovery, on_file: Callable[[int], 
     data = _read(file, found)
     if data is None:
         return
-    if isinstance(data, Source):
+    if not isinstance(data, bytes):
         data.part = is_patch(file)
         found.sources.append(data)
     elif _concerns_karpenter(data):
+        from nodelint.source import Source
+
         # A file whose name is a dash is not standard input.
         source = Source.from_bytes(_shown(file), data)
         source.part = is_patch(file)
@@ -143,6 +149,8 @@ def _take_file(file: str, path: str, found: Discovery, on_file: Callable[[int], 
         if _may_state(file, data, True):
             found.stating.append(source)
     elif _may_state(file, data, False):
+        from nodelint.source import Source
+
         found.stating.append(Source.from_bytes(_shown(file), data))
 
 
@@ -168,6 +176,8 @@ def _read_for_release(file: str, found: Discovery) -> None:
         return
     data = _read(file, Discovery())
     if isinstance(data, bytes) and _may_state(file, data, _concerns_karpenter(data)):
+        from nodelint.source import Source
+
         found.stating.append(Source.from_bytes(_shown(file), data))
 
 

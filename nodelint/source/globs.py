@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from fnmatch import fnmatchcase
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 class Globs:
@@ -57,4 +60,6 @@ def _matches(name: str, pattern: str) -> bool:
     forms = [pattern, f"{pattern}/*"]
     if pattern.startswith("**/"):  # any number of folders, none too
         forms += [form[3:] for form in forms]
+    from fnmatch import fnmatchcase  # most runs have no pattern
+
     return any(fnmatchcase(name, form) for form in forms)

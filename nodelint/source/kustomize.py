@@ -7,8 +7,8 @@ are all that can name it.
 from __future__ import annotations
 
 import os
-from functools import cache
 
+from nodelint.caching import cache
 from nodelint.source.reading import read
 
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")

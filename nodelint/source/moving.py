@@ -7,11 +7,16 @@ go of what he knows of places in the old text, or `Moved` tells where they are n
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-
-from nodelint.source import YAML_NAMES, Source, chunks
+from nodelint.source import Source
 from nodelint.source.nodes import Document, Node
+from nodelint.source.text import YAML_NAMES, chunks
 from nodelint.tuples import NamedTuple
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
 
 Range = tuple[int, int]
 

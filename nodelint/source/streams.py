@@ -5,10 +5,16 @@ from __future__ import annotations
 import errno
 import os
 from bisect import bisect_right
-from typing import ClassVar
 
-from nodelint.source import MARKS, Position, Source
+from nodelint.source import Position, Source
+from nodelint.source.reading import MARKS
 from nodelint.tuples import NamedTuple
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import ClassVar
+
 
 LONGEST = 1 << 30
 """Bytes of a stream that is still read."""
