@@ -9,13 +9,13 @@ from nodelint.tuples import NamedTuple
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any, TypeVar
 
     from nodelint.commands._flags import FactFlags
     from nodelint.lint.baseline import KnownFinding
     from nodelint.lint.config import Settings
-    from nodelint.lint.engine import Selection, Target
+    from nodelint.lint.engine import Report, Selection, Target
     from nodelint.lint.fixing import Judge
     from nodelint.lint.rule import Rule
     from nodelint.render import Rendering
@@ -151,6 +151,10 @@ def rendered(paths: Sequence[str], found: Discovery, settings: Settings) -> Rend
     `found` takes what could not be rendered, and the files of what could that a fix may be written to.
     """
     if not (settings.kustomize or settings.helm):
+        if _of_charts(found.sources):
+            from nodelint.render.defaults import more
+
+            found.sources += more(found.sources, found.seen)
         return None
     from nodelint.render import parts, render
     from nodelint.session import Session
@@ -167,12 +171,33 @@ def judge_of(built: Rendering | None, jobs: int | None) -> Judge:
     from functools import partial
 
     if built is None:
-        from nodelint.lint.engine import lint
-
-        return partial(lint, jobs=jobs)
+        return partial(_judge, jobs=jobs)
     from nodelint.render import lint as judge
 
     return partial(judge, built)
+
+
+def _judge(
+    sources: Sequence[Source],
+    target: Target,
+    rules: Mapping[str, Rule],
+    selection: Selection,
+    context_sources: Sequence[Source] = (),
+    jobs: int | None = 1,
+) -> Report:
+    """What is wrong with files, and with the templates of charts as their default values make them."""
+    if _of_charts(sources):
+        from nodelint.render import defaults
+
+        return defaults.lint(sources, target, rules, selection, context_sources, jobs=jobs)
+    from nodelint.lint import engine
+
+    return engine.lint(sources, target, rules, selection, context_sources, jobs=jobs)
+
+
+def _of_charts(sources: Sequence[Source]) -> bool:
+    """Whether a template of a chart may be among the sources; where none is, nothing is loaded for them."""
+    return any("templates" in source.path and "{{" in source.text for source in sources)
 
 
 def known(session: Session) -> Sequence[KnownFinding] | None:

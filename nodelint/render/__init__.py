@@ -297,7 +297,8 @@ def _built(place: Place, root: Root, origins: Origins) -> Iterator[Also]:
 
 def _edits(finding: Finding, source: Source, origins: Origins) -> Sequence[Edit]:
     """The same change in the files, where every value that it changes has its certain place there; else nothing."""
-    from nodelint.edits import NotEditable, apply, set_value, set_values
+    from nodelint.edits import NotEditable, apply
+    from nodelint.render.changes import changed, to
 
     if not finding.edits or any(edit.source is not source for edit in finding.edits):
         return ()
@@ -305,51 +306,15 @@ def _edits(finding: Finding, source: Source, origins: Origins) -> Sequence[Edit]
     if len(after.documents) != len(source.documents):
         return ()
     made: list[Edit] = []
-    for node, new in _changed(source, after):
+    for node, new in changed(source, after):
         place = origins.of(node)
-        if place is None or not place.sure or isinstance(place.at, Span):
+        if place is None or not place.sure or isinstance(place.at, Span) or place.at.kind != node.kind:
             return ()
         try:
-            if node.kind == "scalar" and isinstance(new, str | int | float):
-                made += set_value(place.at, new)
-            elif node.kind == "sequence" and isinstance(new, list) and all(isinstance(item, str) for item in new):
-                if not _in_a_document(place.at):
-                    return ()
-                made += set_values(place.at, new)
-            else:
-                return ()
+            made += to(place.at, new)
         except NotEditable:
             return ()
     return made
-
-
-def _in_a_document(node: Node) -> bool:
-    """Whether a list can be edited: one within the text of a patch is not read anew."""
-    while node.parent is not None:
-        node = node.parent
-    return any(document.root is node for document in node.source.documents)
-
-
-def _changed(before: Source, after: Source) -> Iterator[tuple[Node, object]]:
-    """The smallest values that differ between two texts, with what they have become."""
-    for old, new in zip(before.documents, after.documents, strict=True):
-        if old.root is not None and new.root is not None:
-            yield from _differing(old.root, new.root)
-
-
-def _differing(old: Node, new: Node) -> Iterator[tuple[Node, object]]:
-    if old.plain() == new.plain():
-        return
-    if old.kind == new.kind == "mapping" and len(old.entries) == len(new.entries):
-        for a, b in zip(old.entries, new.entries, strict=True):
-            if a.name != b.name:
-                yield a.key, b.name
-            yield from _differing(a.value, b.value)
-    elif old.kind == new.kind == "sequence" and len(old.items) == len(new.items):
-        for x, y in zip(old.items, new.items, strict=True):
-            yield from _differing(x, y)
-    else:
-        yield old, new.plain()
 
 
 def _as_plainly_said(result: Result, place: Place, plain: Report) -> Sequence[Edit]:

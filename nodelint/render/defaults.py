@@ -1,0 +1,364 @@
+"""Templates judged with the values that their chart comes with, where no helm renders them.
+
+A chart's values are there to be replaced. So only what the defaults themselves get refused, dead or dropped is a
+finding, and nothing that depends on an account: what is empty, or left out for an empty value, is not known.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from nodelint.edits import NotEditable, apply
+from nodelint.lint import engine
+from nodelint.lint.results import Result
+from nodelint.model.documents import objects
+from nodelint.model.finding import Also, Edit, Finding, Span, span_of
+from nodelint.render.changes import changed, to
+from nodelint.render.filling import Filled, Segment, TooLong, fill
+from nodelint.render.gotemplate import BadTemplate, Code, Part, parse
+from nodelint.render.roots import nodes_of, read
+from nodelint.source import Node, Source, reread
+from nodelint.source.discover import CHART
+from nodelint.tuples import NamedTuple
+
+if TYPE_CHECKING:
+    from nodelint.lint.engine import Report, Selection, Target
+    from nodelint.lint.rule import Rule
+    from nodelint.model.manifest import Object
+    from nodelint.source import SourceText
+
+_FILLED = "filled in here: the value is the chart's default"
+_FOLDER = "templates"
+_VALUES = "values.yaml"
+
+
+def values_of(path: str) -> str | None:
+    """The path of the default values for a template of a chart; None for any other file.
+
+    A chart within another one has none of its own: the outer chart may give it others.
+    """
+    folder = os.path.dirname(path)
+    while os.path.basename(folder) != _FOLDER:
+        above = os.path.dirname(folder)
+        if above == folder:
+            return None
+        folder = above
+    chart = os.path.dirname(folder)
+    if not os.path.isfile(os.path.join(chart, CHART)):
+        return None
+    outer, name = os.path.split(os.path.dirname(os.path.abspath(chart)))
+    if name == "charts" and os.path.isfile(os.path.join(outer, CHART)):
+        return None
+    values = os.path.join(chart, _VALUES)
+    return values if os.path.isfile(values) else None
+
+
+def more(sources: Sequence[Source], seen: set[str]) -> list[Source]:
+    """The values of charts with a template among the sources, as far as they were asked for: a fix may be theirs."""
+    have = {os.path.abspath(source.path) for source in sources}
+    found = []
+    for source in sources:
+        path = values_of(source.path) if is_template(source) else None
+        if path is not None and os.path.abspath(path) not in have and path in seen and (values := read(path)):
+            have.add(os.path.abspath(path))
+            found.append(values)
+    return found
+
+
+def is_template(source: SourceText) -> bool:
+    """Whether a source may be a template of a chart."""
+    return "{{" in source.text and _FOLDER in source.path
+
+
+def lint(
+    sources: Sequence[Source],
+    target: Target,
+    rules: Mapping[str, Rule],
+    selection: Selection,
+    context_sources: Sequence[Source] = (),
+    jobs: int | None = 1,
+) -> Report:
+    """Judge files as `engine.lint` does, and the templates of charts with their default values as well."""
+    plain = engine.lint(sources, target, rules, selection, context_sources, jobs=jobs)
+    made = list(_filled(sources))
+    if not made:
+        return plain
+    judged = {name: rule for name, rule in rules.items() if rule.group == "correctness" and not rule.needs}
+    replaced = {id(back.template) for back in made}
+    around = [source for source in (*sources, *context_sources) if id(source) not in replaced]
+    report = engine.lint([back.result for back in made], target, judged, selection, around)
+    known = {id(back.result): back for back in made}
+    asked = {id(source) for source in sources}
+    told: dict[tuple[object, ...], Result] = {}
+    for result in report.results:
+        led = known[id(result.span.source)].led(result, asked)
+        if not _said(led, plain) and _wanted(led, selection):
+            told.setdefault((led.rule.name, led.span, led.finding.message), led)
+    order = {source.path: n for n, source in enumerate(sources)}
+    results = sorted(
+        (*plain.results, *told.values()),
+        key=lambda r: (order.get(r.span.source.path, len(order)), r.span.start, r.rule.name),
+    )
+    return plain._replace(results=tuple(results), faults=tuple(dict.fromkeys([*plain.faults, *report.faults])))
+
+
+def _said(result: Result, plain: Report) -> bool:
+    """Whether the template says the same before it is filled in."""
+    at = result.span
+    return any(other.rule is result.rule and other.span.touches(at) for other in plain.results)
+
+
+def _wanted(result: Result, selection: Selection) -> bool:
+    from nodelint.lint.suppress import suppressions
+
+    source = result.span.source
+    if selection.ignored_at(result.rule.name, source.path):
+        return False
+    return not any(comment.silences(result.rule.name, result.finding) for comment in suppressions(source))
+
+
+# -- filling
+
+
+def _filled(sources: Sequence[Source]) -> Iterator[_Back]:
+    by_path = {os.path.abspath(source.path): source for source in sources}
+    uses: _Uses = {}
+    for source in sources:
+        path = values_of(source.path) if is_template(source) else None
+        if path is None:
+            continue
+        whole = os.path.abspath(path)
+        values = by_path.get(whole) or read(path)
+        if values is None:
+            continue
+        by_path[whole] = values
+        made = _one(source, values, uses)
+        if made is not None:
+            yield made
+
+
+_Uses = dict[int, set[tuple[int, int]]]
+"""Where each value is used, by its id: templates and places in them."""
+
+
+def _one(template: Source, values: Source, uses: _Uses) -> _Back | None:
+    """A template with values; None where it has none of them, or does not come to something that can be read."""
+    roots = nodes_of(values)
+    if values.problems or values.masked or len(roots) > 1:
+        return None
+    try:
+        parts = parse(template.text)
+        for keys in (True, False):
+            back = _try(template, parts, values, keys, uses)
+            if back is not None:
+                return back
+    except (BadTemplate, TooLong):
+        return None
+    return None
+
+
+def _try(template: Source, parts: tuple[Part, ...], values: Source, keys: bool, uses: _Uses) -> _Back | None:
+    roots = nodes_of(values)
+    filled = fill(template.text, parts, roots[0] if roots else None, keys=keys)
+    if not filled.values:
+        return None
+    result = Source.from_text(template.path, filled.text)
+    result.part = template.part
+    if result.problems or result.set_aside:
+        return None
+    for segment in filled.segments:
+        if segment.node is not None and segment.code is not None:
+            uses.setdefault(id(segment.node), set()).add((id(template), segment.code.start))
+    return _Back(template, result, values, filled, uses)
+
+
+# -- leading back
+
+
+class _Found(NamedTuple):
+    """A place in the files; `values` are those that its text is of, each with the code that prints it."""
+
+    at: Node | Span
+    values: tuple[tuple[Node, Code], ...]
+
+
+def _lost_quotes(at: Node | Span, value: Node) -> bool:
+    """Whether a text of the values is none where the template prints it without quotes."""
+    return isinstance(at, Node) and isinstance(value.value, str) and not isinstance(at.value, str)
+
+
+class _Back:
+    """Where the result of a template is from."""
+
+    def __init__(self, template: Source, result: Source, defaults: Source, filled: Filled, uses: _Uses) -> None:
+        self.template = template
+        self.result = result
+        self._defaults = defaults
+        self._uses = uses
+        self._segments = filled.segments
+        self._starts = [segment.at for segment in filled.segments]
+        self._values: dict[int, Node | None] = {}
+
+    def led(self, result: Result, asked: set[int]) -> Result:
+        """A finding about the result as one about the files: about the values, where those were asked for."""
+        finding = result.finding
+        place = self._place(finding.at)
+        at = place.at
+        also = [Also(p.at, each.message) for each in finding.also if (p := self._place(each.at)) is not None]
+        if isinstance(at, Node) and id(at.source) in asked and not _lost_quotes(finding.at, at):
+            used = [Also(self._code(code), _FILLED) for _, code in place.values[:1]]
+            also = [*used, *also]
+        else:
+            own = [(at, None)] if isinstance(at, Node) else place.values[:3]
+            defaults = [Also(node, "the chart's default") for node, _ in own]
+            at, also = self._span(finding.at), [*defaults, *also]
+        edits, shared = self._edits(finding)
+        safety = "unsafe" if shared else finding.safety
+        led = finding._replace(at=at, also=also, covers=(), edits=edits, safety=safety, suggestions=())
+        return result._replace(finding=led, object=self._object(result.object))
+
+    def _object(self, obj: Object | None) -> Object | None:
+        """The object of the template that one of the result is made of; itself where the template has none there."""
+        if obj is None:
+            return None
+        span = self._span(obj.node)
+        for other in objects(self.template, foreign=True):
+            if other.kind == obj.kind and Span(other.source, other.node.start, other.node.end).touches(span):
+                return other
+        return obj
+
+    def _code(self, code: Code) -> Span:
+        return Span(self.template, code.start, code.end)
+
+    def _over(self, start: int, end: int) -> list[tuple[Segment, int, int]]:
+        """The segments of some characters, each with the part of it that is among these."""
+        first = max(bisect_right(self._starts, start) - 1, 0)
+        found: list[tuple[Segment, int, int]] = []
+        for n in range(first, len(self._segments)):
+            segment = self._segments[n]
+            stop = self._starts[n + 1] if n + 1 < len(self._starts) else len(self.result.text)
+            if segment.at >= end and found:
+                break
+            if stop > start or n == len(self._segments) - 1:
+                found.append((segment, max(start, segment.at), min(end, stop)))
+        return found
+
+    def _place(self, at: Node | Span) -> _Found:
+        span = span_of(at)
+        if span.source is not self.result:
+            return _Found(at, ())
+        over = self._over(span.start, span.end)
+        given = {id(s.node): (s.node, s.code) for s, *_ in over if s.node is not None and s.code is not None}
+        values = tuple(given.values())
+        if isinstance(at, Node):
+            value = self.value(at)
+            if value is not None:
+                own = [pair for pair in values if pair[0] is value] or list(values)
+                return _Found(value, tuple(own))
+        elif len(over) == 1 and len(values) == 1:
+            return _Found(values[0][0], values)
+        return _Found(self._span(at), values)
+
+    def _span(self, at: Node | Span) -> Span:
+        """The characters of the template that came to some of the result."""
+        span = span_of(at)
+        if span.source is not self.result:
+            return span
+        starts, ends = [], []
+        for segment, start, end in self._over(span.start, span.end):
+            if segment.code is None:
+                starts.append(segment.start + start - segment.at)
+                ends.append(segment.start + end - segment.at)
+            else:
+                starts.append(segment.code.start)
+                ends.append(segment.code.end)
+        first = starts[0] if starts else 0
+        return Span(self.template, first, max(first, ends[-1] if ends else 0))
+
+    def value(self, node: Node) -> Node | None:
+        """The value of the chart that is all of a node of the result; None where the template has a part in it."""
+        if id(node) not in self._values:
+            self._values[id(node)] = self._scalar(node) if node.kind == "scalar" else self._collection(node)
+        return self._values[id(node)]
+
+    def _scalar(self, node: Node) -> Node | None:
+        quoted = node.style in ("single", "double")
+        over = self._over(node.start + quoted, node.end - quoted)
+        first = over[0][0].node if over else None
+        if any(segment.node is not first for segment, *_ in over):
+            return None
+        return first
+
+    def _collection(self, node: Node) -> Node | None:
+        parts = node.items or [entry.key for entry in node.entries]
+        values = [self.value(part) for part in parts]
+        around = values[0].parent if values and values[0] is not None else None
+        if around is None or any(value is None or value.parent is not around for value in values):
+            return None
+        whole = len(around.items or around.entries) == len(values) and around.kind == node.kind
+        return around if whole else None
+
+    # -- edits
+
+    def _edits(self, finding: Finding) -> tuple[Sequence[Edit], bool]:
+        """The same change in the files, where it can be made; and whether it changes values used elsewhere."""
+        edits = finding.edits
+        if not edits or any(edit.source is not self.result for edit in edits):
+            return (), False
+        direct = [own for edit in edits if (own := self._own(edit)) is not None]
+        if len(direct) == len(edits):
+            return direct, False
+        after = reread(self.result, apply(self.result.text, edits))
+        if len(after.documents) != len(self.result.documents):
+            return (), False
+        made: list[Edit] = []
+        shared = False
+        for node, new in changed(self.result, after):
+            try:
+                part, others = self._instead(node, new)
+            except NotEditable:
+                return (), False
+            made += part
+            shared = shared or others
+        made = list(dict.fromkeys(made))
+        return (made, shared) if self._comes_to(made, after) else ((), False)
+
+    def _own(self, edit: Edit) -> Edit | None:
+        """An edit of characters that stand in the template as they do in the result."""
+        over = self._over(max(edit.start - 1, 0), edit.end + 1)
+        if len(over) != 1 or over[0][0].code is not None:
+            return None
+        shift = over[0][0].start - over[0][0].at
+        return Edit(self.template, edit.start + shift, edit.end + shift, edit.text)
+
+    def _instead(self, node: Node, new: object) -> tuple[Sequence[Edit], bool]:
+        """What makes a node of the result another value, and whether that value is used elsewhere as well.
+
+        What lacks quotes gets them in the template: the values of others need them, too.
+        """
+        value = self.value(node)
+        if value is None or value.kind != node.kind:
+            raise NotEditable("the template has a part in it")
+        over = self._over(node.start, node.end)
+        code = over[0][0].code
+        bare = isinstance(new, str) and node.style == "plain" and not isinstance(node.value, str)
+        if bare and code is not None and re.fullmatch(r"[$.\w]+", code.text):
+            end = self.template.text.index(code.text, code.start) + len(code.text)
+            return [Edit(self.template, end, end, " | quote")], False
+        return to(value, new), len(self._uses[id(value)]) > 1
+
+    def _comes_to(self, edits: Sequence[Edit], after: Source) -> bool:
+        """Whether the files come to a text of the same values, once they are edited."""
+        own = [edit for edit in edits if edit.source is self.template]
+        others = [edit for edit in edits if edit.source is self._defaults]
+        template = reread(self.template, apply(self.template.text, own)) if own else self.template
+        values = reread(self._defaults, apply(self._defaults.text, others)) if others else self._defaults
+        made = _one(template, values, {})
+        if made is None or len(own) + len(others) < len(edits):
+            return False
+        roots = [document.root.plain() for document in made.result.documents if document.root is not None]
+        return roots == [document.root.plain() for document in after.documents if document.root is not None]

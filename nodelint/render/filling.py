@@ -1,0 +1,316 @@
+"""A template with the values of its chart filled in, and where each character of the result is from.
+
+What cannot be told before the chart is installed stays template code. A value that is empty becomes a placeholder,
+and what a condition leaves out for an empty value becomes keys whose values are placeholders: both are for whoever
+installs the chart.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from nodelint.render.gotemplate import Action, Block, Branch, Code, Definition, Literal, Part, Pipeline
+from nodelint.render.sprig import UNSET, Printed, Rope, Unresolved, Unset, call, printed, truth
+from nodelint.source import UNKNOWN, Node
+from nodelint.tuples import NamedTuple
+
+_MOST = 2_000_000
+"""Characters that a template may come to."""
+
+
+class Segment(NamedTuple):
+    """Characters from `at` on of the result, up to the next segment's.
+
+    They are the template's own from `start` on where `code` is None; else what that code printed, of a value `node`.
+    """
+
+    at: int
+    start: int
+    code: Code | None = None
+    node: Node | None = None
+
+
+class Filled(NamedTuple):
+    """A filled template. `lists` are the lists and mappings that code prints as Go does, which is no YAML."""
+
+    text: str
+    segments: tuple[Segment, ...]
+    lists: tuple[tuple[Code, Node], ...]
+    values: int
+
+
+class TooLong(Exception):
+    """The template comes to more than any chart's would."""
+
+
+_OPEN = object()
+"""The value of what is not known before the chart is installed."""
+
+
+def fill(text: str, parts: Iterable[Part], values: Node | None, *, keys: bool) -> Filled:
+    """Fill a template that was parsed. `keys` says whether what conditions leave out shows as keys.
+
+    Raises `TooLong`.
+    """
+    filler = _Filler(text, values, keys)
+    filler.all(parts)
+    segments = tuple(filler.segments)
+    return Filled("".join(filler.out), segments, tuple(filler.lists), sum(s.node is not None for s in segments))
+
+
+class _Filler:
+    def __init__(self, text: str, values: Node | None, keys: bool) -> None:
+        self.text = text
+        self.values = values
+        self.keys = keys
+        self.out: list[str] = []
+        self.length = 0
+        self.segments: list[Segment] = []
+        self.lists: list[tuple[Code, Node]] = []
+        self.dot: object = None
+        self.top = True
+        self.scopes: list[dict[str, object]] = [{}]
+        self.unsure = 0
+
+    # -- writing
+
+    def add(self, text: str, start: int, code: Code | None = None, node: Node | None = None) -> None:
+        if not text:
+            return
+        self.segments.append(Segment(self.length, start, code, node))
+        self.out.append(text)
+        self.length += len(text)
+        if self.length > _MOST:
+            raise TooLong
+
+    def verbatim(self, start: int, end: int) -> None:
+        self.add(self.text[start:end], start)
+
+    def last(self) -> str:
+        """The last character but blanks and line breaks."""
+        for text in reversed(self.out):
+            if text.strip():
+                return text.rstrip()[-1]
+        return ""
+
+    # -- parts
+
+    def all(self, parts: Iterable[Part]) -> None:
+        for part in parts:
+            if isinstance(part, Literal):
+                self.verbatim(part.start, part.end)
+            elif isinstance(part, Action):
+                self.action(part)
+            elif isinstance(part, Block):
+                self.block(part)
+            else:
+                assert isinstance(part, Definition)
+
+    def action(self, action: Action) -> None:
+        code = action.code
+        if action.variable is not None:
+            self.set(action)
+            return
+        try:
+            if action.expression is None:
+                raise Unresolved
+            rope = printed(self.value(action.expression))
+        except Unresolved:
+            self.verbatim(code.outer_start, code.outer_end)
+        except Unset:
+            self.unset(code)
+        except Printed as error:
+            self.lists.append((code, error.node))
+            self.unset(code)
+        else:
+            self.rope(rope, code)
+
+    def rope(self, rope: Rope, code: Code) -> None:
+        for text, node in rope.pieces:
+            self.add(text, code.start, code, node)
+
+    def unset(self, code: Code) -> None:
+        """Put a placeholder for a value; where lines are to come that may be many, the code itself stays."""
+        line = self.text[self.text.rfind("\n", 0, code.start) + 1 : code.start]
+        behind = self.text[code.end : code.end + 1]
+        alone = not line.strip() and behind in ("", "\n", "\r")
+        if alone and self.last() not in (":", "-"):
+            self.verbatim(code.outer_start, code.outer_end)
+            return
+        gap = " " if self.out and self.out[-1][-1] in ":-" else ""
+        self.add(gap + UNSET, code.start, code)
+
+    def set(self, action: Action) -> None:
+        assert action.variable is not None
+        value: object = _OPEN
+        if action.expression is not None:
+            try:
+                value = self.value(action.expression)
+            except (Unresolved, Printed):
+                value = _OPEN
+            except Unset:
+                value = None
+        if action.declares:
+            self.scopes[-1][action.variable] = value
+            return
+        for scope in reversed(self.scopes):
+            if action.variable in scope:
+                scope[action.variable] = _OPEN if self.unsure else value
+                return
+
+    # -- blocks
+
+    def block(self, block: Block) -> None:
+        for n, branch in enumerate(block.branches):
+            try:
+                if branch.word == "else":
+                    self.inside(branch, _OPEN, False)
+                    return
+                if branch.expression is None:
+                    raise Unresolved
+                value = self.value(branch.expression)
+                taken = truth(value)
+                if taken and branch.word == "range" and (not isinstance(value, Node) or value.kind == "scalar"):
+                    raise Unresolved
+            except (Unresolved, Printed):
+                self.open(block, n)
+                return
+            except Unset:
+                value, taken = None, False
+            if taken and branch.word == "range":
+                self.range(branch, value)
+                return
+            if taken:
+                self.inside(branch, value, branch.word == "with")
+                return
+        self.hole(block)
+
+    def inside(self, branch: Branch, value: object, as_dot: bool) -> None:
+        dot, top = self.dot, self.top
+        self.scopes.append(dict.fromkeys(branch.variables, value))
+        if as_dot:
+            self.dot, self.top = value, False
+        self.all(branch.body)
+        self.dot, self.top = dot, top
+        self.scopes.pop()
+
+    def range(self, branch: Branch, value: object) -> None:
+        assert isinstance(value, Node)
+        dot, top = self.dot, self.top
+        pairs: list[tuple[object, object]]
+        if value.kind == "mapping":
+            named = [(entry.name, entry) for entry in value.entries if entry.name is not None]
+            pairs = [(Rope([(name, e.key)]), e.value) for name, e in sorted(named, key=lambda each: each[0])]
+        else:
+            pairs = list(enumerate(value.items))
+        for key, item in pairs:
+            given = (key, item) if len(branch.variables) > 1 else (item,)
+            self.scopes.append(dict(zip(branch.variables, given, strict=False)))
+            self.dot, self.top = item, False
+            self.all(branch.body)
+            self.scopes.pop()
+        self.dot, self.top = dot, top
+
+    def open(self, block: Block, first: int) -> None:
+        """Leave a block as it is from one of its branches on; what is known inside is filled in."""
+        self.unsure += 1
+        for n, branch in enumerate(block.branches[first:]):
+            code = branch.code
+            if n == 0 and first:  # `else if` begins the block, for the branches before it are not there
+                written = self.text[code.outer_start : code.outer_end]
+                self.add(re.sub(r"\belse\s+", "", written, count=1), code.start, code)
+            else:
+                self.verbatim(code.outer_start, code.outer_end)
+            self.scopes.append(dict.fromkeys(branch.variables, _OPEN))
+            dot, top = self.dot, self.top
+            if branch.word in ("with", "range"):
+                self.dot, self.top = _OPEN, False
+            self.all(branch.body)
+            self.dot, self.top = dot, top
+            self.scopes.pop()
+        self.verbatim(block.end.outer_start, block.end.outer_end)
+        self.unsure -= 1
+
+    def hole(self, block: Block) -> None:
+        """What stands for a block that prints nothing, for the value it asks for is empty."""
+        first, end = block.branches[0].code, block.end
+        body = "\n".join(self.text[b.code.end : e.start] for b, e in _until(block))
+        if "\n" not in body:
+            return
+        keys = _keys(body) if self.keys else None
+        if keys is None:
+            self.verbatim(first.outer_start, first.end)
+            self.verbatim(end.start, end.outer_end)
+            return
+        for indent, key in keys:
+            self.add(f"\n{indent}{key}: {UNSET}", first.start, first)
+
+    # -- expressions
+
+    def value(self, expression: Pipeline) -> object:
+        if expression.kind == "value":
+            return expression.value
+        if expression.value in ("and", "or") and expression.kind == "call":
+            found: object = None
+            for arg in expression.args:
+                found = self.value(arg)
+                if truth(found) == (expression.value == "or"):
+                    break
+            return found
+        if expression.kind == "call":
+            return call(str(expression.value), [self.value(arg) for arg in expression.args])
+        names = expression.value
+        assert isinstance(names, tuple)
+        of = expression.of
+        value: object
+        if isinstance(of, Pipeline):
+            value = self.value(of)
+        elif of == "$" or (of == "." and self.top):
+            if not names or names[0] != "Values":
+                raise Unresolved
+            value, names = self.values, names[1:]
+        else:
+            value = self.dot if of == "." else self.variable(str(of))
+        for name in names:
+            value = _field(value, name)
+        if value is _OPEN:
+            raise Unresolved
+        return value
+
+    def variable(self, name: str) -> object:
+        for scope in reversed(self.scopes):
+            if name in scope:
+                return scope[name]
+        raise Unresolved
+
+
+def _field(value: object, name: str) -> object:
+    if value is None:
+        return None
+    if not isinstance(value, Node) or value.value is UNKNOWN:
+        raise Unresolved
+    if value.kind == "scalar" and value.value is None:
+        return None
+    if value.kind != "mapping":
+        raise Unresolved
+    return value.get(name)
+
+
+def _until(block: Block) -> list[tuple[Branch, Code]]:
+    """The branches of a block, each with the code that ends it."""
+    codes = [branch.code for branch in block.branches[1:]]
+    return list(zip(block.branches, [*codes, block.end], strict=True))
+
+
+def _keys(body: str) -> list[tuple[str, str]] | None:
+    """The keys that the outermost lines of a block write, with their indent; None where these are not keys alone."""
+    lines = [line for line in body.split("\n") if line.strip() and not re.match(r"\s*(?:#|\{\{)", line)]
+    found = [re.match(r"([ ]*)([A-Za-z][\w./-]*):(?=\s|$)", line) for line in lines]
+    least = min((len(line) - len(line.lstrip()) for line in lines), default=None)
+    if least is None:
+        return None
+    outer = [match for line, match in zip(lines, found, strict=True) if len(line) - len(line.lstrip()) == least]
+    if any(match is None for match in outer):
+        return None
+    return list(dict.fromkeys((match[1], match[2]) for match in outer if match is not None))

@@ -1,0 +1,275 @@
+"""Go templates as helm reads them: texts, code with what it means, and blocks. Nothing is evaluated here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from nodelint.tuples import NamedTuple
+
+_CODE = (
+    r"\{\{(?P<left>-(?=\s))?+\s*+"
+    r"(?P<body>/\*.*?\*/|(?:\"(?:\\.|[^\"\\\n])*+\"|`[^`]*+`|(?!\s*-?\}\})[^\"`]|(?!\s*-?\}\})[\"`])*+)"
+    r"\s*+(?P<right>-)?\}\}"
+)
+_TOKEN = r"\s*(\"(?:\\.|[^\"\\])*\"|`[^`]*`|-?\d+(?:\.\d+)?(?!\w)|\$\w*|(?:\.\w+)+|\.|\w+|:=|=|[|(),])"
+_BLOCKS = ("if", "with", "range")
+_DEEPEST = 30
+
+
+class BadTemplate(Exception):
+    """Code that this reader does not understand."""
+
+
+class Code(NamedTuple):
+    """A piece of code: characters `start` to `end`, and with the white space that its `-` take away."""
+
+    start: int
+    end: int
+    outer_start: int
+    outer_end: int
+    text: str
+
+
+class Pipeline(NamedTuple):
+    """What a pipeline says. `kind` is `value`, `field` (of the dot, of a variable or of another), or `call`."""
+
+    kind: str
+    value: object = None
+    of: Pipeline | str | None = None
+    args: tuple[Pipeline, ...] = ()
+
+
+class Literal(NamedTuple):
+    """Characters that stand for themselves."""
+
+    start: int
+    end: int
+
+
+class Action(NamedTuple):
+    """Code that prints a value, or sets a variable. `expression` is None where it is not understood."""
+
+    code: Code
+    expression: Pipeline | None
+    variable: str | None = None
+    declares: bool = False
+
+
+class Branch(NamedTuple):
+    """A part of a block: its condition (None for a plain `else`), the variables of a `range`, what is in it."""
+
+    code: Code
+    word: str
+    expression: Pipeline | None
+    variables: tuple[str, ...]
+    body: tuple[Part, ...]
+
+
+class Block(NamedTuple):
+    """`if`, `with` or `range` with what belongs to it."""
+
+    branches: tuple[Branch, ...]
+    end: Code
+
+
+class Definition(NamedTuple):
+    """A template with a name, which prints nothing where it stands."""
+
+    start: int
+    end: int
+
+
+Part = Literal | Action | Block | Definition
+
+
+def parse(text: str) -> tuple[Part, ...]:
+    """The parts of a template. Raises `BadTemplate` where blocks are not closed or nested beyond measure."""
+    return _Parser(text).parts()
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.codes = list(_codes(text))
+        self.at = 0
+        self.offset = 0
+
+    def parts(self) -> tuple[Part, ...]:
+        parts, code, _ = self.until_end(0)
+        if code is not None:
+            raise BadTemplate
+        return tuple(parts)
+
+    def until_end(self, depth: int) -> tuple[list[Part], Code | None, str]:
+        """Parts up to an `else` or `end` of the block around them, and that."""
+        if depth > _DEEPEST:
+            raise BadTemplate
+        parts: list[Part] = []
+        while self.at < len(self.codes):
+            code = self.codes[self.at]
+            self.at += 1
+            if code.outer_start > self.offset:
+                parts.append(Literal(self.offset, code.outer_start))
+            self.offset = max(self.offset, code.outer_end)
+            word, _, rest = code.text.partition(" ")
+            if word in ("else", "end"):
+                return parts, code, rest.strip() if word == "else" else "end"
+            if word in _BLOCKS:
+                parts.append(self.block(code, word, rest, depth))
+            elif word in ("define", "block"):
+                self.passed(depth)
+                parts.append(Definition(code.start, self.offset))
+            elif not code.text.startswith("/*"):
+                parts.append(_action(code))
+        if self.offset < len(self.text):
+            parts.append(Literal(self.offset, len(self.text)))
+            self.offset = len(self.text)
+        return parts, None, ""
+
+    def block(self, code: Code, word: str, head: str, depth: int) -> Block:
+        branches = []
+        while True:
+            variables, expression = _head(head) if head or word != "else" else ((), None)
+            body, closing, rest = self.until_end(depth + 1)
+            branches.append(Branch(code, word, expression, variables, tuple(body)))
+            if closing is None:
+                raise BadTemplate
+            if rest == "end":
+                return Block(tuple(branches), closing)
+            code = closing
+            word, _, head = rest.partition(" ")
+            if word and word not in ("if", "with"):
+                raise BadTemplate
+            word = word or "else"
+
+    def passed(self, depth: int) -> None:
+        while True:
+            _, closing, rest = self.until_end(depth + 1)
+            if closing is None:
+                raise BadTemplate
+            if rest == "end":
+                return
+
+
+def _codes(text: str) -> Iterator[Code]:
+    last = 0
+    for match in re.finditer(_CODE, text, re.S):
+        start, end = match.span()
+        left, right = start, end
+        if match["left"]:
+            while left > last and text[left - 1].isspace():
+                left -= 1
+        if match["right"]:
+            while right < len(text) and text[right].isspace():
+                right += 1
+        last = right
+        body = match["body"]
+        yield Code(start, end, left, right, " ".join(body.split()) if "\n" in body else body)
+
+
+def _action(code: Code) -> Action:
+    set_ = re.match(r"(\$\w+)\s*(:?=)\s*", code.text)
+    try:
+        expression = expression_of(code.text[set_.end() :] if set_ else code.text)
+    except BadTemplate:
+        expression = None
+    return Action(code, expression, set_[1] if set_ else None, set_ is not None and set_[2] == ":=")
+
+
+def _head(text: str) -> tuple[tuple[str, ...], Pipeline | None]:
+    named = re.match(r"(\$\w+)(?:\s*,\s*(\$\w+))?\s*:=\s*", text)
+    variables = tuple(filter(None, named.groups())) if named else ()
+    try:
+        return variables, expression_of(text[named.end() :] if named else text)
+    except BadTemplate:
+        return variables, None
+
+
+# -- pipelines
+
+
+def expression_of(text: str) -> Pipeline:
+    """What a pipeline says. Raises `BadTemplate`."""
+    tokens: list[tuple[str, bool]] = []
+    at = 0
+    while at < len(text.rstrip()):
+        match = re.compile(_TOKEN).match(text, at)
+        if match is None:
+            raise BadTemplate
+        tokens.append((match[1], match.start(1) == at))
+        at = match.end()
+    reader = _Tokens(tokens)
+    found = reader.pipeline(0)
+    if reader.tokens:
+        raise BadTemplate
+    return found
+
+
+class _Tokens:
+    def __init__(self, tokens: list[tuple[str, bool]]) -> None:
+        self.tokens = tokens[::-1]
+
+    def peek(self) -> str:
+        return self.tokens[-1][0] if self.tokens else ""
+
+    def pipeline(self, depth: int) -> Pipeline:
+        if depth > _DEEPEST:
+            raise BadTemplate
+        found = self.command(depth, None)
+        while self.peek() == "|":
+            self.tokens.pop()
+            found = self.command(depth, found)
+        return found
+
+    def command(self, depth: int, piped: Pipeline | None) -> Pipeline:
+        name = self.peek()
+        if re.fullmatch(r"[A-Za-z_]\w*", name) and name not in ("true", "false", "nil"):
+            self.tokens.pop()
+            args = []
+            while self.peek() not in ("", "|", ")"):
+                args.append(self.operand(depth))
+            if piped is not None:
+                args.append(piped)
+            return Pipeline("call", name, None, tuple(args))
+        if piped is not None:
+            raise BadTemplate
+        return self.operand(depth)
+
+    def operand(self, depth: int) -> Pipeline:
+        if not self.tokens:
+            raise BadTemplate
+        token, _ = self.tokens.pop()
+        if token == "(":
+            found = self.pipeline(depth + 1)
+            if self.peek() != ")":
+                raise BadTemplate
+            self.tokens.pop()
+        elif token[0] == "$":
+            found = Pipeline("field", (), token)
+        elif token[0] == ".":
+            return Pipeline("field", tuple(filter(None, token.split("."))), ".")
+        else:
+            return Pipeline("value", _literal(token))
+        if self.tokens and self.tokens[-1][1] and self.peek().startswith(".") and len(self.peek()) > 1:
+            found = Pipeline("field", tuple(self.tokens.pop()[0].split(".")[1:]), found)
+        return found
+
+
+def _literal(token: str) -> object:
+    if token in ("true", "false", "nil"):
+        return {"true": True, "false": False, "nil": None}[token]
+    if token[0] == "`":
+        return token[1:-1]
+    if token[0] == '"':
+        from json import loads
+
+        try:
+            return loads(token)
+        except ValueError:
+            raise BadTemplate from None
+    if re.fullmatch(r"-?\d+", token):
+        return int(token)
+    if re.fullmatch(r"-?\d+\.\d+", token):
+        return float(token)
+    raise BadTemplate  # also a function without arguments among the arguments of another

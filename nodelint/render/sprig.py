@@ -1,0 +1,362 @@
+"""Values of a chart, and the functions of templates over them. A text knows which value each part of it is from.
+
+What is not known here, or would be known in a cluster only, raises `Unresolved`: it stays what it is, template code.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+from nodelint.source import UNKNOWN, Node
+from nodelint.source.scalars import reads_as_text
+
+Piece = tuple[str, Node | None]
+
+
+class Unresolved(Exception):
+    """It depends on something that is not known before the chart is installed."""
+
+
+class Unset(Exception):
+    """The value is empty or missing: whoever installs the chart is to give it."""
+
+
+class Printed(Exception):
+    """A list or mapping is printed without a function that writes YAML or JSON."""
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+
+
+class Rope:
+    """A text of pieces, each with the value that it is from."""
+
+    __slots__ = ("pieces",)
+
+    def __init__(self, pieces: Sequence[Piece]) -> None:
+        self.pieces = tuple(pieces)
+
+    def __str__(self) -> str:
+        return "".join(text for text, _ in self.pieces)
+
+    def lines(self) -> Iterator[list[Piece]]:
+        """The pieces of each line."""
+        line: list[Piece] = []
+        for text, node in self.pieces:
+            first, *others = text.split("\n")
+            line.append((first, node))
+            for other in others:
+                yield line
+                line = [(other, node)]
+        yield line
+
+
+Value = Node | Rope | str | int | float | bool | list[object] | None
+
+
+def truth(value: object) -> bool:
+    """Whether a template takes a value for true."""
+    if isinstance(value, Node):
+        if value.kind == "scalar":
+            return truth(known(value))
+        return bool(value.entries or value.items)
+    return bool(str(value)) if isinstance(value, Rope) else bool(value)
+
+
+def known(node: Node) -> str | int | float | bool | None:
+    """The value of a scalar. Raises `Unresolved` for a placeholder."""
+    if isinstance(node.value, str | int | float | bool) or node.value is None:
+        return node.value
+    raise Unresolved
+
+
+def plain(value: object) -> object:
+    """A value as Python has it."""
+    if isinstance(value, Node):
+        return known(value) if value.kind == "scalar" else value.plain()
+    return str(value) if isinstance(value, Rope) else value
+
+
+def printed(value: object) -> Rope:
+    """A value as a template prints it. Raises `Unset` and `Printed`."""
+    if isinstance(value, Rope):
+        return value
+    if isinstance(value, Node):
+        if value.kind != "scalar":
+            if not truth(value):
+                raise Unset
+            raise Printed(value)
+        if value.value is UNKNOWN or value.value is None or value.value == "":
+            raise Unset
+        return Rope([(_go(known(value)), value)])
+    if value is None:
+        raise Unset
+    if isinstance(value, list):
+        raise Unresolved
+    return Rope([(_go(value), None)])
+
+
+def _go(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    return str(value)
+
+
+UNSET = "${unset}"
+"""Stands for a value that is empty: a placeholder."""
+
+
+def yaml(node: Node, indent: str = "") -> Iterator[Piece]:
+    """A value as block YAML, without a line break at its end. What is empty in it is a placeholder."""
+    if node.kind == "scalar" or not truth(node):
+        yield from _scalar(node)
+        return
+    for n, item in enumerate(node.items):
+        yield ("\n" + indent if n else "") + "- ", None
+        yield from yaml(item, indent + "  ")
+    for n, entry in enumerate(node.entries):
+        if n:
+            yield "\n" + indent, None
+        yield _key(entry.key), entry.key
+        yield ":", None
+        below = entry.value
+        if below.kind != "scalar" and truth(below):
+            yield "\n" + indent + "  ", None
+            yield from yaml(below, indent + "  ")
+        else:
+            yield " ", None
+            yield from _scalar(below)
+
+
+def _key(key: Node) -> str:
+    text = _go(known(key))
+    return text if re.fullmatch(r"[A-Za-z][\w./-]*", text) and reads_as_text(text) else json.dumps(text)
+
+
+def _scalar(node: Node) -> Iterator[Piece]:
+    value = node.value if node.kind == "scalar" else None
+    if value is UNKNOWN or value is None or value == "":
+        yield UNSET, node
+    elif isinstance(value, str) and not (re.fullmatch(r"[A-Za-z0-9][\w./@-]*", value) and reads_as_text(value)):
+        yield '"', None
+        yield json.dumps(value, ensure_ascii=False)[1:-1], node
+        yield '"', None
+    else:
+        yield _go(value), node
+
+
+def _flow(node: Node) -> Iterator[Piece]:
+    if node.kind == "scalar":
+        if not truth(node) and node.value in (None, ""):
+            yield f'"{UNSET}"', node
+        else:
+            yield json.dumps(known(node), ensure_ascii=False), node
+        return
+    yield "[" if node.kind == "sequence" else "{", None
+    for n, item in enumerate(node.items):
+        if n:
+            yield ", ", None
+        yield from _flow(item)
+    for n, entry in enumerate(node.entries):
+        if n:
+            yield ", ", None
+        yield json.dumps(_go(known(entry.key))), entry.key
+        yield ": ", None
+        yield from _flow(entry.value)
+    yield "]" if node.kind == "sequence" else "}", None
+
+
+# -- functions; the last argument is what was piped in
+
+
+def _to_yaml(value: object) -> Rope:
+    if not isinstance(value, Node):
+        return printed(value)
+    if value.kind != "scalar" and not truth(value):
+        raise Unset
+    return Rope(list(yaml(value)))
+
+
+def _to_json(value: object) -> Rope:
+    if isinstance(value, Node):
+        if not truth(value) and plain(value) in (None, "", [], {}):
+            raise Unset
+        return Rope(list(_flow(value)))
+    if isinstance(value, list):
+        raise Unresolved
+    return Rope([(json.dumps(plain(value), ensure_ascii=False), None)])
+
+
+def _quote(*values: object) -> Rope:
+    pieces: list[Piece] = []
+    for value in values:
+        pieces += [(" ", None)] if pieces else []
+        pieces.append(('"', None))
+        pieces += [(json.dumps(text, ensure_ascii=False)[1:-1], node) for text, node in printed(value).pieces]
+        pieces.append(('"', None))
+    return Rope(pieces)
+
+
+def _squote(value: object) -> Rope:
+    return Rope([("'", None), *printed(value).pieces, ("'", None)])
+
+
+def _indent(width: object, value: object) -> Rope:
+    if not isinstance(width, int) or not 0 <= width <= 100:
+        raise Unresolved
+    pieces: list[Piece] = []
+    for line in printed(value).lines():
+        pieces += [("\n" if pieces else "", None), (" " * width, None), *line]
+    return Rope(pieces)
+
+
+def _nindent(width: object, value: object) -> Rope:
+    return Rope([("\n", None), *_indent(width, value).pieces])
+
+
+def _default(other: object, value: object = None) -> object:
+    return value if truth(value) else other
+
+
+def _required(_: object, value: object) -> object:
+    return value
+
+
+def _text(change: Callable[..., str]) -> Callable[..., object]:
+    """A function of texts: what it gives is from no one value."""
+
+    def function(*args: object) -> object:
+        ropes = [printed(arg) for arg in args]
+        new = change(*map(str, ropes))
+        return ropes[-1] if new == str(ropes[-1]) else Rope([(new, None)])
+
+    return function
+
+
+def _tpl(text: object, _: object) -> object:
+    if "{{" in str(printed(text)):
+        raise Unresolved
+    return text
+
+
+def _trim(value: object) -> object:
+    rope = printed(value)
+    if str(rope) == str(rope).strip():
+        return rope
+    return Rope([(str(rope).strip(), rope.pieces[0][1] if len(rope.pieces) == 1 else None)])
+
+
+def _number(value: object) -> object:
+    try:
+        return value if isinstance(plain(value), int) else int(float(str(plain(value))))
+    except ValueError:
+        raise Unresolved from None
+
+
+def _coalesce(*values: object) -> object:
+    return next((value for value in values if truth(value)), values[-1])
+
+
+def _eq(value: object, *others: object) -> bool:
+    return any(plain(value) == plain(other) for other in others)
+
+
+def _has_key(mapping: object, key: object) -> bool:
+    return isinstance(mapping, Node) and mapping.get(str(plain(key))) is not None
+
+
+def _get(mapping: object, key: object) -> object:
+    return mapping.get(str(plain(key))) if isinstance(mapping, Node) else None
+
+
+def _has(item: object, some: object) -> bool:
+    values = plain(some)
+    return isinstance(values, list) and plain(item) in values
+
+
+def _index(value: object, *steps: object) -> object:
+    for step in map(plain, steps):
+        if not isinstance(value, Node) or not isinstance(step, int | str):
+            raise Unresolved
+        value = value.at(step)
+    return value
+
+
+def _kind_is(kind: object, value: object) -> bool:
+    names: dict[type, object] = {dict: "map", list: "slice", str: "string", bool: "bool", type(None): "invalid"}
+    found = names.get(type(plain(value)))
+    if found is None:
+        raise Unresolved
+    return kind == found
+
+
+def _join(between: object, some: object) -> object:
+    values = plain(some)
+    if not isinstance(values, list) or not values:
+        raise Unset
+    return Rope([(str(between).join(_go(value) for value in values), None)])
+
+
+def _printf(form: object, *values: object) -> object:
+    shape = str(form)
+    if re.search(r"%(?![sdv])", shape) or len(re.findall("%", shape)) != len(values):
+        raise Unresolved
+    parts = re.split("%[sdv]", shape)
+    pieces: list[Piece] = [(parts[0], None)]
+    for value, part in zip(values, parts[1:], strict=True):
+        pieces += [*printed(value).pieces, (part, None)]
+    return Rope([piece for piece in pieces if piece[0]])
+
+
+def _ternary(yes: object, no: object, test: object) -> object:
+    return yes if truth(test) else no
+
+
+FUNCTIONS: dict[str, Callable[..., object]] = {
+    "coalesce": _coalesce,
+    "default": _default,
+    "empty": lambda value=None: not truth(value),
+    "eq": _eq,
+    "get": _get,
+    "has": _has,
+    "hasKey": _has_key,
+    "indent": _indent,
+    "index": _index,
+    "int": _number,
+    "int64": _number,
+    "join": _join,
+    "kindIs": _kind_is,
+    "lower": _text(str.lower),
+    "ne": lambda a, b: not _eq(a, b),
+    "nindent": _nindent,
+    "not": lambda value=None: not truth(value),
+    "printf": _printf,
+    "quote": _quote,
+    "replace": _text(lambda old, new, text: text.replace(old, new)),
+    "required": _required,
+    "squote": _squote,
+    "ternary": _ternary,
+    "toJson": _to_json,
+    "toString": printed,
+    "toYaml": _to_yaml,
+    "tpl": _tpl,
+    "trim": _trim,
+    "trimPrefix": _text(lambda prefix, text: text.removeprefix(prefix)),
+    "trimSuffix": _text(lambda suffix, text: text.removesuffix(suffix)),
+    "upper": _text(str.upper),
+}
+
+
+def call(name: str, args: Sequence[object]) -> object:
+    """What a function gives. Raises `Unresolved`, `Unset` and `Printed`."""
+    function = FUNCTIONS.get(name)
+    if function is None:
+        raise Unresolved
+    try:
+        return function(*args)
+    except TypeError:  # too many arguments, or too few
+        raise Unresolved from None

@@ -1,0 +1,309 @@
+"""Charts are judged with their default values: what these get refused, dead or dropped is told, and nothing else."""
+
+from __future__ import annotations
+
+import subprocess
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from syrupy.assertion import SnapshotAssertion
+
+from nodelint.render.filling import fill
+from nodelint.render.gotemplate import BadTemplate, parse
+from nodelint.source import Source
+from nodelint.source.compose import compose
+
+from .manifests import nodeclass
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+CHART = "apiVersion: v2\nname: pools\nversion: 0.1.0\n"
+POOL = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: {{ .Values.clusterName }}-pool
+spec:
+  template:
+    metadata:
+      labels:
+        spot: {{ .Values.spot }}
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: {{ .Values.className | default "default" }}}
+      requirements:
+        - key: kubernetes.io/arch
+          operator: In
+          values: [{{ .Values.arch | quote }}]
+        - key: node.kubernetes.io/instance-type
+          operator: In
+          values:
+            {{- range .Values.types }}
+            - {{ . }}
+            {{- end }}
+  disruption:
+    consolidationPolicy: WhenEmpty
+    consolidateAfter: {{ .Values.consolidateAfter }}
+"""
+VALUES = """\
+clusterName: my-cluster
+arch: amd64
+spot: "true"   # a text
+consolidateAfter: 30s
+types:
+  - m5.large
+  - m5.xlrge   # a slip
+"""
+OTHERS = """\
+{{- range $name, $pool := .Values.pools }}
+---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: {{ $name }}
+spec:
+  {{- with $pool.weight }}
+  weight: {{ . }}
+  {{- end }}
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        {{- toYaml $pool.requirements | nindent 8 }}
+{{- end }}
+"""
+POOLS = """\
+pools:
+  general:
+    weight: 200
+    requirements:
+      - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m]}
+  old:
+    requirements:
+      - key: kubernetes.io/arch
+        operator: In
+        values: [x86_64]
+"""
+
+
+def chart(folder: Path, values: str, **templates: str) -> None:
+    (folder / "chart/templates").mkdir(parents=True)
+    (folder / "chart/Chart.yaml").write_text(CHART, encoding="utf-8")
+    (folder / "chart/values.yaml").write_text(textwrap.dedent(values), encoding="utf-8")
+    for name, text in templates.items():
+        (folder / f"chart/templates/{name}.yaml").write_text(text, encoding="utf-8")
+
+
+def found(done: subprocess.CompletedProcess[str]) -> list[str]:
+    """The findings, each without the path of the chart."""
+    return [line.removeprefix("chart/") for line in done.stdout.splitlines() if "[" in line.partition(" ")[2]]
+
+
+def findings(nodelint: Run, *args: str) -> list[str]:
+    return found(nodelint("check", "--format", "concise", *(args or ["chart"])))
+
+
+def test_a_default_that_is_refused_is_told_where_it_stands_and_where_it_is_used(
+    nodelint: Run, tmp_path: Path, snapshot: SnapshotAssertion
+) -> None:
+    chart(tmp_path, VALUES + POOLS, pool=POOL, others=OTHERS)
+    assert nodelint("check", "chart").stdout == snapshot
+
+
+def test_a_fix_changes_the_values_where_they_are_wrong_and_the_template_where_it_lacks_quotes(
+    nodelint: Run, tmp_path: Path
+) -> None:
+    chart(tmp_path, VALUES + POOLS, pool=POOL, others=OTHERS)
+    nodelint("check", "--fix", "chart")
+    values = (VALUES + POOLS).replace("m5.xlrge", "m5.xlarge").replace("x86_64", "amd64")
+    assert (tmp_path / "chart/values.yaml").read_text(encoding="utf-8") == values
+    assert (tmp_path / "chart/templates/pool.yaml").read_text(encoding="utf-8") == POOL.replace(
+        "{{ .Values.spot }}", "{{ .Values.spot | quote }}"
+    )
+    assert (tmp_path / "chart/templates/others.yaml").read_text(encoding="utf-8") == OTHERS
+
+
+def test_a_value_that_is_used_twice_is_changed_only_where_that_is_asked_for(nodelint: Run, tmp_path: Path) -> None:
+    chart(tmp_path, "arch: x86_64\n", pool=POOL, other=POOL.replace("-pool", "-other"))
+    said = nodelint("check", "--fix", "chart")
+    assert "unsafe" in said.stdout
+    assert (tmp_path / "chart/values.yaml").read_text(encoding="utf-8") == "arch: x86_64\n"
+    nodelint("check", "--unsafe-fixes", "chart")
+    assert (tmp_path / "chart/values.yaml").read_text(encoding="utf-8") == "arch: amd64\n"
+
+
+def test_a_template_alone_is_told_of_the_values_that_were_not_asked_for(nodelint: Run, tmp_path: Path) -> None:
+    chart(tmp_path, VALUES, pool=POOL)
+    told = findings(nodelint, "chart/templates/pool.yaml")
+    assert [line.partition(": ")[0] for line in told] == ["templates/pool.yaml:9:15", "templates/pool.yaml:20:15"]
+    nodelint("check", "--fix", "chart/templates/pool.yaml")
+    assert (tmp_path / "chart/values.yaml").read_text(encoding="utf-8") == VALUES
+
+
+SILENT = {
+    "empty": "arch: ''\nspot: null\nclusterName:\ntypes: []\n",
+    "missing": "unrelated: true\n",
+    "a name": "clusterName: my-cluster\nclassName: your-class\n",
+    "in an account": "arch: amd64\ntypes: [m5.large]\nspot: mostly\n",
+    "a template of its own": "arch: '{{ .Release.Name }}'\n",
+    "a placeholder": "arch: ${ARCH}\nspot: <spot>\n",
+}
+
+
+@pytest.mark.parametrize("values", SILENT.values(), ids=SILENT)
+def test_what_is_to_be_replaced_is_no_finding(nodelint: Run, tmp_path: Path, values: str) -> None:
+    chart(tmp_path, values, pool=POOL, klass=nodeclass())
+    assert findings(nodelint) == []
+
+
+@pytest.mark.parametrize(
+    ("condition", "values"),
+    [
+        ("if .Values.pool.enabled", "pool: {enabled: false, arch: x86_64}\n"),
+        ('if eq .Values.pool.kind "arm"', "pool: {kind: amd, arch: x86_64}\n"),
+        ("if not .Values.pool", "pool: {arch: x86_64}\n"),
+        ("with .Values.absent.deeper", "pool: {arch: x86_64}\n"),
+        ("if and .Values.pool.arch .Values.pool.enabled", "pool: {arch: x86_64}\n"),
+    ],
+)
+def test_what_the_defaults_leave_out_is_not_judged(
+    nodelint: Run, tmp_path: Path, condition: str, values: str
+) -> None:
+    text = POOL.replace(".Values.arch", ".Values.pool.arch")
+    chart(tmp_path, values, pool="{{- " + condition + " }}\n" + text.replace(" . }", " $ }") + "{{- end }}\n")
+    assert findings(nodelint) == []
+
+
+def test_a_field_under_a_condition_is_not_missing(nodelint: Run, tmp_path: Path) -> None:
+    text = nodeclass().replace(
+        "  role: KarpenterNodeRole-main\n", "{{- if .Values.role }}\n  role: {{ .Values.role }}\n{{- end }}\n"
+    )
+    text = text.replace("al2023@v20250403", "{{ .Values.alias }}")
+    chart(tmp_path, "role: ''\nalias: al2023@v20250403\n", klass=text)
+    assert findings(nodelint) == []
+
+
+def test_the_branch_that_the_defaults_take_is_judged(nodelint: Run, tmp_path: Path) -> None:
+    branches = '{{ if eq .Values.cpu "arm" }}arm64{{ else if .Values.cpu }}{{ .Values.cpu }}{{ else }}amd64{{ end }}'
+    text = POOL.replace("{{ .Values.arch | quote }}", branches)
+    chart(tmp_path, "cpu: arm\n", pool=text)
+    assert findings(nodelint) == []
+    (tmp_path / "chart/values.yaml").write_text("cpu: intel\n", encoding="utf-8")
+    assert [line.partition(": ")[0] for line in findings(nodelint)] == ["values.yaml:1:6"]
+
+
+def test_what_an_outer_chart_may_replace_is_not_judged(nodelint: Run, tmp_path: Path) -> None:
+    chart(tmp_path, VALUES, pool=POOL)
+    (tmp_path / "outer/charts").mkdir(parents=True)
+    (tmp_path / "outer/Chart.yaml").write_text(CHART, encoding="utf-8")
+    (tmp_path / "chart").rename(tmp_path / "outer/charts/chart")
+    assert findings(nodelint, "outer") == []
+
+
+def test_a_comment_in_the_values_silences_a_finding_there(nodelint: Run, tmp_path: Path) -> None:
+    chart(tmp_path, "arch: x86_64  # nodelint: ignore[unknown-value]\n", pool=POOL)
+    assert findings(nodelint) == []
+
+
+def test_what_the_template_says_itself_is_said_once(nodelint: Run, tmp_path: Path) -> None:
+    text = POOL.replace("consolidationPolicy: WhenEmpty", "consolidationPolcy: WhenEmpty")
+    chart(tmp_path, "arch: amd64\n", pool=text)
+    assert [line.partition(": ")[0] for line in findings(nodelint)] == ["templates/pool.yaml:23:5"]
+
+
+@pytest.mark.parametrize(
+    ("template", "values", "text"),
+    [
+        ("a: {{ .Values.a }}", "a: b", "a: b"),
+        ("a: {{ .Values.a | quote }}", "a: 1", 'a: "1"'),
+        (
+            "a: {{- .Values.a | toYaml | nindent 2 }}\nb: c",
+            "a: {x: [1, {q: z}]}",
+            "a:\n  x:\n    - 1\n    - q: z\nb: c",
+        ),
+        ("a: {{ toJson .Values.a }}", "a: [b, 2, true]", 'a: ["b", 2, true]'),
+        ("{{- range $k, $v := .Values.a }}\n{{ $k }}: {{ $v }}\n{{- end }}", "a: {q: 2, p: 1}", "\np: 1\nq: 2"),
+        ("{{ $x := .Values.a }}a: {{ $x.b }}", "a: {b: c}", "a: c"),
+        ('a: {{ .Values.a | default "x" }}', "b: c\na: ''", "a: x"),
+        ("a: {{ .Values.a }}", "a: ''", "a: ${unset}"),
+        ("a: {{ .Release.Name }}-{{ .Values.a }}", "a: b", "a: {{ .Release.Name }}-b"),
+        (
+            "{{ if .Release.IsInstall }}\na: {{ .Values.a }}\n{{ end }}",
+            "a: b",
+            "{{ if .Release.IsInstall }}\na: b\n{{ end }}",
+        ),
+        ("x: y\n{{- if .Values.b }}\na: {{ .Values.a }}\n{{- end }}\n", "a: b", "x: y\na: ${unset}\n"),
+        ("{{- with .Values.a }}\nb: {{ .b }}\n{{- end }}", "a: {b: 1.50}", "\nb: 1.5"),
+        ("{{/* no {{ code }} */}}a: {{ .Values.a }}", "a: b", "a: b"),
+        ('a: {{ printf "%s-x" .Values.a }}', "a: b", "a: b-x"),
+        ("a: {{ (index .Values.a 1).b }}", "a: [x, {b: c}]", "a: c"),
+        ('a: {{ include "name" . }}{{ .Values.a }}', "a: b", 'a: {{ include "name" . }}b'),
+    ],
+)
+def test_templates_are_filled_as_helm_fills_them(template: str, values: str, text: str) -> None:
+    root = compose(Source("values.yaml", values), values, 0, masked=False)[0]
+    assert fill(template, parse(template), root, keys=True).text == text
+
+
+SCALARS = (
+    st.text(st.characters(exclude_categories=["C"], exclude_characters="\x85\u2028\u2029"), min_size=1, max_size=8)
+    | st.integers(-99, 99)
+    | st.booleans()
+)
+TREES = st.recursive(
+    SCALARS,
+    lambda below: (
+        st.lists(below, min_size=1, max_size=3)
+        | st.dictionaries(st.from_regex("[a-z]{1,4}", fullmatch=True), below, min_size=1, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@given(TREES)
+def test_to_yaml_writes_what_reads_as_the_same(value: object) -> None:
+    import json
+
+    written = json.dumps({"v": value}, ensure_ascii=False)
+    root = compose(Source("values.yaml", written), written, 0, masked=False)[0]
+    template = "out:\n  {{- toYaml .Values.v | nindent 2 }}\n"
+    text = fill(template, parse(template), root, keys=True).text
+    again = compose(Source("out.yaml", text), text, 0, masked=False)[0]
+    assert root is not None
+    assert again is not None
+    assert again.at("out").plain() == root.at("v").plain()  # type: ignore[union-attr]
+
+
+WORDS = [
+    "{{",
+    "}}",
+    "-",
+    " ",
+    "\n",
+    "if ",
+    "end",
+    "range ",
+    "else",
+    ".Values.a",
+    "$x",
+    ":=",
+    '"',
+    "`",
+    "|",
+    "(",
+    ")",
+    "a: ",
+]
+
+
+@given(st.lists(st.sampled_from(WORDS), max_size=20))
+def test_no_text_breaks_the_reader_of_templates(words: list[str]) -> None:
+    text = "".join(words)
+    try:
+        parts = parse(text)
+    except BadTemplate:
+        return
+    fill(text, parts, None, keys=True)
