@@ -42,7 +42,7 @@ from nodelint.api import Context, Finding, Findings, NodePool, edits, rule
 
 @rule(on=NodePool, group="practice", severity="info", fix="unsafe", gives_way_to=["never-patched"])
 def check(pool: NodePool, context: Context) -> Findings:
-    node = pool.node.at("spec", "template", "spec", "expireAfter")
+    node = pool.meant("spec", "template", "spec", "expireAfter")
     if node is not None and node.kind == "scalar" and node.value == "Never":
         yield Finding(
             at=node,

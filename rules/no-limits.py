@@ -113,7 +113,7 @@ from nodelint.api import UNKNOWN, Context, Finding, Findings, NodePool, fixes, r
     gives_way_to=["no-instance-type", "unknown-limit", "limit-too-small", "unknown-field", "removed-api"],
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    node, replicas = pool.node.at("spec", "limits"), pool.node.at("spec", "replicas")
+    node, replicas = pool.meant("spec", "limits"), pool.node.at("spec", "replicas")
     if pool.partial or (node is not None and node.value is UNKNOWN):
         return
     limits = list(resolve.limits(pool))

@@ -51,13 +51,16 @@ spec:
 
 from nodelint.api import Context, Finding, Findings, NodePool, controller, manifest, rule
 
+TEMPLATE = ("spec", "template", "spec")
+
 
 @rule(on=NodePool, group="practice", severity="info")
 def check(pool: NodePool, context: Context) -> Findings:
-    spec = pool.node.at("spec", "template", "spec")
-    if spec is None or pool.version != "v1" or pool.partial or spec.get("terminationGracePeriod") is not None:
+    if pool.node.at(*TEMPLATE) is None or pool.version != "v1" or pool.partial:
         return
-    node = spec.get("expireAfter")
+    if pool.meant(*TEMPLATE, "terminationGracePeriod") is not None:
+        return
+    node = pool.meant(*TEMPLATE, "expireAfter")
     written = manifest.text(node)
     absent = node is None or node.value is None
     if not absent and (not isinstance(written, str) or controller.seconds(written) is None):

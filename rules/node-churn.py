@@ -94,7 +94,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     if spec is None or pool.version != "v1" or spec.get("replicas") is not None:
         return
     yield from _consolidated(pool, spec)
-    node = pool.node.at("spec", "template", "spec", "expireAfter")
+    node = pool.meant("spec", "template", "spec", "expireAfter")
     length = _seconds(node)
     if node is not None and length is not None and 0 < length <= DAY:
         yield Finding(
@@ -106,7 +106,7 @@ def check(pool: NodePool, context: Context) -> Findings:
 
 
 def _consolidated(pool: NodePool, spec: Node) -> Iterator[Finding]:
-    block = spec.get("disruption")
+    block = pool.meant("spec", "disruption")
     if block is None or (block.value is None and block.kind == "scalar"):
         if not pool.partial:
             yield Finding(

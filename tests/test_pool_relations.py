@@ -151,3 +151,31 @@ def test_two_of_a_name_in_a_folder_are_only_mentioned(rules: dict[str, Rule]) ->
     sources = [Source.from_text(f"p/{name}.yaml", pool("a")) for name in ("a", "b")]
     report = lint(sources, Target(NEWEST), rules, Selection(frozenset({"duplicate-name"})))
     assert [(r.severity, r.finding.also[0].span.source.path) for r in report.results] == [("info", "p/a.yaml")]
+
+
+MISPLACED = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: NAME}
+spec:
+  requirements:
+    - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+    - {key: node.kubernetes.io/instance-type, operator: In, values: [TYPES]}
+    - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
+  template:
+    limits: {cpu: 100}
+    disruption: {consolidateAfter: 5m}
+    spec:
+      terminationGracePeriod: 24h
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+---
+"""
+
+
+def test_pools_are_compared_by_the_requirements_that_were_meant_and_lack_nothing_that_stands_elsewhere(
+    check: Check, rules: dict[str, Rule]
+) -> None:
+    pools = [("a", "m5.large, m5.xlarge, m6i.large"), ("b", "c5.large, c5.xlarge, c6i.large")]
+    text = "".join(MISPLACED.replace("NAME", name).replace("TYPES", types) for name, types in pools)
+    assert set(rules_said(check(text, select=list(rules)))) == {"unknown-field"}
+    assert "pool-tie" in rules_said(check(text.replace("c5.large", "m5.large"), select=list(rules)))

@@ -174,6 +174,17 @@ class Object:
         return f"{self.kind}/{self.name}" if isinstance(self.name, str) else self.kind
 
 
+_TEMPLATE = ("spec", "template", "spec")
+_HOMES: tuple[tuple[str, ...], ...] = (
+    (),
+    ("template",),
+    ("template", "spec"),
+    ("template", "metadata"),
+    ("disruption",),
+)
+"""Where below `spec` people put a field that belongs elsewhere."""
+
+
 class NodePool(Object):
     """A NodePool of any served version."""
 
@@ -190,13 +201,29 @@ class NodePool(Object):
         """Whether it is plainly for another provider: EKS Auto Mode, Azure, GCP and others."""
         return self.provider != "aws"
 
+    def meant(self, *path: str) -> Node | None:
+        """The node at a path; where there is none, a field of the last name that stands at a wrong depth.
+
+        The API server refuses a misplaced field. What its author meant is judged all the same, and its absence from
+        where it belongs is no finding beside that.
+        """
+        found = self.node.at(*path)
+        if found is not None:
+            return found
+        spec = self.node.get("spec")
+        for home in _HOMES:
+            found = spec.at(*home, path[-1]) if spec is not None else None
+            if found is not None:
+                return found
+        return self.node.get(path[-1])
+
     @cached_property
     def requirements(self) -> tuple[RequirementLine, ...]:
-        return tuple(requirement_line(n) for n in _items(self.node.at("spec", "template", "spec", "requirements")))
+        return tuple(requirement_line(n) for n in _items(self.requirements_node))
 
     @cached_property
     def requirements_node(self) -> Node | None:
-        return self.node.at("spec", "template", "spec", "requirements")
+        return self.meant(*_TEMPLATE, "requirements")
 
     @cached_property
     def template_labels(self) -> tuple[Label, ...]:
@@ -204,11 +231,11 @@ class NodePool(Object):
 
     @cached_property
     def taints(self) -> tuple[Taint, ...]:
-        return tuple(_taint(n) for n in _items(self.node.at("spec", "template", "spec", "taints")))
+        return tuple(_taint(n) for n in _items(self.meant(*_TEMPLATE, "taints")))
 
     @cached_property
     def startup_taints(self) -> tuple[Taint, ...]:
-        return tuple(_taint(n) for n in _items(self.node.at("spec", "template", "spec", "startupTaints")))
+        return tuple(_taint(n) for n in _items(self.meant(*_TEMPLATE, "startupTaints")))
 
     @cached_property
     def class_ref(self) -> ClassRef | None:
@@ -224,7 +251,7 @@ class NodePool(Object):
 
     @cached_property
     def weight(self) -> int | None:
-        node = self.node.at("spec", "weight")
+        node = self.meant("spec", "weight")
         value = node.value if node is not None and node.kind == "scalar" else None
         return value if isinstance(value, int) and not isinstance(value, bool) else None
 

@@ -31,7 +31,7 @@ class Limit(NamedTuple):
 
 def limits(pool: NodePool) -> Iterator[Limit]:
     """The limits of a pool, in the order written, less those whose resource is a placeholder."""
-    for entry in labels(pool.node.at("spec", "limits")):
+    for entry in labels(pool.meant("spec", "limits")):
         if isinstance(entry.key, str):
             yield Limit(entry, entry.key, quantities.of(entry.node))
 
