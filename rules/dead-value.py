@@ -5,8 +5,9 @@ the newest `t` types are of generation 4; `c7g` is arm64 and matches nothing bes
 The pool works with the values that are left, and reads as if it had more to choose from than it has. `reserved` is
 such a value where the class selects no capacity reservation.
 
-The finding names the requirement that rules the values out. The fix takes them out of the list; it is unsafe only
-because the other requirement may be the one that is wrong.
+The finding names the requirement that rules the values out. Where another rule reports a requirement that no
+instance type meets (`c5` in `instance-category`), the others are compared with one another. The fix takes the values
+out of the list; it is unsafe only because the other requirement may be the one that is wrong.
 
 ```yaml bad
 apiVersion: karpenter.sh/v1
@@ -169,9 +170,9 @@ def check(pool: NodePool, context: Context) -> Findings:
     if not any(line.operator == "In" and len(line.values) > 1 for line in pool.requirements):
         return
     resolution = context.resolution(pool)
-    if not resolution.candidates:
-        return
     misspelt = _misspelt(pool, context)
+    if not resolution.candidates and not misspelt:
+        return
     asked = [line for line in resolution.lines if requirement.normalize(line.key) not in misspelt]
     perhaps = fixes.conditional(pool)  # a value that such a line rules out lives where the line is not written
     sound = [line for line in asked if id(line.node) not in perhaps]

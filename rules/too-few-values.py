@@ -75,7 +75,21 @@ spec:
 ```
 """
 
-from nodelint.api import Context, Finding, Findings, NodePool, RequirementLine, Skip, labels, rule
+from collections.abc import Sequence
+
+from nodelint.api import (
+    Context,
+    Finding,
+    Findings,
+    Node,
+    NodePool,
+    RequirementLine,
+    Skip,
+    labels,
+    requirement,
+    resolve,
+    rule,
+)
 
 
 @rule(
@@ -91,15 +105,36 @@ def check(pool: NodePool, context: Context) -> Findings:
         return
     resolution = context.resolution(pool)
     if not resolution.candidates:
+        yield from _beside_an_impossible_line(resolution)
         return
     for asked in resolution.min_values:
-        line = asked.line.at
-        if asked.met or not isinstance(line, RequirementLine):
-            continue
-        count = "1 value" if asked.have == 1 else f"{asked.have} values"
-        yield Finding(
-            at=line.node.get("minValues") or line.node,
-            message=f"minValues `{asked.wanted}` of {labels.name_of(asked.key)} cannot be met: {count} left",
-            covers=[value.node for each in pool.requirements for value in each.values],
-            help="lower minValues, or let the other requirements allow more instance types",
-        )
+        if not asked.met and isinstance(asked.line.at, RequirementLine):
+            every = [value.node for each in pool.requirements for value in each.values]
+            yield _finding(asked.line.at, asked.key, asked.wanted, asked.have, every)
+
+
+def _beside_an_impossible_line(resolution: resolve.Resolution) -> Findings:
+    """What stays too few once the lines that no instance type meets, which other rules report, are put right."""
+    known = [line for line in resolution.lines if line.requirement is not None]
+    possible = [line for line in known if line.kept]
+    if len(possible) == len(known):
+        return
+    types = resolution.catalog.all
+    for line in possible:
+        types &= line.kept
+    for line in possible:
+        key, at = requirement.normalize(line.key), line.at
+        if isinstance(at, RequirementLine) and line.min_values and types and key in resolution.catalog.keys:
+            have = len(resolution.catalog.distinct(key, types))
+            if have < line.min_values:
+                yield _finding(at, key, line.min_values, have, ())
+
+
+def _finding(line: RequirementLine, key: str, wanted: int, have: int | None, covers: Sequence[Node]) -> Finding:
+    count = "1 value" if have == 1 else f"{have} values"
+    return Finding(
+        at=line.node.get("minValues") or line.node,
+        message=f"minValues `{wanted}` of {labels.name_of(key)} cannot be met: {count} left",
+        covers=covers,
+        help="lower minValues, or let the other requirements allow more instance types",
+    )

@@ -204,6 +204,30 @@ def told(text: str, rules: dict[str, Rule], karpenter: str = str(NEWEST)) -> dic
     return {r.rule.name: text[r.span.start : r.span.end] for r in report.results}
 
 
+KUBELET = """\
+apiVersion: karpenter.sh/v1beta1
+kind: NodePool
+metadata: {name: default}
+spec:
+  template:
+    spec:
+      kubelet:
+        maxPods: 110
+      nodeClassRef: {name: default}
+      requirements:
+        - {key: node.kubernetes.io/instance-type, operator: In, values: [t3.medium]}
+---
+apiVersion: karpenter.k8s.aws/v1beta1
+kind: EC2NodeClass
+metadata: {name: default}
+spec:
+  amiFamily: AL2023
+  role: nodes
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+"""
+
+
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 def test_an_object_of_an_old_api_is_judged_as_what_it_becomes(newline: str, rules: dict[str, Rule]) -> None:
     said = told(OLD.replace("\n", newline), rules)
@@ -212,6 +236,15 @@ def test_an_object_of_an_old_api_is_judged_as_what_it_becomes(newline: str, rule
     assert said["never-expires"] == "Never", "a line that conversion moves is found again"
     assert said["unsupported-alias"] == "AL2", "an alias that conversion adds stands for the family"
     assert said["repeated-bootstrap"].strip() == "/etc/eks/bootstrap.sh main"
+
+
+def test_a_kubelet_setting_that_moves_to_the_class_is_judged_where_it_stands(rules: dict[str, Rule]) -> None:
+    pool = KUBELET.partition("---\n")[0]
+    strict = Selection(groups=frozenset({"correctness", "hazard", "practice"}))
+    report = lint([Source.from_text("a.yaml", KUBELET)], Target(target(str(NEWEST))), rules, strict)
+    [result] = [r for r in report.results if r.rule.name == "max-pods-beyond-network"]
+    assert pool[result.span.start : result.span.end] == "110"
+    assert result.object is not None and result.object.kind == "NodePool"
 
 
 def test_what_is_found_in_a_converted_object_has_no_fix_of_its_own(rules: dict[str, Rule]) -> None:

@@ -525,6 +525,22 @@ def test_a_clash_is_told_beside_a_dead_value(check: Check) -> None:
     assert said(report) == [("no-instance-type", "error"), ("unknown-value", "warning")]
 
 
+def test_beside_a_line_that_nothing_meets_the_others_are_compared(check: Check) -> None:
+    lines = (
+        f"{FAMILY} In [m5, m5d, c4]",
+        f"{ARCH} In [amd64, arm64]",
+        "karpenter.k8s.aws/instance-hypervisor In [nitro]",
+    )
+    text = pool(f"{CATEGORY} In [m5]", *lines).replace("[m5, m5d, c4]", "[m5, m5d, c4], minValues: 3")
+    found = [(r.rule.name, r.finding.message.split(" ")[0]) for r in check(text).results]
+    assert found == [
+        ("value-of-another-key", "`m5`"),
+        ("dead-value", "`c4`"),
+        ("too-few-values", "minValues"),
+        ("dead-value", "`arm64`"),
+    ]
+
+
 @pytest.mark.parametrize(
     "text",
     [

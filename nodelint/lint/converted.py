@@ -61,7 +61,10 @@ class Converted:
             old = was.get(id(now))
             at = self._back(result.span, now, old) if now is not None and old is not None else None
             if at is None:
-                continue
+                moved = self._moved(result.span, now) if now is not None else None
+                if moved is None:
+                    continue
+                at, old = moved
             places = ((each, self._back(each.span)) for each in result.finding.also)
             also = [each._replace(at=place) for each, place in places if place is not None]
             finding = result.finding._replace(at=at, edits=(), safety=None, covers=(), also=also)
@@ -79,6 +82,20 @@ class Converted:
             if terms is not None and terms.start <= span.start <= terms.end:
                 return old.node.at("spec", "amiFamily")
         return _node_at(found, old) if found is not None and old is not None else found
+
+    def _moved(self, span: Span, now: Object) -> tuple[Node, Object] | None:
+        """The kubelet setting of a NodePool that became this one of its class, and that NodePool."""
+        kubelet = now.node.at("spec", "kubelet")
+        for entry in kubelet.entries if kubelet is not None and span.source is now.source else ():
+            if not entry.key.start <= span.start <= entry.value.end:
+                continue
+            for _, pool in self.pairs:
+                spec = pool.node.at("spec", "template", "spec") if pool.kind == "NodePool" else None
+                named = spec.at("nodeClassRef", "name") if spec is not None else None
+                setting = spec.at("kubelet", str(entry.name)) if spec is not None else None
+                if setting is not None and named is not None and named.value == now.name:
+                    return setting, pool
+        return None
 
 
 def _node_at(span: Span, obj: Object) -> Node | Span:
