@@ -34,9 +34,18 @@ Modules are loaded when a rule first uses something of them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from nodelint.lint.context import Context
+from nodelint.lint.rule import Group, rule
+from nodelint.model.finding import Also, Edit, Finding, Findings, Safety, Severity, Skip, Span, Suggestion
+from nodelint.model.manifest import EC2NodeClass, NodePool, Object, RequirementLine
+from nodelint.model.providers import EVERY as EVERY_PROVIDER
+from nodelint.source import UNKNOWN, Node, Source
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from nodelint import apiserver as apiserver
     from nodelint import edits as edits
     from nodelint.drift import budgets as budgets
@@ -65,13 +74,6 @@ if TYPE_CHECKING:
     from nodelint.model import requirement as requirement
     from nodelint.model.documents import objects as objects
     from nodelint.source import scalars as scalars
-
-from nodelint.lint.context import Context
-from nodelint.lint.rule import Group, rule
-from nodelint.model.finding import Also, Edit, Finding, Findings, Safety, Severity, Skip, Span, Suggestion
-from nodelint.model.manifest import EC2NodeClass, NodePool, Object, RequirementLine
-from nodelint.model.providers import EVERY as EVERY_PROVIDER
-from nodelint.source import UNKNOWN, Node, Source
 
 _MODULES = {
     "apiserver": "nodelint.apiserver",

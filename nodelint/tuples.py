@@ -11,6 +11,7 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any
+    from typing import Generic as Generic
     from typing import NamedTuple as NamedTuple
 else:
     from nodelint.caching import cache
@@ -81,3 +82,9 @@ else:
 
     class NamedTuple(metaclass=_Maker):
         """A tuple whose fields, and their defaults, are those that a class names."""
+
+    class Generic:
+        """What a tuple names beside NamedTuple whose fields differ in their types; it says nothing when it runs."""
+
+        def __class_getitem__(cls, _: object) -> type:
+            return cls

@@ -90,12 +90,17 @@ spec:
 ```
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from __future__ import annotations
 
 from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, Node, messages, rule, selectors, snapshot
 
-Network = selectors.Finds[snapshot.Subnet] | selectors.Finds[snapshot.SecurityGroup]
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    Network = selectors.Finds[snapshot.Subnet] | selectors.Finds[snapshot.SecurityGroup]
 
 
 @rule(on=EC2NodeClass, group="hazard", needs=("subnets", "security-groups"))

@@ -139,7 +139,7 @@ spec:
 ```
 """
 
-from typing import Any
+from __future__ import annotations
 
 from nodelint.api import (
     Also,
@@ -155,6 +155,11 @@ from nodelint.api import (
     rule,
     selectors,
 )
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 @rule(on=EC2NodeClass, group="correctness", fix="unsafe", needs=("subnets", "security-groups"))

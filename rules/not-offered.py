@@ -136,8 +136,6 @@ spec:
 ```
 """
 
-from typing import NamedTuple
-
 from nodelint.api import (
     Context,
     Finding,
@@ -163,12 +161,13 @@ CATEGORY = "karpenter.k8s.aws/instance-category"
 WORDS = {keys.INSTANCE_TYPE: "", keys.FAMILY: "family ", keys.SIZE: "size ", CATEGORY: "category "}
 
 
-class Place(NamedTuple):
+class Place:
     """Where the NodePool can launch: the types offered there, where that is, and the lines that narrow it down."""
 
-    types: TypeSet
-    where: str
-    lines: list[Node]
+    def __init__(self, types: TypeSet, where: str, lines: list[Node]) -> None:
+        self.types = types
+        self.where = where
+        self.lines = lines
 
 
 @rule(on=NodePool, group="correctness", fix="safe", needs=("offerings", "instance-types"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import combinations, count, repeat
-from typing import Any
 
 from nodelint.apiserver import cel
 from nodelint.apiserver import words as schema_words
@@ -15,6 +14,12 @@ from nodelint.apiserver.words import SchemaProblem
 from nodelint.model.messages import LONGEST_MESSAGE
 from nodelint.source import Node, UnknownValue
 from nodelint.source.placeholders import depth
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
 
 _held: dict[tuple[str, str, type], bool] = {}
 _CACHED = 50_000

@@ -10,13 +10,19 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from functools import cache, cached_property
-from typing import Any
 
 from nodelint.data import shipped
 from nodelint.model.releases import Version
 from nodelint.tuples import NamedTuple
 
-Raw = dict[str, Any]
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    Raw = dict[str, Any]
+else:
+    Raw = dict
 
 
 class Validation(NamedTuple):

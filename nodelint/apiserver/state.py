@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
 
 from nodelint.apiserver.shape import Shape
 from nodelint.apiserver.words import SchemaProblem
 from nodelint.model.manifest import Object
 from nodelint.model.releases import Version
 from nodelint.source import Node
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class Job:

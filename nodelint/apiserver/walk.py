@@ -8,7 +8,6 @@ hides no other.
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from nodelint.apiserver import meant, unknown
 from nodelint.apiserver import rules as schema_rules
@@ -20,6 +19,12 @@ from nodelint.apiserver.words import SchemaProblem
 from nodelint.model.releases import Version
 from nodelint.source import UNKNOWN, Node, UnknownValue
 from nodelint.source.nodes import MappingEntry
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal
 
 from nodelint.model.messages import LONGEST_MESSAGE, short
 from nodelint.model.releases import NEWEST, Version
 from nodelint.source import Node, UnknownValue
 from nodelint.tuples import NamedTuple
 
-Layer = Literal["structure", "validation", "unknown", "release", "unjudged"]
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any, Literal
+
+    Layer = Literal["structure", "validation", "unknown", "release", "unjudged"]
+else:
+    Layer = str
 
 
 class SchemaProblem(NamedTuple):

@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
 
 from nodelint.commands import now, stop
 from nodelint.commands._completing import files
 from nodelint.commands._flags import FactFlags
 
+TYPE_CHECKING = False
+
 if TYPE_CHECKING:
     from datetime import timedelta
+    from typing import Any, TypeVar
 
     import click
 
@@ -22,7 +24,8 @@ if TYPE_CHECKING:
     from nodelint.report.summary import Basis
     from nodelint.session import Session
 
-_F = TypeVar("_F", bound=Callable[..., Any])
+    _F = TypeVar("_F", bound=Callable[..., Any])
+
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 

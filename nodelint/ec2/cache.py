@@ -9,7 +9,6 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
 
 from nodelint.ec2.facts import AwsFacts, moment
 from nodelint.ec2.snapshot import (
@@ -27,6 +26,8 @@ from nodelint.ec2.snapshot import (
 from nodelint.model.fact_kinds import FACT_KINDS, FactKind
 from nodelint.source import reading
 from nodelint.source.reading import repository, why
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from datetime import datetime, timedelta

@@ -11,7 +11,6 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from types import MappingProxyType
-from typing import Any, TypeVar
 
 from nodelint.data import DATA, table
 from nodelint.ec2.joined import joined
@@ -31,6 +30,13 @@ from nodelint.model.keys import (
 )
 from nodelint.model.releases import NEWEST, Version
 from nodelint.model.requirement import Requirement, well_known_since
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any, TypeVar
+
+    _T = TypeVar("_T")
 
 _ALWAYS_THERE = frozenset({REGION, ZONE})
 _CACHED = 5_000
@@ -372,9 +378,6 @@ def retired(key: str, value: str, catalog: Catalog) -> str | None:
 def accelerated_once(value: str) -> bool:
     """Whether a type or family that AWS is ending has GPUs or other devices."""
     return value.partition(".")[0] in table("retired")["accelerated"]
-
-
-_T = TypeVar("_T")
 
 
 @cache

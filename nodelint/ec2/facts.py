@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING
 
 from nodelint.ec2.snapshot import (
     Answer,
@@ -28,6 +27,8 @@ from nodelint.ec2.snapshot import (
 from nodelint.model.fact_kinds import FactKind
 from nodelint.model.messages import short
 from nodelint.tuples import NamedTuple
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from datetime import datetime, timedelta

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar
 
 from nodelint.ec2.snapshot import Row, Snapshot
 from nodelint.model.keys import BANDWIDTH
 
-_T = TypeVar("_T")
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    _T = TypeVar("_T")
 
 
 def joined(old: Snapshot, new: Snapshot) -> Snapshot:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
 
 from nodelint.data import table
 from nodelint.ec2.facts import AwsFacts, Missing
@@ -18,6 +17,12 @@ from nodelint.model.manifest import Alias, EC2NodeClass, Label, SelectorTerm, Te
 from nodelint.model.releases import NEWEST, KubernetesVersion, Version, behaves, kubernetes_match, releases_match
 from nodelint.source import UNKNOWN, Node
 from nodelint.tuples import NamedTuple
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
 
 DEFAULT_OWNERS = ("self", "amazon")
 """Whose images a name without owner finds (Karpenter 1.0.0 and newer)."""

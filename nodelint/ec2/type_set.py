@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import compress
-from typing import final
 
 
-@final
 class TypeSet:
     """An immutable set of instance types, with the operators of Python's sets; an empty one is false.
 

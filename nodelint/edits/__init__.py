@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import ParamSpec
 
 from nodelint.edits.comments import with_comments as with_comments
 from nodelint.edits.dialect import dialect_of as dialect_of
@@ -42,7 +41,12 @@ from nodelint.model.finding import Edit
 from nodelint.source import Document, SourceText, reread_document
 from nodelint.source.nodes import Node
 
-_P = ParamSpec("_P")
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import ParamSpec
+
+    _P = ParamSpec("_P")
 
 
 def apply(text: str, edits: Iterable[Edit]) -> str:

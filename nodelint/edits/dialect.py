@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
 
 from nodelint.edits import yaml
 from nodelint.edits.members import root_of
 from nodelint.edits.writing import Plain
 from nodelint.model.finding import Edit
 from nodelint.source.nodes import Node
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Protocol
+else:
+    Protocol = object
 
 
 class Dialect(Protocol):

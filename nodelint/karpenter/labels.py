@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache, lru_cache
-from typing import Any
 
 from nodelint.data import table
 from nodelint.ec2.catalog import Catalog, elsewhere
@@ -26,6 +25,12 @@ from nodelint.model.releases import NEWEST, Version
 from nodelint.model.requirement import well_known, well_known_since
 from nodelint.source.placeholders import left_by_hand
 from nodelint.tuples import NamedTuple
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
 
 EVERYTHING = ("*", "**", ".*")
 """Patterns that were meant to stand for every value."""

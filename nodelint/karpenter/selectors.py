@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from typing import Generic, NamedTuple, TypeVar
 
 from nodelint.data import table
 from nodelint.ec2.facts import AwsFacts, Missing, moment
@@ -27,11 +26,17 @@ from nodelint.model.manifest import EC2NodeClass, NodePool
 from nodelint.model.releases import Version, behaves
 from nodelint.model.requirement import Requirement
 from nodelint.source import UNKNOWN, Node
+from nodelint.tuples import Generic, NamedTuple
 
-_Found = TypeVar("_Found", Subnet, SecurityGroup, CapacityReservation, PlacementGroup)
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    _Found = TypeVar("_Found", Subnet, SecurityGroup, CapacityReservation, PlacementGroup)
 
 
-class TermFinds(NamedTuple, Generic[_Found]):
+class TermFinds(NamedTuple, Generic["_Found"]):
     """What the term at `node` finds; None where a placeholder, or a fact that is `missing`, leaves that open."""
 
     node: Node
@@ -65,7 +70,7 @@ class TermFinds(NamedTuple, Generic[_Found]):
         return shown(self.question) if self.question is not None else ""
 
 
-class Finds(NamedTuple, Generic[_Found]):
+class Finds(NamedTuple, Generic["_Found"]):
     """What the terms of one selector find. `at` is its key in the class, None where the class has none.
 
     `whole` is False where a placeholder may hold further terms.

@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
 
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object, Text, served
 from nodelint.model.releases import KubernetesVersion, Version
 
+TYPE_CHECKING = False
+
 if TYPE_CHECKING:
+    from typing import Any
+
     from nodelint.apiserver import SchemaProblem, Schemas
     from nodelint.ec2.catalog import Catalog
     from nodelint.ec2.facts import AwsFacts

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from nodelint.apiserver import Schemas
 from nodelint.ec2.facts import NOTHING, AwsFacts, Missing
@@ -24,6 +23,8 @@ from nodelint.model.releases import KubernetesVersion, Version
 from nodelint.source import Source
 from nodelint.source.globs import Globs
 from nodelint.tuples import NamedTuple
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.lint.kept import Kept, Memory

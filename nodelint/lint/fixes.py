@@ -6,7 +6,6 @@ Like all of `edits`, they raise `NotEditable` where the place is written elsewhe
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING
 
 from nodelint.data import table
 from nodelint.ec2.catalog import Catalog
@@ -33,6 +32,8 @@ from nodelint.model.releases import Version
 from nodelint.model.requirement import Requirement, normalize
 from nodelint.source import UNKNOWN, Node
 from nodelint.source.placeholders import depth
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from datetime import datetime

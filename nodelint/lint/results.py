@@ -6,7 +6,6 @@ import re
 from bisect import bisect_right, insort
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, product
-from typing import TYPE_CHECKING, Any
 
 from nodelint.lint.rule import Rule
 from nodelint.model.fact_kinds import FactKind
@@ -14,7 +13,11 @@ from nodelint.model.finding import SEVERITIES, Finding, Safety, Severity, Span, 
 from nodelint.model.manifest import Object
 from nodelint.tuples import NamedTuple
 
+TYPE_CHECKING = False
+
 if TYPE_CHECKING:
+    from typing import Any
+
     from nodelint.target.chosen import Chosen
 
 

@@ -10,7 +10,6 @@ import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from nodelint.data import shipped
 from nodelint.lint.context import Context
@@ -20,21 +19,26 @@ from nodelint.model.releases import Version, releases_match
 from nodelint.source import Source
 from nodelint.tuples import NamedTuple
 
+TYPE_CHECKING = False
+
 if TYPE_CHECKING:
+    from typing import Any, Literal
+
     from nodelint.lint.suppress import Suppression
     from nodelint.model.fact_kinds import FactKind
     from nodelint.model.providers import Provider
 
+    Group = Literal["correctness", "hazard", "practice"]
+    """What a rule is about.
 
-Group = Literal["correctness", "hazard", "practice"]
-"""What a rule is about.
+    - `correctness`: the object is refused, never ready, cannot launch, or part of it is silently dropped.
+    - `hazard`: it works, and will hurt: cost, outage, security, surprise.
+    - `practice`: what a careful team decides once.
+    """
+else:
+    Group = str
 
-- `correctness`: the object is refused, never ready, cannot launch, or part of it is silently dropped.
-- `hazard`: it works, and will hurt: cost, outage, security, surprise.
-- `practice`: what a careful team decides once.
-"""
-
-GROUPS: tuple[Group, ...] = get_args(Group)
+GROUPS: tuple[Group, ...] = ("correctness", "hazard", "practice")
 
 PROFILES: dict[str, frozenset[Group]] = {
     "minimal": frozenset({"correctness"}),

@@ -2,9 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+TYPE_CHECKING = False
 
-FactKind = Literal[
+if TYPE_CHECKING:
+    from typing import Literal
+
+    FactKind = Literal[
+        "instance-types",
+        "offerings",
+        "images",
+        "parameters",
+        "subnets",
+        "security-groups",
+        "capacity-reservations",
+        "placement-groups",
+        "instance-profiles",
+        "roles",
+    ]
+    """What can be asked about. Each is a question of its own to AWS, and a permission of its own."""
+else:
+    FactKind = str
+
+FACT_KINDS: tuple[FactKind, ...] = (
     "instance-types",
     "offerings",
     "images",
@@ -15,7 +34,4 @@ FactKind = Literal[
     "placement-groups",
     "instance-profiles",
     "roles",
-]
-"""What can be asked about. Each is a question of its own to AWS, and a permission of its own."""
-
-FACT_KINDS: tuple[FactKind, ...] = get_args(FactKind)
+)

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Literal
 
 from nodelint.source import Node, SourceText
 from nodelint.tuples import NamedTuple
 
+TYPE_CHECKING = False
+
 if TYPE_CHECKING:
+    from typing import Literal
+
     from nodelint.model.fact_kinds import FactKind
 
-Severity = Literal["error", "warning", "info"]
-Safety = Literal["safe", "unsafe"]
+    Severity = Literal["error", "warning", "info"]
+    Safety = Literal["safe", "unsafe"]
+else:
+    Severity = Safety = str
+
 
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 

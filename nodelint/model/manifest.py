@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from functools import cached_property
-from typing import Any, TypeVar
 
 from nodelint.model.identity import AWS_GROUP as AWS_GROUP
 from nodelint.model.identity import CLASS_KIND as CLASS_KIND
@@ -19,8 +18,14 @@ from nodelint.model.releases import Version, behaves
 from nodelint.source import UNKNOWN, Document, Node, SourceText, UnknownValue
 from nodelint.tuples import NamedTuple
 
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any, TypeVar
+
+    _T = TypeVar("_T")
+
 Text = str | UnknownValue
-_T = TypeVar("_T")
 
 
 class Value(NamedTuple):

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, get_args
 
 from nodelint.model.identity import AWS_GROUP, CLASS_KIND, CORE_GROUP
 from nodelint.source import UnknownValue
 
-Provider = Literal["aws", "auto-mode", "other"]
-"""`aws` is also what leaves open whose it is."""
+TYPE_CHECKING = False
 
-EVERY: tuple[Provider, ...] = get_args(Provider)
+if TYPE_CHECKING:
+    from typing import Literal
+
+    Provider = Literal["aws", "auto-mode", "other"]
+    """`aws` is also what leaves open whose it is."""
+else:
+    Provider = str
+
+EVERY: tuple[Provider, ...] = ("aws", "auto-mode", "other")
 
 AUTO_MODE_GROUP = "eks.amazonaws.com"
 

@@ -10,14 +10,19 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from itertools import groupby
-from typing import Any, Literal
 
 from nodelint.data import table
 from nodelint.model.releases import NEWEST, Version
 from nodelint.tuples import NamedTuple
 
-Operator = Literal["In", "NotIn", "Exists", "DoesNotExist"]
-"""What a requirement comes down to; bounds count as Exists, or as NotIn beside an exclusion."""
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any, Literal
+
+    Operator = Literal["In", "NotIn", "Exists", "DoesNotExist"]
+    """What a requirement comes down to; bounds count as Exists, or as NotIn beside an exclusion."""
+
 
 OPERATORS = frozenset({"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Gte", "Lte"})
 """The operators that a requirement can be written with. Gte and Lte came with Karpenter 1.9.0."""

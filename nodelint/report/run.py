@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from nodelint.lint.engine import Report, Result, Skipped
 from nodelint.model.finding import Span
@@ -14,6 +13,8 @@ from nodelint.report.summary import Basis
 from nodelint.report.targets import judged, objects_text, versions_text
 from nodelint.report.unjudged import Unread, unjudged_text
 from nodelint.tuples import NamedTuple
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.lint.older import Older

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from nodelint.lint.engine import Report
 from nodelint.model.messages import counted
 from nodelint.model.releases import OLDEST, judged_as
 from nodelint.tuples import NamedTuple
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.model.manifest import Object

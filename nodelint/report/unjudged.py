@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from nodelint.model.messages import counted
 from nodelint.tuples import NamedTuple
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.lint.engine import Report, Skipped

@@ -6,7 +6,6 @@ Nothing here calls itself: the depth of a file costs no stack.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
 
 from nodelint.source.nodes import UNKNOWN, Kind, MappingEntry, Node, Scalar, Style
 from nodelint.source.placeholders import (
@@ -22,8 +21,11 @@ from nodelint.source.placeholders import (
 from nodelint.source.scalars import key_name, resolve
 from nodelint.source.unreadable import Unreadable
 
+TYPE_CHECKING = False
+
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
     from nodelint.source.nodes import SourceText
 

@@ -11,7 +11,12 @@ import sys
 from functools import cache
 from importlib import import_module
 from types import ModuleType
-from typing import Any
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
 
 _FOR_ERRORS = ("composer", "constructor", "emitter", "parser", "reader", "representer", "scanner", "serializer")
 """Modules of which the extension takes an error class and nothing else."""

@@ -5,9 +5,18 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from typing import Any, ClassVar, Final, Literal
 
 from nodelint.tuples import NamedTuple
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any, ClassVar, Final, Literal
+
+    Kind = Literal["scalar", "mapping", "sequence"]
+    Style = Literal["plain", "single", "double", "literal", "folded", "flow", "block", "hcl"]
+else:
+    Kind = Style = str
 
 
 class UnknownValue:
@@ -21,8 +30,6 @@ class UnknownValue:
 
 UNKNOWN: Final = UnknownValue()
 Scalar = str | int | float | bool | None | UnknownValue
-Kind = Literal["scalar", "mapping", "sequence"]
-Style = Literal["plain", "single", "double", "literal", "folded", "flow", "block", "hcl"]
 
 
 class Position(NamedTuple):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from nodelint.tuples import NamedTuple
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.model.ranges import Releases

@@ -8,12 +8,19 @@ suffix state nothing.
 from __future__ import annotations
 
 import re
-from typing import Literal
 
 from nodelint.model.releases import NEWEST, KubernetesVersion, Version, target
 from nodelint.tuples import NamedTuple
 
-About = Literal["karpenter", "kubernetes"]
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+    About = Literal["karpenter", "kubernetes"]
+else:
+    About = str
+
 
 STATED, DEFAULT, LOOSE = 0, 1, 2
 """How much a piece of evidence weighs, the weightiest first: what is installed; what may be overridden (the default

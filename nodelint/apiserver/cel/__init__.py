@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import re
 from functools import cache, partial
-from typing import Any
 
 from nodelint.apiserver.cel.text import find, split, strict_int
 
-Value = Any
-"""What an expression works on: plain dicts, lists and scalars, as JSON has them."""
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    Value = Any
+    """What an expression works on: plain dicts, lists and scalars, as JSON has them."""
 
 
 NOT_INSTALLED = "rules in CEL need the package cel-expr-python, which is not installed or does not load here"

@@ -9,7 +9,6 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any, TypeVar, cast
 
 from nodelint.ec2.snapshot.records import (
     FORMAT,
@@ -33,7 +32,12 @@ from nodelint.model.fact_kinds import FACT_KINDS
 from nodelint.model.releases import Version
 from nodelint.tuples import NamedTuple
 
-_T = TypeVar("_T")
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any, TypeVar
+
+    _T = TypeVar("_T")
 
 
 _TABLES: dict[str, tuple[str, Any]] = {
@@ -119,7 +123,7 @@ def _read(data: dict[str, Any]) -> Snapshot:
     types = data.get("instanceTypes", {"labels": [], "resources": [], "prices": [], "changes": [], "rows": []})
     labels, resources, priced = (_header(types[part]) for part in ("labels", "resources", "prices"))
     _known(types, ("labels", "resources", "prices", "changes", "rows"))
-    rows = cast("list[Row]", types["rows"])
+    rows: list[Row] = types["rows"]
     shape = (len(labels), len(resources), len(priced))
     last = ""
     for name, values, quantities, network, prices in rows:
@@ -150,11 +154,11 @@ def _text(value: object) -> str:
     return value
 
 
-def _header(value: object) -> tuple[str, ...]:
+def _header(value: Any) -> tuple[str, ...]:
     """The names of columns, which have to be a list of different texts."""
     if not _CHECKS["tuple[str, ...]"](value):
         raise TypeError
-    names = tuple(cast("list[str]", value))
+    names = tuple(value)
     if len(set(names)) < len(names):
         raise TypeError
     return names
@@ -179,7 +183,8 @@ def check_rows(rows: Sequence[Row]) -> None:
     """Raises SnapshotError for a value of another kind than its column holds."""
     for part, types in ((1, _TEXTS), (2, _TEXTS), (4, _NUMBERS)):
         for row in rows:
-            if type(row[part]) is not list or not types.issuperset(map(type, cast("list[Any]", row[part]))):
+            values: Any = row[part]
+            if type(values) is not list or not types.issuperset(map(type, values)):
                 raise _misshapen()
     if not all(row[3] is None or _is_network(row[3]) for row in rows):
         raise _misshapen()

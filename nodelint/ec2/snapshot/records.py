@@ -8,11 +8,20 @@ read (`format`). The catalogue that comes with nodelint is such a file (`data/ca
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from nodelint.model.fact_kinds import FactKind
 from nodelint.model.releases import Version
 from nodelint.tuples import NamedTuple
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    Row = tuple[str, list[str | None], list[str | None], list[Any] | None, list[float | None]]
+    """An instance type: name, label values, resource quantities, network limits, prices (USD per hour)."""
+else:
+    Row = tuple
 
 FORMAT = 1
 """The version of the file format. A reader refuses any other."""
@@ -56,10 +65,6 @@ class Change(NamedTuple):
     before: Version
     label: str
     values: dict[str, str | None]
-
-
-Row = tuple[str, list[str | None], list[str | None], list[Any] | None, list[float | None]]
-"""An instance type: name, label values, resource quantities, network limits, prices (USD per hour)."""
 
 
 class Question(NamedTuple):

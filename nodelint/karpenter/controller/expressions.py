@@ -11,7 +11,6 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from typing import Any
 
 from nodelint.apiserver.cel import NOT_INSTALLED
 from nodelint.ec2.catalog import Catalog
@@ -20,6 +19,12 @@ from nodelint.model.keys import CPU, MEMORY
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.source import UNKNOWN, Node
 from nodelint.tuples import NamedTuple
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
 
 _QUANTITY = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][-+]?[0-9]+)?")
 _OF_NETWORK = re.compile(r"\b(default_enis|ips_per_eni|max_pods)\b")

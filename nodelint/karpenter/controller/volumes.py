@@ -7,13 +7,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from nodelint.data import table
 from nodelint.karpenter.controller.verdict import ControllerProblem
 from nodelint.model.manifest import EC2NodeClass, text
 from nodelint.model.messages import short
 from nodelint.source import Node
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
 
 _NO_LAUNCH = "EC2 refuses every launch with this class"
 _NO_IOPS = ("gp2", "st1", "sc1", "standard")

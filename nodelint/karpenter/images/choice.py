@@ -7,23 +7,27 @@ instance type the best one is kept: before 1.1.0 the newest, since then one that
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Literal
 
 from nodelint.ec2.facts import moment
 from nodelint.ec2.snapshot import MachineImage
 from nodelint.model.releases import Version, behaves, has_defect
 from nodelint.tuples import NamedTuple
 
+TYPE_CHECKING = False
+
 if TYPE_CHECKING:
     from datetime import datetime
+    from typing import Literal
 
     from nodelint.model.requirement import Requirement, Requirements
 
+    Why = Literal["state", "deprecated", "architecture", "older"]
+    """Why the controller passes an image over."""
+else:
+    Why = str
+
 ARCHITECTURES = ("amd64", "arm64")
 """The architectures of which Karpenter takes images."""
-
-Why = Literal["state", "deprecated", "architecture", "older"]
-"""Why the controller passes an image over."""
 
 
 class Passed(NamedTuple):

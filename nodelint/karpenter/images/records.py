@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal
 
 from nodelint.ec2.facts import Missing
 from nodelint.ec2.questions import alias_families
@@ -16,7 +15,12 @@ from nodelint.model.requirement import Requirements
 from nodelint.source import Node
 from nodelint.tuples import NamedTuple
 
-ProblemKind = Literal["family", "version", "kubernetes", "release", "missing", "unpublished"]
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+    ProblemKind = Literal["family", "version", "kubernetes", "release", "missing", "unpublished"]
 
 
 class UnknownFact(NamedTuple):

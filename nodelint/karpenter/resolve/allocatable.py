@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from nodelint.data import table
 from nodelint.ec2 import overhead
@@ -23,6 +22,11 @@ from nodelint.model.manifest import EC2NodeClass, text
 from nodelint.model.quantities import ONE
 from nodelint.source import UNKNOWN, Node
 from nodelint.tuples import NamedTuple
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class Lack(NamedTuple):

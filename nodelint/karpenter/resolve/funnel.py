@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import reduce
 from itertools import accumulate
-from typing import TypeVar
 
 from nodelint.ec2.type_set import TypeSet
 from nodelint.karpenter.resolve.offers import note
@@ -17,7 +16,13 @@ from nodelint.model.manifest import Label, NodePool, RequirementLine
 from nodelint.model.releases import Version
 from nodelint.model.requirement import Requirement, Requirements
 
-_T = TypeVar("_T")
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    _T = TypeVar("_T")
+
 
 _OFFERS = "offers"
 """In place of a key: all that is asked of the offers of a type."""

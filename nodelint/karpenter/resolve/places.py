@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Final, Literal
 
 from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.facts import AwsFacts, Missing, moment
@@ -29,15 +28,20 @@ from nodelint.model.requirement import Requirement, well_known
 from nodelint.source import Node
 from nodelint.tuples import NamedTuple
 
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Final, Literal
+
+    Label = str | Literal[True] | None
+    """A label of an offering: its value, OPEN, or None where it must be missing."""
+
 RESERVATION_ID = "karpenter.k8s.aws/capacity-reservation-id"
 RESERVATION_TYPE = "karpenter.k8s.aws/capacity-reservation-type"
 INTERRUPTIBLE = "karpenter.k8s.aws/capacity-reservation-interruptible"
 
 OPEN: Final = True
 """In place of a label's value: there is one, and it is not known."""
-
-Label = str | Literal[True] | None
-"""A label of an offering: its value, OPEN, or None where it must be missing."""
 
 
 class Offer(NamedTuple):

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from nodelint.data import table
 from nodelint.karpenter.userdata.parts import Part, UserDataProblem
 from nodelint.model.messages import did_you_mean, short
 from nodelint.source import UNKNOWN, Document, Node, Source
 from nodelint.source.unreadable import Unreadable
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
 
 _NO_JOIN = "nodeadm cannot read it: the node never joins the cluster"
 _DROPPED = "nodeadm silently drops what it does not know"

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Literal
 
 from nodelint.tuples import NamedTuple
 
-PartKind = Literal["nodeconfig", "shell", "cloud-config", "toml", "powershell", "plain", "other"]
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+    PartKind = Literal["nodeconfig", "shell", "cloud-config", "toml", "powershell", "plain", "other"]
+else:
+    PartKind = str
+
 
 _TYPES: dict[str, PartKind] = {
     "application/node.eks.aws": "nodeconfig",

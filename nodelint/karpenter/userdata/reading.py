@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any
 
 from nodelint.edits import NotEditable, add_key, add_keys, remove, with_comments
 from nodelint.edits.members import root_of
@@ -18,6 +17,12 @@ from nodelint.model.finding import Edit
 from nodelint.model.manifest import EC2NodeClass, text
 from nodelint.source import Node
 from nodelint.source.unreadable import Unreadable
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
 
 _NO_LAUNCH = "Karpenter cannot read the userData and launches nothing with this class"
 _OPEN = r"\$\{|\{\{|%\{|<[A-Za-z]"

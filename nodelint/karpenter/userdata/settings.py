@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any, Literal
 
 from nodelint.data import table
 from nodelint.karpenter.userdata.parts import Part
 from nodelint.source import Node
 from nodelint.tuples import NamedTuple
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any, Literal
+
 
 _WORD = r"""(?:[^\s"'\\;|&]|\\.|"(?:[^"\\]|\\.)*"|'[^']*')+"""
 _CALL = (
