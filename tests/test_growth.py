@@ -13,16 +13,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nodelint import edits
 from nodelint.edits import differing
 from nodelint.lint.context import Context
-from nodelint.lint.engine import MOST_FINDINGS, Report, Target, lint
+from nodelint.lint.engine import DEFAULTS, MOST_FINDINGS, Report, Target, lint
 from nodelint.lint.fixing import fix
+from nodelint.lint.older import older
 from nodelint.lint.rule import Rule, rule
 from nodelint.lint.suppress import suppressions
 from nodelint.model.finding import Edit, Finding, Findings
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.releases import NEWEST
+from nodelint.report.changes import fix_lines
 from nodelint.report.entries import entries
+from nodelint.report.look import PLAIN
 from nodelint.report.text import findings_text
 from nodelint.source import Source
 
@@ -161,6 +165,80 @@ def test_comments_that_silence(above: bool) -> None:
         return lambda: suppressions(source)
 
     assert growth(make, 100) < 1.3
+
+
+def test_lines_with_keys_that_there_are_none_of(rules: dict[str, Rule]) -> None:
+    def make(size: int) -> Callable[[], object]:
+        # What one key was meant to be is remembered.
+        lines = (f"key: karpenter.k8s.aws/instance-x{size}-{n}, operator: Exists" for n in range(size))
+        text = pool(*lines)
+        return lambda: linted(text, rules)
+
+    assert growth(make, 60) < 1.2
+
+
+@pytest.mark.parametrize("code", ["", "        {{- if .Values.more }}\n        - {{key: a}}\n        {{- end }}\n"])
+def test_many_items_that_can_go(code: str) -> None:
+    def make(size: int) -> Callable[[], object]:
+        source = Source.from_text("pool.yaml", pool(*(f"key: k{n}, operator: Exists" for n in range(size))) + code)
+        root = source.documents[0].root
+        found = root.at("spec", "template", "spec", "requirements") if root is not None else None
+        assert found is not None
+        items = found.items[:size]
+        assert all(bool(edits.if_editable(edits.remove, item)) != bool(code) for item in items[:4])
+        return lambda: [edits.if_editable(edits.remove, item) for item in items]
+
+    assert growth(make, 60) < 1.2
+
+
+def test_fields_that_there_are_none_of(rules: dict[str, Rule]) -> None:
+    only = {"unknown-field": rules["unknown-field"]}
+
+    def make(size: int) -> Callable[[], object]:
+        text = pool("key: kubernetes.io/arch, operator: Exists", more="".join(f"  x{n}: 1\n" for n in range(size)))
+        assert size == 4 or len(linted(text, only).results) == size
+        return lambda: linted(text, only)
+
+    assert growth(make, 60) < 1.2
+    assert (work(make(80)) - work(make(40))) / 40 < 620
+
+
+def test_mappings_where_values_belong(rules: dict[str, Rule]) -> None:
+    only = {"invalid-field": rules["invalid-field"]}
+
+    def make(size: int) -> Callable[[], object]:
+        limits = "".join(f"    r{n}:\n      a: 1\n" for n in range(size))
+        text = pool("key: kubernetes.io/arch, operator: Exists", more=f"  limits:\n{limits}")
+        assert size == 4 or len(linted(text, only).results) == size
+        return lambda: linted(text, only)
+
+    assert growth(make, 200) < 1.2
+
+
+def test_what_changes_in_a_long_line_is_found_in_few_steps() -> None:
+    def make(size: int) -> Callable[[], object]:
+        values = ", ".join(["m5.large"] * size)
+        source = Source.from_text("pool.yaml", f"# karpenter\nvalues: [{values}, m5.larg, {values}]\n")
+        at = source.text.index("m5.larg,")
+        edit = Edit(source, at, at + 7, "m5.large")
+        shown = list(fix_lines([edit], source, PLAIN))
+        assert size == 4 or (len(shown) == 2 and all("…" in line for line in shown))
+        return lambda: list(fix_lines([edit], source, PLAIN))
+
+    assert growth(make, 500) < 0.4, "far below linear: the characters are compared many at a time"
+
+
+def test_a_long_object_is_not_judged_for_an_older_release_too(rules: dict[str, Rule]) -> None:
+    only = {"unknown-field": rules["unknown-field"]}
+
+    def tried(size: int) -> int:
+        labels = "".join(f"    team/k{n}: v\n" for n in range(size))
+        text = pool("key: kubernetes.io/arch, operator: Exists", more=f"  replicas: 2\n  labels:\n{labels}")
+        report = linted(text, only)
+        return work(lambda: older(report, only, DEFAULTS, [report.objects[0].source]))
+
+    tried(4)
+    assert tried(4) > 1_000 > tried(2_000)
 
 
 def test_an_old_version_with_many_labels(rules: dict[str, Rule]) -> None:

@@ -114,6 +114,11 @@ class Shape:
         """The names of all fields, those of other releases too."""
         return list(self._properties)
 
+    @cached_property
+    def names_of_release(self) -> list[str]:
+        """The names of the fields that the target release has."""
+        return [name for name in self._properties if (shape := self.field(name)) and self.has_release(shape)]
+
     @property
     def has_fields(self) -> bool:
         return bool(self._properties)

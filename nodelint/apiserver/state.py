@@ -48,17 +48,20 @@ class WalkState(ABC):
         self.unknowns = False
         self.jobs: list[Job] = []
         self.loose = loose
+        self._headed: Node | None = None
+        self._heads: dict[int, Node] = {}
 
     def head(self, node: Node) -> Node:
         """Where a mapping is announced: its key, for an entry of a list the entry itself."""
         if node is self.root:
             return self.obj.name_node
         parent = node.parent
-        if parent is not None and parent.kind == "mapping":
-            for entry in (*parent.entries, *parent.merges):
-                if entry.value is node:
-                    return entry.key
-        return node
+        if parent is None or parent.kind != "mapping":
+            return node
+        if self._headed is not parent:  # of a long mapping, many values may be wrong
+            self._headed = parent
+            self._heads = {id(entry.value): entry.key for entry in reversed((*parent.entries, *parent.merges))}
+        return self._heads.get(id(node), node)
 
     @abstractmethod
     def tried(self, node: Node, shape: Shape) -> list[SchemaProblem]:

@@ -51,8 +51,7 @@ def _told(
     elif moved is not None:
         message, belongs = f"`{name}` is not a known field: {moved}", state.shape.place_of(name)
     else:
-        near = [field for field in shape.fields if shape.has_release(_there(shape, field))]
-        suggestion = schema_words.nearest(name, near)
+        suggestion = schema_words.nearest(name, shape.names_of_release)
         if suggestion is not None:
             message = f"`{name}` is not a known field, did you mean `{suggestion}`?"
             if not _could_be(state, entry.value, _there(shape, suggestion)):

@@ -28,6 +28,15 @@ def opcodes(old: Sequence[str], new: Sequence[str]) -> list[Opcode]:
     return steps
 
 
+def fewest(old: Sequence[str], new: Sequence[str]) -> Sequence[Opcode]:
+    """The same, as few changes as difflib finds where the texts are short enough for it."""
+    if len(old) * len(new) > _SMALL:
+        return opcodes(old, new)
+    from difflib import SequenceMatcher
+
+    return SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+
+
 def _tag(tag: str, a: int, b: int, c: int, d: int) -> str:
     if tag == "equal":
         return tag

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from nodelint.edits.members import NotEditable, edit_of, members_of, root_of
+from nodelint.edits.members import NotEditable, edit_of, index_of, members_of, root_of
 from nodelint.edits.writing import Plain, is_broken, leading, line_end, line_start
 from nodelint.model.finding import Edit
 from nodelint.source.nodes import Node
@@ -96,7 +96,9 @@ def remove(node: Node) -> list[Edit]:
         raise NotEditable("this is a whole object")
     text = node.source.text
     members = members_of(parent)
-    index = next(i for i, (first, last) in enumerate(members) if node is first or node is last)
+    index = index_of(node)
+    if index is None:
+        raise NotEditable("it comes from a merge")
     first, last = members[index]
     if len(members) == 1:
         return [edit_of(parent, parent.start + 1, parent.end - 1, "")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from nodelint.edits.writing import Manner, Plain, Writer, children, column, is_broken, leading, line_end, line_start
 from nodelint.model.finding import Edit
@@ -54,19 +54,44 @@ def document_of(node: Node) -> Document:
     return found
 
 
+class _Layout:
+    """The members of a collection, worked out once for all fixes of its members."""
+
+    def __init__(self, node: Node) -> None:
+        self.members = sorted(children(node), key=lambda pair: pair[0].raw)
+        self.index: dict[int, int] = {}
+        for number, pair in enumerate(self.members):
+            for part in pair:
+                self.index.setdefault(id(part), number)
+        self.entries: dict[int, MappingEntry] = {}
+        for entry in (*node.entries, *node.merges):
+            self.entries.setdefault(id(entry.key), entry)
+            self.entries.setdefault(id(entry.value), entry)
+
+    @cached_property
+    def explicit(self) -> bool:
+        """Whether a key is written with `?`."""
+        return any(is_explicit(first) for first, _ in self.members)
+
+
+@lru_cache(maxsize=2)
+def _layout(node: Node) -> _Layout:
+    return _Layout(node)
+
+
 def members_of(node: Node) -> list[tuple[Node, Node]]:
     """First and last node of each member, in the order of the text."""
-    return sorted(children(node), key=lambda pair: pair[0].raw)
+    return _layout(node).members
+
+
+def index_of(node: Node) -> int | None:
+    """The number of the member of its parent that a node is first or last of; None for what a merge brings."""
+    return None if node.parent is None else _layout(node.parent).index.get(id(node))
 
 
 def entry_of(node: Node) -> MappingEntry | None:
     """The entry of a mapping that a node is key or value of."""
-    if node.parent is None:
-        return None
-    for entry in (*node.parent.entries, *node.parent.merges):
-        if entry.value is node or entry.key is node:
-            return entry
-    return None
+    return None if node.parent is None else _layout(node.parent).entries.get(id(node))
 
 
 def key_column(entry: MappingEntry) -> int:
@@ -175,18 +200,22 @@ def guard(node: Node, *, structure: bool = False, whole: bool = False) -> None:
     if not structure:
         return
     hold_to_line_feeds(node.source)
-    if node.style == "block" and any(is_explicit(first) for first, _ in members_of(node)):
+    if node.style == "block" and _layout(node).explicit:
         raise NotEditable("a key is written with `?`, and keys beside it are not edited")
     document = document_of(node)
-    if not document.templated:
-        return
+    if document.templated and _is_among_code(node, document):
+        raise NotEditable("there is template code in between")
+
+
+@lru_cache(maxsize=2)
+def _is_among_code(node: Node, document: Document) -> bool:
+    """Whether lines of template code stand in a collection, or right below it."""
     text = node.source.text
     entry = entry_of(node)
     begin = entry.key.end if entry is not None else node.parent.start if node.parent is not None else document.start
     following = re.compile(r"[^\n]*\n?(?:[ \t]*\r?\n)*[^\n]*").match(text, node.end)
     region = text[begin : following.end() if following is not None else node.end]
-    if any(_is_code_line(line) for line in region.split("\n")):
-        raise NotEditable("there is template code in between")
+    return any(_is_code_line(line) for line in region.split("\n"))
 
 
 def hold_to_line_feeds(source: SourceText) -> None:

@@ -14,6 +14,7 @@ from nodelint.edits.members import (
     guard,
     hold_to_line_feeds,
     in_block,
+    index_of,
     insert_member,
     is_explicit,
     key_column,
@@ -199,7 +200,7 @@ def remove(node: Node) -> list[Edit]:
     guard(parent, structure=True)
     guard(node, whole=True)
     members = members_of(parent)
-    index = next((i for i, (first, last) in enumerate(members) if node is first or node is last), None)
+    index = index_of(node)
     if index is None:
         raise NotEditable("it comes from a merge")
     if any(part.aliased for part in members[index]):

@@ -19,6 +19,9 @@ _WIDELY_RUN = "1.2"
 _MOST = 4
 """Objects that are judged once more: this is a hint, and must not take the time of a check."""
 
+_LONGEST = 20_000
+"""Characters of an object that is judged once more; a pool has a thousand."""
+
 BY_RELEASE = (
     *("controller-check", "field-of-another-release", "invalid-field", "no-image", "refused-combination"),
     *("unknown-field", "unknown-label", "unsupported-alias"),
@@ -48,7 +51,8 @@ def older(
     It is about the objects whose release is the newest known because nothing names another.
     """
     taken = [obj for obj in report.objects if _assumed(report, obj)]
-    places = {_place(obj) for obj in taken[:_MOST]}
+    short = [obj for obj in taken if obj.node.end - obj.node.start <= _LONGEST]
+    places = {_place(obj) for obj in short[:_MOST]}
     ours = [source for source in sources if any(path == source.path for path, _ in places)]
     others = [*(source for source in sources if source not in ours), *context_sources]
     known = {_key(result) for result in report.results}
@@ -74,7 +78,7 @@ def older(
         rest = frozenset(each.rule.name for each in unbound)
         after = runs(release for release in RELEASES if probe <= release <= last)
         last = _newest(after, lambda release: wanted <= {_key(each) for each in more(rest, release)})
-    return Older(last, len(found), len(taken) > _MOST)
+    return Older(last, len(found), len(taken) > len(places))
 
 
 def _newest(parted: Sequence[Releases], holds: Callable[[Version], bool]) -> Version:

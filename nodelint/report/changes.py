@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from nodelint.edits import apply
 from nodelint.model.finding import Edit, by_source
@@ -61,7 +61,7 @@ def _shown(line: _Line, look: Look) -> Iterator[str]:
 
 
 def _changed(source: SourceText, edits: Sequence[Edit]) -> Iterator[_Line]:
-    from difflib import SequenceMatcher
+    from nodelint.edits.differing import fewest
 
     # Only what lies between the first and the last edit can differ: their lines and one on either side.
     start = source.text.rfind("\n", 0, max(0, source.text.rfind("\n", 0, min(e.start for e in edits)))) + 1
@@ -72,7 +72,7 @@ def _changed(source: SourceText, edits: Sequence[Edit]) -> Iterator[_Line]:
     part = source.text[start:end]
     moved = [Edit(source, e.start - start, e.end - start, e.text) for e in edits]
     old, new = part.removesuffix("\n").split("\n"), apply(part, moved).removesuffix("\n").split("\n")
-    for tag, i1, i2, j1, j2 in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+    for tag, i1, i2, j1, j2 in fewest(old, new):
         if tag == "equal":
             continue
         paired = i2 - i1 == j2 - j1
@@ -85,6 +85,14 @@ def _changed(source: SourceText, edits: Sequence[Edit]) -> Iterator[_Line]:
 def _differs(line: str, other: str) -> tuple[int, int]:
     """The part of a line between what it begins and ends with like the other."""
     shorter = min(len(line), len(other))
-    start = next((n for n in range(shorter) if line[n] != other[n]), shorter)
-    same = next((n for n in range(shorter - start) if line[-1 - n] != other[-1 - n]), shorter - start)
-    return start, len(line) - same
+    start = _alike(shorter, lambda n: line[:n] == other[:n])
+    return start, len(line) - _alike(shorter - start, lambda n: line[len(line) - n :] == other[len(other) - n :])
+
+
+def _alike(most: int, holds: Callable[[int], bool]) -> int:
+    """The greatest number of characters, up to `most`, that something holds for, as for all smaller ones."""
+    least = 0
+    while least < most:
+        middle = (least + most + 1) // 2
+        least, most = (middle, most) if holds(middle) else (least, middle - 1)
+    return least
