@@ -162,7 +162,6 @@ def test_what_is_to_be_replaced_is_no_finding(nodelint: Run, tmp_path: Path, val
 @pytest.mark.parametrize(
     ("condition", "values"),
     [
-        ("if .Values.pool.enabled", "pool: {enabled: false, arch: x86_64}\n"),
         ('if eq .Values.pool.kind "arm"', "pool: {kind: amd, arch: x86_64}\n"),
         ("if not .Values.pool", "pool: {arch: x86_64}\n"),
         ("with .Values.absent.deeper", "pool: {arch: x86_64}\n"),
@@ -193,6 +192,19 @@ def test_the_branch_that_the_defaults_take_is_judged(nodelint: Run, tmp_path: Pa
     assert findings(nodelint) == []
     (tmp_path / "chart/values.yaml").write_text("cpu: intel\n", encoding="utf-8")
     assert [line.partition(": ")[0] for line in findings(nodelint)] == ["values.yaml:1:6"]
+
+
+def test_what_is_switched_off_is_judged_as_it_will_be(nodelint: Run, tmp_path: Path) -> None:
+    text = "{{- if .Values.enabled }}\n" + POOL + "{{- end }}\n"
+    chart(tmp_path, "enabled: false\narch: x86_64\n", pool=text)
+    assert [line.partition(": ")[0] for line in findings(nodelint)] == ["values.yaml:2:7"]
+
+
+def test_of_fields_that_are_left_out_none_is_taken_to_be_there_or_not(nodelint: Run, tmp_path: Path) -> None:
+    one = "{{- with .Values.role }}\n  role: {{ . }}\n{{- end }}\n"
+    text = nodeclass().replace("  role: KarpenterNodeRole-main\n", one + one.replace("role", "instanceProfile"))
+    chart(tmp_path, "role: ''\ntags: a\n", klass=text.replace("main", "{{ .Values.tags }}"))
+    assert findings(nodelint) == []
 
 
 def test_what_an_outer_chart_may_replace_is_not_judged(nodelint: Run, tmp_path: Path) -> None:
@@ -239,13 +251,16 @@ def test_what_the_template_says_itself_is_said_once(nodelint: Run, tmp_path: Pat
         ("{{- with .Values.a }}\nb: {{ .b }}\n{{- end }}", "a: {b: 1.50}", "\nb: 1.5"),
         ("{{/* no {{ code }} */}}a: {{ .Values.a }}", "a: b", "a: b"),
         ('a: {{ printf "%s-x" .Values.a }}', "a: b", "a: b-x"),
+        ('a: {{ if semverCompare ">=1.2" .Values.a }}b{{ else }}c{{ end }}', "a: 1.10.0", "a: b"),
+        ('a: {{ dig "b" "c" "other" .Values.a }}', "a: {b: {}}", "a: other"),
+        ("a: {{ if gt (len .Values.a) 1 }}b{{ end }}", "a: [1, 2]", "a: b"),
         ("a: {{ (index .Values.a 1).b }}", "a: [x, {b: c}]", "a: c"),
         ('a: {{ include "name" . }}{{ .Values.a }}', "a: b", 'a: {{ include "name" . }}b'),
     ],
 )
 def test_templates_are_filled_as_helm_fills_them(template: str, values: str, text: str) -> None:
     root = compose(Source("values.yaml", values), values, 0, masked=False)[0]
-    assert fill(template, parse(template), root, keys=True).text == text
+    assert fill(template, parse(template), root, "keys").text == text
 
 
 SCALARS = (
@@ -270,7 +285,7 @@ def test_to_yaml_writes_what_reads_as_the_same(value: object) -> None:
     written = json.dumps({"v": value}, ensure_ascii=False)
     root = compose(Source("values.yaml", written), written, 0, masked=False)[0]
     template = "out:\n  {{- toYaml .Values.v | nindent 2 }}\n"
-    text = fill(template, parse(template), root, keys=True).text
+    text = fill(template, parse(template), root, "keys").text
     again = compose(Source("out.yaml", text), text, 0, masked=False)[0]
     assert root is not None
     assert again is not None
@@ -306,4 +321,4 @@ def test_no_text_breaks_the_reader_of_templates(words: list[str]) -> None:
         parts = parse(text)
     except BadTemplate:
         return
-    fill(text, parts, None, keys=True)
+    fill(text, parts, None, "keys")

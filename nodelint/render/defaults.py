@@ -18,7 +18,7 @@ from nodelint.lint.results import Result
 from nodelint.model.documents import objects
 from nodelint.model.finding import Also, Edit, Finding, Span, span_of
 from nodelint.render.changes import changed, to
-from nodelint.render.filling import Filled, Segment, TooLong, fill
+from nodelint.render.filling import Filled, Holes, Segment, TooLong, fill
 from nodelint.render.gotemplate import BadTemplate, Code, Part, parse
 from nodelint.render.roots import nodes_of, read
 from nodelint.source import Node, Source, reread
@@ -87,23 +87,45 @@ def lint(
     made = list(_filled(sources))
     if not made:
         return plain
-    judged = {name: rule for name, rule in rules.items() if rule.group == "correctness" and not rule.needs}
-    replaced = {id(back.template) for back in made}
-    around = [source for source in (*sources, *context_sources) if id(source) not in replaced]
-    report = engine.lint([back.result for back in made], target, judged, selection, around)
-    known = {id(back.result): back for back in made}
-    asked = {id(source) for source in sources}
-    told: dict[tuple[object, ...], Result] = {}
-    for result in report.results:
-        led = known[id(result.span.source)].led(result, asked)
-        if not _said(led, plain) and _wanted(led, selection):
-            told.setdefault((led.rule.name, led.span, led.finding.message), led)
+    told, faults = _told(made, sources, target, rules, selection, context_sources)
+    told = [result for result in told if not _said(result, plain) and _wanted(result, selection)]
     order = {source.path: n for n, source in enumerate(sources)}
     results = sorted(
-        (*plain.results, *told.values()),
+        (*plain.results, *told),
         key=lambda r: (order.get(r.span.source.path, len(order)), r.span.start, r.rule.name),
     )
-    return plain._replace(results=tuple(results), faults=tuple(dict.fromkeys([*plain.faults, *report.faults])))
+    return plain._replace(results=tuple(results), faults=tuple(dict.fromkeys([*plain.faults, *faults])))
+
+
+def _told(
+    made: Sequence[tuple[_Back, ...]],
+    sources: Sequence[Source],
+    target: Target,
+    rules: Mapping[str, Rule],
+    selection: Selection,
+    context_sources: Sequence[Source],
+) -> tuple[list[Result], list[str]]:
+    """What the defaults are found to do, whatever stands for what they leave out."""
+    judged = {name: rule for name, rule in rules.items() if _is_about_defaults(rule)}
+    replaced = {id(backs[0].template) for backs in made}
+    around = [source for source in (*sources, *context_sources) if id(source) not in replaced]
+    asked = {id(source) for source in sources}
+    found: list[dict[tuple[object, ...], Result]] = []
+    faults: list[str] = []
+    for variant in range(max(map(len, made))):
+        backs = {id(back.result): back for each in made for back in (each[min(variant, len(each) - 1)],)}
+        results = [back.result for back in backs.values()]
+        report = engine.lint(results, target, judged, selection, around)
+        faults += report.faults
+        told = [r for r in report.results if id(r.span.source) in backs]
+        led = [backs[id(r.span.source)].led(r, asked, fixing=variant == 0) for r in reversed(told)]
+        found.append({(r.rule.name, r.span, r.finding.message): r for r in led})
+    return [result for mark, result in found[0].items() if all(mark in others for others in found)], faults
+
+
+def _is_about_defaults(rule: Rule) -> bool:
+    """Whether a rule says what is refused, dead or dropped, in whatever account."""
+    return (rule.group == "correctness" or rule.name == "dead-value") and not rule.needs
 
 
 def _said(result: Result, plain: Report) -> bool:
@@ -124,7 +146,7 @@ def _wanted(result: Result, selection: Selection) -> bool:
 # -- filling
 
 
-def _filled(sources: Sequence[Source]) -> Iterator[_Back]:
+def _filled(sources: Sequence[Source]) -> Iterator[tuple[_Back, ...]]:
     by_path = {os.path.abspath(source.path): source for source in sources}
     uses: _Uses = {}
     for source in sources:
@@ -137,7 +159,7 @@ def _filled(sources: Sequence[Source]) -> Iterator[_Back]:
             continue
         by_path[whole] = values
         made = _one(source, values, uses)
-        if made is not None:
+        if made:
             yield made
 
 
@@ -145,25 +167,28 @@ _Uses = dict[int, set[tuple[int, int]]]
 """Where each value is used, by its id: templates and places in them."""
 
 
-def _one(template: Source, values: Source, uses: _Uses) -> _Back | None:
-    """A template with values; None where it has none of them, or does not come to something that can be read."""
-    roots = nodes_of(values)
-    if values.problems or values.masked or len(roots) > 1:
-        return None
+def _one(template: Source, values: Source, uses: _Uses) -> tuple[_Back, ...]:
+    """A template with values; where these leave fields out, with all of those fields, with some, and with none.
+
+    Nothing where it has none of the values, or does not come to something that can be read.
+    """
+    if values.problems or values.masked or len(nodes_of(values)) > 1:
+        return ()
     try:
         parts = parse(template.text)
-        for keys in (True, False):
-            back = _try(template, parts, values, keys, uses)
-            if back is not None:
-                return back
+        back = _try(template, parts, values, "keys", uses) or _try(template, parts, values, "code", uses)
+        if back is None or not back.holes:
+            return () if back is None else (back,)
+        some = _try(template, parts, values, "some keys", uses) or back
+        none = _try(template, parts, values, "nothing", uses)
     except (BadTemplate, TooLong):
-        return None
-    return None
+        return ()
+    return () if none is None else (back, some, none)
 
 
-def _try(template: Source, parts: tuple[Part, ...], values: Source, keys: bool, uses: _Uses) -> _Back | None:
+def _try(template: Source, parts: tuple[Part, ...], values: Source, holes: Holes, uses: _Uses) -> _Back | None:
     roots = nodes_of(values)
-    filled = fill(template.text, parts, roots[0] if roots else None, keys=keys)
+    filled = fill(template.text, parts, roots[0] if roots else None, holes)
     if not filled.values:
         return None
     result = Source.from_text(template.path, filled.text)
@@ -199,11 +224,12 @@ class _Back:
         self.result = result
         self._defaults = defaults
         self._uses = uses
+        self.holes = filled.holes
         self._segments = filled.segments
         self._starts = [segment.at for segment in filled.segments]
         self._values: dict[int, Node | None] = {}
 
-    def led(self, result: Result, asked: set[int]) -> Result:
+    def led(self, result: Result, asked: set[int], fixing: bool) -> Result:
         """A finding about the result as one about the files: about the values, where those were asked for."""
         finding = result.finding
         place = self._place(finding.at)
@@ -216,7 +242,7 @@ class _Back:
             own = [(at, None)] if isinstance(at, Node) else place.values[:3]
             defaults = [Also(node, "the chart's default") for node, _ in own]
             at, also = self._span(finding.at), [*defaults, *also]
-        edits, shared = self._edits(finding)
+        edits, shared = self._edits(finding) if fixing else ((), False)
         safety = "unsafe" if shared else finding.safety
         led = finding._replace(at=at, also=also, covers=(), edits=edits, safety=safety, suggestions=())
         return result._replace(finding=led, object=self._object(result.object))
@@ -358,7 +384,7 @@ class _Back:
         template = reread(self.template, apply(self.template.text, own)) if own else self.template
         values = reread(self._defaults, apply(self._defaults.text, others)) if others else self._defaults
         made = _one(template, values, {})
-        if made is None or len(own) + len(others) < len(edits):
+        if not made or len(own) + len(others) < len(edits):
             return False
-        roots = [document.root.plain() for document in made.result.documents if document.root is not None]
+        roots = [document.root.plain() for document in made[0].result.documents if document.root is not None]
         return roots == [document.root.plain() for document in after.documents if document.root is not None]

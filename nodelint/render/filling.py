@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import Literal
 
-from nodelint.render.gotemplate import Action, Block, Branch, Code, Definition, Literal, Part, Pipeline
+from nodelint.render.gotemplate import Action, Block, Branch, Code, Definition, Part, Pipeline, Verbatim
 from nodelint.render.sprig import UNSET, Printed, Rope, Unresolved, Unset, call, printed, truth
 from nodelint.source import UNKNOWN, Node
 from nodelint.tuples import NamedTuple
@@ -32,12 +33,20 @@ class Segment(NamedTuple):
 
 
 class Filled(NamedTuple):
-    """A filled template. `lists` are the lists and mappings that code prints as Go does, which is no YAML."""
+    """A filled template. `lists` are the lists and mappings that code prints as Go does, which is no YAML.
+
+    `values` counts the values in it, `holes` the blocks that print nothing because a value is empty.
+    """
 
     text: str
     segments: tuple[Segment, ...]
     lists: tuple[tuple[Code, Node], ...]
     values: int
+    holes: int
+
+
+Holes = Literal["keys", "some keys", "code", "nothing"]
+"""What stands for a block that prints nothing: its keys with placeholders (in every other), its code, or nothing."""
 
 
 class TooLong(Exception):
@@ -48,22 +57,21 @@ _OPEN = object()
 """The value of what is not known before the chart is installed."""
 
 
-def fill(text: str, parts: Iterable[Part], values: Node | None, *, keys: bool) -> Filled:
-    """Fill a template that was parsed. `keys` says whether what conditions leave out shows as keys.
-
-    Raises `TooLong`.
-    """
-    filler = _Filler(text, values, keys)
+def fill(text: str, parts: Iterable[Part], values: Node | None, holes: Holes) -> Filled:
+    """Fill a template that was parsed. Raises `TooLong`."""
+    filler = _Filler(text, values, holes)
     filler.all(parts)
     segments = tuple(filler.segments)
-    return Filled("".join(filler.out), segments, tuple(filler.lists), sum(s.node is not None for s in segments))
+    given = sum(segment.node is not None for segment in segments)
+    return Filled("".join(filler.out), segments, tuple(filler.lists), given, filler.left_out)
 
 
 class _Filler:
-    def __init__(self, text: str, values: Node | None, keys: bool) -> None:
+    def __init__(self, text: str, values: Node | None, holes: Holes) -> None:
         self.text = text
         self.values = values
-        self.keys = keys
+        self.holes = holes
+        self.left_out = 0
         self.out: list[str] = []
         self.length = 0
         self.segments: list[Segment] = []
@@ -98,7 +106,7 @@ class _Filler:
 
     def all(self, parts: Iterable[Part]) -> None:
         for part in parts:
-            if isinstance(part, Literal):
+            if isinstance(part, Verbatim):
                 self.verbatim(part.start, part.end)
             elif isinstance(part, Action):
                 self.action(part)
@@ -170,7 +178,7 @@ class _Filler:
                 if branch.expression is None:
                     raise Unresolved
                 value = self.value(branch.expression)
-                taken = truth(value)
+                taken = truth(value) or self.is_switched_off(block, value)
                 if taken and branch.word == "range" and (not isinstance(value, Node) or value.kind == "scalar"):
                     raise Unresolved
             except (Unresolved, Printed):
@@ -185,6 +193,13 @@ class _Filler:
                 self.inside(branch, value, branch.word == "with")
                 return
         self.hole(block)
+
+    def is_switched_off(self, block: Block, value: object) -> bool:
+        """Whether a block of whole objects is left out for a `false` in the values: once switched on, it is there."""
+        if len(block.branches) > 1 or block.branches[0].word != "if" or not isinstance(value, Node):
+            return False
+        body = self.text[block.branches[0].code.end : block.end.start]
+        return value.value is False and re.search(r"(?m)^apiVersion:", body) is not None
 
     def inside(self, branch: Branch, value: object, as_dot: bool) -> None:
         dot, top = self.dot, self.top
@@ -238,7 +253,10 @@ class _Filler:
         body = "\n".join(self.text[b.code.end : e.start] for b, e in _until(block))
         if "\n" not in body:
             return
-        keys = _keys(body) if self.keys else None
+        self.left_out += 1
+        if self.holes == "nothing" or (self.holes == "some keys" and self.left_out % 2):
+            return
+        keys = None if self.holes == "code" else _keys(body)
         if keys is None:
             self.verbatim(first.outer_start, first.end)
             self.verbatim(end.start, end.outer_end)

@@ -40,7 +40,7 @@ class Pipeline(NamedTuple):
     args: tuple[Pipeline, ...] = ()
 
 
-class Literal(NamedTuple):
+class Verbatim(NamedTuple):
     """Characters that stand for themselves."""
 
     start: int
@@ -80,7 +80,7 @@ class Definition(NamedTuple):
     end: int
 
 
-Part = Literal | Action | Block | Definition
+Part = Verbatim | Action | Block | Definition
 
 
 def parse(text: str) -> tuple[Part, ...]:
@@ -110,7 +110,7 @@ class _Parser:
             code = self.codes[self.at]
             self.at += 1
             if code.outer_start > self.offset:
-                parts.append(Literal(self.offset, code.outer_start))
+                parts.append(Verbatim(self.offset, code.outer_start))
             self.offset = max(self.offset, code.outer_end)
             word, _, rest = code.text.partition(" ")
             if word in ("else", "end"):
@@ -123,7 +123,7 @@ class _Parser:
             elif not code.text.startswith("/*"):
                 parts.append(_action(code))
         if self.offset < len(self.text):
-            parts.append(Literal(self.offset, len(self.text)))
+            parts.append(Verbatim(self.offset, len(self.text)))
             self.offset = len(self.text)
         return parts, None, ""
 

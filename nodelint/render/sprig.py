@@ -286,6 +286,36 @@ def _index(value: object, *steps: object) -> object:
     return value
 
 
+def _dig(*args: object) -> object:
+    *steps, other, value = args
+    for step in map(plain, steps):
+        value = value.get(str(step)) if isinstance(value, Node) else None
+    return other if value is None else value
+
+
+def _less(first: object, second: object) -> bool:
+    a, b = plain(first), plain(second)
+    if isinstance(a, int | float) and isinstance(b, int | float):
+        return a < b
+    raise Unresolved
+
+
+def _length(value: object) -> int:
+    found = plain(value)
+    if isinstance(found, list | dict | str):
+        return len(found)
+    raise Unresolved
+
+
+def _semver_compare(wanted: object, version: object) -> bool:
+    asked = re.fullmatch(r"(>=|<=|>|<|=?)\s*v?(\d+(?:\.\d+){0,2})(?:-0)?", str(printed(wanted)))
+    given = re.fullmatch(r"v?(\d+(?:\.\d+){0,2})", str(printed(version)))
+    if asked is None or given is None:
+        raise Unresolved
+    one, other = ([*map(int, text.split(".")), 0, 0][:3] for text in (given[1], asked[2]))
+    return {">": one > other, "<": one < other, ">=": one >= other, "<=": one <= other}.get(asked[1], one == other)
+
+
 def _kind_is(kind: object, value: object) -> bool:
     names: dict[type, object] = {dict: "map", list: "slice", str: "string", bool: "bool", type(None): "invalid"}
     found = names.get(type(plain(value)))
@@ -319,9 +349,12 @@ def _ternary(yes: object, no: object, test: object) -> object:
 FUNCTIONS: dict[str, Callable[..., object]] = {
     "coalesce": _coalesce,
     "default": _default,
+    "dig": _dig,
     "empty": lambda value=None: not truth(value),
     "eq": _eq,
+    "ge": lambda a, b: not _less(a, b),
     "get": _get,
+    "gt": lambda a, b: _less(b, a),
     "has": _has,
     "hasKey": _has_key,
     "indent": _indent,
@@ -330,7 +363,11 @@ FUNCTIONS: dict[str, Callable[..., object]] = {
     "int64": _number,
     "join": _join,
     "kindIs": _kind_is,
+    "le": lambda a, b: not _less(b, a),
+    "len": _length,
+    "list": lambda *values: list(values),
     "lower": _text(str.lower),
+    "lt": _less,
     "ne": lambda a, b: not _eq(a, b),
     "nindent": _nindent,
     "not": lambda value=None: not truth(value),
@@ -338,6 +375,7 @@ FUNCTIONS: dict[str, Callable[..., object]] = {
     "quote": _quote,
     "replace": _text(lambda old, new, text: text.replace(old, new)),
     "required": _required,
+    "semverCompare": _semver_compare,
     "squote": _squote,
     "ternary": _ternary,
     "toJson": _to_json,
