@@ -225,3 +225,66 @@ def test_nodes_of_auto_mode_that_never_expire_are_never_reached(check: Check) ->
     )
     (result,) = check(text, select=["blocking-budget"]).results
     assert result.finding.note == "new images and changes of the manifests never reach running nodes"
+
+
+@pytest.mark.parametrize(
+    ("schedule", "duration", "expected"),
+    [
+        ("0 9-17 * * mon-fri", "8h", "in force Mon-Fri 09:00-01:00 UTC"),
+        ("*/30 9 * * mon", "45m", "in force Mon 09:00-10:15 UTC"),
+        ("* * * * *", "5m", "in force at all times"),
+        ("@hourly", "2h", "in force at all times"),
+        ("@hourly", "1h", None),  # one window follows the other: meant so
+        ("0 9 * * *", "24h", None),
+        ("0 9,17 * * mon-fri", "8h", None),
+        ("0 9 * * mon", "1h30m", None),
+    ],
+)
+def test_a_schedule_that_hits_again_too_soon(
+    check: Check, schedule: str, duration: str, expected: str | None
+) -> None:
+    budget = {"nodes": '"1"', "schedule": f'"{schedule}"', "duration": duration}
+    report = check(pool({"nodes": '"10%"'}, budget), select=["overlapping-budget-hits"])
+    assert [r.finding.note for r in report.results] == ([expected] if expected else [])
+
+
+def in_zone(zone: str, schedule: str) -> str:
+    budget = {"nodes": '"1"', "schedule": f'"{schedule}"', "duration": "8h"}
+    text = pool({"nodes": '"10%"'}, budget)
+    return f"{text}        - {{key: topology.kubernetes.io/zone, operator: In, values: [{zone}]}}\n"
+
+
+@pytest.mark.parametrize(
+    ("zone", "schedule", "message", "note"),
+    [
+        (
+            "us-east-1a",
+            "0 9 * * mon-fri",
+            "Mon-Fri 09:00-17:00 UTC is 04:00-12:00 in us-east-1",
+            "an hour later in summer",
+        ),
+        ("ap-south-1a", "30 9 * * *", "every day 09:30-17:30 UTC is 15:00-23:00 in ap-south-1", None),
+        ('"${ZONE}"', "0 9 * * *", "in force every day 09:00-17:00 UTC", None),
+        ("us-east-1a, eu-west-1a", "0 9 * * *", "in force every day 09:00-17:00 UTC", None),
+    ],
+)
+def test_hours_are_told_in_the_regions_time(
+    check: Check, zone: str, schedule: str, message: str, note: str | None
+) -> None:
+    [result] = check(in_zone(zone, schedule), select=["budget-in-utc"]).results
+    assert result.finding.message == f"`{schedule}` is in UTC: {message}"
+    assert result.finding.note == note
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        in_zone("eu-west-1a", "0 9 * * mon-fri"),
+        in_zone("ap-northeast-2a", "0 0 * * mon-fri"),  # 9 o'clock there
+        in_zone("us-east-1a", "0 * * * *"),
+        in_zone("us-east-1a", "0 9 * * *").replace("    budgets:", "    # in UTC\n    budgets:"),
+        pool({"nodes": '"10%"'}),
+    ],
+)
+def test_hours_that_were_thought_of_are_let_alone(check: Check, text: str) -> None:
+    assert said(check(text, select=["budget-in-utc"])) == []

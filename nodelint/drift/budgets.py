@@ -15,11 +15,12 @@ from datetime import UTC, datetime, timedelta
 from itertools import chain, pairwise, product
 from typing import Any
 
+from nodelint.data import table
 from nodelint.drift import golang
 from nodelint.karpenter.controller.cron import CronError, Schedule, parse
 from nodelint.model.manifest import NodePool
 from nodelint.model.messages import counted
-from nodelint.source import UnknownValue
+from nodelint.source import Node, UnknownValue
 from nodelint.tuples import NamedTuple
 
 DRIFTED = "Drifted"
@@ -113,6 +114,39 @@ def budgets(stored: dict[str, Any], reason: str = DRIFTED) -> tuple[Budget, ...]
         if budget.broken or reasons is None or (isinstance(reasons, list) and reason in reasons):
             found.append(budget)
     return tuple(found)
+
+
+def of_entry(entry: Node) -> Budget | None:
+    """One entry of a manifest's budgets with a schedule; None where it has none, or is not known or not read."""
+    if any(isinstance(each.value, UnknownValue) for each in entry.walk() if each.kind == "scalar"):
+        return None
+    plain = entry.plain()
+    budget = _read(plain) if isinstance(plain, dict) and plain.get("schedule") and plain.get("duration") else None
+    return budget if budget is not None and budget.schedule is not None and budget.broken is None else None
+
+
+def starts_again(budget: Budget) -> bool:
+    """Whether a schedule hits again before the duration of the hit before is over, so that one window runs on."""
+    hits = _hits(budget.schedule, _MONDAY, _MONDAY + WEEK) if budget.schedule is not None else ()
+    return any(later - before < budget.duration for before, later in pairwise(hits))
+
+
+def typical_of(budget: Budget) -> tuple[Stretch, ...]:
+    """A week from Monday 00:00 UTC on under one budget."""
+    return tuple(week([budget], _MONDAY))
+
+
+def local_hours(budget: Budget, region: str) -> tuple[str, bool] | None:
+    """The hours of a region's standard time at which a budget's window begins and ends, such as `18:00-02:00`.
+
+    With whether summer time moves them by an hour. None where it begins at several times of the day, or the region is
+    not known.
+    """
+    offset, schedule = table("regions")["offsets"].get(region), budget.schedule
+    if offset is None or schedule is None or len(schedule.hours) * len(schedule.minutes) != 1:
+        return None
+    begin = _MONDAY.replace(hour=min(schedule.hours), minute=min(schedule.minutes)) + timedelta(minutes=offset[0])
+    return f"{begin:%H:%M}-{begin + budget.duration:%H:%M}", bool(offset[1])
 
 
 def inside(stored: dict[str, Any], *steps: str) -> dict[str, Any]:

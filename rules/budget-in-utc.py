@@ -1,0 +1,122 @@
+r"""A budget for certain hours of the day: its schedule is in UTC, whatever the time zone of the cluster or the team.
+
+Karpenter reads schedules in UTC. `0 9 * * mon-fri` for eight hours is 18 to 2 o'clock in Seoul, and 4 to 12 in New
+York: nodes are then replaced in the very hours that were to be quiet. Where the pool names its zones, the finding
+says what the hours are there, and there is none if the window begins in the morning. A comment with the word `UTC`
+beside the budgets says that this was thought of; then the rule reports nothing either.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  disruption:
+    consolidationPolicy: WhenEmptyOrUnderutilized
+    consolidateAfter: 5m
+    budgets:
+      - nodes: "10%"
+      - nodes: "0"
+        schedule: "0 9 * * mon-fri"
+        duration: 8h
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: topology.kubernetes.io/zone, operator: In, values: [ap-northeast-2a, ap-northeast-2c]}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  disruption:
+    consolidationPolicy: WhenEmptyOrUnderutilized
+    consolidateAfter: 5m
+    budgets:
+      - nodes: "10%"
+      - nodes: "0"
+        schedule: "0 0 * * mon-fri"  # 9 to 17 o'clock in Seoul, in UTC
+        duration: 8h
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: topology.kubernetes.io/zone, operator: In, values: [ap-northeast-2a, ap-northeast-2c]}
+```
+"""
+
+from nodelint.api import (
+    EVERY_PROVIDER,
+    Context,
+    Finding,
+    Findings,
+    Node,
+    NodePool,
+    budgets,
+    fixes,
+    keys,
+    labels,
+    messages,
+    rule,
+    selectors,
+)
+
+MORNING = ("06", "07", "08", "09", "10")
+"""The hours at which a window begins that was thought of in local time."""
+
+
+@rule(
+    on=NodePool,
+    group="practice",
+    severity="info",
+    gives_way_to=["invalid-field", "controller-check", "overlapping-budget-hits", "blocking-budget"],
+    providers=EVERY_PROVIDER,
+)
+def check(pool: NodePool, context: Context) -> Findings:
+    node = pool.node.at("spec", "disruption", "budgets")
+    scheduled = [each for each in node.items if each.get("schedule")] if node is not None else []
+    if node is None or not scheduled or _is_thought_of(node):
+        return
+    for entry in scheduled:
+        budget = budgets.of_entry(entry)
+        if budget is None or budget.schedule is None or len(budget.schedule.hours) == 24:
+            continue
+        region = _region(pool)
+        local = budgets.local_hours(budget, region) if region is not None else None
+        if local is not None and local[0][:2] in MORNING:
+            continue
+        schedule = entry.get("schedule")
+        assert schedule is not None
+        when = budgets.when(budget, budgets.typical_of(budget))
+        there = f"{when} is {local[0]} in {region}" if local is not None else f"in force {when}"
+        yield Finding(
+            at=fixes.seen(schedule),
+            message=messages.first_fitting(
+                f"`{schedule.value}` is in UTC: {there}", f"this schedule is in UTC: {there}"
+            ),
+            note="an hour later in summer" if local is not None and local[1] else None,
+            help="write the hours that you mean in UTC, and the word UTC in a comment",
+        )
+        return
+
+
+def _is_thought_of(node: Node) -> bool:
+    """Whether the lines of the budgets, or those above them, speak of UTC."""
+    text = node.source.text
+    begin = node.start
+    for _ in range(5):
+        begin = max(text.rfind("\n", 0, begin), 0)
+    end = text.find("\n", node.end)
+    return "utc" in text[begin : end if end >= 0 else len(text)].lower()
+
+
+def _region(pool: NodePool) -> str | None:
+    """The one region that the zones of a pool are in."""
+    item = labels.last_asking(pool, keys.ZONE)
+    if item is None or item.operator != "In" or not item.known:
+        return None
+    regions = {selectors.region_of(text) for text in item.texts}
+    return regions.pop() if len(regions) == 1 else None
