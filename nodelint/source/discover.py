@@ -45,7 +45,7 @@ CHART = "Chart.yaml"
 # What no manifest of the user's own stands in; a folder that is named on the command line is read all the same.
 _PASSED_OVER = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
 
-_MARKS = tuple(mark.encode() for mark in MARKS)
+_MARK, _OTHER_MARK = (mark.encode() for mark in MARKS)
 
 # One of these is in a file that states a release of Karpenter, beside the mark.
 _STATES = (
@@ -58,6 +58,9 @@ _SNAPSHOT = b'"nodelint-snapshot"'
 
 # Bytes. A guard against reading a device or a dump whole, not a limit that a repository meets.
 _LARGEST = 64 << 20
+
+_CHUNK = 1 << 16
+_FOR_READING = os.O_RDONLY | getattr(os, "O_BINARY", 0)
 
 
 class Discovery:
@@ -185,7 +188,7 @@ def _may_state(file: str, data: bytes, ours: bool) -> bool:
     # Asked of each file: no generator stands in the way.
     if b"KARPENTER_VERSION" in data or b"eksctl.io/" in data:
         return True
-    if file.endswith(_HCL) and (b"_version" in data or b"aws_eks_cluster" in data):
+    if (b"_version" in data or b"aws_eks_cluster" in data) and file.endswith(_HCL):
         return True
     return ours and any(mark in data for mark in _STATES)
 
@@ -231,13 +234,14 @@ def _files(path: str, exclude: Excluded, include: Globs, found: Discovery) -> It
 
 def _below(folder: str, prefix: str, exclude: Excluded, include: Globs, found: Discovery) -> Iterator[str]:
     above = _ignored_around(folder) if exclude.gitignore else None
+    excluding = bool(exclude)
     open_folders = [(prefix, *_listed(folder, found, above, exclude))]
     while open_folders:
         prefix, entries, ignored = open_folders[-1]
         for entry in entries:
             name = entry.name
             path = prefix + name
-            if exclude and exclude.match(path):
+            if excluding and exclude.match(path):
                 continue
             try:
                 if entry.is_dir(follow_symlinks=False):
@@ -312,22 +316,30 @@ def _read(path: str, found: Discovery) -> bytes | Source | None:
     """The content of a file, or what a long stream of YAML holds; None where it is neither."""
     # os.read spares what open() sets up: over ten thousand small files that is a third of the time.
     try:
-        handle = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        handle = os.open(path, _FOR_READING)
         try:
-            chunks, size = [], 0
-            while size <= _LARGEST and (chunk := os.read(handle, 1 << 16)):
-                chunks.append(chunk)
-                size += len(chunk)
-                if len(chunks) == 16 and path.endswith((".yaml", ".yml")) and os.fstat(handle).st_size > _LARGEST:
-                    from nodelint.source import streams
-
-                    os.lseek(handle, 0, os.SEEK_SET)
-                    return streams.read(_shown(path), handle)
+            data = os.read(handle, _CHUNK)
+            if more := os.read(handle, _CHUNK):
+                return _read_on(path, handle, [data, more], found)
         finally:
             os.close(handle)
     except (OSError, ValueError) as error:
         found.unreadable.append((path, why(error)))
         return None
+    return data
+
+
+def _read_on(path: str, handle: int, chunks: list[bytes], found: Discovery) -> bytes | Source | None:
+    """The same for a file that is longer than its first chunks."""
+    size = sum(map(len, chunks))
+    while size <= _LARGEST and (chunk := os.read(handle, _CHUNK)):
+        chunks.append(chunk)
+        size += len(chunk)
+        if len(chunks) == 16 and path.endswith((".yaml", ".yml")) and os.fstat(handle).st_size > _LARGEST:
+            from nodelint.source import streams
+
+            os.lseek(handle, 0, os.SEEK_SET)
+            return streams.read(_shown(path), handle)
     data = b"".join(chunks)
     if size > _LARGEST and _is_marked(data):
         found.unreadable.append((path, f"larger than {_LARGEST >> 20} MiB, which no manifest is"))
@@ -345,11 +357,10 @@ def _stdin() -> bytes:
 
 
 def _concerns_karpenter(data: bytes) -> bool:
-    if _SNAPSHOT in data[:200]:
-        return False
     # A file in UTF-16 has the letters of the mark with zeros between them.
-    return _is_marked(data) or (b"\0" in data and _is_marked(data.replace(b"\0", b"")))
+    marked = _is_marked(data) or (b"\0" in data and _is_marked(data.replace(b"\0", b"")))
+    return marked and _SNAPSHOT not in data[:200]
 
 
 def _is_marked(data: bytes) -> bool:
-    return any(mark in data for mark in _MARKS)
+    return _MARK in data or _OTHER_MARK in data
