@@ -25,6 +25,14 @@ else:
     Raw = dict
 
 
+Written = tuple[int, str]
+"""The column in which a collection begins, and its text."""
+
+LONGEST_KEPT = 2_000
+"""Characters of a text whose verdict is kept."""
+_MOST_KEPT = 500
+
+
 class Validation(NamedTuple):
     """A CEL rule. `since` and `until`: the releases that have it, the second exclusive."""
 
@@ -75,6 +83,14 @@ class Shape:
         self.moved: Mapping[str, str] = raw.get("x-karpenter-moved") or {}
         self.window = _window(raw)
         self._shapes: dict[str, Shape] = {}
+        self.sound: dict[Written | None, Any] = {}
+        """What rules see of collections against which there was nothing to say."""
+
+    def keep(self, written: Written, value: Any) -> None:
+        """Keep what rules see of a collection that is sound: the same text needs no second look."""
+        if len(self.sound) >= _MOST_KEPT:
+            self.sound.clear()
+        self.sound[written] = value
 
     def field(self, name: str) -> Shape | None:
         """The shape of a field that the schema names."""

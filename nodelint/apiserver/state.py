@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from nodelint.apiserver.shape import Shape
+from nodelint.apiserver.shape import Shape, Written
 from nodelint.apiserver.words import SchemaProblem
 from nodelint.model.manifest import Object
 from nodelint.model.releases import Version
@@ -32,7 +32,8 @@ class WalkState(ABC):
     """An object, the schema of its kind at a release, and what was found so far.
 
     `partial`: the object may lack what another file adds. `loose`: unknown fields are no problem. `unknowns`: rules
-    see a value that is not known, for it is a placeholder or of the wrong type.
+    see a value that is not known, for it is a placeholder or of the wrong type. `judged` are the collections that were
+    looked into, with what rules see of each.
     """
 
     def __init__(
@@ -47,6 +48,7 @@ class WalkState(ABC):
         self.structural: list[SchemaProblem] = []
         self.unknowns = False
         self.jobs: list[Job] = []
+        self.judged: list[tuple[Shape, Written, Any]] = []
         self.loose = loose
         self._headed: Node | None = None
         self._heads: dict[int, Node] = {}

@@ -13,7 +13,7 @@ from nodelint.apiserver import meant, unknown
 from nodelint.apiserver import rules as schema_rules
 from nodelint.apiserver import words as schema_words
 from nodelint.apiserver.cel.text import escaped
-from nodelint.apiserver.shape import Shape, parsed
+from nodelint.apiserver.shape import LONGEST_KEPT, Shape, Written, parsed
 from nodelint.apiserver.state import Job, WalkState
 from nodelint.apiserver.words import SchemaProblem
 from nodelint.model.releases import Version
@@ -39,6 +39,9 @@ class Walk(WalkState):
         self.structural = list(self.found)
         for job in self.jobs:
             self.found.extend(schema_rules.broken(job, self))
+        if not self.found and not self.unknowns:
+            for shape, written, value in self.judged:
+                shape.keep(written, value)
         return self.found
 
     def _settle_moves(self) -> None:
@@ -78,16 +81,35 @@ class Walk(WalkState):
 
     def visit(self, node: Node, shape: Shape, path: str) -> Any:
         """The value of a node as rules see it, after noting what is wrong with it."""
+        if node.kind == "scalar":
+            value = self.scalar(node, node.value, shape, path)
+            self._combined(node, shape, path)
+            return value
+        written = self._written(node)
+        kept = shape.sound.get(written)
+        if kept is not None:
+            return kept
         if node.kind == "mapping":
             fits = self._typed(node, shape, path, "object")
-            value: Any = self._mapping(node, shape, path) if fits else schema_words.UNSOUND
-        elif node.kind == "sequence":
+            value = self._mapping(node, shape, path) if fits else schema_words.UNSOUND
+        else:
             fits = self._typed(node, shape, path, "array")
             value = self._sequence(node, shape, path) if fits else schema_words.UNSOUND
-        else:
-            value = self.scalar(node, node.value, shape, path)
         self._combined(node, shape, path)
+        if written is not None:
+            self.judged.append((shape, written, value))
         return value
+
+    def _written(self, node: Node) -> Written | None:
+        """A collection's text and column; None where another with the same ones may have another value or verdict."""
+        source = node.source
+        if self.partial or self.loose or source.masked:
+            return None
+        text = source.text[node.start : node.end]
+        # Aliases and block scalars depend on what is around them, escapes on the format.
+        if len(text) > LONGEST_KEPT or "*" in text or "|" in text or ">" in text or "\\" in text or "\r" in text:
+            return None
+        return node.start - source.flat.rfind("\n", 0, node.start), text
 
     def _typed(self, node: Node, shape: Shape, path: str, kind: str) -> bool:
         wanted = "int-or-string" if shape.int_or_string else shape.type
