@@ -222,7 +222,8 @@ def _hint(
         successor = images.successor_of(alias.family)
         if successor is not None:
             way = f"move to {images.family_title(successor)}, whose userData differs (nodeadm)"
-            pinned = alias.version not in ("", "latest")
-            return f"{way}, and pin a version that EKS publishes for {kubernetes}" if pinned else way
+            if alias.version in ("", "latest"):
+                return way
+            return f"{way}, and pin a version that EKS publishes for {kubernetes or 'your Kubernetes version'}"
         return f"it needs Kubernetes {problem.kubernetes}"
     return None

@@ -858,6 +858,8 @@ class TestUnsupportedAlias:
         result = only(check(alias("al2@v20241011"), kubernetes="1.33"))
         assert not result.fixable
         assert (result.finding.help or "").endswith("and pin a version that EKS publishes for 1.33")
+        result = only(check(alias("al2@v20241011")))
+        assert (result.finding.help or "").endswith("EKS publishes for your Kubernetes version")
 
     def test_an_ami_family_of_no_alias_is_the_same_mistake(self, check: Check) -> None:
         report = check(alias("ubuntu@latest", more="  amiFamily: Ubuntu\n"))

@@ -255,6 +255,11 @@ def test_what_does_not_compile_is_explained(expression: str, why: str) -> None:
         ("100 % (vcpus - 4)", "m5.xlarge", ["error: `maxPods` ends in an error (modulus by zero) for `m5.xlarge`"]),
         ("3000000000", "m5.xlarge", ["error: `maxPods` is 3000000000 for `m5.xlarge`"]),
         ("1e30", "m5.xlarge", ["error: `maxPods` is beyond 64 bits for `m5.xlarge`"]),
+        ("memory_mib - 9000", "m5.large, m5.xlarge", ["error: `maxPods` is -808 for `m5.large`"]),
+        ("default_enis - 4", "m5.large, m5.xlarge", ["error: `maxPods` is -1 for `m5.large`"]),
+        ("ips_per_eni - 11", "m5.large, m5.xlarge", ["error: `maxPods` is -1 for `m5.large`"]),
+        ("max_pods - 30", "m5.large, m5.xlarge", ["error: `maxPods` is -1 for `m5.large`"]),
+        ("instance_type == 'm5.large' ? -7 : 1", "m5.large, m5.xlarge", ["error: `maxPods` is -7 for `m5.large`"]),
         ("vcpus * 10", "m5.large, m5.xlarge", []),
     ],
 )
