@@ -121,7 +121,9 @@ class Session:
             raise ConfigError(*(in_json("baseline", path) or [str(error)])) from error
         return entries
 
-    def facts(self, folder: str, now: datetime, max_age: timedelta | None = None) -> tuple[AwsFacts, str | None]:
+    def facts(
+        self, folder: str, now: Callable[[], datetime], max_age: timedelta | None = None
+    ) -> tuple[AwsFacts, str | None]:
         """What is known of AWS, and the file that says so: the configured snapshot, else the one that is cached.
 
         `folder` is one of the repository whose facts are cached. Raises Unusable for a file that is not a snapshot.
@@ -135,7 +137,7 @@ class Session:
             return NOTHING, None
         read = cache.read if named else cache.read_kept
         snapshot = self._read(path, lambda path: read(path, region=self._region))
-        return cache.facts_of(snapshot, path, self.settings.region, now, self.limits(max_age)), path
+        return cache.facts_of(snapshot, path, self.settings.region, now(), self.limits(max_age)), path
 
     def limits(self, max_age: timedelta | None = None, *, live: bool = False) -> Mapping[FactKind, timedelta]:
         """How old a fact of each kind may be. In a snapshot that is named, and without `max_age`: any age."""

@@ -76,6 +76,9 @@ def test_a_check_loads_no_more_than_its_objects_need(tmp_path: Path) -> None:
         "ruamel.yaml",
         "subprocess",
         "typing",
+        "contextlib",
+        "datetime",
+        "json",
     )
     rooms = ("plan", "upgrade", "triage", "render", "lsp", "drift", "karpenter.convert", "karpenter.userdata")
     assert not modules & {*slow, *(f"nodelint.{room}" for room in rooms)}

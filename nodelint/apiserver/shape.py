@@ -6,12 +6,11 @@ of a CustomResourceDefinition alike. Nothing is read before it is asked for.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator, Mapping
 from functools import cache, cached_property
 
-from nodelint.data import shipped
+from nodelint.data import read_json, shipped
 from nodelint.model.releases import Version
 from nodelint.tuples import NamedTuple
 
@@ -244,4 +243,4 @@ def _steps(path: str) -> tuple[str, ...]:
 def load(name: str) -> Any:
     """A bundled schema by its name, such as `nodepool-v1`."""
     with open(os.path.join(shipped("schemas"), f"{name}.schema.json"), "rb") as file:
-        return json.loads(file.read())
+        return read_json(file.read())

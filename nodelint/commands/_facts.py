@@ -83,7 +83,7 @@ def facts_for(
 
     try:
         if not asked.live:
-            return session.facts(home(paths), now(), asked.max_age)
+            return session.facts(home(paths), now, asked.max_age)
         from nodelint.commands._asking import live
 
         path, limits = cache.place(home(paths)), session.limits(asked.max_age, live=True)

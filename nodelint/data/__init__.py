@@ -27,11 +27,11 @@ def shipped(folder: str) -> str:
 def table(name: str) -> dict[str, Any]:
     """A file of this folder by its name, such as `labels`; read once."""
     with open(os.path.join(DATA, f"{name}.json"), "rb") as file:
-        read: dict[str, Any] = parsed(file.read())
+        read: dict[str, Any] = read_json(file.read())
     return read
 
 
-def parsed(data: bytes) -> Any:
+def read_json(data: bytes) -> Any:
     """The value of a JSON file that comes with nodelint: UTF-8, beginning with its first character."""
     try:
         from _json import make_scanner

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Mapping
 
 from nodelint.ec2.facts import AwsFacts, moment
 from nodelint.ec2.snapshot import (
@@ -159,7 +158,7 @@ def keep(path: str, replies: Iterable[Reply], now: datetime, nodelint: str, unwa
         check_place(path)
         # Names of images and ids of subnets are nobody else's business.
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        with _locked(os.path.dirname(path)):
+        with _Locked(os.path.dirname(path)):
             there = mark(path)
             snapshot = None if there is None or there == unwanted else read_kept(path)
             for reply in replies:
@@ -174,21 +173,27 @@ def keep(path: str, replies: Iterable[Reply], now: datetime, nodelint: str, unwa
     return snapshot
 
 
-@contextmanager
-def _locked(folder: str) -> Iterator[None]:
+class _Locked:
     """Let one run at a time read and write a folder; each needs milliseconds. Without effect on Windows."""
-    try:
-        import fcntl
-    except ImportError:
-        yield
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        with suppress(OSError):  # a file system that knows no locks
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._handle: int | None = None
+
+    def __enter__(self) -> None:
+        try:
+            import fcntl
+        except ImportError:
+            return
+        self._handle = os.open(self._folder, os.O_RDONLY)
+        try:
+            fcntl.flock(self._handle, fcntl.LOCK_EX)
+        except OSError:
+            return  # a file system that knows no locks
+
+    def __exit__(self, *_: object) -> None:
+        if self._handle is not None:
+            os.close(self._handle)
 
 
 def still_good(region: Region, now: datetime, limits: Mapping[FactKind, timedelta]) -> Region:

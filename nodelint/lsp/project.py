@@ -341,7 +341,7 @@ class Project:
         """What is known of AWS; the very same for a while, so that what was said by it can be kept."""
         now = self._now()
         try:
-            facts = session.facts(folder, now)[0]
+            facts = session.facts(folder, lambda: now)[0]
         except cache.UnusableSnapshot as error:
             self._tell(str(error), session.settings.snapshot)
             return NOTHING

@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
+from nodelint.data import read_json
 from nodelint.ec2.snapshot.records import (
     FORMAT,
     TABLE_OF,
@@ -61,15 +61,15 @@ class _Offered(NamedTuple):
     capacity: tuple[str, ...]
 
 
-def read_bundled(text: str | bytes) -> Snapshot:
-    """Read the text of a file. Raises SnapshotError where it is not a snapshot of format 1.
+def read_bundled(text: bytes) -> Snapshot:
+    """Read the text of a file that comes with nodelint. Raises SnapshotError where it is not a snapshot of format 1.
 
     What is in the columns of instance types is left to `check_rows`: that takes a third of the time.
     """
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise SnapshotError(f"not a snapshot: not JSON ({error})") from error
+    return _snapshot_of(read_json(text))
+
+
+def _snapshot_of(data: Any) -> Snapshot:
     if not isinstance(data, dict) or "nodelint-snapshot" not in data:
         raise SnapshotError("not a snapshot: the key `nodelint-snapshot` is missing")
     if data["nodelint-snapshot"] != FORMAT:
@@ -84,7 +84,13 @@ def read_bundled(text: str | bytes) -> Snapshot:
 
 def parse_snapshot(text: str | bytes) -> Snapshot:
     """Read the text of a file. Raises SnapshotError where it is not a snapshot of format 1."""
-    snapshot = read_bundled(text)
+    import json
+
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise SnapshotError(f"not a snapshot: not JSON ({error})") from error
+    snapshot = _snapshot_of(data)
     check_rows(snapshot.rows)
     return snapshot
 
@@ -97,6 +103,8 @@ def with_region_alone(text: bytes, name: str) -> bytes:
 
     Of the regions that are left out nothing is read: what is wrong with them is not noticed.
     """
+    import json
+
     head, begin, rest = text.partition(_REGIONS)
     regions = rest.removesuffix(_END).split(_NEXT)
     first = b'{\n"region": '
@@ -376,6 +384,8 @@ def _plain(record: Any) -> dict[str, object]:
 
 
 def _json(value: object) -> str:
+    import json
+
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 

@@ -7,7 +7,6 @@ is dropped; neither it nor `maxPods` may come out negative for any instance type
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
@@ -188,7 +187,7 @@ def _without_addresses(node_class: EC2NodeClass) -> int:
 def _whole(value: float) -> int:
     if isinstance(value, int):
         return value
-    if not math.isfinite(value):
+    if not abs(value) < float("inf"):  # nor is what is no number
         raise NoNumber("is not a finite number")
     if abs(value) >= 2.0**63:
         raise NoNumber("is beyond 64 bits")

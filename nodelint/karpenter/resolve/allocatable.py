@@ -9,7 +9,6 @@ A setting that is a placeholder or an expression keeps nothing.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 
 from nodelint.data import table
@@ -114,7 +113,7 @@ def _without_storage(
 
     def spent(size: int) -> bool:
         bytes_ = -(-size // ONE)
-        standard = math.ceil(bytes_ / 100 * overhead.EVICTION_STORAGE_PERCENT) * ONE
+        standard = overhead.ceiling(bytes_ / 100 * overhead.EVICTION_STORAGE_PERCENT) * ONE
         return own + system + (standard if evict is None else _part(evict, bytes_)) > size
 
     policy = spec.get("instanceStorePolicy")
@@ -192,5 +191,5 @@ def _eviction(kubelet: Node | None, signal: str) -> float | None:
 
 def _part(threshold: float, capacity: int) -> int:
     if isinstance(threshold, float):
-        return int(math.ceil(capacity / 100 * threshold) * ONE)
+        return overhead.ceiling(capacity / 100 * threshold) * ONE
     return int(threshold)
