@@ -2,7 +2,8 @@
 
 Amazon Linux 2 ended on 2026-06-30, and EKS publishes no image of it for Kubernetes 1.33 and newer. Images of your
 own on it still boot, without patches for kernel, containerd and kubelet. `AL2023` is its successor; user data is
-another there (NodeConfig in the place of `bootstrap.sh`). `unsupported-alias` reports an alias of such a family.
+another there (NodeConfig in the place of `bootstrap.sh`). Where the cluster's Kubernetes version has no images of the
+family, `unsupported-alias` reports it.
 
 ```yaml bad
 apiVersion: karpenter.k8s.aws/v1
@@ -48,14 +49,15 @@ from nodelint.api import Context, EC2NodeClass, Finding, Findings, images, rule
 
 @rule(on=EC2NodeClass, group="hazard", gives_way_to=["unsupported-alias", "other-family-image", "removed-api"])
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
-    node = node_class.node.at("spec", "amiFamily")
-    if node is None or any(term.alias is not None for term in node_class.ami_terms):
-        return
-    ended = images.ended(str(node.value))
-    if ended is not None:
+    node, family = node_class.node.at("spec", "amiFamily"), str(node_class.ami_family)
+    if any(term.alias is not None for term in node_class.ami_terms):
+        found = context.images(node_class)
+        node, family = found.alias_node, found.boots or ""
+    ended = images.ended(family)
+    if node is not None and ended is not None:
         title, day, successor = ended
         yield Finding(
             at=node,
             message=f"`{node.value}` ended on {day}: images of {title} get no patches any more",
-            help=f"build on `{successor}`, with user data for it" if successor else None,
+            help=f"move to `{successor}`, with user data for it" if successor else None,
         )

@@ -1,8 +1,9 @@
-r"""Requirements that leave a single instance type: when AWS has none of it, nothing starts.
+r"""Requirements that leave one instance type or two: when AWS has none of them, nothing starts.
 
 EC2 runs short of a single type in a zone now and then, on-demand too; Karpenter then marks it unavailable for three
-minutes and takes the next, if there is one. A second family of the same shape is enough. Reserved capacity is bound
-to a type, and is left alone here.
+minutes and takes the next, if there is one. Two types are often of one family, which runs short as a whole. A second
+and a third family of the same shape are enough. Reserved capacity is bound to a type, and is left alone here; of GPUs
+and accelerators there is little choice, and two types are.
 
 ```yaml bad
 apiVersion: karpenter.sh/v1
@@ -47,21 +48,27 @@ spec:
 ```
 """
 
-from nodelint.api import Context, Finding, Findings, NodePool, fixes, rule
+from nodelint.api import Context, Finding, Findings, NodePool, fixes, resolve, rule
 
 
 @rule(on=NodePool, group="practice", gives_way_to=["narrow-spot", "no-instance-type", "dead-value", "removed-api"])
 def check(pool: NodePool, context: Context) -> Findings:
     resolution = context.resolution(pool)
-    if len(resolution.launchable) != 1 or ("reserved" in resolution.capacity_types and resolution.node_class):
+    left = resolution.launchable
+    if not 0 < len(left) <= 2 or ("reserved" in resolution.capacity_types and resolution.node_class):
+        return
+    if len(left) == 2 and left & resolve.special(resolution.catalog):
         return
     narrow = [line for line in resolution.lines if line.known and line.removed_alone > 0]
     best = max(narrow, key=lambda line: line.removed_alone, default=None)
-    [name] = resolution.catalog.names_in(resolution.launchable)
-    price = resolution.catalog.price(name)
+    names = resolution.catalog.names_in(left)
+    price = resolution.catalog.price(names[0]) if len(names) == 1 else None
     cost = f" (${price:,.3f} an hour)" if price is not None else ""
+    shown, one = " and ".join(f"`{name}`" for name in names), len(names) == 1
     yield Finding(
         at=fixes.seen(best.at.key_node) if best is not None else fixes.place(pool),
-        message=f"only `{name}`{cost} remains: nothing starts while EC2 has none",
-        help="allow another family of the same size",
+        message=f"only {shown}{cost} {'remains' if one else 'remain'}: nothing starts while EC2 has "
+        f"{'none' if one else 'neither'}",
+        severity=None if one else "info",
+        help="allow another family of the same size" if one else "allow more families of the same sizes",
     )

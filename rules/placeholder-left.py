@@ -1,5 +1,8 @@
 """A value that a person was to replace, such as `<cluster-name>` or `your-node-role`, in a manifest that looks final.
 
+Words such as `cluster-name` and `changeme` as a whole value count too, and ids that AWS does not give, such as
+`sg-zzzz`: an id is a number in hexadecimal digits.
+
 Such a text is a value like any other to Kubernetes. A role, a subnet tag or an image of that name is not there, so
 that the class never becomes ready; as a name or a label it is refused. Other rules judge nothing that hangs on it.
 
@@ -70,9 +73,10 @@ def check(obj: Object, context: Context) -> Findings:
     name = source.path.rpartition("/")[2].lower()
     if obj.document.host not in (None, "block") or obj.document.templated or any(part in name for part in TEMPLATES):
         return
-    if labels.stand_in(source.text[obj.node.start : obj.node.end]) is None:
-        return  # not even in a comment
-    places = [*_places(obj.node), *_of_user_data(obj)]
+    whole, places = source.text[obj.node.start : obj.node.end], list(_ids(obj))
+    if labels.stand_in(whole) is not None or labels.may_hold_stand_in_name(whole):  # in a comment, maybe
+        told = {id(node) for node, _ in places}
+        places += [place for place in (*_places(obj.node), *_of_user_data(obj)) if id(place[0]) not in told]
     if not places or any(mark in source.text for mark in CODE):
         return
     node, left = places[0]
@@ -87,6 +91,15 @@ def check(obj: Object, context: Context) -> Findings:
     )
 
 
+def _ids(obj: Object) -> Iterator[tuple[Node | Span, str]]:
+    """Ids of a class's selector terms that are none: `sg-zzzz`."""
+    if isinstance(obj, EC2NodeClass):
+        for term in (*obj.ami_terms, *obj.subnet_terms, *obj.security_group_terms):
+            node = term.node.get("id")
+            if node is not None and isinstance(term.id, str) and labels.no_id(term.id):
+                yield node, term.id
+
+
 def _of_user_data(obj: Object) -> Iterator[tuple[Node | Span, str]]:
     """What names the cluster in user data of the family `Custom`: for other families Karpenter does."""
     data = userdata.read_custom(obj, None) if isinstance(obj, EC2NodeClass) and obj.ami_family == "Custom" else None
@@ -98,13 +111,24 @@ def _of_user_data(obj: Object) -> Iterator[tuple[Node | Span, str]]:
             yield data.places.at(at, at + len(left)) if at >= 0 else data.places.at(start, end), left
 
 
+def _word(node: Node) -> str | None:
+    """A word for what should stand there: the whole value of a field, or the cluster in a key."""
+    if not isinstance(node.value, str):
+        return None
+    entry = next((e for e in node.parent.entries if node in (e.key, e.value)), None) if node.parent else None
+    written = node.value
+    if entry is not None and (entry.key is node or entry.name == "key"):
+        written = written.partition("kubernetes.io/cluster/")[2]  # other keys may well be called so
+    return written if labels.stand_in_name(written) else None
+
+
 def _places(node: Node) -> list[tuple[Node | Span, str]]:
     """Values of one line that hold such a text, each with it."""
     found: list[tuple[Node | Span, str]] = []
     for each in node.walk():
         if each.kind != "scalar" or "\n" in each.text:
             continue
-        left = labels.stand_in(each.written)
+        left = labels.stand_in(each.written) or _word(each)
         if left is not None:
             found.append((each, left))
     return found

@@ -70,13 +70,13 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         if call.program == "nodeadm" or (call.program == "bootstrap.sh" and data.family != "AL2"):
             continue
         first = data.text.find("\n", call.start)
-        what, fails = _outcome(node_class, data.text[call.start : call.end], context)
+        comes, fails = _outcome(node_class, data.text[call.start : call.end], context)
         yield Finding(
             at=data.places.at(call.start, call.end if first < 0 else min(first, call.end)),
-            message=f"{call.program} runs twice, and {what}",
+            message=f"{call.program} runs twice: this call starts the kubelet, and Karpenter's own comes too late",
             severity=None if fails else "warning",
             edits=edits.if_editable(data.places.replace, *call.lines, "") if call.plain else (),
-            note="the kubelet starts by the first call: Karpenter's own comes second and starts nothing again",
+            note=comes,
             help="remove the call, and set its options in spec.kubelet and the NodePool's template",
         )
 
@@ -85,8 +85,10 @@ def _outcome(node_class: EC2NodeClass, call: str, context: Context) -> tuple[str
     """What becomes of the node, and whether that is an error."""
     tainted = _TAINT in call
     if not tainted and not releases.behaves("registers-without-taint", context.karpenter):
-        return f"Karpenter {context.karpenter} never registers a node without its taint", True
+        return f"Karpenter {context.karpenter} never registers a node that joins without its taint", True
     kubelet = node_class.node.at("spec", "kubelet")
     if kubelet is not None and kubelet.entries:
         return "the settings of spec.kubelet never act", True
-    return ("this call's settings are the ones that act" if tainted else "pods land before Karpenter's taints"), False
+    if tainted:
+        return "what this call sets is what acts", False
+    return "pods may land on the node before Karpenter adds its taints", False

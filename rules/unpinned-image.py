@@ -3,10 +3,12 @@ r"""The class takes whatever image is newest, so nodes are replaced whenever one
 `@latest`, a name with wildcards, tags, and a `recommended` SSM parameter stand for another image as soon as AWS, or
 your pipeline, publishes one. Karpenter then counts all nodes of the old image as drifted and replaces them, within
 the pool's disruption budgets, in every cluster at once. Many mean it; where images are to be tried in one environment
-before the next, pin a version and move it by a merge. This rule is off unless it is selected.
+before the next, pin a version and move it by a merge. Of `al2@latest` nothing is said: no image of it is published
+any more.
 
 With facts from AWS (`nodelint refresh`) the fix pins what is taken today, which replaces no node; for an alias the
-Kubernetes version has to be known too.
+Kubernetes version has to be known too. Without facts, the newest version that nodelint's data knows is a suggestion:
+what the nodes run may be newer.
 
 ```yaml facts
 parameters:
@@ -113,6 +115,7 @@ from nodelint.api import (
     Edit,
     Finding,
     Findings,
+    Suggestion,
     edits,
     fixes,
     images,
@@ -122,7 +125,9 @@ from nodelint.api import (
 )
 
 
-@rule(on=EC2NodeClass, group="practice", severity="info", fix="safe", gives_way_to=["unsupported-alias"])
+@rule(
+    on=EC2NodeClass, group="practice", severity="info", fix="safe", gives_way_to=["unsupported-alias", "ended-family"]
+)
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     image_set = context.images(node_class)
     alias, node = image_set.alias, image_set.alias_node
@@ -142,7 +147,17 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         help=f"pin the version of today, `{alias.family}@{version}`"
         if version
         else f"pin a version that you have tested, such as `{example}`",
+        suggestions=_known(image_set, context) if version is None else (),
     )
+
+
+def _known(image_set: images.ImageSet, context: Context) -> list[Suggestion]:
+    """The pin to the newest version that the data knows: without facts nobody can say what is newest today."""
+    family = image_set.alias.family if image_set.alias is not None else ""
+    newest = images.newest_known(family, context.kubernetes)
+    changes = edits.if_editable(_pinned, image_set, newest)
+    known = images.provenance()[1]
+    return [Suggestion(f"pin {family}@{newest}, the newest version known on {known}", changes)] if changes else []
 
 
 def _pinned(image_set: images.ImageSet, version: str | None) -> list[Edit]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from nodelint.edits import apply
 from nodelint.lint.engine import Report, Selection, Target, lint
 from nodelint.lint.rule import bundled, load
 from nodelint.model.releases import NEWEST, KubernetesVersion
@@ -157,3 +158,82 @@ def test_one_type_runs_and_two_run(check: Callable[..., Report], types: str, wor
     )
     (result,) = check(CLASS.replace("AMI", AL2023) + pool, select=["old-type"]).results
     assert words in result.finding.message
+
+
+ADMIN = "  userData: |\n    [settings.host-containers]\n    admin = {enabled = true, superpowered = true}\n"
+
+
+def test_an_admin_container_in_an_inline_table_is_found() -> None:
+    assert said("admin-container", BOTTLEROCKET, ADMIN) == [("warning", "admin")]
+    assert said("admin-container", BOTTLEROCKET, ADMIN.replace("true", "false")) == []
+    assert said("admin-container", "{id: ami-0123456789abcdef0}", "  amiFamily: Custom\n" + ADMIN) != []
+
+
+@pytest.mark.parametrize(
+    ("ami", "family", "found"),
+    [
+        ("{alias: al2023@v20250403}", None, "al2023@v20250403"),
+        ("{alias: al2023@v20250901}", None, None),
+        ("{alias: al2023@latest}", None, None),
+        ("{alias: bottlerocket@v1.20.0}", None, "bottlerocket@v1.20.0"),
+        ("{alias: bottlerocket@1.26.2}", None, None),
+        ("{name: amazon-eks-node-al2023-x86_64-standard-1.31-v20240807}", "AL2023", "amazon-eks-node-al2023-x86_64"),
+        ("{name: amazon-eks-node-al2023-x86_64-standard-1.31-v2024*}", "AL2023", None),
+        ("{name: golden-20240807}", "AL2023", None),
+        (
+            "{ssmParameter: /aws/service/bottlerocket/aws-k8s-1.31/x86_64/1.20.0/image_id}",
+            "Bottlerocket",
+            "/aws/service/bottlerocket",
+        ),
+    ],
+)
+def test_the_age_of_a_pin_is_counted_where_its_day_is_known(ami: str, family: str | None, found: str | None) -> None:
+    told = said("old-image", ami, f"  amiFamily: {family}\n" if family else "")
+    assert [severity for severity, _ in told] == ["info"] * (found is not None)
+    assert found is None or told[0][1].startswith(found)
+
+
+def test_an_alias_of_a_family_that_ended_is_told_once() -> None:
+    for rule, expected in (("ended-family", [("warning", "al2@latest")]), ("unpinned-image", [])):
+        text = CLASS.replace("AMI", "{alias: al2@latest}")
+        selected = Selection(select=frozenset(["ended-family", "unpinned-image", "unsupported-alias"]))
+        target = Target(NEWEST, KubernetesVersion(1, 30))
+        report = lint([Source.from_text("a.yaml", text)], target, RULES, selected)
+        found = [(r.severity, text[r.finding.span.start : r.finding.span.end]) for r in report.results]
+        assert [each for each, r in zip(found, report.results, strict=True) if r.rule.name == rule] == expected
+
+
+@pytest.mark.parametrize(
+    ("alias", "kubernetes", "pin"),
+    [
+        ("al2023@latest", None, "alias: al2023@v20260714"),
+        ("al2023@latest", "1.36", "alias: al2023@v20260714"),
+        ("al2023@latest", "1.29", None),
+        ("bottlerocket@latest", None, None),
+    ],
+)
+def test_without_facts_the_newest_known_version_is_a_suggestion(
+    check: Callable[..., Report], alias: str, kubernetes: str | None, pin: str | None
+) -> None:
+    text = CLASS.replace("AMI", f"{{alias: {alias}}}")
+    (result,) = check(text, select=["unpinned-image"], kubernetes=kubernetes).results
+    fixed = [apply(text, each.edits) for each in result.finding.suggestions]
+    assert not result.finding.edits
+    assert [pin in each for each in fixed] == [True] * (pin is not None) if pin else not fixed
+
+
+@pytest.mark.parametrize(
+    ("types", "severity"),
+    [
+        ("m7i.large", "warning"),
+        ("t3.medium, t3.large", "info"),
+        ("m7i.large, m7a.large, m6i.large", None),
+        ("inf2.xlarge, trn1.2xlarge", None),
+    ],
+)
+def test_two_types_are_nearly_as_few_as_one(check: Callable[..., Report], types: str, severity: str | None) -> None:
+    pool = POOL.replace("karpenter.k8s.aws/instance-family", "node.kubernetes.io/instance-type").replace(
+        "FAMILIES", types
+    )
+    report = check(CLASS.replace("AMI", AL2023) + pool, select=["one-instance-type"])
+    assert [r.severity for r in report.results] == ([severity] if severity else [])

@@ -40,6 +40,7 @@ HOST_RULES = {"placeholder-left"}
 
 # Behind `<<-` the shell takes the tabs away, so that places within user data are told as the field's, without a fix.
 USER_DATA_RULES = {
+    "admin-container",
     "custom-user-data",
     "hidden-kubelet-setting",
     "node-labels-in-user-data",

@@ -32,6 +32,8 @@ def left(text: str, rules: dict[str, Rule], path: str = "class.yaml") -> list[st
         "role-xxxxxxxx",
         "replace-me",
         "CLUSTER_NAME",
+        "changeme",
+        "cluster-name",
     ],
 )
 def test_what_a_person_was_to_replace(rules: dict[str, Rule], role: str) -> None:
@@ -48,6 +50,7 @@ def test_what_a_person_was_to_replace(rules: dict[str, Rule], role: str) -> None
         "yourdomain",
         "exxxtra",
         "PROD",
+        "prod-cluster-names",
     ],
 )
 def test_names_and_what_tools_fill_in_are_none(rules: dict[str, Rule], role: str) -> None:
@@ -71,6 +74,23 @@ def test_what_is_rendered_or_read_by_people_is_left_alone(rules: dict[str, Rule]
 def test_several_are_one_finding(rules: dict[str, Rule]) -> None:
     text = (CLASS % "<role>").replace("main", "<cluster>")
     assert left(text, rules) == ["placeholder not replaced: `<role>` and 1 other placeholder"]
+
+
+@pytest.mark.parametrize(
+    ("terms", "found"),
+    [
+        ("id: sg-zzzz", ["sg-zzzz"]),
+        ("id: sg-xxxxxxxx", ["sg-xxxxxxxx"]),
+        ("id: sg-0123456789abcdef0", []),
+        ("id: sg-1", []),
+        ("tags: {kubernetes.io/cluster/cluster-name: owned}", ["kubernetes.io/cluster/cluster-name"]),
+        ("tags: {cluster-name: main}", []),
+    ],
+)
+def test_ids_and_keys_of_tags(rules: dict[str, Rule], terms: str, found: list[str]) -> None:
+    text = (CLASS % "main") + f"    - {{{terms}}}\n"
+    text = text.replace("GroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]", "GroupSelectorTerms:")
+    assert left(text, rules) == [f"placeholder not replaced: `{each}`" for each in found]
 
 
 POOL = """\

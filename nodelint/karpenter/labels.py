@@ -250,6 +250,23 @@ def stand_in(value: str) -> str | None:
     return left_by_hand(value, _facts()["stand_ins"])
 
 
+def stand_in_name(value: str) -> bool:
+    """Whether a whole value is a word for what should stand there: `cluster-name`, `changeme`."""
+    return value.lower() in _facts()["stand_in_names"]
+
+
+def may_hold_stand_in_name(text: str) -> bool:
+    """Whether a text may hold such a word; where not, its values need no look."""
+    folded = text.lower()
+    return any(name in folded for name in _facts()["stand_in_names"])
+
+
+def no_id(value: str) -> bool:
+    """Whether a text in the form of an AWS id is none: `sg-zzzz` has letters that are no digits of a number."""
+    kind, dash, number = value.partition("-")
+    return bool(dash) and kind in _facts()["id_kinds"] and bool(set(number.lower()) - set("0123456789abcdef"))
+
+
 class TaintOwner(NamedTuple):
     """Who sets and removes a taint, and the effects that it has then."""
 

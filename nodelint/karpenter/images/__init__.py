@@ -26,7 +26,9 @@ from nodelint.karpenter.images.families import (
     family_title,
     first_published,
     image_since,
+    newest_known,
     provenance,
+    published_by,
     successor_of,
     variant_requirements,
 )
@@ -63,7 +65,9 @@ __all__ = [
     "images_of",
     "is_deprecated",
     "name_matches",
+    "newest_known",
     "provenance",
+    "published_by",
     "successor_of",
     "variant_requirements",
 ]

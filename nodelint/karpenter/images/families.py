@@ -64,6 +64,28 @@ def family_example(family: str) -> str:
     return example
 
 
+def newest_known(family: str, kubernetes: KubernetesVersion | None = None) -> str | None:
+    """The newest alias version that the data knows for a Kubernetes version (any, where that is not known)."""
+    row = alias_families()[family]
+    if "newest" not in row or (kubernetes is not None and not kubernetes_match(row["newestFor"], kubernetes)):
+        return None
+    newest: str = row["newest"]
+    return newest
+
+
+def published_by(family: str | None, version: str) -> str | None:
+    """A day by which an image of a version was published, as `2024-08-07`; None where the data does not tell."""
+    dated = re.search(r"(?<!\d)v?(20\d\d)-?(0[1-9]|1[0-2])-?(0[1-9]|[12]\d|3[01])(?!\d)", version)
+    if dated is not None:
+        return "-".join(dated.groups())
+    last = alias_families().get(family or "", {}).get("dated")
+    numbers = re.search(r"(?<![\d.])v?(\d+\.\d+\.\d+)(?![\d.])", version) if last else None
+    if numbers is None or Version.parse(numbers[1]) > Version.parse(last[0]):
+        return None
+    day: str = last[1]
+    return day
+
+
 def alias_version_valid(alias: Alias) -> bool:
     """Whether the version of an alias has a form under which images of the family are published."""
     return re.fullmatch(alias_families()[alias.family]["versions"], alias.version) is not None

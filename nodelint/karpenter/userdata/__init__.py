@@ -11,7 +11,7 @@ from nodelint.karpenter.userdata.custom import CustomUserData, read_custom
 from nodelint.karpenter.userdata.fit import misfits
 from nodelint.karpenter.userdata.parts import Part, UserDataProblem
 from nodelint.karpenter.userdata.reading import UserData, read
-from nodelint.karpenter.userdata.settings import BootstrapCall, KubeletSetting, NodeLabel
+from nodelint.karpenter.userdata.settings import BootstrapCall, KubeletSetting, NodeLabel, TomlSetting
 
 __all__ = [
     "BootstrapCall",
@@ -19,6 +19,7 @@ __all__ = [
     "KubeletSetting",
     "NodeLabel",
     "Part",
+    "TomlSetting",
     "UserData",
     "UserDataProblem",
     "misfits",

@@ -12,7 +12,7 @@ from nodelint.karpenter.userdata import settings as found_in
 from nodelint.karpenter.userdata.nodeconfig import compose, is_read_as_nodeconfig, troubles
 from nodelint.karpenter.userdata.parts import Archive, Part, PartKind, UserDataProblem, archive, is_mime
 from nodelint.karpenter.userdata.places import ScalarPlaces
-from nodelint.karpenter.userdata.settings import BootstrapCall, KubeletSetting, NodeLabel
+from nodelint.karpenter.userdata.settings import BootstrapCall, KubeletSetting, NodeLabel, TomlSetting
 from nodelint.model.finding import Edit
 from nodelint.model.manifest import EC2NodeClass, text
 from nodelint.source import Node
@@ -161,6 +161,11 @@ class UserData:
         table = self.toml["settings"] if self.toml is not None and "settings" in self.toml else None
         if isinstance(table, dict):
             yield from found_in.of_toml(table, self.text)
+
+    def setting(self, *path: str) -> TomlSetting | None:
+        """A value of Bottlerocket's settings by its path below `settings`."""
+        settings = self.toml.get("settings") if self.toml is not None else None
+        return found_in.toml_setting(settings, self.text, path) if isinstance(settings, dict) else None
 
     def moved(self, setting: KubeletSetting, node_class: EC2NodeClass) -> list[Edit]:
         """The edits that say a setting of NodeConfig in `spec.kubelet` instead. Raises `NotEditable`."""

@@ -45,6 +45,15 @@ class KubeletSetting(NamedTuple):
     value: Any = None
 
 
+class TomlSetting(NamedTuple):
+    """A value of Bottlerocket's settings, where its key stands, and where its literal does if that can be told."""
+
+    value: Any
+    start: int
+    end: int
+    literal: tuple[int, int] | None
+
+
 class NodeLabel(NamedTuple):
     """A label that the kubelet gives the node, and where user data names it."""
 
@@ -107,6 +116,19 @@ def of_toml(settings: dict[str, Any], text: str) -> Iterator[KubeletSetting]:
         if isinstance(kubernetes, dict) and key in kubernetes:
             start, end = find_key(text, ("settings", "kubernetes", key))
             yield KubeletSetting(name, key, "toml", start, end, value=kubernetes[key])
+
+
+def toml_setting(settings: dict[str, Any], text: str, path: tuple[str, ...]) -> TomlSetting | None:
+    """The value at a path below `settings`, and where it stands."""
+    value: Any = settings
+    for step in path:
+        if not isinstance(value, dict) or step not in value:
+            return None
+        value = value[step]
+    start, end = find_key(text, ("settings", *path))
+    word = re.compile(r"[\"']?\s*=\s*(true|false|-?\d+)(?=\s|#|$)").match(text, end)
+    own = re.search(rf"{re.escape(path[-1])}[\"']?$", text[start:end]) is not None
+    return TomlSetting(value, start, end, word.span(1) if word is not None and own else None)
 
 
 def labels_of_toml(settings: dict[str, Any], text: str) -> Iterator[NodeLabel]:

@@ -1,0 +1,64 @@
+"""Bottlerocket's admin container is enabled: a root shell on every node of the class, for whoever reaches it.
+
+Bottlerocket has no shell. Its admin container brings one, with SSH and with `sheltie` as a way to root on the host.
+It is off by default, and can be enabled on a single node from the control container (SSM) while somebody debugs it.
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: bottlerocket@v1.46.0
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  userData: |
+    [settings.host-containers.admin]
+    enabled = true
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: bottlerocket@v1.46.0
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  userData: |
+    [settings.host-containers.admin]
+    enabled = false
+```
+"""
+
+from nodelint.api import Context, EC2NodeClass, Finding, Findings, edits, rule, userdata
+
+
+@rule(on=EC2NodeClass, group="practice", fix="unsafe", gives_way_to=["user-data-syntax", "removed-api"])
+def check(node_class: EC2NodeClass, context: Context) -> Findings:
+    written = node_class.node.at("spec", "userData")
+    if written is None or "host-containers" not in str(written.value):
+        return
+    data = context.user_data(node_class) or userdata.read_custom(node_class, None)
+    found = data.setting("host-containers", "admin", "enabled") if data is not None else None
+    if data is None or found is None or found.value is not True:
+        return
+    yield Finding(
+        at=data.places.at(found.start, found.end),
+        message="the admin container is enabled: a root shell on every node of this class",
+        edits=edits.if_editable(data.places.replace, *found.literal, "false") if found.literal else (),
+        help="leave it off, and enable it from the control container of the node that you debug",
+    )

@@ -1,0 +1,102 @@
+"""An image that is pinned to a version more than a year old: it lacks all patches since.
+
+A pin is to be moved: by a merge each month or so, or by a tool that opens one. Nodes of an old image run with the
+kernel, containerd and kubelet of its day. EKS marks images as deprecated in time and takes them away, and nothing
+starts then.
+
+The day stands in the version of an alias, a name or an SSM parameter. Of Bottlerocket, nodelint knows by when its
+older versions were published. The age is counted to the date of nodelint's image facts, so that two runs of one
+version of nodelint say the same.
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20240807
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20260714
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+```
+"""
+
+from nodelint.api import (
+    Context,
+    EC2NodeClass,
+    Finding,
+    Findings,
+    Node,
+    Suggestion,
+    edits,
+    fixes,
+    images,
+    messages,
+    rule,
+)
+
+
+@rule(
+    on=EC2NodeClass,
+    group="practice",
+    severity="info",
+    gives_way_to=["unsupported-alias", "ended-family", "deprecated-image", "no-image", "image-of-another-kubernetes"],
+)
+def check(node_class: EC2NodeClass, context: Context) -> Findings:
+    image_set = context.images(node_class)
+    if image_set.alias is not None:
+        if image_set.alias_node is not None:
+            yield from _old(image_set.alias_node, image_set.alias.family, image_set.alias.version, image_set, context)
+        return
+    family = next((each.family for each in image_set.images if each.family is not None), None)
+    for term in node_class.ami_terms:
+        for key in ("name", "ssmParameter"):
+            node = term.node.get(key)
+            if family is not None and node is not None and isinstance(node.value, str):
+                yield from _old(node, family, node.value, image_set, context)
+
+
+def _old(node: Node, family: str, version: str, image_set: images.ImageSet, context: Context) -> Findings:
+    day, today = images.published_by(family, version), images.provenance()[1]
+    months = _months(day, today) if day is not None else 0
+    if months < 12 or "*" in version:
+        return
+    newest = images.newest_known(family, context.kubernetes)
+    changes = edits.if_editable(fixes.set_alias, image_set, family, newest) if image_set.alias and newest else []
+    yield Finding(
+        at=node,
+        message=f"`{messages.short(version, 50)}` was published by {day}: no patch of {months} months is in it",
+        note=f"counted to {today}, the date of nodelint's image facts",
+        help="move the pin, in one environment first: nodes drift to the new image",
+        suggestions=[Suggestion(f"pin {family}@{newest}, the newest version known then", changes)] if changes else [],
+    )
+
+
+def _months(day: str, today: str) -> int:
+    """Whole months from one day to another."""
+    (year, month, date), (to, its_month, its_date) = (
+        [int(part) for part in each.split("-")] for each in (day, today)
+    )
+    return (to - year) * 12 + its_month - month - (its_date < date)
