@@ -69,8 +69,15 @@ def check(obj: Object, context: Context) -> Findings:
         message=f"`{name}` is the API server's: refused in another cluster, and here once the object has changed",
         edits=edits.if_editable(edits.remove, node),
         covers=[each for _, each in found],
+        note=_ignored(obj),
         help="take it out: it was copied from a cluster",
     )
+
+
+def _ignored(obj: Object) -> str | None:
+    """What of a copied object has no effect; None where there is nothing of it."""
+    status = obj.node.get("status")
+    return "`status` is ignored: only the controller writes it" if status is not None and status.entries else None
 
 
 def _listed(obj: Object) -> bool:

@@ -1,8 +1,9 @@
-r"""A kubelet setting in user data that Karpenter writes itself, so that this one never acts.
+r"""A setting in user data that Karpenter writes itself, so that this one never acts.
 
 Karpenter puts its own NodeConfig behind yours, and writes its own values over those of Bottlerocket's TOML. It always
 writes the number of pods that it plans with (`maxPods`), the address of the cluster's DNS, and the taints of the
-NodePool; and everything that the class has in `spec.kubelet`. What user data says of these is lost.
+NodePool; and everything that the class has in `spec.kubelet`. What user data says of these is lost. So is what it
+says of the cluster (name, endpoint, certificate), which does no harm as long as nobody relies on it.
 
 The fix of `maxPods` and `clusterDNS` says it in `spec.kubelet`, where Karpenter plans with it. It replaces the nodes
 of the class.
@@ -129,4 +130,12 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             help="set taints in the NodePool's template"
             if setting.name == "registerWithTaints"
             else f"set spec.kubelet.{setting.name} instead",
+        )
+    cluster = data.cluster() if data is not None else None
+    if data is not None and cluster is not None:
+        yield Finding(
+            at=data.places.at(*cluster),
+            message="what userData says of the cluster is overwritten: Karpenter sets name, endpoint and certificate",
+            severity="info",
+            help="leave it out",
         )

@@ -96,6 +96,20 @@ def test_user_data_that_fits_is_let_alone(family: str, data: str) -> None:
             "a cloud-config without a MIME header",
         ),
         ("al2023", "#cloud-config\nusers: []\n", "user-data-family", "#cloud-config", "is read as a NodeConfig"),
+        (
+            "al2023",
+            NODECONFIG + "  cluster: {name: main}\n",
+            "overridden-user-data",
+            "cluster",
+            "what userData says of the cluster is overwritten",
+        ),
+        (
+            "bottlerocket",
+            '[settings.kubernetes]\napi-server = "${url}"\ncluster-name = "main"\n',
+            "overridden-user-data",
+            "api-server",
+            "what userData says of the cluster is overwritten",
+        ),
         ("al2", NODECONFIG, "user-data-family", "apiVersion: node.eks.aws/v1alpha1", "a NodeConfig is for AL2023"),
         (
             "al2",

@@ -167,6 +167,16 @@ class UserData:
         settings = self.toml.get("settings") if self.toml is not None else None
         return found_in.toml_setting(settings, self.text, path) if isinstance(settings, dict) else None
 
+    def cluster(self) -> tuple[int, int] | None:
+        """Where it names the cluster: NodeConfig's `cluster`, or the first such key of Bottlerocket's TOML."""
+        for part in self.parts:
+            root = self.root(part) if part.kind == "nodeconfig" and self.family == "AL2023" else None
+            spec = root.get("spec") if root is not None else None
+            key = spec.key("cluster") if spec is not None else None
+            if key is not None:
+                return part.start + key.start, part.start + key.end
+        return found_in.cluster_of_toml(self.text) if self.family == "Bottlerocket" else None
+
     def moved(self, setting: KubeletSetting, node_class: EC2NodeClass) -> list[Edit]:
         """The edits that say a setting of NodeConfig in `spec.kubelet` instead. Raises `NotEditable`."""
         spec, node = node_class.node.get("spec"), setting.node

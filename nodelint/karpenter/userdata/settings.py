@@ -131,6 +131,16 @@ def toml_setting(settings: dict[str, Any], text: str, path: tuple[str, ...]) -> 
     return TomlSetting(value, start, end, word.span(1) if word is not None and own else None)
 
 
+def cluster_of_toml(text: str) -> tuple[int, int] | None:
+    """Where Bottlerocket's TOML, templates' too, names the cluster: the first of the keys that do."""
+    found = []
+    for key in table("nodeconfig")["bottlerocketJoins"] if "kubernetes" in text else ():
+        start, end = find_key(text, ("settings", "kubernetes", key))
+        if re.split(r"[\s.]", text[start:end])[-1].strip("\"'") == key:
+            found.append((start, end))
+    return min(found, default=None)
+
+
 def labels_of_toml(settings: dict[str, Any], text: str) -> Iterator[NodeLabel]:
     kubernetes = settings.get("kubernetes")
     labels = kubernetes.get("node-labels") if isinstance(kubernetes, dict) else None
