@@ -331,6 +331,11 @@ def follow(tmp_path: Path, project: Path) -> Follow:
         template=TEMPLATE,
         matrix=MATRIX,
     )
+    commit(of_provider, {}, "cherry-pick(v1.1.x): fix: images that are not ready (#8)")
+    commit(of_provider, {}, "(Backport v1.1.x)fix: collisions (#9)")
+    commit(of_provider, {}, "cherrypick: test: less of it (#10)")
+    commit(of_provider, {}, "chore(deps)!: newer Kubernetes (#11)")
+    commit(of_provider, {}, "Revert the other thing (#12)")
     commit(of_provider, brought, "feat!: balance (#7)\n\nBREAKING CHANGE: roles may be longer", "v1.1.0")
     commit(of_provider, {NAMES["page"]: PAGE, NAMES["classes"]: node_class(new=True, opened=True)}, "docs: a page")
 
@@ -421,9 +426,9 @@ def test_changes_of_the_crds_are_dated_in_the_schemas(follow: Follow, project: P
 
 
 def test_instance_types_come_from_the_page_and_the_tables(follow: Follow, project: Path) -> None:
-    follow("v1.1.0")
     from nodelint.ec2.snapshot import parse_snapshot
 
+    assert "catalog.json: 1 instance type; 1 new: m5.large" in follow("v1.1.0").stdout
     read = parse_snapshot((project / "nodelint" / "data" / "catalog.json").read_bytes())
     assert [tuple(row) for row in read.rows] == [
         ("m5.large", ["2"], ["1930m"], [3, 10, True, 9, [3]], [0.096, 0.096])
@@ -441,6 +446,9 @@ def test_what_a_person_must_do_and_read_is_printed(follow: Follow) -> None:
     assert "hashes.json: versions: EC2NodeClass: v3 -> v4" in told
     assert "feat!: balance (#7)" in told
     assert "feat: gates" in told
+    for number in (8, 9, 11, 12):
+        assert f"(#{number})" in told
+    assert "(#10)" not in told and "docs: nothing" not in told and "chore: a default" not in told
     assert "images     pkg/providers/amifamily/al2023.go  +1 -1" in told
     assert "the image is of no use here" in told
     assert "an old message" not in told

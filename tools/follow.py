@@ -36,6 +36,8 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = "reference/instance-types.md"
 KINDS = ("NodePool", "EC2NodeClass")
 SHORT = 7
+MOST = 8
+"""Instance types that a line names."""
 
 _TAG = re.compile(r"v(\d+)\.(\d+)\.(\d+)")
 
@@ -43,6 +45,20 @@ _TAG = re.compile(r"v(\d+)\.(\d+)\.(\d+)")
 def numbers(tag: str) -> tuple[int, ...]:
     found = _TAG.fullmatch(tag)
     return tuple(map(int, found.groups())) if found else ()
+
+
+def told_types(file: Path, rows: Iterable[Any]) -> str:
+    """How many instance types there are, and which are new to the catalogue of a file, gone from it, or changed."""
+    known = json.loads(file.read_text(encoding="utf-8"))["instanceTypes"]["rows"] if file.exists() else []
+    old = {row[0]: row for row in known}
+    new = {row[0]: json.loads(json.dumps(row)) for row in rows}
+    told = [f"{len(new)} instance type{'' if len(new) == 1 else 's'}"]
+    changed = [name for name in new if name in old and new[name] != old[name]]
+    for what, names in (("new", new.keys() - old), ("gone", old.keys() - new), ("with other facts", changed)):
+        if names:
+            listed = ", ".join(sorted(names)[:MOST]) + (" and more" if len(names) > MOST else "")
+            told.append(f"{len(names)} {what}: {listed}")
+    return "; ".join(told)
 
 
 class Target(NamedTuple):
@@ -301,7 +317,11 @@ class Follower:
             return
         checkout = make_catalog.Checkout(self.provider.git_dir)
         catalogue = make_catalog.make(checkout, self.target.revision, docs, page)
-        self._write(self.data / "catalog.json", snapshot_text(catalogue), f"{len(catalogue.rows)} instance types")
+        self._write(
+            self.data / "catalog.json",
+            snapshot_text(catalogue),
+            told_types(self.data / "catalog.json", catalogue.rows),
+        )
         tables = make_tables.make(checkout, self.target.revision, catalogue)
         self._write(self.data / "tables.json", snapshot_text(tables), f"{len(tables.rows)} further types")
 

@@ -41,7 +41,12 @@ CORE = {
 """The folders whose changes can change an answer of nodelint, by subject."""
 
 _UNREAD = re.compile(r"_test\.go$|suite_|/crds/|zz_generated|/fake/|/testdata/|(^|/)doc\.go$")
-_TOLD = re.compile(r"^(feat|fix)\b|^\w+(\([^)]*\))?!:|BREAKING", re.IGNORECASE)
+_PICKED = re.compile(r"^\(?(?:cherry-?pick|backport)\b[^:)]*\)?\)?:?\s*", re.IGNORECASE)
+"""What stands before the title of a commit that a release branch takes from main."""
+
+_QUIET = re.compile(r"^(?:docs?|chore|ci|tests?|build|style|refactor|release)\b(?!(?:\([^)]*\))?!)", re.IGNORECASE)
+"""How the titles of commits begin that neither bring nor mend something; a `!` behind the word marks a break."""
+
 _SAYS = re.compile(
     r'(?:Errorf|errors\.New|SetFalse|SetUnknownWithReason|NewNodeClassNotReadyError)\(.*?"([^"]{12,})"'
 )
@@ -59,12 +64,12 @@ def files(
 
 
 def commits(repository: Repository, old: str, new: str) -> Iterator[str]:
-    """Commits that bring or mend something, or break: feat, fix, `!:` and BREAKING, in the title or the body."""
+    """Commits that bring, mend or break something, also those without a word for it; not docs, tests and the like."""
     log = repository.git("log", "--format=%h %cs %s%x1f%b%x1e", f"{old}..{new}")
     for entry in log.split("\x1e"):
         head, _, body = entry.strip().partition("\x1f")
         title = head.split(" ", 2)[-1]
-        if _TOLD.search(title) or "BREAKING" in body:
+        if title and (not _QUIET.match(_PICKED.sub("", title)) or "BREAKING" in title.upper() + body):
             yield head
 
 
