@@ -1,0 +1,84 @@
+"""Pools of one cluster in two regions, and GPU nodes on the default volume: where the rules are silent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from nodelint.lint.engine import Report
+
+Check = Callable[..., Report]
+
+ZONE = "topology.kubernetes.io/zone"
+
+
+def pool(name: str, *requirements: str, node_class: str = "default") -> str:
+    lines = "".join(
+        f"        - {{key: {k}, operator: In, values: [{v}]}}\n" for k, v in (r.split("=") for r in requirements)
+    )
+    return f"""\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {{name: {name}}}
+spec:
+  template:
+    spec:
+      nodeClassRef: {{group: karpenter.k8s.aws, kind: EC2NodeClass, name: {node_class}}}
+      requirements:
+{lines or "        []"}---
+"""
+
+
+def node_class(name: str = "default", cluster: str = "main", spec: str = "") -> str:
+    return f"""\
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {{name: {name}}}
+spec:
+  role: nodes
+{spec}  amiSelectorTerms: [{{alias: al2023@v20250403}}]
+  subnetSelectorTerms: [{{tags: {{karpenter.sh/discovery: {cluster}}}}}]
+  securityGroupSelectorTerms: [{{tags: {{karpenter.sh/discovery: {cluster}}}}}]
+---
+"""
+
+
+TOKYO, SEOUL = f"{ZONE}=ap-northeast-1a, ap-northeast-1c", f"{ZONE}=ap-northeast-2a"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (pool("a", TOKYO) + pool("b", SEOUL) + node_class(), ["zones of ap-northeast-1, while `b`"]),
+        (pool("a", TOKYO) + pool("b", TOKYO, node_class="b") + node_class() + node_class("b"), []),
+        (pool("a", TOKYO) + pool("b", SEOUL, node_class="b") + node_class() + node_class("b", "other"), []),
+        (pool("a", TOKYO) + pool("b", f'{ZONE}="${{ZONE}}"') + node_class(), []),
+        (pool("a", f"{ZONE}=us-east-1a, eu-west-1a") + pool("b", SEOUL) + node_class(), []),  # for several clusters
+        (pool("a", TOKYO) + pool("b", SEOUL), []),
+    ],
+)
+def test_pools_of_two_regions(check: Check, text: str, told: list[str]) -> None:
+    found = [r.finding.message for r in check(text, select=["pools-of-two-regions"]).results]
+    assert [message[: len(said)] for message, said in zip(found, told, strict=True)] == told
+
+
+GPUS = pool("gpu", "karpenter.k8s.aws/instance-family=g6")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (GPUS + node_class(), True),
+        (GPUS + node_class(spec="  instanceStorePolicy: RAID0\n"), False),
+        (GPUS + node_class(spec="  userData: echo mounts a disk\n"), False),
+        (GPUS + pool("web", "karpenter.k8s.aws/instance-family=m7i") + node_class(), False),
+        (pool("gpu", 'karpenter.k8s.aws/instance-family="${FAMILY}"') + node_class(), False),
+        (node_class(), False),
+    ],
+)
+def test_gpus_on_the_default_volume(check: Check, text: str, told: bool) -> None:
+    results = check(text, select=["default-volume-of-gpus"]).results
+    assert [r.finding.note for r in results] == (
+        ["8 of 8 instance types have local disks, which stay unused"] if told else []
+    )
