@@ -33,6 +33,7 @@ from nodelint.lint.fixing import fix
 from nodelint.lint.rule import Rule, bundled, load
 from nodelint.lsp.actions import actions
 from nodelint.lsp.completion import complete
+from nodelint.lsp.diagnostics import MOST
 from nodelint.lsp.hover import hover, label
 from nodelint.lsp.outline import spot
 from nodelint.lsp.positions import LineIndex, changed
@@ -300,6 +301,23 @@ def editor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Editor]:
 def repository(tmp_path: Path) -> Path:
     (tmp_path / ".git").mkdir()
     return tmp_path
+
+
+def test_of_very_many_findings_the_gravest_are_shown(editor: Editor, repository: Path) -> None:
+    path = repository / "pool.yaml"
+    fields = "".join(f"  notAField{n}: 1\n" for n in range(MOST - 10))
+    many = POOL.replace("spec:\n", f"spec:\n{fields}", 1)
+    path.write_text("---\n".join([many, many, CLASS]), encoding="utf-8")
+    uri = editor.open(path)
+    *shown, last = editor.diagnostics(uri)
+    assert [each.code for each in shown] == ["unknown-field"] * MOST
+    assert last.code is None and last.severity == types.DiagnosticSeverity.Information
+    # One of these is that the name is there twice: a warning, and above most of the errors.
+    more = 2 * (MOST - 10) + 1 - MOST
+    assert last.message == f"{more} more findings are not shown; `nodelint check` lists them all"
+    assert editor.at(uri, last.range) == "general}"
+    editor.edit(uri, 0, len(editor.texts[uri]), editor.texts[uri].replace(fields, ""))
+    assert editor.codes(uri) == ["duplicate-name"]
 
 
 def test_a_finding_comes_as_one_types_and_goes_with_its_fix(editor: Editor, repository: Path) -> None:
@@ -850,9 +868,23 @@ def test_offsets_and_positions_are_each_others_inverse(text: str, encoding: str)
         if text[offset - 1 : offset + 1] != "\r\n" or not offset:
             assert lines.offset(lines.position(offset)) == offset
     whole = types.TextDocumentContentChangeWholeDocument("new")
-    assert changed(text, [whole], encoding) == "new"
+    assert changed(lines, [whole], encoding).text == "new"
     far = types.Range(types.Position(0, 0), types.Position(99, 99))
-    assert changed(text, [types.TextDocumentContentChangePartial(far, "x")], encoding) == "x"
+    assert changed(lines, [types.TextDocumentContentChangePartial(far, "x")], encoding).text == "x"
+
+
+_broken_lines = st.text("ab\n\r🦊", max_size=20)
+
+
+@given(_broken_lines, st.integers(0, 20), st.integers(0, 20), _broken_lines)
+def test_lines_after_an_edit_are_those_of_the_new_text(text: str, a: int, b: int, new: str) -> None:
+    start, end = sorted((min(a, len(text)), min(b, len(text))))
+    lines = LineIndex(text, "utf-16").replaced(start, end, new)
+    fresh = LineIndex(text[:start] + new + text[end:], "utf-16")
+    assert lines.text == fresh.text
+    every = range(len(fresh.text) + 1)
+    assert [lines.position(at) for at in every] == [fresh.position(at) for at in every]
+    assert [lines.end_of_line_at(at) for at in every] == [fresh.end_of_line_at(at) for at in every]
 
 
 def _server(*args: str, env: dict[str, str] | None = None, **rest: Any) -> subprocess.CompletedProcess[bytes]:

@@ -168,7 +168,7 @@ def lint(
     skipped += [*(skip for each in passes for skip in each.skipped), *_not_looked_at(asked), *unread]
 
     kept = after_comments(told, sources, running, reporting, passes[0].context)
-    kept = _in_order([r for r in kept if not selection.ignored_at(r.rule.name, r.span.source.path)], sources)
+    kept = _in_order(_not_ignored(kept, selection), sources)
     faults = dict.fromkeys(fault for each in passes for fault in each.faults)
     broken = sum(source.concerns_karpenter(problem.offset) for source in sources for problem in source.problems)
     unjudged = len(unread) + broken
@@ -178,7 +178,27 @@ def lint(
 
 def _in_order(results: Iterable[Result], sources: Sequence[Source]) -> list[Result]:
     order = {source.path: n for n, source in enumerate(sources)}
-    return sorted(results, key=lambda r: (order.get(r.span.source.path, len(order)), r.span.start, r.rule.name))
+
+    def place(result: Result) -> tuple[int, int, str]:
+        at = result.finding.at
+        return order.get(at.source.path, len(order)), at.start, result.rule.name
+
+    return sorted(results, key=place)
+
+
+def _not_ignored(results: Iterable[Result], selection: Selection) -> Iterable[Result]:
+    """The results that no per-path ignore is about."""
+    if not selection.per_path:
+        return results
+    known: dict[tuple[str, str], bool] = {}
+    kept = []
+    for result in results:
+        where = result.rule.name, result.finding.at.source.path
+        if where not in known:
+            known[where] = selection.ignored_at(*where)
+        if not known[where]:
+            kept.append(result)
+    return kept
 
 
 def _is_foreign(obj: Object) -> bool:

@@ -111,7 +111,8 @@ def unique(results: Iterable[Result]) -> Iterable[Result]:
     """A place reached through several aliases is reported once."""
     seen = set()
     for r in results:
-        mark = (r.rule.name, r.span.source.path, r.span.start, r.span.end, r.finding.message)
+        at = r.finding.at
+        mark = (r.rule.name, at.source.path, at.start, at.end, r.finding.message)
         if mark not in seen:
             seen.add(mark)
             yield r

@@ -22,7 +22,7 @@ def after_comments(
     """The results that no comment silences, and those about comments; `reporting` are the rules asked for."""
     comments = [comment for source in sources for comment in suppressions(source)]
     scopes = Index((comment.scope, comment) for comment in comments if comment.scope is not None)
-    kept = [result for result in results if not _is_silenced(result, scopes)]
+    kept = [result for result in results if not (comments and _is_silenced(result, scopes))]
     ran = {rule.name for rule in running if rule.name in reporting}
     return kept + _about_comments(comments, [rule for rule in running if rule.on is Suppression], context, ran)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from lsprotocol import types
 from pygls.uris import from_fs_path
@@ -11,11 +11,14 @@ from pygls.uris import from_fs_path
 from nodelint.lint.engine import Result
 from nodelint.lint.fingerprints import fingerprints
 from nodelint.lsp.project import Buffer, ProjectProblem, View
-from nodelint.model.finding import Severity, Span
+from nodelint.model.finding import SEVERITIES, Severity, Span
 from nodelint.printable import printable
 from nodelint.report.look import rule_page
 
 SOURCE = "nodelint"
+
+MOST = 1_000
+"""Diagnostics of a text that are published: VS Code shows no more, and each is sent again after every edit."""
 
 _SEVERITIES: dict[Severity, types.DiagnosticSeverity] = {
     "error": types.DiagnosticSeverity.Error,
@@ -32,18 +35,38 @@ def uri_of(path: str) -> str:
 
 
 def diagnostics(view: View, buffer: Buffer) -> list[types.Diagnostic]:
-    """What is wrong in one text."""
-    return [diagnostic for _, diagnostic in placed(view, buffer)]
+    """What is wrong in one text; of very much the gravest, with the number of the others."""
+    found = list(_marked(view, buffer))
+    more = found[MOST:]
+    if more:
+        found.sort(key=lambda pair: SEVERITIES.index(pair[0].severity))
+        found, more = found[:MOST], found[MOST:]
+    said = [_diagnostic(view, buffer, result, mark) for result, mark in found]
+    return [*said, _of_more(buffer, [result for result, _ in more])] if more else said
+
+
+def _marked(view: View, buffer: Buffer) -> Iterator[tuple[Result, str]]:
+    """The findings of a text in the order of their places, each with its fingerprint."""
+    results = view.results(buffer)
+    marks = fingerprints(results, view.home, view.marks.setdefault(buffer.uri, {}))
+    return zip(results, marks, strict=True)
+
+
+def _of_more(buffer: Buffer, left: Sequence[Result]) -> types.Diagnostic:
+    """That there are findings which are not shown, at the first of these."""
+    start = min(result.span.start for result in left)
+    place = buffer.lines.range(start, buffer.lines.end_of_line_at(start))
+    message = f"{len(left):,} more findings are not shown; `nodelint check` lists them all"
+    return types.Diagnostic(place, message, types.DiagnosticSeverity.Information, source=SOURCE)
 
 
 def placed(
     view: View, buffer: Buffer, start: int = 0, end: int | None = None
 ) -> Iterator[tuple[Result, types.Diagnostic]]:
     """Each finding of a text, or of some characters of it, with its diagnostic."""
-    results = view.results(buffer)
-    marks = fingerprints(results, view.home, view.marks.setdefault(buffer.uri, {}))
-    for result, mark in zip(results, marks, strict=True):
-        if start <= result.span.end and (end is None or result.span.start <= end):
+    for result, mark in _marked(view, buffer):
+        at = result.finding.at
+        if start <= at.end and (end is None or at.start <= end):
             yield result, _diagnostic(view, buffer, result, mark)
 
 

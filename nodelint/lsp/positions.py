@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from lsprotocol import types
 
@@ -18,14 +18,26 @@ class LineIndex:
     client has opened: an editor will show it without its byte order mark.
     """
 
-    def __init__(self, text: str, encoding: str, hides_bom: bool = False) -> None:
+    def __init__(self, text: str, encoding: str, hides_bom: bool = False, starts: list[int] | None = None) -> None:
         self.text = text
         self._encoding = encoding
-        breaks = r"\r\n?|\n" if "\r" in text else "\n"
-        self._starts = [0, *(found.end() for found in re.finditer(breaks, text))]
+        self._starts = [0, *_behind_breaks(text, 0, len(text))] if starts is None else starts
         if hides_bom and text.startswith("\ufeff"):
             self._starts[0] = 1
         self._plain = encoding == _UTF32 or text.isascii()
+
+    def replaced(self, start: int, end: int, new: str) -> LineIndex:
+        """The lines of the text with other characters in the place of some."""
+        text = self.text[:start] + new + self.text[end:]
+        by = len(text) - len(self.text)
+        # A line on either side: a `\r` and a `\n` may have come together, or apart.
+        first = max(bisect_right(self._starts, start) - 2, 0)
+        last = bisect_right(self._starts, end) + 1
+        border = self._starts[last] + by if last < len(self._starts) else len(text) + 1
+        here = _behind_breaks(text, self._starts[first], min(border, len(text)))
+        starts = [*self._starts[: first + 1], *(each for each in here if each < border)]
+        starts += [each + by for each in self._starts[last:]] if by else self._starts[last:]
+        return LineIndex(text, self._encoding, starts=starts)
 
     def position(self, offset: int) -> types.Position:
         """The position of a character; of the nearest where the text has none there."""
@@ -70,22 +82,18 @@ class LineIndex:
         return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
-def changed(
-    text: str,
-    changes: Sequence[types.TextDocumentContentChangeEvent],
-    encoding: str,
-    lines: LineIndex | None = None,
-) -> str:
-    """The text after a client's changes, each of which is about what those before it have left.
+def _behind_breaks(text: str, begin: int, end: int) -> Iterator[int]:
+    """Where lines begin behind the line breaks in a part of a text."""
+    breaks = r"\r\n?|\n" if text.find("\r", begin, end) >= 0 else "\n"
+    return (found.end() for found in re.compile(breaks).finditer(text, begin, end))
 
-    `lines` are those of the text, where they are known.
-    """
+
+def changed(lines: LineIndex, changes: Sequence[types.TextDocumentContentChangeEvent], encoding: str) -> LineIndex:
+    """The lines of a text after a client's changes, each of which is about what those before it have left."""
     for change in changes:
         if isinstance(change, types.TextDocumentContentChangePartial):
-            lines = lines or LineIndex(text, encoding)
             start, end = lines.offset(change.range.start), lines.offset(change.range.end)
-            text = text[: min(start, end)] + change.text + text[max(start, end) :]
+            lines = lines.replaced(min(start, end), max(start, end), change.text)
         else:
-            text = change.text
-        lines = None
-    return text
+            lines = LineIndex(change.text, encoding)
+    return lines

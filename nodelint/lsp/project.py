@@ -74,10 +74,9 @@ class Buffer:
     def lines(self) -> LineIndex:
         return LineIndex(self.text, self.encoding)
 
-    @property
-    def lines_read(self) -> LineIndex | None:
-        """The same where they have been looked for already."""
-        return self.__dict__.get("lines")
+    def take_lines(self, lines: LineIndex) -> None:
+        """Have lines that are known to be those of this text."""
+        self.__dict__["lines"] = lines
 
 
 def speaks_of_files(uri: str) -> bool:
@@ -177,7 +176,7 @@ class View:
     def _by_source(self) -> dict[int, list[engine.Result]]:
         found: dict[int, list[engine.Result]] = {}
         for result in self.report.results:
-            found.setdefault(id(result.span.source), []).append(result)
+            found.setdefault(id(result.finding.at.source), []).append(result)
         return found
 
     def fixed(self, buffer: Buffer) -> fixing.Fixed:

@@ -119,8 +119,10 @@ class Server(LanguageServer):
         uri = params.text_document.uri
         before = self.state.buffers.get(uri)
         if before is not None:
-            text = changed(before.text, params.content_changes, self.encoding, before.lines_read)
-            self._changed(self._with(uri, params.text_document.version, text))
+            lines = changed(before.lines, params.content_changes, self.encoding)
+            buffers = self._with(uri, params.text_document.version, lines.text)
+            buffers[uri].take_lines(lines)
+            self._changed(buffers)
 
     def closed(self, uri: str) -> None:
         """A text that is open no longer; what is on disk counts again."""

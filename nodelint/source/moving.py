@@ -15,7 +15,7 @@ from nodelint.tuples import NamedTuple
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
 
 Range = tuple[int, int]
@@ -55,7 +55,8 @@ def move(source: Source, text: str) -> Moved | None:
     fresh = Source(source.path, text)
     if fresh.newline != source.newline or text[:1] == "\ufeff" or source.text[:1] == "\ufeff":
         return None
-    old, new = chunks(source.text, 0), chunks(text, 0)
+    # Each chunk became a document, or several at one place.
+    old, new = list(dict.fromkeys((d.start, d.end) for d in source.documents)), chunks(text, 0)
     head, tail = _alike(source, old, text, new)
     for begin, end in new[head : len(new) - tail]:
         if not fresh.read_part(begin, end):
@@ -122,10 +123,16 @@ def _shift(document: Document, by: int) -> None:
         node.raw += by
 
 
-def _nodes(document: Document) -> Iterator[Node]:
+def _nodes(document: Document) -> Sequence[Node]:
     """Every node of a document once, those that no reader of its value meets too."""
+    if document.nodes is None:
+        document.nodes = tuple(_found(document))
+    return document.nodes
+
+
+def _found(document: Document) -> Sequence[Node]:
     if document.root is None:
-        return
+        return ()
     pending, nodes, shared = [document.root], [], False
     while pending:
         node = pending.pop()
@@ -136,4 +143,4 @@ def _nodes(document: Document) -> Iterator[Node]:
             pending.append(entry.value)
         if node.items:
             pending.extend(node.items)
-    yield from {id(node): node for node in nodes}.values() if shared else nodes
+    return list({id(node): node for node in nodes}.values()) if shared else nodes

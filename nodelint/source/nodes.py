@@ -11,6 +11,7 @@ from nodelint.tuples import NamedTuple
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any, ClassVar, Final, Literal
 
     Kind = Literal["scalar", "mapping", "sequence"]
@@ -272,10 +273,11 @@ class Document:
 
     A document that stands in a text of another kind has a `host`: `terraform` (a heredoc), `hcl` (an object
     of HCL's own), `shell`, `markdown`, or `block` for a block scalar of another document. Every line of it
-    begins with `prefix`. `part` is as in `Source`. `target` is the kind that a JSON6902 patch is for.
+    begins with `prefix`. `part` is as in `Source`. `target` is the kind that a JSON6902 patch is for. `nodes` is for
+    `source.moving`, which lists them once.
     """
 
-    __slots__ = ("end", "host", "index", "part", "prefix", "root", "start", "target", "templated")
+    __slots__ = ("end", "host", "index", "nodes", "part", "prefix", "root", "start", "target", "templated")
 
     def __init__(self, root: Node | None, start: int, end: int, index: int, templated: bool = False) -> None:
         self.root = root
@@ -287,6 +289,7 @@ class Document:
         self.prefix = ""
         self.part: bool | None = False
         self.target: Node | None = None
+        self.nodes: Sequence[Node] | None = None
 
     @property
     def origin(self) -> str | None:

@@ -324,7 +324,10 @@ _AFTER_MARKER = ("", " ", "\t", "\r", "\n")
 
 def _prologue(text: str, begin: int, end: int) -> bool:
     """Whether there is nothing but comments and directives, which belong to the document that follows."""
-    return all(
-        not line or line.isspace() or line.lstrip().startswith("#") or line.startswith("%")
-        for line in text[begin:end].split("\n")
-    )
+    while begin < end:
+        stop = text.find("\n", begin, end)
+        line = text[begin : stop if stop >= 0 else end]
+        if line and not (line.isspace() or line.startswith("%") or line.lstrip().startswith("#")):
+            return False
+        begin += len(line) + 1
+    return True
