@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
 from nodelint.render.filling import fill
-from nodelint.render.gotemplate import BadTemplate, parse
 from nodelint.source import Source
 from nodelint.source.compose import compose
+from nodelint.source.gotemplate import BadTemplate, parse
 
 from .manifests import nodeclass
 
@@ -290,6 +290,80 @@ def test_to_yaml_writes_what_reads_as_the_same(value: object) -> None:
     assert root is not None
     assert again is not None
     assert again.at("out").plain() == root.at("v").plain()  # type: ignore[union-attr]
+
+
+LIST = POOL.replace(
+    "\n            {{- range .Values.types }}\n            - {{ . }}\n            {{- end }}", " {{ .Values.types }}"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "told", "fixed"),
+    [
+        (LIST, "types: [m5.large, c5.large]\n", ["error"], "values: {{ .Values.types | toJson }}"),
+        (LIST, "types: [m5.large]\n", ["warning"], "values: {{ .Values.types }}"),
+        (LIST, "types: []\n", ["warning"], "values: {{ .Values.types }}"),
+        (LIST, "types: '[m5.large, c5.large]'\n", [], "values: {{ .Values.types }}"),
+        (LIST.replace("types }}", "types | toJson }}"), "types: [m5.large, c5.large]\n", [], "toJson }}"),
+        (
+            LIST.replace("values: {{ .Values.types }}", "values: [{{ .Values.types }}]"),
+            "types: m5.large\n",
+            [],
+            "types }}]",
+        ),
+        (
+            LIST.replace("values: {{ .Values.types }}", "values: [{{ .Values.types }}]"),
+            "types: [m5.large]\n",
+            ["error"],
+            "values: [{{ .Values.types }}]",
+        ),
+        (
+            LIST + "  limits: {{ .Values.limits }}\n",
+            "types: '[m5.large]'\nlimits: {cpu: 10}\n",
+            ["error"],
+            "limits: {{ .Values.limits | toJson }}",
+        ),
+    ],
+)
+def test_a_list_is_printed_as_yaml(
+    nodelint: Run, tmp_path: Path, text: str, values: str, told: list[str], fixed: str
+) -> None:
+    chart(tmp_path, "spot: on demand\narch: amd64\n" + values, pool=text)
+    done = findings(nodelint, "chart", "--select", "printed-as-text")
+    assert [line.split("[")[0].rpartition(" ")[2] for line in done] == told
+    nodelint("check", "--fix", "--select", "printed-as-text", "chart")
+    assert fixed in (tmp_path / "chart/templates/pool.yaml").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("condition", "key", "value", "told"),
+    [
+        (".startupTaints", "taints", "toYaml .taints | nindent 8", 1),
+        (".taints", "taints", "toYaml .taints | nindent 8", 0),
+        (".withTaints", "taints", "toYaml .taints | nindent 8", 0),
+        (".startupTaints", "taints", "toYaml .other.taints | nindent 8", 0),
+        (".startupTaints", "taints", ".startupTaints | toJson", 0),
+        (".startupTaints", "expireAfter", 'default "720h" .expireAfter', 0),
+    ],
+)
+def test_a_field_is_written_under_its_own_condition(
+    nodelint: Run, tmp_path: Path, condition: str, key: str, value: str, told: int
+) -> None:
+    lines = [
+        "{{- with .Values.pool }}",
+        "{{- if .startupTaints }}",
+        "      startupTaints: {{ toYaml .startupTaints | nindent 8 }}",
+        "{{- end }}",
+        "{{- if " + condition + " }}",
+        "      " + key + ": {{ " + value + " }}",
+        "{{- end }}",
+        "{{- end }}",
+        "  disruption:",
+    ]
+    more = "\n".join(lines) + "\n"
+    chart(tmp_path, "pool: {}\n", pool=POOL.replace("  disruption:\n", more))
+    done = findings(nodelint, "chart", "--select", "crossed-condition")
+    assert len(done) == told
 
 
 WORDS = [

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from nodelint.karpenter.images import ImageSet
     from nodelint.karpenter.resolve import Resolution
     from nodelint.karpenter.userdata import UserData
+    from nodelint.source import Node, Source, SourceText
+    from nodelint.source.charts import Crossed
 
 
 class Context:
@@ -52,6 +54,7 @@ class Context:
         self._user_data: dict[int, UserData | None] = {}
         self._class_of: dict[int, EC2NodeClass | None] = {}
         self._conversions: dict[int, Conversion] = {}
+        self._defaults: dict[str, Node | None] = {}
         self._stored: dict[int, Mapping[str, Any] | None] = {}
         self._problems: dict[int, list[SchemaProblem]] = {}
         self._controller: dict[int, list[ControllerProblem]] = {}
@@ -115,6 +118,26 @@ class Context:
             # Without a family, or with a placeholder for one, the images tell which user data they read.
             self._user_data[id(node_class)] = read(node_class, images.ami_family or images.boots)
         return self._user_data[id(node_class)]
+
+    def chart_default(self, source: SourceText, field: str) -> Node | None:
+        """The default that a chart has for `.Values.a.b` in one of its templates; None where there is none."""
+        names = field.removeprefix("$").split(".")
+        if names[:2] != ["", "Values"]:
+            return None
+        if source.path not in self._defaults:
+            from nodelint.source.charts import default_values
+
+            self._defaults[source.path] = default_values(source.path)
+        values = self._defaults[source.path]
+        return None if values is None else values.at(*names[2:])
+
+    def crossed_conditions(self, source: Source) -> list[Crossed]:
+        """The fields of a template that are written under a condition on another field."""
+        if "{{" not in source.text:
+            return []
+        from nodelint.source.charts import crossed
+
+        return crossed(source.text)
 
     @cached_property
     def schemas(self) -> Schemas:

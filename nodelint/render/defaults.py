@@ -19,10 +19,10 @@ from nodelint.model.documents import objects
 from nodelint.model.finding import Also, Edit, Finding, Span, span_of
 from nodelint.render.changes import changed, to
 from nodelint.render.filling import Filled, Holes, Segment, TooLong, fill
-from nodelint.render.gotemplate import BadTemplate, Code, Part, parse
 from nodelint.render.roots import nodes_of, read
 from nodelint.source import Node, Source, reread
-from nodelint.source.discover import CHART
+from nodelint.source.charts import values_of
+from nodelint.source.gotemplate import BadTemplate, Code, Part, parse
 from nodelint.tuples import NamedTuple
 
 if TYPE_CHECKING:
@@ -32,29 +32,6 @@ if TYPE_CHECKING:
     from nodelint.source import SourceText
 
 _FILLED = "filled in here: the value is the chart's default"
-_FOLDER = "templates"
-_VALUES = "values.yaml"
-
-
-def values_of(path: str) -> str | None:
-    """The path of the default values for a template of a chart; None for any other file.
-
-    A chart within another one has none of its own: the outer chart may give it others.
-    """
-    folder = os.path.dirname(path)
-    while os.path.basename(folder) != _FOLDER:
-        above = os.path.dirname(folder)
-        if above == folder:
-            return None
-        folder = above
-    chart = os.path.dirname(folder)
-    if not os.path.isfile(os.path.join(chart, CHART)):
-        return None
-    outer, name = os.path.split(os.path.dirname(os.path.abspath(chart)))
-    if name == "charts" and os.path.isfile(os.path.join(outer, CHART)):
-        return None
-    values = os.path.join(chart, _VALUES)
-    return values if os.path.isfile(values) else None
 
 
 def more(sources: Sequence[Source], seen: set[str]) -> list[Source]:
@@ -71,7 +48,7 @@ def more(sources: Sequence[Source], seen: set[str]) -> list[Source]:
 
 def is_template(source: SourceText) -> bool:
     """Whether a source may be a template of a chart."""
-    return "{{" in source.text and _FOLDER in source.path
+    return "{{" in source.text and "templates" in source.path
 
 
 def lint(

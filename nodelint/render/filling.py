@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterable
 from typing import Literal
 
-from nodelint.render.gotemplate import Action, Block, Branch, Code, Definition, Part, Pipeline, Verbatim
 from nodelint.render.sprig import UNSET, Printed, Rope, Unresolved, Unset, call, printed, truth
 from nodelint.source import UNKNOWN, Node
+from nodelint.source.gotemplate import Action, Block, Branch, Code, Definition, Part, Pipeline, Verbatim
 from nodelint.tuples import NamedTuple
 
 _MOST = 2_000_000
@@ -33,14 +33,13 @@ class Segment(NamedTuple):
 
 
 class Filled(NamedTuple):
-    """A filled template. `lists` are the lists and mappings that code prints as Go does, which is no YAML.
+    """A filled template.
 
     `values` counts the values in it, `holes` the blocks that print nothing because a value is empty.
     """
 
     text: str
     segments: tuple[Segment, ...]
-    lists: tuple[tuple[Code, Node], ...]
     values: int
     holes: int
 
@@ -63,7 +62,7 @@ def fill(text: str, parts: Iterable[Part], values: Node | None, holes: Holes) ->
     filler.all(parts)
     segments = tuple(filler.segments)
     given = sum(segment.node is not None for segment in segments)
-    return Filled("".join(filler.out), segments, tuple(filler.lists), given, filler.left_out)
+    return Filled("".join(filler.out), segments, given, filler.left_out)
 
 
 class _Filler:
@@ -75,7 +74,6 @@ class _Filler:
         self.out: list[str] = []
         self.length = 0
         self.segments: list[Segment] = []
-        self.lists: list[tuple[Code, Node]] = []
         self.dot: object = None
         self.top = True
         self.scopes: list[dict[str, object]] = [{}]
@@ -126,10 +124,7 @@ class _Filler:
             rope = printed(self.value(action.expression))
         except Unresolved:
             self.verbatim(code.outer_start, code.outer_end)
-        except Unset:
-            self.unset(code)
-        except Printed as error:
-            self.lists.append((code, error.node))
+        except (Unset, Printed):
             self.unset(code)
         else:
             self.rope(rope, code)

@@ -26,9 +26,6 @@ class Unset(Exception):
 class Printed(Exception):
     """A list or mapping is printed without a function that writes YAML or JSON."""
 
-    def __init__(self, node: Node) -> None:
-        self.node = node
-
 
 class Rope:
     """A text of pieces, each with the value that it is from."""
@@ -87,7 +84,7 @@ def printed(value: object) -> Rope:
         if value.kind != "scalar":
             if not truth(value):
                 raise Unset
-            raise Printed(value)
+            raise Printed
         if value.value is UNKNOWN or value.value is None or value.value == "":
             raise Unset
         return Rope([(_go(known(value)), value)])

@@ -1,0 +1,111 @@
+r"""A template prints a list or a mapping without `toJson` or `toYaml`: Go writes `[a b]`, one text to YAML.
+
+Helm prints a list as Go does, with spaces between its items: `values: {{ .Values.zones }}` becomes
+`values: [us-east-1a us-east-1b]`, a list of the one value `us-east-1a us-east-1b`, which no zone has. A mapping
+becomes `map[cpu:100]`, which the API server refuses. A list of one item comes out right, until somebody adds another.
+
+An error where the chart's default is such a list or mapping, a warning where the value is not known; a value that is
+a text may hold YAML. `[{{ .Values.zones }}]` is a finding where the default is a list.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: {{ .Values.name }}
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - key: topology.kubernetes.io/zone
+          operator: In
+          values: {{ .Values.zones }}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: {{ .Values.name }}
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - key: topology.kubernetes.io/zone
+          operator: In
+          values: {{ .Values.zones | toJson }}
+```
+"""
+
+import re
+from collections.abc import Iterator
+
+from nodelint.api import UNKNOWN, Also, Context, Edit, Finding, Findings, Node, Object, Span, rule
+
+_FIELD = r"\{\{-?\s*((?:\$\w*)?(?:\.\w+)+|\$\w+)\s*(-?)\}\}"
+
+
+@rule(on=Object, group="correctness", fix="unsafe")
+def check(obj: Object, context: Context) -> Findings:
+    source = obj.source
+    if not source.masked or "{{" not in source.text[obj.node.start : obj.node.end]:
+        return
+    if ".Values" not in source.text:
+        return
+    for node, kind in _open(obj, context):
+        printed = re.fullmatch(_FIELD, node.text)
+        if printed is None or re.search(rf"if not {re.escape(printed[1])}\s*-?}}}}", source.text):
+            continue  # what is printed only while it is empty comes out as `[]`
+        default = context.chart_default(source, printed[1])
+        if kind == "item" and (default is None or default.kind != "sequence"):
+            continue
+        if default is not None and default.kind == "scalar" and default.value not in (None, ""):
+            continue
+        yield _finding(node, kind, printed, default)
+
+
+def _finding(node: Node, kind: str, printed: re.Match[str], default: Node | None) -> Finding:
+    source, field = node.source, printed[1]
+    end = node.start + printed.end(1)
+    edits = [Edit(source, end, end, " | toJson")]
+    around = node.parent
+    if kind == "item":
+        single = around is not None and around.style == "flow" and len(around.items) == 1
+        assert around is not None
+        edits = [Edit(source, around.start, around.end, f"{{{{ {field} | toJson }}}}")] if single else []
+    several = default is not None and (default.kind == "mapping" or len(default.items) > 1)
+    what = "a mapping" if kind == "mapping" else "a list"
+    written = "map[a:b]" if kind == "mapping" else "[a b]" if kind == "list" else "[[a b]]"
+    return Finding(
+        at=Span(source, node.start, node.end),
+        message=f"`{field}` is printed as Go prints {what}, `{written}`: YAML reads that as one text",
+        severity="error" if several or kind == "item" else "warning",
+        edits=edits,
+        safety="safe" if several else None,
+        also=[] if default is None else [Also(default, "the chart's default")],
+        help=None if edits else "let `toYaml` write all items of the list",
+    )
+
+
+def _open(obj: Object, context: Context) -> Iterator[tuple[Node, str]]:
+    """The placeholders of an object that stand for a list or mapping, and those that are items of a list."""
+    shape = context.schemas.shape(obj.kind, obj.version, context.karpenter)
+    pending = [(obj.node, shape, False)]
+    while pending:
+        node, shape, is_item = pending.pop()
+        if shape is None:
+            continue
+        if node.kind == "mapping":
+            for entry in node.entries:
+                below = shape.field(entry.name) or shape.extra if entry.name is not None else None
+                pending.append((entry.value, below, False))
+        elif node.kind == "sequence":
+            pending += [(item, shape.items, True) for item in node.items]
+        elif node.value is UNKNOWN and node.style == "plain":
+            if shape.items is not None:
+                yield node, "list"
+            elif shape.has_fields or shape.extra is not None:
+                yield node, "mapping"
+            elif is_item:
+                yield node, "item"
