@@ -68,10 +68,11 @@ def check(pool: NodePool, context: Context) -> Findings:
         schedule, duration = entry.get("schedule"), entry.get("duration")
         assert schedule is not None and duration is not None
         again = f"`{schedule.value}` hits again before its `{duration.value}` are over"
+        message = messages.first_fitting(f"{again}: this budget is in force {when}", again)
         yield Finding(
             at=fixes.seen(schedule),
-            message=messages.first_fitting(f"{again}: this budget is in force {when}", again),
-            note=f"in force {when}",
+            message=message,
+            note=None if when in message else f"in force {when}",
             help="leave out `schedule` and `duration`"
             if always
             else "let the schedule hit once, when the window begins",
