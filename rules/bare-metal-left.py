@@ -51,6 +51,8 @@ def check(pool: NodePool, context: Context) -> Findings:
     asked = list(labels.asked(pool))
     if any(item.key in NAMED and item.operator == "In" for item in asked):
         return
+    if any(item.key == keys.SIZE and "metal" in item.texts for item in asked):
+        return  # `metal-sizes-left` says what this leaves
     resolution = context.resolution(pool)
     metal = resolution.candidates & resolution.catalog.having_value(keys.HYPERVISOR, "")
     if not metal or metal == resolution.candidates or fixes.doubts(resolution):

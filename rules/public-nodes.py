@@ -6,6 +6,8 @@ internet: its default route leads to an internet gateway. A node there either ha
 `associatePublicIPAddress: false`, no way out at all: it cannot pull an image nor reach a public API endpoint, unless
 the VPC has endpoints for all of it.
 
+Subnets that are selected by a name with the word `public` are taken for such ones too.
+
 Which subnets are meant is for you to say: those of `kubernetes.io/role/internal-elb`, or a tag of your own.
 
 ```yaml bad
@@ -66,7 +68,9 @@ spec:
 ```
 """
 
-from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, rule
+import re
+
+from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, messages, rule
 
 PUBLIC = "kubernetes.io/role/elb"
 
@@ -99,3 +103,12 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
                 message=f"`{PUBLIC}` marks public subnets: nodes run where the internet is routed",
                 help="select private subnets by `kubernetes.io/role/internal-elb`",
             )
+    for term in () if tags else node_class.subnet_terms:
+        for label in term.tags:
+            name = label.value if label.key == "Name" and isinstance(label.value, str) else ""
+            if "public" in re.split("[^a-z]+", name.lower()):
+                yield Finding(
+                    at=label.node,
+                    message=f"`{messages.short(name, 40)}`: the internet is routed to nodes in public subnets",
+                    help="select private subnets",
+                )

@@ -4,7 +4,8 @@ Karpenter looks in the whole account and region, and takes all that it finds. `E
 stand on the subnets and groups of every VPC of that environment: databases, load balancers, another cluster. All
 security groups that match are put on each node. `kubernetes.io/role/internal-elb` marks the private subnets of every
 cluster, and `kubernetes.io/cluster/<name>` the public subnets as well as the private ones. A tag that is made for it,
-such as `karpenter.sh/discovery: <cluster>`, is put on what is meant and nothing else.
+such as `karpenter.sh/discovery: <cluster>`, is put on what is meant and nothing else; with the value `true` it says
+nothing of the cluster.
 
 ```yaml bad
 apiVersion: karpenter.k8s.aws/v1
@@ -79,6 +80,9 @@ from nodelint.api import Context, EC2NodeClass, Finding, Findings, labels, messa
 
 CLUSTER = "kubernetes.io/cluster/"
 INTERNAL = "kubernetes.io/role/internal-elb"
+DISCOVERY = "karpenter.sh/discovery"
+ANY = ("true", "yes", "enabled", "shared", "1", "*")
+"""Values that say that a tag is there, and not whose it is."""
 
 
 @rule(
@@ -97,8 +101,14 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             if not tags or len(tags) < len(term.tags) or term.id or term.name:
                 continue
             why = _why(tags, what)
-            if why is not None:
-                first = term.tags[0]
+            first = term.tags[0]
+            if why is None and len(tags) == 1 and tags[0] == DISCOVERY and first.value in ANY:
+                yield Finding(
+                    at=first.node,
+                    message=f"`{DISCOVERY}: {first.value}` names no cluster: {what} of another may have it too",
+                    help=f"tag them with the name of the cluster: `{DISCOVERY}: <cluster>`",
+                )
+            elif why is not None:
                 yield Finding(
                     at=first.key_node,
                     message=f"`{messages.short(tags[0], 40)}` {why}",

@@ -1,4 +1,4 @@
-"""Pools of one cluster in two regions, and GPU nodes on the default volume: where the rules are silent."""
+"""Regions, subnets and volumes: where the rules about them speak and where they are silent."""
 
 from __future__ import annotations
 
@@ -82,3 +82,27 @@ def test_gpus_on_the_default_volume(check: Check, text: str, told: bool) -> None
     assert [r.finding.note for r in results] == (
         ["8 of 8 instance types have local disks, which stay unused"] if told else []
     )
+
+
+def by_tags(tags: str) -> str:
+    return node_class().replace(
+        "subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]",
+        f"subnetSelectorTerms: [{{tags: {{{tags}}}}}]",
+    )
+
+
+@pytest.mark.parametrize(
+    ("tags", "rule"),
+    [
+        ("Name: demo-public-subnet", "public-nodes"),
+        ("Name: Public*", "public-nodes"),
+        ("Name: publicity", None),
+        ("Name: demo-private", None),
+        ('karpenter.sh/discovery: "true"', "shared-tags"),
+        ("karpenter.sh/discovery: main", None),
+        ('karpenter.sh/discovery: "true", kubernetes.io/cluster/main: owned', None),
+    ],
+)
+def test_subnets_by_what_others_have_or_the_internet_reaches(check: Check, tags: str, rule: str | None) -> None:
+    results = check(by_tags(tags), select=["public-nodes", "shared-tags"]).results
+    assert [r.rule.name for r in results] == ([rule] if rule else [])
