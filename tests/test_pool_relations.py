@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from nodelint.lint.engine import Report, Selection, Target, lint
+from nodelint.lint.fixing import applicable, fix
 from nodelint.lint.rule import Rule
 from nodelint.model.releases import NEWEST
 from nodelint.source import Source
@@ -179,3 +180,15 @@ def test_pools_are_compared_by_the_requirements_that_were_meant_and_lack_nothing
     text = "".join(MISPLACED.replace("NAME", name).replace("TYPES", types) for name, types in pools)
     assert set(rules_said(check(text, select=list(rules)))) == {"unknown-field"}
     assert "pool-tie" in rules_said(check(text.replace("c5.large", "m5.large"), select=list(rules)))
+
+
+def test_a_fix_that_breaks_the_file_only_beside_others_is_shown(rules: dict[str, Rule]) -> None:
+    text = MISPLACED.replace("NAME", "a").replace("TYPES", "m5.large")
+    text = text.replace("    disruption: {consolidateAfter: 5m}\n", "").replace("    limits: {cpu: 100}\n", "")
+    source = Source.from_text("a.yaml", text)
+    chosen = Selection(frozenset(["unknown-field", "node-churn"]))
+    report = lint([source], Target(NEWEST), rules, chosen)
+    done = fix([source], report.target, rules, chosen, unsafe=True)
+    shown = applicable([source], report)
+    assert [r.rule.name for r in shown.results if r.fixable] == [r.rule.name for r in report.results]
+    assert not done.report.results

@@ -90,16 +90,19 @@ def fix(
 
 
 def applicable(sources: Sequence[Source], report: Report) -> Report:
-    """The report with those fixes alone that `fix` would apply in its first round; the other findings say why not.
+    """The report with those fixes alone that `fix` would apply; the other findings say why not.
 
-    Safe fixes are tried without the unsafe ones and then with them, as the user may ask for both.
+    A fix that breaks the file only beside others comes in a later round, when these have been made. Safe fixes are
+    tried without the unsafe ones and then with them, as the user may ask for both.
     """
     why: dict[int, str] = {}
     for safety in {result.safety for result in report.results if result.fixable}:
         refused: dict[tuple[str, str, str], tuple[Result, str]] = {}
         chosen = _compatible(report.results, sources, safety == "unsafe", refused)
         why.update((id(result), reason) for result, reason in refused.values())
-        why.update((id(chosen[n]), reason) for n, reason in _broken(sources, chosen, report.target).items())
+        for n, reason in _broken(sources, chosen, report.target).items():
+            if why_broken(sources, _tried(sources, [chosen[n]]), report.target) is not None:
+                why[id(chosen[n])] = reason
     return report._replace(results=tuple(_told(result, why.get(id(result))) for result in report.results))
 
 
