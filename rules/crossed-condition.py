@@ -50,12 +50,14 @@ from nodelint.api import Also, Context, Edit, Finding, Findings, Source, Span, o
 def check(source: Source, context: Context) -> Findings:
     if "{{" not in source.text or not any(True for _ in objects(source)):
         return
-    for key, (start, end), (first, last), meant in context.crossed_conditions(source):
-        asked = source.text[start:end]
+    for each in context.guarded(source):
+        if each.asked == each.printed or not (each.alike and each.used):
+            continue
+        start, end = each.condition
         yield Finding(
             at=Span(source, start, end),
-            message=f"`{key}` is written under a condition on another field: `{asked}`",
-            edits=[Edit(source, start, end, meant)],
-            also=[Also(Span(source, first, last), f"`{meant}` is printed here")],
-            note=f"where `{asked}` is empty, `{key}` is dropped without a word",
+            message=f"`{each.key}` is written under a condition on another field: `{each.asked}`",
+            edits=[Edit(source, start, end, each.printed)],
+            also=[Also(Span(source, *each.value), f"`{each.printed}` is printed here")],
+            note=f"where `{each.asked}` is empty, `{each.key}` is dropped without a word",
         )

@@ -5,7 +5,8 @@ Helm prints a list as Go does, with spaces between its items: `values: {{ .Value
 becomes `map[cpu:100]`, which the API server refuses. A list of one item comes out right, until somebody adds another.
 
 An error where the chart's default is such a list or mapping, a warning where the value is not known; a value that is
-a text may hold YAML. `[{{ .Values.zones }}]` is a finding where the default is a list.
+a text may hold YAML. `[{{ .Values.zones }}]` and `role: {{ .Values.role }}` are findings where the default is a list
+or a mapping.
 
 ```yaml bad
 apiVersion: karpenter.sh/v1
@@ -54,11 +55,11 @@ def check(obj: Object, context: Context) -> Findings:
     if ".Values" not in source.text:
         return
     for node, kind in _open(obj, context):
-        printed = re.fullmatch(_FIELD, node.text)
+        printed = re.fullmatch(_FIELD, node.written)
         if printed is None or re.search(rf"if not {re.escape(printed[1])}\s*-?}}}}", source.text):
             continue  # what is printed only while it is empty comes out as `[]`
         default = context.chart_default(source, printed[1])
-        if kind == "item" and (default is None or default.kind != "sequence"):
+        if kind in ("item", "text") and (default is None or default.kind == "scalar" or not default.plain()):
             continue
         if default is not None and default.kind == "scalar" and default.value not in (None, ""):
             continue
@@ -68,23 +69,24 @@ def check(obj: Object, context: Context) -> Findings:
 def _finding(node: Node, kind: str, printed: re.Match[str], default: Node | None) -> Finding:
     source, field = node.source, printed[1]
     end = node.start + printed.end(1)
-    edits = [Edit(source, end, end, " | toJson")]
+    edits = [] if kind == "text" or node.style != "plain" else [Edit(source, end, end, " | toJson")]
     around = node.parent
     if kind == "item":
         single = around is not None and around.style == "flow" and len(around.items) == 1
         assert around is not None
         edits = [Edit(source, around.start, around.end, f"{{{{ {field} | toJson }}}}")] if single else []
-    several = default is not None and (default.kind == "mapping" or len(default.items) > 1)
-    what = "a mapping" if kind == "mapping" else "a list"
-    written = "map[a:b]" if kind == "mapping" else "[a b]" if kind == "list" else "[[a b]]"
+    is_mapping = kind == "mapping" or (default is not None and default.kind == "mapping")
+    several = default is not None and (is_mapping or len(default.items) > 1)
+    what = "a mapping" if is_mapping else "a list"
+    written = "map[a:b]" if is_mapping else "[[a b]]" if kind == "item" else "[a b]"
     return Finding(
         at=Span(source, node.start, node.end),
         message=f"`{field}` is printed as Go prints {what}, `{written}`: YAML reads that as one text",
-        severity="error" if several or kind == "item" else "warning",
+        severity="error" if several or kind in ("item", "text") else "warning",
         edits=edits,
         safety="safe" if several else None,
         also=[] if default is None else [Also(default, "the chart's default")],
-        help=None if edits else "let `toYaml` write all items of the list",
+        help=None if edits else "print one of its values" if kind == "text" else "let `toYaml` write all items",
     )
 
 
@@ -102,10 +104,10 @@ def _open(obj: Object, context: Context) -> Iterator[tuple[Node, str]]:
                 pending.append((entry.value, below, False))
         elif node.kind == "sequence":
             pending += [(item, shape.items, True) for item in node.items]
-        elif node.value is UNKNOWN and node.style == "plain":
+        elif node.value is UNKNOWN and node.style in ("plain", "single", "double"):
             if shape.items is not None:
                 yield node, "list"
             elif shape.has_fields or shape.extra is not None:
                 yield node, "mapping"
-            elif is_item:
-                yield node, "item"
+            else:
+                yield node, "item" if is_item and node.style == "plain" else "text"

@@ -317,6 +317,8 @@ LIST = POOL.replace(
             ["error"],
             "values: [{{ .Values.types }}]",
         ),
+        (POOL, "spot: {a: b}\ntypes: [m5.large]\n", ["error"], "spot: {{ .Values.spot }}"),
+        (POOL, "spot: []\ntypes: [m5.large]\n", [], "spot: {{ .Values.spot }}"),
         (
             LIST + "  limits: {{ .Values.limits }}\n",
             "types: '[m5.large]'\nlimits: {cpu: 10}\n",
@@ -328,7 +330,7 @@ LIST = POOL.replace(
 def test_a_list_is_printed_as_yaml(
     nodelint: Run, tmp_path: Path, text: str, values: str, told: list[str], fixed: str
 ) -> None:
-    chart(tmp_path, "spot: on demand\narch: amd64\n" + values, pool=text)
+    chart(tmp_path, "arch: amd64\n" + values, pool=text)
     done = findings(nodelint, "chart", "--select", "printed-as-text")
     assert [line.split("[")[0].rpartition(" ")[2] for line in done] == told
     nodelint("check", "--fix", "--select", "printed-as-text", "chart")
@@ -364,6 +366,38 @@ def test_a_field_is_written_under_its_own_condition(
     chart(tmp_path, "pool: {}\n", pool=POOL.replace("  disruption:\n", more))
     done = findings(nodelint, "chart", "--select", "crossed-condition")
     assert len(done) == told
+
+
+LOOP = """\
+  {{- range .Values.volumes }}
+  blockDeviceMappings:
+  - deviceName: {{ .device }}
+    ebs: {volumeSize: 20Gi, encrypted: true}
+  {{- end }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        (LOOP, ["repeated-by-loop"]),
+        (LOOP.replace("blockDeviceMappings:\n", "# volumes\n").replace("  {{- range", "  tags:\n  {{- range"), []),
+        ("  tags:\n    {{- range .Values.tags }}\n    {{ .key }}: {{ .value }}\n    {{- end }}\n", []),
+        (
+            "  {{- if .Values.public }}\n  associatePublicIPAddress: {{ .Values.public }}\n  {{- end }}\n",
+            ["false-never-printed"],
+        ),
+        ("  {{- if .Values.public }}\n  associatePublicIPAddress: true\n  {{- end }}\n", []),
+        ("  {{- if .Values.public }}\n  detailedMonitoring: {{ .Values.public }}\n  {{- end }}\n", []),
+        ('  {{- if hasKey .Values "p" }}\n  associatePublicIPAddress: {{ .Values.p }}\n  {{- end }}\n', []),
+    ],
+)
+def test_conditions_and_loops_print_what_they_are_to(
+    nodelint: Run, tmp_path: Path, lines: str, told: list[str]
+) -> None:
+    chart(tmp_path, "role: a\n", klass=nodeclass().rstrip("\n") + "\n" + lines)
+    done = findings(nodelint, "chart", "--select", "repeated-by-loop,false-never-printed")
+    assert [line.partition("[")[2].partition("]")[0] for line in done] == told
 
 
 WORDS = [

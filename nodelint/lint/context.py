@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from nodelint.karpenter.images import ImageSet
     from nodelint.karpenter.resolve import Resolution
     from nodelint.karpenter.userdata import UserData
-    from nodelint.source import Node, Source, SourceText
-    from nodelint.source.charts import Crossed
+    from nodelint.source import Node, SourceText
+    from nodelint.source.conditions import Guarded
 
 
 class Context:
@@ -131,13 +131,28 @@ class Context:
         values = self._defaults[source.path]
         return None if values is None else values.at(*names[2:])
 
-    def crossed_conditions(self, source: Source) -> list[Crossed]:
-        """The fields of a template that are written under a condition on another field."""
+    def guarded(self, source: SourceText) -> list[Guarded]:
+        """The fields of a template that are written under a condition on a field, alone there."""
         if "{{" not in source.text:
             return []
-        from nodelint.source.charts import crossed
+        from nodelint.source.conditions import guarded
 
-        return crossed(source.text)
+        return guarded(source.text)
+
+    def without(self, field: str) -> str | None:
+        """What holds where a truth value is left out, if that is not what `false` means."""
+        from nodelint.data import table
+
+        meaning: str | None = table("templates")["false_differs"].get(field)
+        return meaning
+
+    def repeated(self, source: SourceText) -> list[tuple[int, int, tuple[int, int]]]:
+        """The keys that a loop of a template writes anew in each round, each with where the loop begins."""
+        if "{{" not in source.text or "range" not in source.text:
+            return []
+        from nodelint.source.conditions import repeated
+
+        return repeated(source.text)
 
     @cached_property
     def schemas(self) -> Schemas:

@@ -252,7 +252,8 @@ class _Tokens:
         else:
             return Pipeline("value", _literal(token))
         if self.tokens and self.tokens[-1][1] and self.peek().startswith(".") and len(self.peek()) > 1:
-            found = Pipeline("field", tuple(self.tokens.pop()[0].split(".")[1:]), found)
+            names = tuple(self.tokens.pop()[0].split(".")[1:])
+            found = Pipeline("field", names, token if token[0] == "$" else found)
         return found
 
 

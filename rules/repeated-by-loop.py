@@ -1,0 +1,60 @@
+r"""A loop of a template writes the same key in each round: with a second item the key is there twice.
+
+kubectl keeps the last value of a key that is there twice and drops the others without a word; kustomize and Flux
+refuse the object. The key belongs above the loop, and what is below it into the loop.
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: {{ .Values.name }}
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  {{- range .Values.volumes }}
+  blockDeviceMappings:
+    - deviceName: {{ .device }}
+      ebs: {volumeSize: 50Gi, encrypted: true}
+  {{- end }}
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: {{ .Values.name }}
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  blockDeviceMappings:
+  {{- range .Values.volumes }}
+    - deviceName: {{ .device }}
+      ebs: {volumeSize: 50Gi, encrypted: true}
+  {{- end }}
+```
+"""
+
+from nodelint.api import Also, Context, Finding, Findings, Object, Span, rule
+
+
+@rule(on=Object, group="hazard")
+def check(obj: Object, context: Context) -> Findings:
+    source = obj.source
+    if not source.masked or source.text.find("range", obj.node.start, obj.node.end) < 0:
+        return
+    keys = {entry.key.start: entry for node in obj.node.walk() for entry in node.entries}
+    for start, end, loop in context.repeated(source):
+        if start not in keys:
+            continue
+        key = source.text[start:end]
+        yield Finding(
+            at=Span(source, start, end),
+            message=f"`{key}` is written in each round of a loop: with two items it is there twice",
+            also=[Also(Span(source, *loop), "the loop")],
+            note="kubectl drops the first without a word; kustomize and Flux refuse the object",
+            help=f"write `{key}:` above the loop",
+        )
