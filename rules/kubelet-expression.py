@@ -98,6 +98,8 @@ spec:
 ```
 """
 
+from __future__ import annotations
+
 from nodelint.api import Context, EC2NodeClass, Finding, Findings, Missing, Skip, expressions, messages, rule
 
 NOTE = "the class never becomes ready: the controller evaluates the expression for each instance type of the region"

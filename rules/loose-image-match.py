@@ -128,6 +128,8 @@ spec:
 ```
 """
 
+from __future__ import annotations
+
 from nodelint.api import (
     Also,
     Context,
@@ -217,11 +219,9 @@ def _listed(image_set: list[images.Image]) -> str:
 def _example(resolution: resolve.Resolution, types: TypeSet) -> str:
     """A type of the set that a reader will know: of the newest generation, the one of the lowest price."""
     catalog = resolution.catalog
-
-    def rank(name: str) -> tuple[int, float, str]:
-        return -int(catalog.label(name, GENERATION) or 0), catalog.price(name) or float("inf"), name
-
-    return min(catalog.names_in(types), key=rank)
+    by_age = sorted(catalog.values(GENERATION).items(), key=lambda each: -int(each[0] or 0))
+    newest = next((left for _, of in by_age if (left := of & types)), types)
+    return min(catalog.names_in(newest), key=lambda name: (catalog.price(name) or float("inf"), name))
 
 
 def _unique(resolution: resolve.Resolution, main: int) -> tuple[list[fixes.Wanted], str]:

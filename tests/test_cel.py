@@ -1,9 +1,15 @@
 """CEL as an API server evaluates it."""
 
+import json
+import re
+
 import pytest
 
 from nodelint.apiserver import cel
 from nodelint.apiserver.cel import text as cel_text
+from nodelint.apiserver.rules import _parts, _plainly_holds
+
+from .conftest import ROOT
 
 
 def run(expression, value=None):
@@ -114,3 +120,37 @@ def test_an_error_is_absorbed_where_the_other_side_decides():
 
 def test_the_literals_of_an_expression():
     assert cel.compile("self == 'a' || self == \"b\" || self == 'a'").texts() == ("a", "b")
+
+
+MISLEADING = (
+    "!(self == 'a' || has(self.b))",
+    "self == 'a' && self != 'b'",
+    "self.b != 'a' && self.c != 'b'",
+    "self in ['a', 'b'] && self in ['b']",
+    "self.b == 'a' ? self.c == 'a' : self.c == 'b' || has(self.b)",
+    "self.all(k, k != 'b' || self[k] in ['a'])",
+    "!(self != 'a' || self in ['b'])",
+    "self == 'a\\\\' || self == 'b'",
+)
+
+
+def bundled_rules() -> list[str]:
+    texts = [path.read_text(encoding="utf-8") for path in (ROOT / "schemas").glob("*-v1*.json")]
+    found: list[str] = []
+    for text in texts:
+        json.loads(text, object_hook=lambda each: found.append(each["rule"]) if "message" in each else each)
+    return [rule for rule in dict.fromkeys(found) if isinstance(rule, str)]
+
+
+def test_what_plainly_holds_holds() -> None:
+    """A rule that is met at a glance is met in CEL, whatever the value; and most rules have parts that can be."""
+    rules = [*bundled_rules(), *MISLEADING]
+    read = [rule for rule in rules if _parts(rule)]
+    assert len(read) > len(rules) / 3
+    for rule in rules:
+        names = re.findall(r"self\.(\w+)", rule)
+        literals = [*cel.compile(rule).texts(), "a", "b", "", "windows2025@latest"]
+        values = [*literals, *({name: text} for name in [*names, "a", "b"] for text in literals), {}, 3, True, ["a"]]
+        values += [{first: text, "c": "b"} for first in [*names, "b"] for text in literals]
+        for value in values:
+            assert not _plainly_holds(rule, value) or cel.compile(rule).holds(value), (rule, value)

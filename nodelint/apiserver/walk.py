@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 
-from nodelint.apiserver import meant, unknown
 from nodelint.apiserver import rules as schema_rules
+from nodelint.apiserver import unknown
 from nodelint.apiserver import words as schema_words
 from nodelint.apiserver.cel.text import escaped
 from nodelint.apiserver.shape import LONGEST_KEPT, Shape, Written, parsed
@@ -24,9 +24,6 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any
-
-
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 class Walk(WalkState):
@@ -150,6 +147,8 @@ class Walk(WalkState):
 
     def _of_the_type(self, node: Node, value: Any, shape: Shape, wanted: str) -> dict[str, Any]:
         """What a scalar of the wrong type was meant to be."""
+        from nodelint.apiserver import meant
+
         if wanted == "array" and isinstance(value, str) and shape.items is not None:
             return {} if self.tried(node, shape.items) else {"suggestion": value}
         choices, pattern = shape.raw.get("enum"), shape.raw.get("pattern")
@@ -296,7 +295,7 @@ class Walk(WalkState):
 
     def _extra(self, entry: MappingEntry, name: str, at: str, shape: Shape, path: str, node: Node) -> tuple[str, str]:
         """The key that stands for an entry of a map, or for a field that the schema does not know, and its place."""
-        if not _BARE.fullmatch(name):
+        if not (name.isascii() and name.replace("-", "a").replace("_", "a").isalnum()):
             at = f'{path}["{name}"]'
         if shape.extra is None or shape.names is None or _is_null(entry.value):
             return name, at
@@ -368,6 +367,8 @@ class Walk(WalkState):
 
 def _fitting(text: str, form: str | None, pattern: str) -> dict[str, Any]:
     """What a text that a pattern refuses was meant to be: `suggestion` for the one, `choices` for several."""
+    from nodelint.apiserver import meant
+
     found = [one for one in meant.candidates(text, form) if schema_rules.matches(one, pattern)]
     return {"suggestion": found[0]} if len(found) == 1 else {"choices": found}
 

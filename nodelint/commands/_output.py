@@ -194,12 +194,8 @@ def _text(form: str, report: Report, run: Run, words: OutputOptions, look: Look)
         return "" if words.quiet else "\n".join(nothing)
     from nodelint.report.look import fitted
     from nodelint.report.summary import summary_text
-    from nodelint.report.text import concise_text, findings_text
 
-    if form == "concise":
-        parts = [concise_text(each, look) for each in report.results]
-    else:
-        parts = [text + "\n" for text in findings_text(report.results, look)]
+    parts = _findings(form, report, look) if report.results else []
     if words.quiet:
         return "\n".join(parts).rstrip("\n")
     summary = summary_text(
@@ -211,6 +207,14 @@ def _text(form: str, report: Report, run: Run, words: OutputOptions, look: Look)
     if run.older is not None:
         last.append(_about_older(run.older))
     return "\n".join([*parts, *(row for line in last for row in fitted(line, look))])
+
+
+def _findings(form: str, report: Report, look: Look) -> list[str]:
+    from nodelint.report.text import concise_text, findings_text
+
+    if form == "concise":
+        return [concise_text(each, look) for each in report.results]
+    return [text + "\n" for text in findings_text(report.results, look)]
 
 
 def _about_older(older: Older) -> str:

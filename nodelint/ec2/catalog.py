@@ -13,7 +13,6 @@ from functools import cache
 from types import MappingProxyType
 
 from nodelint.data import DATA, table
-from nodelint.ec2.joined import joined
 from nodelint.ec2.snapshot import Change, Network, Origin, Snapshot
 from nodelint.ec2.type_set import NONE, TypeSet, union
 from nodelint.model.keys import (
@@ -120,6 +119,8 @@ class Catalog:
         What no answer of EC2 holds stays as it is here: bandwidth (a table of the controller's), what labels
         were before a release, and prices and network limits that the other row lacks.
         """
+        from nodelint.ec2.joined import joined
+
         return Catalog(joined(self._snapshot, newer), self._version, self._windows_build) if newer.rows else self
 
     @property

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 EVERYTHING = ("*", "**", ".*")
 """Patterns that were meant to stand for every value."""
 
-_NO_LETTER = re.compile(r"[\W\d_]*", re.ASCII)
-
 
 def name_of(key: str) -> str:
     """A key without its domain, for messages."""
@@ -141,7 +139,7 @@ def nearest_value(key: str, value: str, catalog: Catalog) -> str | None:
         return None if form is None else next((near for near in _respelt(value) if re.fullmatch(form, near)), None)
     if value in choices:
         return None
-    if _NO_LETTER.fullmatch(value):
+    if re.fullmatch(r"[\W\d_]*", value, re.ASCII):
         return _in_its_unit(key, value, choices)
     words = _words(key, catalog)
     same = words.same(value)

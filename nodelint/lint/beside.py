@@ -108,7 +108,8 @@ def _ambiguous(objects: Sequence[Object]) -> set[str]:
 def _of_environment(path: str) -> bool:
     """Whether a file is named for an environment: `prod.yaml`, `nodepool-dev.yaml`."""
     words = table("vocabulary")["environments"]
-    return any(word in words for word in re.split(r"[^a-z0-9]+", os.path.basename(path).lower()))
+    name = os.path.basename(path).lower()
+    return any(word in name for word in words) and any(word in words for word in re.split(r"[^a-z0-9]+", name))
 
 
 def _by_cluster(pools: Sequence[NodePool], class_of: ClassOf) -> Iterable[list[NodePool]]:

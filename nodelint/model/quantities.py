@@ -16,6 +16,8 @@ ONE: int = 10**_ONE
 
 def billionths(text: str) -> int:
     """A quantity in billionths, rounded up as the API server does. ValueError for what is not one."""
+    if text.isascii() and text.isdigit():
+        return int(text) * ONE
     match = re.fullmatch(_FORM, text)
     if match is None or not (match[2] or match[3]):
         raise ValueError(f"`{text}` is not a quantity such as 20Gi")

@@ -6,7 +6,6 @@ they differ: before 1.9.0 bounds were exclusive. Nothing here knows instance typ
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from itertools import groupby
@@ -33,10 +32,15 @@ INCLUSIVE_BOUNDS = Version(1, 9, 0)
 MAX_INT = 2**63 - 1
 MIN_INT = -(2**63)
 
-_INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
 _MANY = 50
 """Requirements from which on it pays to look for those that can be added as one."""
 _ABSENT_ALLOWED = ("NotIn", "DoesNotExist")
+
+
+def is_integer(text: str) -> bool:
+    """Whether a text is a sign, or none, and ASCII digits."""
+    digits = text[1:] if text.startswith(("+", "-")) else text
+    return digits.isascii() and digits.isdigit()
 
 
 def integer(text: str) -> int | None:
@@ -45,7 +49,7 @@ def integer(text: str) -> int | None:
     Go's `strconv.Atoi`: a sign and ASCII digits that fit 64 bits. `007` and `+7` are numbers, `5.0`,
     `1e3`, `1_000` and ` 5` are not.
     """
-    if not _INTEGER.fullmatch(text):
+    if not is_integer(text):
         return None
     digits = text.lstrip("+-").lstrip("0")
     if len(digits) > 19:
@@ -60,7 +64,7 @@ def _bound(text: str) -> int:
     number = integer(text)
     if number is not None:
         return number
-    if not _INTEGER.fullmatch(text):
+    if not is_integer(text):
         return 0
     return MIN_INT if text.startswith("-") else MAX_INT
 

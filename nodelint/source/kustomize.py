@@ -79,9 +79,11 @@ def forget() -> None:
 
 
 def _called_patch(path: str) -> bool:
+    folder, name = os.path.split(os.path.abspath(path))
+    if "patch" not in name.lower() and "patch" not in os.path.basename(folder).lower():
+        return False
     from re import search
 
-    folder, name = os.path.split(os.path.abspath(path))
     return any(
         search(r"(?:^|[-_.])patch(?:es)?(?:[-_.]|$)", part.lower()) for part in (name, os.path.basename(folder))
     )

@@ -78,13 +78,13 @@ class Program:
     def texts(self) -> tuple[str, ...]:
         """The string literals that the expression holds."""
         if self.literals is None:
-            self.literals = tuple(dict.fromkeys(a or b for a, b in _TEXT.findall(self.text)))
+            self.literals = tuple(dict.fromkeys(a or b for a, b in re.findall(_TEXT, self.text)))
         return self.literals
 
 
-_TEXT = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)\"""")
-_METHOD = re.compile(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|\.(\w+)\(""")
-_INT = re.compile(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|(?<![\w.])int\(""")
+_TEXT = r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)\""""
+_METHOD = r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|\.(\w+)\("""
+_INT = r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|(?<![\w.])int\("""
 
 _programs: dict[tuple[str, tuple[str, ...]], Program | Unsupported] = {}
 _matches: dict[tuple[str, str], bool] = {}
@@ -132,7 +132,9 @@ def _matches_without(text: str, pattern: str) -> bool:
 
 def _compile(expression: str, variables: tuple[str, ...]) -> Program:
     # The runtime's own int() takes texts such as " 1"; Go's, and so an API server's, does not.
-    text = _INT.sub(lambda m: m[1] or "strict_int(", expression)
+    text = expression
+    if "int(" in text:
+        text = re.sub(_INT, lambda m: m[1] or "strict_int(", text)
     reason = ""
     for environment in (_narrow, _wide) if variables == ("self",) else (_wide,):
         try:
@@ -140,7 +142,7 @@ def _compile(expression: str, variables: tuple[str, ...]) -> Program:
         except ImportError as problem:
             raise NotInstalled(NOT_INSTALLED) from problem
         if renamed:
-            text = _METHOD.sub(partial(_renamed, renamed), text)
+            text = re.sub(_METHOD, partial(_renamed, renamed), text)
         try:
             return Program(expression, env.compile(text), error)
         except Exception as problem:  # the runtime raises bare RuntimeErrors

@@ -8,7 +8,8 @@ from functools import cache, lru_cache
 
 def strict_int(text: str) -> int:
     """A decimal integer of 64 bits as Go's ParseInt reads it; anything else is a ValueError."""
-    if not re.fullmatch(r"[+-]?[0-9]+", text) or not -(2**63) <= int(text) < 2**63:
+    digits = text[1:] if text.startswith(("+", "-")) else text
+    if not (digits.isascii() and digits.isdigit()) or not -(2**63) <= int(text) < 2**63:
         raise ValueError(f"`{text}` is not an integer")
     return int(text)
 

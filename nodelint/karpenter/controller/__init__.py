@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from nodelint.data import table
 from nodelint.karpenter.controller.auto_mode import auto_mode_label, every_type_has, lifetime
 from nodelint.karpenter.controller.launching import node_class
-from nodelint.karpenter.controller.syntax import label_value_fault, qualified_name_fault, seconds
+from nodelint.karpenter.controller.syntax import is_one_step, label_value_fault, qualified_name_fault, seconds
 from nodelint.karpenter.controller.verdict import ControllerProblem
 from nodelint.model.manifest import EC2NodeClass, Label, NodePool, Object, RequirementLine, Taint, served, text
 from nodelint.model.messages import short
@@ -214,8 +214,8 @@ def _durations(pool: NodePool, version: Version) -> Iterator[ControllerProblem]:
         written = text(node)
         if node is None or not isinstance(written, str) or written == "Never":
             continue
-        admitted = re.fullmatch(_ANCHORED_DURATION, written) if anchored else re.search(_UNANCHORED_DURATION, written)
-        if admitted:
+        form = re.fullmatch if anchored else re.search
+        if is_one_step(written) or form(_ANCHORED_DURATION if anchored else _UNANCHORED_DURATION, written):
             yield from _readable(node, written)
     node = pool.node.at("spec", "template", "spec", "terminationGracePeriod")
     written = text(node)

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-_QUANTITY = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][-+]?[0-9]+)?")
-_OF_NETWORK = re.compile(r"\b(default_enis|ips_per_eni|max_pods)\b")
+_QUANTITY = r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][-+]?[0-9]+)?"
+_OF_NETWORK = r"\b(default_enis|ips_per_eni|max_pods)\b"
 _MOST_PODS = 2**31 - 1
 _WITHOUT_LIMIT = 110
 """Pods on a node of Windows, whose number does not follow from its network interfaces."""
@@ -73,7 +73,7 @@ def expressions(node_class: EC2NodeClass) -> list[Expression]:
         elif entry.name in ("kubeReserved", "systemReserved"):
             for value in entry.value.entries:
                 text = value.value.value
-                if isinstance(text, str) and not _QUANTITY.fullmatch(text):
+                if isinstance(text, str) and not re.fullmatch(_QUANTITY, text):
                     found.append(Expression(f"{entry.name}.{value.name}", text, value.value))
     return found
 
@@ -127,7 +127,7 @@ def failures(node_class: EC2NodeClass, names: Iterable[str], catalog: Catalog) -
 
 def _value(expression: Expression, variables: dict[str, Any]) -> int | None:
     """What an expression yields; None where it asks for what is not known. Raises NoNumber."""
-    if any(variables[name] is None for name in _OF_NETWORK.findall(expression.text)):
+    if any(variables[name] is None for name in re.findall(_OF_NETWORK, expression.text)):
         return None
     value = compiled(expression.text)(variables)
     if value < 0 or (expression.field == "maxPods" and value > _MOST_PODS):

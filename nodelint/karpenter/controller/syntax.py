@@ -40,8 +40,16 @@ def qualified_name_fault(text: str) -> str | None:
     return None if _is_label(name) else "is not a valid label key"
 
 
+def is_one_step(text: str) -> bool:
+    """Whether a text is one whole number of hours, minutes or seconds, as most durations are: `720h`."""
+    return text.endswith(("h", "m", "s")) and text.isascii() and text[:-1].isdigit()
+
+
 def seconds(text: str) -> float | None:
     """A duration as Go's time.ParseDuration reads it, in seconds; None where it refuses the text."""
+    if is_one_step(text):
+        length = float(text[:-1]) * _SECONDS[text[-1]]
+        return length if length <= LONGEST else None
     if not re.fullmatch(_DURATION, text):
         return None
     total = sum(float(number) * _SECONDS[unit] for number, unit in re.findall(_STEP, text))
