@@ -106,3 +106,21 @@ def by_tags(tags: str) -> str:
 def test_subnets_by_what_others_have_or_the_internet_reaches(check: Check, tags: str, rule: str | None) -> None:
     results = check(by_tags(tags), select=["public-nodes", "shared-tags"]).results
     assert [r.rule.name for r in results] == ([rule] if rule else [])
+
+
+@pytest.mark.parametrize(
+    ("ebs", "told"),
+    [
+        ("volumeType: gp3, iops: 16000", "16,000 IOPS of `gp3` cost about $65 a month on each node"),
+        ("volumeType: gp3, throughput: 1000", "1,000 MiB/s of `gp3` cost about $35 a month on each node"),
+        ("volumeType: io2, iops: 5000", "5,000 IOPS of `io2` cost about $325 a month on each node"),
+        ("volumeType: gp3, iops: 3000, throughput: 125", None),
+        ("volumeType: gp3, iops: 6000, throughput: 250", None),
+        ("volumeType: gp2, iops: 16000", None),
+        ('volumeType: gp3, iops: "${IOPS}"', None),
+    ],
+)
+def test_what_performance_costs(check: Check, ebs: str, told: str | None) -> None:
+    spec = f"  blockDeviceMappings: [{{deviceName: /dev/xvda, ebs: {{volumeSize: 100Gi, encrypted: true, {ebs}}}}}]\n"
+    results = check(node_class(spec=spec), select=["costly-volume"]).results
+    assert [r.finding.message for r in results] == ([told] if told else [])

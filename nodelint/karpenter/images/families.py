@@ -155,3 +155,14 @@ def devices_of(ami_family: str | None) -> tuple[str, str | None] | None:
     """The device of a family's root volume, and that of a volume for images and pods; None for other families."""
     found = table("volumes")["devices"].get(ami_family)
     return None if found is None else (found["root"], found.get("data"))
+
+
+def performance_cost(volume_type: str, iops: int, throughput: int) -> float | None:
+    """US dollars a month, in us-east-1, for the IOPS and MiB/s of a volume beyond those that its price holds."""
+    price = table("volumes")["prices"].get(volume_type)
+    if not isinstance(price, dict):
+        return None
+    cost = max(iops - price["freeIops"], 0) * price["iops"]
+    if "throughput" in price:
+        cost += max(throughput - price["freeThroughput"], 0) * price["throughput"]
+    return float(cost)

@@ -1,0 +1,88 @@
+r"""A volume whose provisioned performance costs more than most nodes need: IOPS and throughput are paid by the month.
+
+A `gp3` volume has 3,000 IOPS and 125 MiB/s for its price. More is paid for each node, for as long as it lives:
+16,000 IOPS and 1,000 MiB/s cost 100 USD a month in us-east-1, which is more than many of the nodes themselves. For
+fast pulls of images, local disks with `instanceStorePolicy: RAID0` are faster, and cost nothing beside the type.
+Prices are those of us-east-1.
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  blockDeviceMappings:
+    - deviceName: /dev/xvda
+      ebs:
+        encrypted: true
+        iops: 16000
+        throughput: 1000
+        volumeSize: 100Gi
+        volumeType: gp3
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  blockDeviceMappings:
+    - deviceName: /dev/xvda
+      ebs:
+        encrypted: true
+        iops: 4000
+        throughput: 250
+        volumeSize: 100Gi
+        volumeType: gp3
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+```
+"""
+
+from nodelint.api import Context, EC2NodeClass, Finding, Findings, Node, fixes, images, rule
+
+WORTH_TELLING = 30
+"""Dollars a month for one node."""
+
+
+@rule(on=EC2NodeClass, group="practice", severity="info", gives_way_to=["controller-check", "invalid-field"])
+def check(node_class: EC2NodeClass, context: Context) -> Findings:
+    mappings = node_class.node.at("spec", "blockDeviceMappings")
+    for mapping in mappings.items if mappings is not None and mappings.kind == "sequence" else ():
+        ebs = mapping.get("ebs")
+        kind = ebs.get("volumeType") if ebs is not None else None
+        if ebs is None or kind is None or not isinstance(kind.value, str):
+            continue
+        iops, throughput = _number(ebs.get("iops")), _number(ebs.get("throughput"))
+        cost = images.performance_cost(kind.value, iops, throughput)
+        if cost is None or cost < WORTH_TELLING:
+            continue
+        shown = " and ".join(
+            [f"{iops:,} IOPS"] * (iops > 0) + [f"{throughput:,} MiB/s"] * (throughput > 0 and kind.value == "gp3")
+        )
+        yield Finding(
+            at=fixes.key_of(ebs.get("iops") or ebs.get("throughput") or kind),
+            message=f"{shown} of `{kind.value}` cost about ${cost:,.0f} a month on each node",
+            help="provision what is measured to be needed, or put images and pods on local disks (`RAID0`)",
+        )
+
+
+def _number(node: Node | None) -> int:
+    return node.value if node is not None and type(node.value) is int else 0
