@@ -109,5 +109,7 @@ def test_other_long_files_are_refused_where_they_are_ours(tmp_path: Path, monkey
     (tmp_path / "other.yaml").write_bytes(b"a: 1\n---\n" * (1 << 19))
     monkeypatch.chdir(tmp_path)
     found: Discovery = discover.discover(["."])
-    assert found.unreadable == [("ours.json", "larger than 2 MiB, which no manifest is")]
+    assert found.unreadable == [
+        ("ours.json", "larger than 2 MiB: only files named `.yaml` or `.yml` are read at this size")
+    ]
     assert found.sources == [] and found.files == 3

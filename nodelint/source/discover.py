@@ -58,6 +58,7 @@ _SNAPSHOT = b'"nodelint-snapshot"'
 
 # Bytes. A guard against reading a device or a dump whole, not a limit that a repository meets.
 _LARGEST = 64 << 20
+_AT_MOST = "only files named `.yaml` or `.yml` are read at this size"
 
 _CHUNK = 1 << 16
 _FOR_READING = os.O_RDONLY | getattr(os, "O_BINARY", 0)
@@ -342,7 +343,7 @@ def _read_on(path: str, handle: int, chunks: list[bytes], found: Discovery) -> b
             return streams.read(_shown(path), handle)
     data = b"".join(chunks)
     if size > _LARGEST and _is_marked(data):
-        found.unreadable.append((path, f"larger than {_LARGEST >> 20} MiB, which no manifest is"))
+        found.unreadable.append((path, f"larger than {_LARGEST >> 20} MiB: {_AT_MOST}"))
         return None
     return data
 
@@ -352,7 +353,7 @@ def _stdin() -> bytes:
         raise OSError("standard input is closed")
     data = sys.stdin.buffer.read(_LARGEST + 1)
     if len(data) > _LARGEST:
-        raise OSError(f"more than {_LARGEST >> 20} MiB, which no manifest is")
+        raise OSError(f"larger than {_LARGEST >> 20} MiB: {_AT_MOST}; save it as one")
     return data
 
 
