@@ -86,6 +86,24 @@ def test_a_document_that_is_too_long_is_refused_where_it_is_ours(
         read(path, 100)
 
 
+def test_the_end_of_a_long_document_is_looked_for_in_each_block_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searched = 0
+    last_border = streams._last_border
+
+    def counted(data: bytes) -> int:
+        nonlocal searched
+        searched += len(data)
+        return last_border(data)
+
+    monkeypatch.setattr(streams, "_last_border", counted)
+    path = tmp_path / "stream.yaml"
+    path.write_text(f"---\n{OTHER * 1000}---\n{POOL}", encoding="utf-8")
+    assert read(path, 500) is not None
+    assert searched < 1.1 * path.stat().st_size
+
+
 def test_a_long_stream_is_judged_and_not_written(nodelint: Run, tmp_path: Path) -> None:
     """The file is sparse: what would be other objects is a comment of zeros that takes no room on the disk."""
     path = tmp_path / "stream.yaml"

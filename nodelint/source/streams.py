@@ -13,13 +13,16 @@ from nodelint.tuples import NamedTuple
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import ClassVar
 
 
 LONGEST = 1 << 30
 """Bytes of a stream that is still read."""
 
-_BLOCK = 1 << 20
+_BLOCK = 1 << 17
+"""Bytes that are read at once: they stay in the cache of a processor while they are searched."""
+
 _LONGEST_DOCUMENT = 8 << 20
 _BORDER = b"\n---"
 _MARKS = tuple(mark.encode() for mark in MARKS)
@@ -101,25 +104,37 @@ class _Parts:
         self.gaps: list[Gap] = []
         self._length = 0
         self._lines = self._characters = 0
-        self._pending = b""
+        self._pending: list[bytes] = []
+        self._size = 0
+        self._tail = b""
         self._cut = False
 
     def add(self, block: bytes) -> None:
         """Take what follows. Raises OSError for a document of Karpenter's that is too long."""
-        data = self._pending + block
-        last = _last_border(data)
-        self._documents(data[:last])
-        self._pending = data[last:]
-        if len(self._pending) > _LONGEST_DOCUMENT and not _is_marked(self._pending):
-            self._skip(self._pending[:-_OVERLAP])
-            self._pending = self._pending[-_OVERLAP:]
+        seam = self._tail + block
+        last = _last_border(seam)
+        self._pending.append(block)
+        self._size += len(block)
+        self._tail = seam[-_OVERLAP:]
+        if last:
+            self._go_on(len(seam) - last, self._documents)
+        elif self._size > _LONGEST_DOCUMENT:
+            if _is_marked(b"".join(self._pending)):
+                self._refuse()
+            self._go_on(_OVERLAP, self._skip)
             self._cut = True
-        elif len(self._pending) > _LONGEST_DOCUMENT:
-            self._refuse()
+
+    def _go_on(self, left: int, take: Callable[[bytes], None]) -> None:
+        """Let `take` have what is pending but for some bytes at its end."""
+        data = b"".join(self._pending)
+        take(data[: len(data) - left])
+        self._pending = [data[len(data) - left :]]
+        self._size = left
+        self._tail = self._pending[0][-_OVERLAP:]
 
     def end(self) -> None:
         """Take what is left."""
-        self._documents(self._pending)
+        self._documents(b"".join(self._pending))
 
     def _documents(self, data: bytes) -> None:
         if not data:
