@@ -18,6 +18,7 @@ from .manifests import nodeclass
 Check = Callable[..., Report]
 RULES = ["pool-tie", "shadowed-pool", "untainted-weight", "duplicate-name"]
 TAINT = "{key: team, effect: NoSchedule}"
+SOFT_TAINT = "{key: team, effect: PreferNoSchedule}"
 
 
 def pool(name: str, **more: Any) -> str:
@@ -44,6 +45,9 @@ def asking(key: str, *values: str) -> str:
 
 ZONE_A, ZONE_B = (asking("topology.kubernetes.io/zone", f"us-east-1{zone}") for zone in "ab")
 OF_C, OF_M = (asking("karpenter.k8s.aws/instance-category", category) for category in "cm")
+CLASS = nodeclass(
+    name="%s", role="Node", ami="alias: al2023@latest", net="tags: {karpenter.sh/discovery: %s}", inline=True
+)
 SPOT, ON_DEMAND = (asking("karpenter.sh/capacity-type", kind) for kind in ("spot", "on-demand"))
 
 
@@ -67,9 +71,10 @@ def rules_said(report: Report) -> list[str]:
         ({"lines": [OF_C]}, {"lines": [OF_M]}, []),
         # somebody has chosen
         ({"lines": [SPOT], "weight": 10}, {"lines": [ON_DEMAND]}, ["untainted-weight"]),
-        # the heavier pool takes all
+        # the heavier pool takes all, also where its taint keeps no pod away
         ({"weight": 10}, {}, ["untainted-weight", "shadowed-pool"]),
         ({"weight": 10}, {"taint": TAINT}, ["shadowed-pool"]),
+        ({"weight": 10, "taint": SOFT_TAINT}, {}, ["untainted-weight", "shadowed-pool"]),
         ({"weight": 10}, {"lines": [SPOT]}, ["untainted-weight", "shadowed-pool"]),
         ({"weight": 10, "limits": True}, {}, ["untainted-weight"]),
         ({"weight": 10, "lines": [SPOT]}, {}, ["untainted-weight"]),
@@ -88,6 +93,13 @@ def test_two_pools_of_a_file(
     check: Check, first: Mapping[str, Any], second: Mapping[str, Any], expected: list[str]
 ) -> None:
     assert rules_said(check(pool("a", **first) + pool("b", **second), select=RULES)) == expected
+
+
+@pytest.mark.parametrize(("subnets", "shadowed"), [("one", True), ("two", False)])
+def test_a_pool_with_subnets_of_its_own_is_not_out_of_reach(check: Check, subnets: str, shadowed: bool) -> None:
+    classes = CLASS % ("x", "one", "one") + "---\n" + (CLASS % ("z", subnets, "one"))
+    report = check(pool("a", weight=10, of="x") + pool("b", of="z") + classes, select=["shadowed-pool"])
+    assert [r.finding.message.partition(":")[0] for r in report.results] == (["unreachable"] if shadowed else [])
 
 
 def test_the_name_that_sorts_last_is_tried_first(check: Check) -> None:
@@ -109,11 +121,6 @@ def test_a_fallback_is_told_by_its_name(check: Check) -> None:
 def judged(files: Mapping[str, str], rules: Mapping[str, Rule], *select: str) -> list[str]:
     sources = [Source.from_text(path, text) for path, text in files.items()]
     return rules_said(lint(sources, Target(NEWEST), rules, Selection(frozenset(select or RULES))))
-
-
-CLASS = nodeclass(
-    name="%s", role="Node", ami="alias: al2023@latest", net="tags: {karpenter.sh/discovery: %s}", inline=True
-)
 
 
 @pytest.mark.parametrize(

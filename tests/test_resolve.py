@@ -411,6 +411,9 @@ def test_network_interfaces() -> None:
         assert network is None or len(network.cards) > 1
     assert "m5.large" not in names(two_cards, two_cards.candidates)
     assert "p5.48xlarge" in names(two_cards, two_cards.candidates)
+    four = left(*((0, device, "interface") for device in range(4)))
+    assert "m5.large" not in names(four, four.candidates)  # it takes three
+    assert "m5.xlarge" in names(four, four.candidates)
     efa = left((0, 0, "interface"), (0, 1, "efa-only"))
     assert "m5.large" not in names(efa, efa.candidates)
     assert "p5.48xlarge" in names(efa, efa.candidates)

@@ -519,6 +519,11 @@ items:
                   items: {type: object, required: [k], properties: {k: {type: string}}}
                   x-kubernetes-validations: [{rule: "self.all(x, x.k != 'bad')", message: bad is not good}]
                 flag: {enum: [true, 2]}
+                filled: {type: array, items: {type: string, default: bad, enum: [good]}}
+                choice:
+                  type: object
+                  properties: {b: {type: integer}}
+                  x-kubernetes-validations: [{rule: "!has(self.b) || self.b > 1 ? false : true", message: no choice}]
                 set: {type: array, x-kubernetes-list-type: set, items: {}}
                 free: {type: object, x-kubernetes-preserve-unknown-fields: true}
                 none: {type: string, nullable: true}
@@ -552,6 +557,19 @@ def test_crds_of_a_cluster(foreign):
     assert one(own("flag: 1", foreign)).path == "spec.flag"
     assert own("set: [1, true, '1', {a: 1}, {a: true}, [1]]", foreign) == []
     assert one(own("set: [{a: [1], b: 2}, {b: 2, a: [1.0]}]", foreign)).path == "spec.set[1]"
+    assert own("set: ['${A}', '${A}', '${B}']", foreign) == []
+    assert one(own("set: ['${A}', b, b]", foreign)).path == "spec.set[2]"
+
+
+def test_a_null_in_a_list_becomes_the_default(foreign):
+    assert own("filled: [good, null]", foreign) == []
+    assert one(own("filled: [good, 'null']", foreign)).path == "spec.filled[1]"
+
+
+def test_the_first_part_of_a_condition_does_not_decide_it(foreign):
+    # `||` binds closer than `?`: what holds leads to the first branch.
+    assert one(own("choice: {}", foreign)).message == "no choice"
+    assert own("choice: {b: 1}", foreign) == []
 
 
 def test_rules_that_do_not_compile_are_said(foreign):

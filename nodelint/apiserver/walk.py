@@ -280,7 +280,7 @@ class Walk(WalkState):
             elif self.outside(entry.key, at, f"field `{name}`", child.window.since, child.window.until):
                 child = None  # the release drops it: nobody looks at what it holds
             if child is None:
-                value[name] = self._anything(entry.value)
+                self._unread(entry.value, name, shape, value)
             elif not _is_null(entry.value) or child.nullable:
                 value[name if child is extra else escaped(name)] = self.visit(entry.value, child, at)
             elif child is extra and child.default:
@@ -334,6 +334,11 @@ class Walk(WalkState):
         return False
 
     # -- what the schema says nothing of
+
+    def _unread(self, node: Node, name: str, shape: Shape, value: dict[str, Any]) -> None:
+        """Put what no schema looks into beside the fields of a value, unless the API server drops it first."""
+        if not self.loose or shape.preserve or not shape.type:
+            value[name] = self._anything(node)
 
     def _anything(self, node: Node) -> Any:
         value = node.plain()
