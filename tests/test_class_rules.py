@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
@@ -12,7 +14,7 @@ from nodelint.lint.rule import bundled, load
 from nodelint.model.releases import NEWEST, KubernetesVersion
 from nodelint.source import Source
 
-from .manifests import nodepool
+from .manifests import nodeclass, nodepool
 
 RULES = load(bundled())
 CLASS = """\
@@ -237,3 +239,20 @@ def test_two_types_are_nearly_as_few_as_one(check: Callable[..., Report], types:
     )
     report = check(CLASS.replace("AMI", AL2023) + pool, select=["one-instance-type"])
     assert [r.severity for r in report.results] == ([severity] if severity else [])
+
+
+OF_RESERVED = nodepool("key: karpenter.sh/capacity-type, operator: In, values: [reserved]")
+
+
+@pytest.mark.parametrize(("patched", "code"), [(True, 0), (False, 1)])
+def test_a_part_of_a_class_may_select_reservations_elsewhere(
+    nodelint: Callable[..., CompletedProcess[str]], tmp_path: Path, patched: bool, code: int
+) -> None:
+    (tmp_path / "pool.yaml").write_text(OF_RESERVED, encoding="utf-8")
+    patches = "patches: [{path: class.yaml}]" if patched else "resources: [class.yaml]"
+    (tmp_path / "kustomization.yaml").write_text(f"resources: [pool.yaml]\n{patches}\n", encoding="utf-8")
+    part = "apiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nmetadata: {name: default}\nspec: {tags: {a: b}}\n"
+    (tmp_path / "class.yaml").write_text(part if patched else nodeclass(), encoding="utf-8")
+    done = nodelint("check")
+    assert done.returncode == code, done.stdout
+    assert ("reserved" in done.stdout) is not patched

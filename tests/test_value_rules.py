@@ -721,3 +721,15 @@ def test_a_placeholder_among_other_values_does_not_hide_a_missing_capacity_type(
     (result,) = check(pool(f"{FAMILY} In [${{FAMILY}}]"), select=["no-capacity-type"]).results
     assert "spot is tried before on-demand" in result.finding.message
     assert not check(pool("${KEY} In [spot]"), select=["no-capacity-type"]).results
+
+
+def test_what_a_limit_costs_is_told_of_types_that_it_lets_start(check: Check) -> None:
+    def told(types: str) -> str:
+        text = pool(f"{TYPE} In [{types}]", spec="  limits: {cpu: 50}\n")
+        (result,) = check(text, select=["no-limits"]).results
+        return result.finding.message
+
+    assert told("g5.12xlarge, p4d.24xlarge").startswith(
+        "the limits do not count GPUs: `50` CPUs of g5.12xlarge cost $"
+    )
+    assert told("p4d.24xlarge") == "the limits do not count GPUs"  # one has 96 CPUs
