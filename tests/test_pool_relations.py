@@ -95,10 +95,15 @@ def test_two_pools_of_a_file(
     assert rules_said(check(pool("a", **first) + pool("b", **second), select=RULES)) == expected
 
 
-@pytest.mark.parametrize(("subnets", "shadowed"), [("one", True), ("two", False)])
-def test_a_pool_with_subnets_of_its_own_is_not_out_of_reach(check: Check, subnets: str, shadowed: bool) -> None:
-    classes = CLASS % ("x", "one", "one") + "---\n" + (CLASS % ("z", subnets, "one"))
-    report = check(pool("a", weight=10, of="x") + pool("b", of="z") + classes, select=["shadowed-pool"])
+@pytest.mark.parametrize(("tier", "shadowed"), [("web", True), ("data", False)])
+def test_a_pool_with_subnets_of_its_own_is_not_out_of_reach(check: Check, tier: str, shadowed: bool) -> None:
+    of_web, other = CLASS % ("x", "one", "one"), CLASS % ("z", "one", "one")
+    of_web, other = (
+        text.replace("subnetSelectorTerms: [{tags: {", f"subnetSelectorTerms: [{{tags: {{tier: {which}, ")
+        for text, which in ((of_web, "web"), (other, tier))
+    )
+    pools = pool("a", weight=10, of="x") + pool("b", of="z")
+    report = check(f"{pools}{of_web}---\n{other}", select=["shadowed-pool"])
     assert [r.finding.message.partition(":")[0] for r in report.results] == (["unreachable"] if shadowed else [])
 
 

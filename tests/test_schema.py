@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodelint.apiserver import Schemas, cel, check
+from nodelint.apiserver import Schemas, cel, check, refuses
 from nodelint.lint.engine import Report
 from nodelint.model.documents import objects
 from nodelint.model.releases import NEWEST, RELEASES, Version, ahead
@@ -479,6 +479,20 @@ def test_parts_are_told_of_what_they_hold():
     assert sorted(p.layer for p in found) == ["unknown", "validation"]
     found = problems(part + "  amiSelectorTerms: [{id: ami-1, name: x}]\n", partial=True)
     assert one(found).path == "spec.amiSelectorTerms[0].id"
+
+
+def test_what_the_api_server_drops_does_not_count_against_an_object():
+    def refused(text, release):
+        (obj,) = objects(Source.from_text("x.yaml", text))
+        return refuses(obj, Version.parse(release), Schemas.bundled())
+
+    # `resources` may hold nothing; of an object of the wrong shape there is more than what is dropped.
+    text = BETA_POOL.replace("      kubelet:", "      resources: {a: 1}\n      kubelet:")
+    assert not refused(text, "1.0.0")
+    assert refused(text.replace("20}", "many}"), "1.0.0")
+    # A term whose one field came with 1.4.0 is an empty term before.
+    of_parameter = nodeclass(role="nodes", ami="ssmParameter: /x")
+    assert [refused(of_parameter, release) for release in ("1.0.0", "1.4.0")] == [True, False]
 
 
 # -- other schemas
