@@ -491,7 +491,7 @@ def test_what_the_api_server_drops_does_not_count_against_an_object():
     assert not refused(text, "1.0.0")
     assert refused(text.replace("20}", "many}"), "1.0.0")
     # A term whose one field came with 1.4.0 is an empty term before.
-    of_parameter = nodeclass(role="nodes", ami="ssmParameter: /x")
+    of_parameter = nodeclass("amiFamily: AL2023", role="nodes", ami="ssmParameter: /x")
     assert [refused(of_parameter, release) for release in ("1.0.0", "1.4.0")] == [True, False]
 
 
