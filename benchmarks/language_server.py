@@ -203,6 +203,9 @@ def measure(pairs: int, findings: int, edits: int, limit: float) -> str:
     return f"{shown} {burst:>9.1f} {memory:>8}"
 
 
+HEAD = " pairs  findings  first ms   edit ms  edit CPU   burst s   peak MB"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Time the language server.")
     parser.add_argument("--pairs", default="1,100,500,4000")
@@ -210,7 +213,7 @@ def main() -> None:
     parser.add_argument("--edits", type=int, default=5)
     parser.add_argument("--limit", type=float, default=120, help="seconds to wait for an answer")
     asked = parser.parse_args()
-    print(" pairs  findings  first ms   edit ms  edit CPU   burst s   peak MB", flush=True)
+    print(HEAD, flush=True)
     for findings in map(int, asked.findings.split(",")):
         for pairs in map(int, asked.pairs.split(",")):
             print(measure(pairs, findings, asked.edits, asked.limit), flush=True)

@@ -1,10 +1,14 @@
 """Time nodelint beside tools that everybody has, and print a table of CPU time and ratios.
 
-    python benchmarks/run.py [--runs 7] [--files 10000] [--only WORD]
+    python benchmarks/run.py [--runs 7] [--files 10000] [--only WORD] [--large]
 
 Each command is a whole process, run in turn with those that it is compared with. A row shows the least CPU time of
 each (user and system, with its children), and the ratio of these: other work on the machine adds to a time, and takes
 nothing away. kubeconform and yamllint are compared with where they are installed.
+
+With `--large` two more tables follow: how time and memory grow with inputs of thousands of findings, values, labels,
+comments and globs (`large_inputs.py`), and the language server from a key to the diagnostics (`language_server.py`).
+That takes about a quarter of an hour.
 """
 
 from __future__ import annotations
@@ -20,7 +24,8 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
-from large_inputs import stream
+import language_server
+import large_inputs
 
 from nodelint.data import DATA
 from nodelint.ec2.fake_account import FakeAccount
@@ -220,11 +225,11 @@ def warm(folder: Path, nodelint: list[str], files: int) -> Iterator[Row]:
     yield Row("explain of 300 pairs, as JSON", explained, "its check", [*check, str(new)], 1.3)
 
 
-def large(folder: Path, nodelint: list[str]) -> Iterator[Row]:
+def long(folder: Path, nodelint: list[str]) -> Iterator[Row]:
     """Runs over one large file."""
     place = folder / "stream"
     place.mkdir()
-    stream(place, 200)
+    large_inputs.stream(place, 200)
     path = str(place / "stream.yaml")
     # Where nobody takes the number, grep stops at the first line.
     beside = ["sh", "-c", 'grep -c karpenter "$0" | cat', path]
@@ -237,6 +242,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=7)
     parser.add_argument("--files", type=int, default=10_000)
     parser.add_argument("--only", default="", help="Rows whose work holds this word.")
+    parser.add_argument("--large", action="store_true", help="Print the tables of large inputs, too.")
     options = parser.parse_args()
     nodelint = [sys.executable, "-c", "from nodelint.__main__ import main; main()"]
     with tempfile.TemporaryDirectory() as name:
@@ -246,11 +252,24 @@ def main() -> None:
         rows = (
             cold(folder, nodelint, sys.executable),
             warm(folder, nodelint, options.files),
-            large(folder, nodelint),
+            long(folder, nodelint),
         )
         for row in chain.from_iterable(rows):
             if options.only in row.work:
                 print(told(row, options.runs), flush=True)
+    if options.large:
+        print_large()
+
+
+def print_large() -> None:
+    """Print the table of large inputs, and that of the language server."""
+    print()
+    for line in large_inputs.rows(list(large_inputs.CASES)):
+        print(line, flush=True)
+    print(f"\n{language_server.HEAD}", flush=True)
+    for findings in (0, 3):
+        for pairs in (1, 100, 500, 4000):
+            print(language_server.measure(pairs, findings, edits=5, limit=120), flush=True)
 
 
 if __name__ == "__main__":
