@@ -49,8 +49,12 @@ class PoolRequirement(NamedTuple):
         return all(isinstance(value.text, str) for value in self.values)
 
 
-def asked(pool: NodePool) -> Iterator[PoolRequirement]:
+def asked(pool: NodePool) -> tuple[PoolRequirement, ...]:
     """What a pool asks in the order written, as far as key and operator are known."""
+    return pool.once("asked", (), lambda: tuple(_asked(pool)))
+
+
+def _asked(pool: NodePool) -> Iterator[PoolRequirement]:
     for line in pool.requirements:
         if isinstance(line.key, str) and isinstance(line.operator, str):
             yield PoolRequirement(line, normalize(line.key), line.key, line.operator, line.values)
@@ -61,7 +65,7 @@ def asked(pool: NodePool) -> Iterator[PoolRequirement]:
 
 def last_asking(pool: NodePool, key: str) -> PoolRequirement | None:
     """The last requirement or label of a pool on a key, which is the one that narrows; None where there is none."""
-    return next((item for item in reversed(list(asked(pool))) if item.key == key), None)
+    return next((item for item in reversed(asked(pool)) if item.key == key), None)
 
 
 def values_at(item: PoolRequirement) -> Node:

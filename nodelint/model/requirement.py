@@ -7,7 +7,7 @@ they differ: before 1.9.0 bounds were exclusive. Nothing here knows instance typ
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from itertools import groupby
 
 from nodelint.data import table
@@ -69,6 +69,7 @@ def _bound(text: str) -> int:
     return MIN_INT if text.startswith("-") else MAX_INT
 
 
+@lru_cache(maxsize=1 << 12)
 def normalize(key: str) -> str:
     """The key that Karpenter puts in place of one of its six aliases, or the key itself."""
     aliases = table("labels")["normalized"]

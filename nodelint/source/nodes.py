@@ -157,14 +157,19 @@ class Node:
 
     def at(self, *path: str | int) -> Node | None:
         """The node at the end of a path of keys and indices, None where the path ends early."""
-        node: Node | None = self
+        node = self
         for step in path:
-            if node is None:
-                return None
             if isinstance(step, str):
-                node = node.get(step)
+                for entry in node.entries:
+                    if entry.name == step:
+                        node = entry.value
+                        break
+                else:
+                    return None
+            elif -len(node.items) <= step < len(node.items):
+                node = node.items[step]
             else:
-                node = node.items[step] if -len(node.items) <= step < len(node.items) else None
+                return None
         return node
 
     def plain(self) -> object:

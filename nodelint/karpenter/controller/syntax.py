@@ -7,6 +7,7 @@ check of one file has.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _DURATION = r"[-+]?(?:0|(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+)"
 _STEP = r"([0-9]*\.?[0-9]*)(ns|us|µs|μs|ms|s|m|h)"
@@ -17,6 +18,7 @@ LONGEST = 2562047 * 3600.0
 """The seconds that a duration of Go can hold, in whole hours: it counts nanoseconds in 63 bits."""
 
 
+@lru_cache(maxsize=1 << 12)
 def label_value_fault(text: str) -> str | None:
     """Why a text is not a valid label value, None where it is one (at most 63 letters, digits, `-`, `_`, `.`)."""
     if len(text) > 63:
@@ -24,6 +26,7 @@ def label_value_fault(text: str) -> str | None:
     return None if not text or _is_label(text) else "is not a valid label value"
 
 
+@lru_cache(maxsize=1 << 12)
 def qualified_name_fault(text: str) -> str | None:
     """Why a text is not a qualified name (`name` or `prefix/name`), None where it is one."""
     prefix, slash, name = text.rpartition("/")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 
 from nodelint.ec2.facts import AwsFacts, Missing
 from nodelint.ec2.questions import AliasImage, AskedAlias, alias_families, alias_parameters, id_question
@@ -88,9 +89,15 @@ def _offline(asked: AskedAlias, version: Version) -> tuple[Image, ...]:
 def _of_row(asked: AskedAlias, arch: str, variants: tuple[str, ...], version: Version) -> Image:
     """An image of an alias as it is published, whatever its id."""
     family = asked.alias.family
-    build = alias_families()[family].get("build")
-    choices = tuple(_choice(arch, variant, build, version) for variant in variants)
+    choices = _choices(family, arch, variants, version)
     return Image(asked.node, arch, variants, choices, family=family, alias=asked.shown)
+
+
+@cache
+def _choices(family: str, arch: str, variants: tuple[str, ...], version: Version) -> tuple[Requirements, ...]:
+    """What each variant of a family's image asks of an instance type."""
+    build = alias_families()[family].get("build")
+    return tuple(_choice(arch, variant, build, version) for variant in variants)
 
 
 def _unpublished(alias: Alias, node: Node, kubernetes: KubernetesVersion | None) -> ImageProblem:
