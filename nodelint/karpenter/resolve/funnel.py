@@ -152,7 +152,9 @@ def _without(
     without: dict[int, TypeSet] = {}
     for (group, members), types in zip(groups.items(), others, strict=True):
         elsewhere = alive if types is None else alive & types
-        if group != _OFFERS and len(members) > 1 and all(requirement.only_excludes for _, requirement in members):
+        if len(members) == 1:
+            left = [elsewhere]
+        elif group != _OFFERS and all(requirement.only_excludes for _, requirement in members):
             rests = _exclusions_but_one([requirement for _, requirement in members])
             left = [elsewhere & (by_group[group] if rest is None else supply.keeping((rest,))) for rest in rests]
         else:
@@ -199,9 +201,11 @@ def _note(requirement: Requirement | None, folded: Requirements, supply: Supply)
 
 def lost_on_claim(requirement: Requirement, folded: Requirements, supply: Supply) -> bool:
     """Whether the NodeClaims of a static NodePool lack what one of its lines asks."""
+    if not supply.static:
+        return False
     whole = folded[requirement.key]
     sent = whole.on_claim()
-    if not supply.static or sent == whole:
+    if sent == whole:
         return False
     return bool(requirement.values & whole.values) or (
         requirement.less_equal is not None and requirement.less_equal == whole.less_equal != sent.less_equal
