@@ -41,6 +41,49 @@ _ALWAYS_THERE = frozenset({REGION, ZONE})
 _CACHED = 5_000
 
 
+class _Written:
+    """The labels of a snapshot's types as its rows have them: what the views of it for all releases share."""
+
+    __slots__ = ("_columns", "_positions", "_rows", "_sets", "labels", "names")
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.labels = snapshot.labels
+        self.names = tuple([row[0] for row in snapshot.rows])
+        self._rows = snapshot.rows
+        self._columns: list[tuple[str | None, ...]] = []
+        self._positions: dict[str, int] = {}
+        self._sets: dict[str, dict[str, TypeSet]] = {}
+
+    @property
+    def positions(self) -> dict[str, int]:
+        """Where each type stands."""
+        if not self._positions:
+            self._positions.update((name, i) for i, name in enumerate(self.names))
+        return self._positions
+
+    def column(self, key: str) -> tuple[str | None, ...]:
+        """The value of a label for each type."""
+        if not self._rows:
+            return ()
+        if not self._columns:  # all at once: most checks ask for most of them
+            self._columns = list(zip(*[row[1] for row in self._rows], strict=True))
+        return self._columns[self.labels.index(key)]
+
+    def sets(self, key: str) -> dict[str, TypeSet]:
+        """The types of each value of a label."""
+        if key not in self._sets:
+            self._sets[key] = _by_value(self.column(key))
+        return self._sets[key]
+
+
+def _by_value(column: Iterable[str | None]) -> dict[str, TypeSet]:
+    positions: dict[str, list[int]] = {}
+    for index, value in enumerate(column):
+        if value is not None:
+            positions.setdefault(value, []).append(index)
+    return {value: TypeSet.at(indices) for value, indices in positions.items()}
+
+
 class Catalog:
     """Every instance type with the labels that one Karpenter release gives it.
 
@@ -50,7 +93,6 @@ class Catalog:
     __slots__ = (
         "_all",
         "_columns",
-        "_index",
         "_keys",
         "_names",
         "_notes",
@@ -60,14 +102,21 @@ class Catalog:
         "_version",
         "_views",
         "_windows_build",
+        "_written",
     )
 
-    def __init__(self, snapshot: Snapshot, version: Version = NEWEST, windows_build: str | None = None) -> None:
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        version: Version = NEWEST,
+        windows_build: str | None = None,
+        written: _Written | None = None,
+    ) -> None:
         self._snapshot = snapshot
         self._version = version
         self._windows_build = windows_build
-        self._names = tuple([row[0] for row in snapshot.rows])
-        self._index: dict[str, int] = {}
+        self._written = _Written(snapshot) if written is None else written
+        self._names = self._written.names
         self._columns: dict[str, tuple[str | None, ...] | None] = {}
         self._values: dict[str, dict[str, TypeSet]] = {}
         self._selected: dict[Requirement, TypeSet] = {}
@@ -103,7 +152,7 @@ class Catalog:
             return self
         view = self._views.get(version)
         if view is None:
-            view = self._views[version] = Catalog(self._snapshot, version, self._windows_build)
+            view = self._views[version] = Catalog(self._snapshot, version, self._windows_build, self._written)
         return view
 
     def on_windows(self, build: str) -> Catalog:
@@ -111,7 +160,7 @@ class Catalog:
 
         amd64 types then run Windows, arm64 types no system at all, and every type has that Windows build.
         """
-        return Catalog(self._snapshot, self._version, build)
+        return Catalog(self._snapshot, self._version, build, self._written)
 
     def extended(self, newer: Snapshot) -> Catalog:
         """These types and those of another snapshot, whose row counts where both have one.
@@ -300,9 +349,7 @@ class Catalog:
         return found
 
     def _positions(self) -> dict[str, int]:
-        if not self._index:
-            self._index.update((name, i) for i, name in enumerate(self._names))
-        return self._index
+        return self._written.positions
 
     def _has_label(self, key: str) -> bool:
         since = well_known_since(key)
@@ -322,24 +369,22 @@ class Catalog:
             return tuple(["windows" if arch == "amd64" else None for arch in self._column(ARCH) or ()])
         if key not in self._snapshot.labels or not self._has_label(key):
             return None
-        position = self._snapshot.labels.index(key)
-        column = [row[1][position] for row in rows]
+        changes = [each for each in self._snapshot.changes if each.label == key and self._version < each.before]
+        if not changes:
+            return self._written.column(key)
+        column = list(self._written.column(key))
         # Newest first, so that of two changes the older one, nearer to the release, has the last word.
-        for change in sorted(self._snapshot.changes, key=lambda c: c.before, reverse=True):
-            if change.label == key and self._version < change.before:
-                for name, value in change.values.items():
-                    column[self._positions()[name]] = value
+        for change in sorted(changes, key=lambda c: c.before, reverse=True):
+            for name, value in change.values.items():
+                column[self._positions()[name]] = value
         return tuple(column)
 
     def _by_value(self, key: str) -> dict[str, TypeSet]:
         found = self._values.get(key)
         if found is None:
-            positions: dict[str, list[int]] = {}
-            for index, value in enumerate(self._column(key) or ()):
-                if value is not None:
-                    positions.setdefault(value, []).append(index)
-            found = {value: TypeSet.at(indices) for value, indices in positions.items()}
-            self._values[key] = found
+            column = self._column(key) or ()
+            as_written = key in self._written.labels and column is self._written.column(key)
+            found = self._values[key] = self._written.sets(key) if as_written else _by_value(column)
         return found
 
     def __iter__(self) -> Iterator[str]:
