@@ -93,6 +93,25 @@ def test_ids_and_keys_of_tags(rules: dict[str, Rule], terms: str, found: list[st
     assert left(text, rules) == [f"placeholder not replaced: `{each}`" for each in found]
 
 
+@pytest.mark.parametrize(
+    ("key", "told"),
+    [
+        ("kms-key-arn", True),
+        ("arn:aws:kms:eu-west-1:111122223333:key/mrk-xxx", True),
+        ("arn:aws:kms:eu-west-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab", False),
+        ("arn:aws-us-gov:kms:us-gov-west-1:111122223333:alias/ebs/nodes", False),
+        ("1234abcd-12ab-34cd-56ef-1234567890ab", False),
+        ("mrk-1234abcd12ab34cd56ef1234567890ab", False),
+        ("alias/aws/ebs", False),
+        ('"${KMS_KEY}"', False),
+        ('""', False),
+    ],
+)
+def test_keys_that_are_none(rules: dict[str, Rule], key: str, told: bool) -> None:
+    disk = f"{{deviceName: /dev/xvda, ebs: {{volumeSize: 50Gi, encrypted: true, kmsKeyID: {key}}}}}"
+    assert len(left((CLASS % "main") + f"  blockDeviceMappings: [{disk}]\n", rules)) == told
+
+
 POOL = """\
 apiVersion: karpenter.sh/v1
 kind: NodePool

@@ -265,6 +265,14 @@ def no_id(value: str) -> bool:
     return bool(dash) and kind in _facts()["id_kinds"] and bool(set(number.lower()) - set("0123456789abcdef"))
 
 
+def no_kms_key(value: str) -> bool:
+    """Whether EC2 takes a text for no KMS key: neither a key's id, an alias nor the ARN of one."""
+    key = r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|mrk-[0-9a-f]{32}"
+    arn = r"arn:aws[a-z-]*:kms:[a-z0-9-]+:[0-9]{12}:"
+    form = rf"(?i)({arn}key/|key/)?({key})|({arn})?alias/[\w/-]+"
+    return not set("${<") & set(value) and re.fullmatch(form, value) is None
+
+
 class TaintOwner(NamedTuple):
     """Who sets and removes a taint, and the effects that it has then."""
 
