@@ -4,7 +4,8 @@ Each family takes user data of its own kind: AL2023 a NodeConfig, a script or a 
 an archive, Bottlerocket TOML settings, Windows PowerShell. Karpenter adds its own part and does not look further.
 What does not fit fails on the node, where nobody looks: AL2023 has no `bootstrap.sh`, AL2 no `nodeadm`, cloud-init
 starts no script without a `#!` in its very first line, and a `#cloud-config` without MIME header is taken for
-something else. What Bottlerocket cannot read keeps Karpenter from launching at all.
+something else. The kubelet of these images reads no `/etc/sysconfig/kubelet`, and on AL2023 no `kubelet-config.json`.
+What Bottlerocket cannot read keeps Karpenter from launching at all.
 
 User data of the family `Custom` is yours alone, and is not judged.
 

@@ -73,6 +73,12 @@ def judge(text: str) -> Report:
         ("al2023", ARCHIVE.replace("--B\n", "--B  \n")),
         ("al2023", ARCHIVE.replace("\n\n--B\nC", "\n\nignored\n--B\nC")),
         ("al2023", "#!/bin/bash\necho hi\n"),
+        ("al2023", "#!/bin/bash\ncat /etc/kubernetes/kubelet/config.json\n"),
+        ("al2", "#!/bin/bash\njq .a /etc/kubernetes/kubelet/kubelet-config.json\n"),
+        (
+            "al2",
+            "#!/bin/bash\necho EnvironmentFile=/etc/sysconfig/kubelet > /etc/systemd/system/kubelet.service\n",
+        ),
         ("al2023", NODECONFIG + "  kubelet:\n    config:\n      cpuManagerPolicy: static\n    flags: [--v=2]\n"),
         ("al2023", NODECONFIG + "  featureGates: {InstanceIdNodeName: true}\n"),
         ("bottlerocket", '[settings.kernel.sysctl]\n"vm.max_map_count" = "262144"\n'),
@@ -109,6 +115,20 @@ def test_user_data_that_fits_is_let_alone(family: str, data: str) -> None:
             "overridden-user-data",
             "api-server",
             "what userData says of the cluster is overwritten",
+        ),
+        (
+            "al2",
+            "#!/bin/bash\n# not /etc/sysconfig/kubelet\necho A=b >> /etc/sysconfig/kubelet\n",
+            "user-data-family",
+            "/etc/sysconfig/kubelet",
+            "the kubelet of AL2 does not read /etc/sysconfig/kubelet",
+        ),
+        (
+            "al2023",
+            "#!/bin/bash\nf=/etc/kubernetes/kubelet/kubelet-config.json\njq .a $f\n",
+            "user-data-family",
+            "/etc/kubernetes/kubelet/kubelet-config.json",
+            "the kubelet of AL2023 does not read /etc/kubernetes/kubelet/kubelet-config.json",
         ),
         ("al2", NODECONFIG, "user-data-family", "apiVersion: node.eks.aws/v1alpha1", "a NodeConfig is for AL2023"),
         (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from nodelint.data import table
 from nodelint.karpenter.userdata.parts import Part, UserDataProblem, is_mime
 from nodelint.karpenter.userdata.reading import UserData
 
@@ -32,6 +33,9 @@ def misfits(data: UserData) -> Iterator[UserDataProblem]:
             yield from unrunnable(data, part)
         elif part.kind == "nodeconfig" and data.family == "AL2":
             yield UserDataProblem(*first_line(data, part), "AL2 has no nodeadm: a NodeConfig has no effect there")
+    for part in data.parts:
+        if part.kind == "shell":
+            yield from _unread_files(data, part)
     for call in data.calls():
         if call.program == "bootstrap.sh" and data.family == "AL2023":
             message = "AL2023 has no bootstrap.sh: the call fails, and what it sets is lost"
@@ -39,6 +43,21 @@ def misfits(data: UserData) -> Iterator[UserDataProblem]:
         elif call.program == "nodeadm" and data.family == "AL2":
             yield UserDataProblem(
                 call.start, end_of_line(data.text, call.start), "AL2 has no nodeadm: the call fails"
+            )
+
+
+def _unread_files(data: UserData, part: Part) -> Iterator[UserDataProblem]:
+    """Files of settings that a script writes and that the kubelet of the family's image does not read."""
+    if "EnvironmentFile" in data.text:  # a unit of one's own may read them
+        return
+    for name in table("nodeconfig")["unread"].get(data.family, ()):
+        found = re.compile(rf"(?m)^(?![ \t]*#).*?(?<![\w/]){re.escape(name)}(?![\w./-])").search(
+            data.text, part.start, part.end
+        )
+        if found is not None:
+            start = found.end() - len(name)
+            yield UserDataProblem(
+                start, found.end(), f"the kubelet of {data.family} does not read {name}", help=_LOST
             )
 
 
