@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 import sys
 import tracemalloc
 from collections.abc import Callable
@@ -14,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nodelint import edits
+from nodelint.commands import echo_json
 from nodelint.edits import differing
 from nodelint.lint.context import Context
 from nodelint.lint.engine import DEFAULTS, MOST_FINDINGS, Report, Target, lint
@@ -106,6 +109,26 @@ def test_memory_for_lines_that_exclude_values_of_one_key(rules: dict[str, Rule])
 
     peak(4)
     assert peak(1600) < 6 * peak(400)
+
+
+def test_long_json_is_printed_part_by_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    value = {"pools": [{"name": f"pool-{n}", "types": ["m5.large", "ä"]} for n in range(20_000)]}
+    printed: list[int] = []
+
+    class Nowhere(io.TextIOBase):
+        encoding = "utf-8"  # type: ignore[assignment]
+
+        def write(self, text: str) -> int:
+            printed.append(len(text))
+            return len(text)
+
+    monkeypatch.setattr(sys, "stdout", Nowhere())
+    tracemalloc.start()
+    echo_json(value)
+    taken = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert sum(printed) == len(json.dumps(value, indent=2, ensure_ascii=False)) + 1
+    assert taken < sum(printed)
 
 
 def test_values_that_there_are_none_of(rules: dict[str, Rule]) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from itertools import islice
 
 from nodelint.caching import cache
 from nodelint.commands._completing import files
@@ -248,15 +249,23 @@ def say(message: str) -> None:
 
 
 def echo_json(value: object, err: bool = False) -> None:
-    """Print a value as JSON, escaped where the stream could not carry it."""
+    """Print a value as JSON, escaped where the stream could not carry it; a long one part by part."""
     import json
 
-    text = json.dumps(value, indent=2, ensure_ascii=False)
-    try:
-        text.encode((sys.stderr if err else sys.stdout).encoding)
-    except (AttributeError, UnicodeEncodeError):  # a path that is not UTF-8, or a terminal that is not one
-        text = json.dumps(value, indent=2)
-    _write(escaped_json(text), err)
+    encoding = getattr(sys.stderr if err else sys.stdout, "encoding", None)
+    parts = json.JSONEncoder(indent=2, ensure_ascii=not _carries_all(encoding)).iterencode(value)
+    while text := "".join(islice(parts, _PARTS)):
+        _write(escaped_json(text), err, nl=False)
+    _write("\n", err, nl=False)
+
+
+_PARTS = 10_000
+"""Parts of JSON that are printed at once: numbers, texts, signs and indents."""
+
+
+def _carries_all(encoding: str | None) -> bool:
+    """Whether a stream takes every character; those of the names of files that are no UTF-8 are escaped before."""
+    return encoding is not None and encoding.lower().replace("_", "-") in ("utf-8", "utf8")
 
 
 def _write(text: str, err: bool, nl: bool = True) -> None:
