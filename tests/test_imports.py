@@ -74,6 +74,7 @@ def test_a_check_loads_no_more_than_its_objects_need(tmp_path: Path) -> None:
         "jsonschema",
         "yaml",
         "ruamel.yaml",
+        "ruamel.yaml.tokens",
         "subprocess",
         "typing",
         "contextlib",

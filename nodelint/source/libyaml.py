@@ -96,7 +96,7 @@ def libyaml() -> Any:
 
 
 def _alone() -> ModuleType:
-    """The extension with stand-ins for the package and its modules of errors and events, gone when it is loaded."""
+    """The extension; what stands in for the package and its modules of errors, events and tokens is gone then."""
     package = ModuleType("ruamel.yaml")
     package.__path__ = [f"{folder}/yaml" for folder in import_module("ruamel").__path__]
     stands_in = {"ruamel.yaml": package}
@@ -107,6 +107,8 @@ def _alone() -> ModuleType:
             error = f"{name.capitalize()}Error"
             stand_in = stands_in[f"ruamel.yaml.{name}"] = ModuleType(f"ruamel.yaml.{name}")
             vars(stand_in)[error] = type(error, (base,), {})
+        tokens = stands_in["ruamel.yaml.tokens"] = ModuleType("ruamel.yaml.tokens")
+        vars(tokens)["__getattr__"] = _named
         events = stands_in["ruamel.yaml.events"] = ModuleType("ruamel.yaml.events")
         vars(events).update((name, type(name, (kind,), {"__slots__": ()})) for name, kind in _EVENTS.items())
         sys.modules.update(stands_in)
@@ -114,3 +116,10 @@ def _alone() -> ModuleType:
     finally:
         for name in stands_in:
             sys.modules.pop(name, None)
+
+
+def _named(name: str) -> type:
+    """A class in place of a token's: of the parser, only what makes events is used."""
+    if not name.endswith("Token"):
+        raise AttributeError(name)
+    return type(name, (), {})
