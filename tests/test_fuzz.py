@@ -27,6 +27,14 @@ def test_seeds_and_what_is_near_them_break_no_property(target: str) -> None:
         TARGETS[target](seed[:start] + seed[start + chance.randrange(1, 9) :])
 
 
+def test_no_rule_breaks_on_the_bad_example_of_another() -> None:
+    rules = load(bundled())
+    every = Selection(frozenset(rules))
+    for seed in seeds("fixer"):
+        report = lint([Source.from_bytes("pool.yaml", seed)], Target(NEWEST), rules, every)
+        assert not report.faults, (seed, report.faults)
+
+
 INSIDE_CODE = """\
 apiVersion: karpenter.sh/v1
 kind: NodePool

@@ -65,8 +65,10 @@ def family_example(family: str) -> str:
 
 
 def newest_known(family: str, kubernetes: KubernetesVersion | None = None) -> str | None:
-    """The newest alias version that the data knows for a Kubernetes version (any, where that is not known)."""
-    row = alias_families()[family]
+    """The newest alias version that the data knows for a Kubernetes version (any, where that is not known).
+
+    None for no alias family."""
+    row = alias_families().get(family, {})
     if "newest" not in row or (kubernetes is not None and not kubernetes_match(row["newestFor"], kubernetes)):
         return None
     newest: str = row["newest"]
