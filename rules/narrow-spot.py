@@ -79,7 +79,7 @@ spec:
 ```
 """
 
-from nodelint.api import Context, Finding, Findings, NodePool, keys, labels, messages, rule
+from nodelint.api import Context, Finding, Findings, NodePool, fixes, keys, labels, messages, rule
 
 FEW = 5
 
@@ -100,6 +100,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     yield Finding(
         at=labels.values_at(spot),
         message=messages.first_fitting(f"spot capacity only, of {types}: {names}", f"spot capacity only, of {types}"),
+        covers=[fixes.place(pool), *(fixes.seen(line.at.key_node) for line in resolution.lines)],
         note="nothing starts while EC2 has no spot capacity of these",
         help="allow more families and sizes, or on-demand capacity",
     )

@@ -144,7 +144,10 @@ spec:
 ```
 """
 
+from collections.abc import Sequence
+
 from nodelint.api import (
+    Also,
     Context,
     Edit,
     Finding,
@@ -180,8 +183,18 @@ def check(pool: NodePool, context: Context) -> Findings:
             continue
         dead = [v for v in item.values if isinstance(v.text, str) and _dead(item.key, v.text, context)]
         wholly = item.operator == "In" and item.known and len(dead) == len(item.values)
+        alike = [v for v in dead if _is_plain(item.key, str(v.text), context)]
         for value in dead:
-            yield _finding(item, value, wholly, context)
+            if value not in alike[1:]:
+                yield _finding(item, value, wholly, context, alike[1:] if value in alike else [])
+
+
+def _is_plain(key: str, text: str, context: Context) -> bool:
+    """Whether there is no more to say of a value than that it is none."""
+    near = labels.nearest_value(key, text, context.catalog)
+    return (
+        near is None and labels.since(key, text) is None and controller.label_value_fault(text) is None and bool(text)
+    )
 
 
 def _dead(key: str, value: str, context: Context) -> bool:
@@ -194,7 +207,13 @@ def _dead(key: str, value: str, context: Context) -> bool:
     return labels.nearest_value(key, value, context.catalog) not in (None, value)
 
 
-def _finding(item: labels.PoolRequirement, value: manifest.Value, wholly: bool, context: Context) -> Finding:
+def _finding(
+    item: labels.PoolRequirement,
+    value: manifest.Value,
+    wholly: bool,
+    context: Context,
+    others: Sequence[manifest.Value] = (),
+) -> Finding:
     text = value.text if isinstance(value.text, str) else ""
     near = labels.nearest_value(item.key, text, context.catalog)
     first = labels.since(item.key, text)
@@ -210,19 +229,23 @@ def _finding(item: labels.PoolRequirement, value: manifest.Value, wholly: bool, 
     elif unit is not None:
         hint = f"{labels.name_of(item.key)} counts in {unit}"
     elif near is None and not wholly and not item.is_label:
-        hint = "it has no effect here: remove it"
+        hint = "they have no effect here: remove them" if others else "it has no effect here: remove it"
     changes = _edits(item, value, near) if near is not None else []
     return Finding(
         at=value.node,
-        message=_message(item, text if text.strip() == near else messages.short(text, 20), near, context),
+        message=_message(item, text if text.strip() == near else messages.short(text, 20), near, context, others),
         severity="error" if wholly or refused else "warning",
         edits=changes,
+        also=[Also(each.node, "nor this") for each in others],
+        covers=[each.node for each in others],
         safety="safe" if item.operator == "In" or not any(edit.text for edit in changes) else "unsafe",
         help=hint,
     )
 
 
-def _message(item: labels.PoolRequirement, text: str, near: str | None, context: Context) -> str:
+def _message(
+    item: labels.PoolRequirement, text: str, near: str | None, context: Context, others: Sequence[manifest.Value]
+) -> str:
     """What no type has: with what was meant, else with the catalogue's day for names that AWS adds to."""
     name = labels.name_of(item.key)
     meant = f", did you mean `{near}`?" if near is not None else ""
@@ -233,6 +256,10 @@ def _message(item: labels.PoolRequirement, text: str, near: str | None, context:
     end = " to exclude" if item.operator == "NotIn" else ""
     shown = f"`{text}`" if text else "an empty value"
     message = f"no instance type{day} has {name} {shown}"
+    if others:
+        listed = ", ".join(f"`{each.text}`" for each in others)
+        few = f"or {len(others)} other values of this list"
+        return messages.first_fitting(f"{message}, {listed}{end}", f"{message} {few}{end}", f"{message} {few}")
     return messages.first_fitting(
         f"{message}{end}{meant}", f"{message}{meant}", f"{message}{end}", f"no {name} is {shown}{meant}"
     )
