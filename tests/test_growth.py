@@ -359,6 +359,22 @@ def test_one_fix_of_many_that_breaks_its_file_is_found_in_few_tries(
     assert read.count("c.yaml") < 20
 
 
+def test_a_text_with_all_its_fixes_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = ["---\n".join(CLASS.format(n=n) for n in range(size)) for size in (1, 8)]
+    sources = [Source.from_text(f"{n}.yaml", text) for n, text in enumerate(texts)]
+    read: list[int] = []
+    of_part = Source.read_part
+
+    def counted(source: Source, begin: int, end: int) -> bool:
+        read.append(begin)
+        return of_part(source, begin, end)
+
+    monkeypatch.setattr(Source, "read_part", counted)
+    fixed = fix(sources, TARGET, mending())
+    assert [source.text for source in fixed.sources] == [text.replace("nodes", "changed") for text in texts]
+    assert len(read) == 1 + 8
+
+
 def numbered(size: int, *, changed: int) -> tuple[list[str], list[str]]:
     old = [f"line {n}\n" for n in range(size)]
     return old, [f"new {n}\n" if n % changed == 0 else line for n, line in enumerate(old) if n % 17]

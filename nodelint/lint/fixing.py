@@ -69,12 +69,13 @@ def fix(
             chosen = _compatible(report.results, current, unsafe, refused)
         if not chosen:
             break
-        harms = _broken(current, chosen, target)
+        tried = _tried(current, chosen)
+        harms = _broken(current, chosen, target, tried)
         refused.update((_mark(chosen[n]), (chosen[n], why)) for n, why in harms.items())
         chosen = [result for n, result in enumerate(chosen) if n not in harms]
         if not chosen:
             continue
-        new = _rewritten(current, chosen)
+        new = _rewritten(current, chosen, current if harms else tried)
         then = judge(new, target, rules, selection, context_sources)
         idle = _without_effect(chosen, report, then)
         if idle:
@@ -100,7 +101,7 @@ def applicable(sources: Sequence[Source], report: Report) -> Report:
         refused: dict[tuple[str, str, str], tuple[Result, str]] = {}
         chosen = _compatible(report.results, sources, safety == "unsafe", refused)
         why.update((id(result), reason) for result, reason in refused.values())
-        for n, reason in _broken(sources, chosen, report.target).items():
+        for n, reason in _broken(sources, chosen, report.target, _tried(sources, chosen)).items():
             if why_broken(sources, _tried(sources, [chosen[n]]), report.target) is not None:
                 why[id(chosen[n])] = reason
     return report._replace(results=tuple(_told(result, why.get(id(result))) for result in report.results))
@@ -114,9 +115,11 @@ def _told(result: Result, why: str | None) -> Result:
     return result._replace(finding=result.finding._replace(edits=(), safety=None, help=advice))
 
 
-def _broken(sources: Sequence[Source], chosen: Sequence[Result], target: Target) -> dict[int, str]:
-    """Which of some fixes would break a file, by their number, and how."""
-    if not chosen or not why_broken(sources, _tried(sources, chosen), target):
+def _broken(
+    sources: Sequence[Source], chosen: Sequence[Result], target: Target, tried: Sequence[Source]
+) -> dict[int, str]:
+    """Which of some fixes would break a file, by their number, and how; `tried` are the sources with all of them."""
+    if not chosen or not why_broken(sources, tried, target):
         return {}
     return harmful(sources, chosen, lambda old, some: why_broken(old, _tried(old, some), target))
 
@@ -164,9 +167,21 @@ def _compatible(
     return chosen
 
 
-def _rewritten(sources: Sequence[Source], results: Sequence[Result]) -> list[Source]:
+def _rewritten(sources: Sequence[Source], results: Sequence[Result], tried: Sequence[Source]) -> list[Source]:
+    """The sources with edits; those of `tried` have them already where they are not the same."""
     edits = _by_source(results)
-    return [reread(s, apply(s.text, edits[id(s)])) if id(s) in edits else s for s in sources]
+
+    def with_edits(old: Source, new: Source) -> Source:
+        if id(old) not in edits:
+            return old
+        return new if _is_read_whole(old, new) else reread(old, apply(old.text, edits[id(old)]))
+
+    return [with_edits(old, new) for old, new in zip(sources, tried, strict=True)]
+
+
+def _is_read_whole(old: Source, new: Source) -> bool:
+    """Whether no document of the old text stands for one of the new: its places would be those in the old text."""
+    return set(map(id, old.documents)).isdisjoint(map(id, new.documents))
 
 
 def _tried(sources: Sequence[Source], results: Sequence[Result]) -> list[Source]:
