@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nodelint.caching import cache, cached_property
+from nodelint.commands._output import Output
 from nodelint.commands._plain import plain
 from nodelint.commands.check import command
 from nodelint.data import DATA, table
@@ -85,6 +86,12 @@ def test_a_check_loads_no_more_than_its_objects_need(tmp_path: Path) -> None:
     assert not modules & {*slow, *(f"nodelint.{room}" for room in rooms)}
 
 
+def test_options_with_values_are_taken_without_click(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("kind: ConfigMap\n", encoding="utf-8")
+    options = ("--karpenter-version", "1.4", "--format=github", "--exclude", "b.yaml", "--fail-on", "warning")
+    assert "click" not in loaded(tmp_path, "check", *options, "a.yaml")
+
+
 @pytest.mark.parametrize("arguments", [("check", "--format", "json", "pool.yaml"), ("explain", "pool.yaml")])
 def test_other_commands_load_neither_aws_nor_what_only_tests_need(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     (tmp_path / "pool.yaml").write_text(POOL, encoding="utf-8")
@@ -116,7 +123,21 @@ def test_other_commands_load_neither_aws_nor_what_only_tests_need(tmp_path: Path
                 "--live",
                 "--fail-on",
                 "error",
+                "--fail-on=no",
                 "--format=json",
+                "--format=json=a",
+                "--format",
+                "github",
+                "--snapshot",
+                "--snapshot=a=b",
+                "--region=",
+                "--select",
+                "--exclude=a,b",
+                "--profile",
+                "strict",
+                "--karpenter-version",
+                "1.4",
+                "--no-such=a",
                 "-h",
                 "-x",
             ]
@@ -135,7 +156,11 @@ def test_what_is_plain_and_what_is_not() -> None:
     taken = plain(["check", "--fix", "a.yaml", "--", "--diff", "-"])
     assert taken is not None
     assert (taken["paths"], taken["fixing"], taken["diff"]) == (("a.yaml", "--diff", "-"), True, False)
-    for other in (["explain", "a.yaml"], ["check", "--format", "json"], ["check", "-h"], ["check", "--fi"], []):
+    taken = plain(["check", "--format", "github", "a.yaml", "--snapshot=b", "--select", "c", "--select", "d,e"])
+    assert taken is not None
+    assert (taken["outputs"], taken["snapshot"], taken["select"]) == ([Output("github")], "b", ("c", "d,e"))
+    others = (["explain", "a.yaml"], ["check", "--format", "no"], ["check", "-h"], ["check", "--fi"], [])
+    for other in (*others, ["check", "--snapshot"], ["check", "--snapshot", "--fix"], ["check", "--max-age", "1h"]):
         assert plain(other) is None
 
 

@@ -1,4 +1,4 @@
-"""`nodelint check PATHS`, as hooks call it: its arguments are taken without click.
+"""`nodelint check PATHS`, as hooks and pipelines call it: its arguments are taken without click.
 
 Loading click takes longer than reading ten files that hold nothing. What is not plain here goes by way of click.
 """
@@ -6,6 +6,8 @@ Loading click takes longer than reading ten files that hold nothing. What is not
 from __future__ import annotations
 
 import os
+
+from nodelint.commands._output import FORMATS, Output
 
 TYPE_CHECKING = False
 
@@ -20,6 +22,20 @@ _SWITCHES = {
     "--diff": "diff",
     "--quiet": "quiet",
     "-q": "quiet",
+}
+
+_VALUES = {
+    f"--{name.replace('_', '-')}": name
+    for name in (
+        *("aws_profile", "baseline", "config", "crds", "fail_on", "jobs", "output", "profile", "region", "snapshot"),
+        *("karpenter_version", "kubernetes_version"),
+    )
+}
+_LISTS = {f"--{name}": name for name in ("exclude", "ignore", "include", "rules", "select")}
+_CHOICES = {
+    "--fail-on": ("error", "warning", "never"),
+    "--format": FORMATS,
+    "--profile": ("minimal", "default", "strict"),
 }
 
 _DEFAULTS: dict[str, Any] = {
@@ -38,14 +54,36 @@ def plain(arguments: Sequence[str]) -> dict[str, Any] | None:
         return None
     told = dict(_DEFAULTS)
     paths: list[str] = []
-    for at, argument in enumerate(arguments[1:], start=2):
+    left = list(reversed(arguments[1:]))
+    while left:
+        argument = left.pop()
         if argument == "--":
-            paths += arguments[at:]
+            paths += reversed(left)
             break
         if argument in _SWITCHES:
             told[_SWITCHES[argument]] = True
-        elif argument.startswith("-") and argument != "-":
-            return None
-        else:
+        elif argument == "-" or not argument.startswith("-"):
             paths.append(argument)
+        elif not _takes(argument, left, told):
+            return None
     return {"paths": tuple(paths), **told}
+
+
+def _takes(argument: str, left: list[str], told: dict[str, Any]) -> bool:
+    """Take an option with its value, which may be the next of the arguments left; False where click has to."""
+    name, equals, value = argument.partition("=")
+    if not equals:
+        if not left or left[-1].startswith("-"):
+            return False
+        value = left.pop()
+    if name in _CHOICES and value not in _CHOICES[name]:
+        return False
+    if name in _VALUES:
+        told[_VALUES[name]] = value
+    elif name in _LISTS:
+        told[_LISTS[name]] += (value,)
+    elif name == "--format":
+        told["outputs"] = [*told["outputs"], Output(value)]
+    else:
+        return False
+    return True
