@@ -215,9 +215,15 @@ def test_what_an_outer_chart_may_replace_is_not_judged(nodelint: Run, tmp_path: 
     assert findings(nodelint, "outer") == []
 
 
-def test_a_comment_in_the_values_silences_a_finding_there(nodelint: Run, tmp_path: Path) -> None:
+def test_a_comment_silences_a_finding_at_the_value_or_where_it_is_used(nodelint: Run, tmp_path: Path) -> None:
     chart(tmp_path, "arch: x86_64  # nodelint: ignore[unknown-value]\n", pool=POOL)
     assert findings(nodelint) == []
+    (tmp_path / "chart/values.yaml").write_text("arch: x86_64\n", encoding="utf-8")
+    text = POOL.replace("quote }}]", "quote }}]  # nodelint: ignore[unknown-value]")
+    (tmp_path / "chart/templates/pool.yaml").write_text(text, encoding="utf-8")
+    assert findings(nodelint) == []
+    (tmp_path / "chart/values.yaml").write_text("arch: amd64\n", encoding="utf-8")
+    assert [line.partition("[")[2].partition("]")[0] for line in findings(nodelint)] == ["unused-suppression"]
 
 
 def test_what_the_template_says_itself_is_said_once(nodelint: Run, tmp_path: Path) -> None:

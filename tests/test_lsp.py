@@ -320,6 +320,28 @@ def test_of_very_many_findings_the_gravest_are_shown(editor: Editor, repository:
     assert editor.codes(uri) == ["duplicate-name"]
 
 
+def test_a_template_is_judged_with_the_values_of_its_chart(editor: Editor, repository: Path) -> None:
+    (repository / "templates").mkdir()
+    (repository / "Chart.yaml").write_text("apiVersion: v2\nname: pools\nversion: 1.0.0\n", encoding="utf-8")
+    values = repository / "values.yaml"
+    values.write_text("families: [g5.g]\n", encoding="utf-8")
+    path = repository / "templates" / "pool.yaml"
+    path.write_text(POOL.replace("[g5g]", "{{ toJson .Values.families }}"), encoding="utf-8")
+    uri = editor.open(path)
+    (found,) = editor.diagnostics(uri)
+    assert (found.code, editor.at(uri, found.range)) == ("unknown-value", "{{ toJson .Values.families }}")
+    assert [each.message for each in found.related_information or ()] == ["the chart's default"]
+    # Where the values are open as well, the mistake is told there, and its fix is theirs.
+    other = editor.open(values)
+    (found,) = editor.diagnostics(other)
+    assert editor.at(other, found.range) == "g5.g"
+    assert editor.codes(uri) == []
+    editor.replace(other, "g5.g", "g5g")
+    assert editor.codes(other) == editor.codes(uri) == []
+    editor.close(uri)
+    editor.close(other)
+
+
 def test_a_finding_comes_as_one_types_and_goes_with_its_fix(editor: Editor, repository: Path) -> None:
     path = repository / "pool.yaml"
     path.write_text(POOL + "---\n" + CLASS, encoding="utf-8")

@@ -150,11 +150,11 @@ def rendered(paths: Sequence[str], found: Discovery, settings: Settings) -> Rend
 
     `found` takes what could not be rendered, and the files of what could that a fix may be written to.
     """
-    if not (settings.kustomize or settings.helm):
-        if _of_charts(found.sources):
-            from nodelint.render.defaults import more
+    if not settings.helm and _of_charts(found.sources):
+        from nodelint.render.defaults import more
 
-            found.sources += more(found.sources, found.seen)
+        found.sources += more(found.sources, found.seen)
+    if not (settings.kustomize or settings.helm):
         return None
     from nodelint.render import parts, render
     from nodelint.session import Session
@@ -170,14 +170,11 @@ def judge_of(built: Rendering | None, jobs: int | None) -> Judge:
     """What judges: the engine, over what was rendered where there is any; `jobs` are the processes that do it."""
     from functools import partial
 
-    if built is None:
-        return partial(_judge, jobs=jobs)
-    from nodelint.render import lint as judge
-
-    return partial(judge, built)
+    return partial(_judge, built, jobs=jobs)
 
 
 def _judge(
+    built: Rendering | None,
     sources: Sequence[Source],
     target: Target,
     rules: Mapping[str, Rule],
@@ -185,14 +182,21 @@ def _judge(
     context_sources: Sequence[Source] = (),
     jobs: int | None = 1,
 ) -> Report:
-    """What is wrong with files, and with the templates of charts as their default values make them."""
-    if _of_charts(sources):
-        from nodelint.render import defaults
+    """What is wrong with files, with what they are rendered to, and with charts as their default values make them."""
+    asked = sources, target, rules, selection, context_sources
+    if built is None:
+        from nodelint.lint.engine import lint
 
-        return defaults.lint(sources, target, rules, selection, context_sources, jobs=jobs)
-    from nodelint.lint import engine
+        report = lint(*asked, jobs=jobs)
+    else:
+        from nodelint.render import lint as rendered_lint
 
-    return engine.lint(sources, target, rules, selection, context_sources, jobs=jobs)
+        report = rendered_lint(built, *asked)
+    if _of_charts(sources) and not any(build.root.tool == "helm" for build in (built.builds if built else ())):
+        from nodelint.render.defaults import added
+
+        report = added(report, *asked)
+    return report
 
 
 def _of_charts(sources: Sequence[Source]) -> bool:

@@ -22,7 +22,9 @@ from nodelint.render.filling import Filled, Holes, Segment, TooLong, fill
 from nodelint.render.roots import nodes_of, read
 from nodelint.source import Node, Source, reread
 from nodelint.source.charts import values_of
+from nodelint.source.compose import compose
 from nodelint.source.gotemplate import BadTemplate, Code, Part, parse
+from nodelint.source.unreadable import Unreadable
 from nodelint.tuples import NamedTuple
 
 if TYPE_CHECKING:
@@ -41,6 +43,7 @@ def more(sources: Sequence[Source], seen: set[str]) -> list[Source]:
     for source in sources:
         path = values_of(source.path) if is_template(source) else None
         if path is not None and os.path.abspath(path) not in have and path in seen and (values := read(path)):
+            nodes_of(values)
             have.add(os.path.abspath(path))
             found.append(values)
     return found
@@ -51,24 +54,25 @@ def is_template(source: SourceText) -> bool:
     return "{{" in source.text and "templates" in source.path
 
 
-def lint(
+def added(
+    plain: Report,
     sources: Sequence[Source],
     target: Target,
     rules: Mapping[str, Rule],
     selection: Selection,
     context_sources: Sequence[Source] = (),
-    jobs: int | None = 1,
 ) -> Report:
-    """Judge files as `engine.lint` does, and the templates of charts with their default values as well."""
-    plain = engine.lint(sources, target, rules, selection, context_sources, jobs=jobs)
+    """What `engine.lint` said of files, and what the default values of charts do to their templates among them."""
     made = list(_filled(sources))
     if not made:
         return plain
     told, faults = _told(made, sources, target, rules, selection, context_sources)
+    silenced = _silenced(plain, told, made, rules)
+    told = [result for result in told if result.rule.name != _COMMENTS]
     told = [result for result in told if not _said(result, plain) and _wanted(result, selection)]
     order = {source.path: n for n, source in enumerate(sources)}
     results = sorted(
-        (*plain.results, *told),
+        (*(result for result in plain.results if id(result) not in silenced), *told),
         key=lambda r: (order.get(r.span.source.path, len(order)), r.span.start, r.rule.name),
     )
     return plain._replace(results=tuple(results), faults=tuple(dict.fromkeys([*plain.faults, *faults])))
@@ -100,9 +104,27 @@ def _told(
     return [result for mark, result in found[0].items() if all(mark in others for others in found)], faults
 
 
+_COMMENTS = "unused-suppression"
+
+
+def _silenced(
+    plain: Report, told: Sequence[Result], made: Sequence[tuple[_Back, ...]], rules: Mapping[str, Rule]
+) -> set[int]:
+    """By their id, the findings about comments that silence nothing but what the defaults do."""
+    files = {id(source) for backs in made for source in (backs[0].template, backs[0].defaults)}
+    idle = {result.span for result in told if result.rule.name == _COMMENTS}
+    found = set()
+    for result in plain.results:
+        if result.rule.name == _COMMENTS and id(result.span.source) in files and result.span not in idle:
+            names = re.findall(r"`([\w-]+)`", result.finding.message)
+            if any(name in rules and _is_about_defaults(rules[name]) for name in names):
+                found.add(id(result))
+    return found
+
+
 def _is_about_defaults(rule: Rule) -> bool:
     """Whether a rule says what is refused, dead or dropped, in whatever account."""
-    return (rule.group == "correctness" or rule.name == "dead-value") and not rule.needs
+    return (rule.group == "correctness" or rule.name in ("dead-value", _COMMENTS)) and not rule.needs
 
 
 def _said(result: Result, plain: Report) -> bool:
@@ -140,6 +162,17 @@ def _filled(sources: Sequence[Source]) -> Iterator[tuple[_Back, ...]]:
             yield made
 
 
+def _roots(values: Source) -> list[Node]:
+    """The documents of values, which do not mention Karpenter as a rule and are not read then."""
+    known = [document.root for document in values.documents if document.root is not None]
+    if known:
+        return known
+    try:
+        return [root for root in compose(values, values.text, 0, masked=False) if root is not None]
+    except Unreadable:
+        return []
+
+
 _Uses = dict[int, set[tuple[int, int]]]
 """Where each value is used, by its id: templates and places in them."""
 
@@ -149,7 +182,7 @@ def _one(template: Source, values: Source, uses: _Uses) -> tuple[_Back, ...]:
 
     Nothing where it has none of the values, or does not come to something that can be read.
     """
-    if values.problems or values.masked or len(nodes_of(values)) > 1:
+    if values.problems or values.masked or len(_roots(values)) > 1:
         return ()
     try:
         parts = parse(template.text)
@@ -164,7 +197,7 @@ def _one(template: Source, values: Source, uses: _Uses) -> tuple[_Back, ...]:
 
 
 def _try(template: Source, parts: tuple[Part, ...], values: Source, holes: Holes, uses: _Uses) -> _Back | None:
-    roots = nodes_of(values)
+    roots = _roots(values)
     filled = fill(template.text, parts, roots[0] if roots else None, holes)
     if not filled.values:
         return None
@@ -199,7 +232,7 @@ class _Back:
     def __init__(self, template: Source, result: Source, defaults: Source, filled: Filled, uses: _Uses) -> None:
         self.template = template
         self.result = result
-        self._defaults = defaults
+        self.defaults = defaults
         self._uses = uses
         self.holes = filled.holes
         self._segments = filled.segments
@@ -357,9 +390,9 @@ class _Back:
     def _comes_to(self, edits: Sequence[Edit], after: Source) -> bool:
         """Whether the files come to a text of the same values, once they are edited."""
         own = [edit for edit in edits if edit.source is self.template]
-        others = [edit for edit in edits if edit.source is self._defaults]
+        others = [edit for edit in edits if edit.source is self.defaults]
         template = reread(self.template, apply(self.template.text, own)) if own else self.template
-        values = reread(self._defaults, apply(self._defaults.text, others)) if others else self._defaults
+        values = reread(self.defaults, apply(self.defaults.text, others)) if others else self.defaults
         made = _one(template, values, {})
         if not made or len(own) + len(others) < len(edits):
             return False
