@@ -164,6 +164,8 @@ from nodelint.api import (
     rule,
 )
 
+MOST_SHOWN = 20
+
 
 @rule(
     on=NodePool,
@@ -183,10 +185,11 @@ def check(pool: NodePool, context: Context) -> Findings:
             continue
         dead = [v for v in item.values if isinstance(v.text, str) and _dead(item.key, v.text, context)]
         wholly = item.operator == "In" and item.known and len(dead) == len(item.values)
-        alike = [v for v in dead if _is_plain(item.key, str(v.text), context)]
+        plain = [v for v in dead if _is_plain(item.key, str(v.text), context)]
+        told_with = {id(value) for value in plain[1:]}
         for value in dead:
-            if value not in alike[1:]:
-                yield _finding(item, value, wholly, context, alike[1:] if value in alike else [])
+            if id(value) not in told_with:
+                yield _finding(item, value, wholly, context, plain[1:] if plain and value is plain[0] else ())
 
 
 def _is_plain(key: str, text: str, context: Context) -> bool:
@@ -236,7 +239,7 @@ def _finding(
         message=_message(item, text if text.strip() == near else messages.short(text, 20), near, context, others),
         severity="error" if wholly or refused else "warning",
         edits=changes,
-        also=[Also(each.node, "nor this") for each in others],
+        also=[Also(each.node, "nor this") for each in others[:MOST_SHOWN]],
         covers=[each.node for each in others],
         safety="safe" if item.operator == "In" or not any(edit.text for edit in changes) else "unsafe",
         help=hint,
@@ -257,9 +260,10 @@ def _message(
     shown = f"`{text}`" if text else "an empty value"
     message = f"no instance type{day} has {name} {shown}"
     if others:
-        listed = ", ".join(f"`{each.text}`" for each in others)
+        listed = ", ".join(f"`{each.text}`" for each in others[:MOST_SHOWN])
         few = f"or {len(others)} other values of this list"
-        return messages.first_fitting(f"{message}, {listed}{end}", f"{message} {few}{end}", f"{message} {few}")
+        whole = [f"{message}, {listed}{end}"] if len(others) <= MOST_SHOWN else []
+        return messages.first_fitting(*whole, f"{message} {few}{end}", f"{message} {few}")
     return messages.first_fitting(
         f"{message}{end}{meant}", f"{message}{meant}", f"{message}{end}", f"no {name} is {shown}{meant}"
     )
