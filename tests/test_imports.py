@@ -126,6 +126,7 @@ def test_other_commands_load_neither_aws_nor_what_only_tests_need(tmp_path: Path
                 "--fail-on=no",
                 "--format=json",
                 "--format=json=a",
+                "--format=json=",
                 "--format",
                 "github",
                 "--snapshot",
@@ -156,9 +157,9 @@ def test_what_is_plain_and_what_is_not() -> None:
     taken = plain(["check", "--fix", "a.yaml", "--", "--diff", "-"])
     assert taken is not None
     assert (taken["paths"], taken["fixing"], taken["diff"]) == (("a.yaml", "--diff", "-"), True, False)
-    taken = plain(["check", "--format", "github", "a.yaml", "--snapshot=b", "--select", "c", "--select", "d,e"])
+    taken = plain(["check", "--format", "github=c", "a.yaml", "--snapshot=b", "--select", "c", "--select", "d,e"])
     assert taken is not None
-    assert (taken["outputs"], taken["snapshot"], taken["select"]) == ([Output("github")], "b", ("c", "d,e"))
+    assert (taken["outputs"], taken["snapshot"], taken["select"]) == ([Output("github", "c")], "b", ("c", "d,e"))
     others = (["explain", "a.yaml"], ["check", "--format", "no"], ["check", "-h"], ["check", "--fi"], [])
     for other in (*others, ["check", "--snapshot"], ["check", "--snapshot", "--fix"], ["check", "--max-age", "1h"]):
         assert plain(other) is None

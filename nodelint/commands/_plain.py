@@ -34,7 +34,6 @@ _VALUES = {
 _LISTS = {f"--{name}": name for name in ("exclude", "ignore", "include", "rules", "select")}
 _CHOICES = {
     "--fail-on": ("error", "warning", "never"),
-    "--format": FORMATS,
     "--profile": ("minimal", "default", "strict"),
 }
 
@@ -82,8 +81,9 @@ def _takes(argument: str, left: list[str], told: dict[str, Any]) -> bool:
         told[_VALUES[name]] = value
     elif name in _LISTS:
         told[_LISTS[name]] += (value,)
-    elif name == "--format":
-        told["outputs"] = [*told["outputs"], Output(value)]
     else:
-        return False
+        form, to_file, path = value.partition("=")
+        if name != "--format" or form not in FORMATS or (to_file and not path):
+            return False
+        told["outputs"] = [*told["outputs"], Output(form, path or None)]
     return True
