@@ -2,8 +2,8 @@ r"""Requirements that leave one instance type or two: when AWS has none of them,
 
 EC2 runs short of a single type in a zone now and then, on-demand too; Karpenter then marks it unavailable for three
 minutes and takes the next, if there is one. Two types are often of one family, which runs short as a whole. A second
-and a third family of the same shape are enough. Reserved capacity is bound to a type, and is left alone here; of GPUs
-and accelerators there is little choice, and two types are.
+and a third family of the same shape are enough. `narrow-spot` is about spot capacity. Reserved capacity is bound to
+a type, and is left alone here; of GPUs and accelerators there is little choice, and two types are.
 
 ```yaml bad
 apiVersion: karpenter.sh/v1
@@ -57,7 +57,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     left = resolution.launchable
     if not 0 < len(left) <= 2 or ("reserved" in resolution.capacity_types and resolution.node_class):
         return
-    if len(left) == 2 and left & resolve.special(resolution.catalog):
+    if resolution.capacity_types == ("spot",) or (len(left) == 2 and left & resolve.special(resolution.catalog)):
         return
     narrow = [line for line in resolution.lines if line.known and line.removed_alone > 0]
     best = max(narrow, key=lambda line: line.removed_alone, default=None)

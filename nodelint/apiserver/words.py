@@ -253,7 +253,7 @@ def too_short(path: str, least: int) -> str:
 def off_pattern(value: str, path: str, pattern: str, words: str | None, meant: str | None = None) -> str:
     """That a text does not have the form asked for: in words, else by its pattern."""
     if words is not None and meant is not None:
-        return f"{shown(value, 35)} is not {words.partition(' such as ')[0]}, did you mean `{meant}`?"
+        return f"{shown(value, 35)} is not {words.partition(' such as ')[0].rstrip(',')}, did you mean `{meant}`?"
     if words is not None:
         return f"{shown(value, 35)} is not {words}"
     full = f"{shown(value, 30)} of `{last(path)}` does not match {pattern}"

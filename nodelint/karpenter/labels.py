@@ -196,7 +196,9 @@ def _near_key(written: str, version: Version) -> NearKey | None:
     same = _same_key(written, version)
     kin = _kin(domain, served)
     if kin is None:
-        return None
+        # `karpenter.aws/instance-family`: nobody's own label is called so
+        own = "karpenter" not in domain or not name.startswith("instance-") or len(same) != 1
+        return None if own else NearKey(same[0], True)
     if domain.endswith("amazonaws.com") and not name.startswith("instance-"):
         return None  # node groups bear labels of this domain: eks.amazonaws.com/capacityType
     if same:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 
 _NO_LAUNCH = "EC2 refuses every launch with this class"
+_NO_TEMPLATE = "the controller reads the field without a check, and stops there"
 _NO_IOPS = ("gp2", "st1", "sc1", "standard")
 _GIB = {"Gi": 1.0, "G": 1e9 / 2**30, "Ti": 1024.0, "T": 1e12 / 2**30}
 
@@ -39,6 +40,20 @@ def volumes(obj: EC2NodeClass) -> Iterator[ControllerProblem]:
         ebs = mapping.get("ebs")
         if ebs is not None and ebs.kind == "mapping":
             yield from _ebs(ebs, obj.partial)
+        if mapping.kind == "mapping" and not obj.partial and not obj.document.templated:
+            yield from _incomplete(mapping)
+
+
+def _incomplete(mapping: Node) -> Iterator[ControllerProblem]:
+    """A mapping without a field that the API server does not ask for and the controller reads unseen."""
+    if any(entry.name not in ("deviceName", "ebs", "rootVolume") for entry in mapping.entries):
+        return  # one of those may be meant: the API server's to say
+    for field in ("deviceName", "ebs"):
+        node = mapping.get(field)
+        if node is None or (node.kind == "scalar" and node.value is None):
+            other = mapping.get("deviceName") or mapping.get("ebs") or mapping
+            message = f"a mapping without `{field}`: nothing is launched with this class"
+            yield ControllerProblem(other if node is None else node, message, "mapping", "error", _NO_TEMPLATE)
 
 
 def _ebs(ebs: Node, partial: bool) -> Iterator[ControllerProblem]:

@@ -88,8 +88,9 @@ def known_resource(name: str) -> bool:
 
 def meant_resource(name: str) -> str | None:
     """The resource that another name was meant for: `cores`, `nvidia.com/gpus`."""
-    found = table("resources")["synonyms"].get(name.lower())
-    return None if found is None else str(found)
+    plain = name.lower()
+    found = table("resources")["synonyms"].get(plain)
+    return plain if found is None and plain != name and known_resource(plain) else found
 
 
 def smallest(resource: str, types: TypeSet, catalog: Catalog) -> tuple[str, str]:
