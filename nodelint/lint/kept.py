@@ -40,9 +40,9 @@ class Query(NamedTuple):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Query) and self.name == other.name and self.about is other.about
 
-    def ask(self, context: Context) -> object:
-        """What a context says now."""
-        found = getattr(context, self.name)
+    def ask(self, context: Noting) -> object:
+        """What a context says now; nothing of that is noted."""
+        found = getattr(super(Noting, context), self.name)
         return found if self.about is None else found(self.about)
 
 
@@ -55,13 +55,15 @@ class Noting(Context):
 
     def _note(self, name: str, about: Object | None, work: Callable[[], _T]) -> _T:
         """What `work` gives, noted; what is asked on the way to it is part of that."""
-        noted, self.noted = self.noted, None
+        noted = self.noted
+        if noted is None:
+            return work()
+        self.noted = None
         try:
             answer = work()
         finally:
             self.noted = noted
-        if noted is not None:
-            noted[Query(name, about)] = answer
+        noted[Query(name, about)] = answer
         return answer
 
     @property
@@ -175,7 +177,10 @@ class Kept:
         """The rules that would be told other things than they were; what they have asked is forgotten."""
         again: set[str] = set()
         for question, (answer, names) in said.asked.items():
-            if not names <= again and not self._same(answer, question.ask(context)):
+            if again and names <= again:
+                continue
+            now = question.ask(context)
+            if now is not answer and not self._same(answer, now):
                 again |= names
         for question, (_, names) in list(said.asked.items()) if again else ():
             names -= again
