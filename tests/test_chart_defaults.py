@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
+from nodelint.lint.engine import Selection, Target, lint
+from nodelint.lint.rule import Rule
+from nodelint.model.releases import NEWEST
+from nodelint.render.defaults import added
 from nodelint.render.filling import fill
 from nodelint.source import Source
 from nodelint.source.compose import compose
@@ -286,8 +291,6 @@ TREES = st.recursive(
 
 @given(TREES)
 def test_to_yaml_writes_what_reads_as_the_same(value: object) -> None:
-    import json
-
     written = json.dumps({"v": value}, ensure_ascii=False)
     root = compose(Source("values.yaml", written), written, 0, masked=False)[0]
     template = "out:\n  {{- toYaml .Values.v | nindent 2 }}\n"
@@ -372,6 +375,91 @@ def test_a_field_is_written_under_its_own_condition(
     chart(tmp_path, "pool: {}\n", pool=POOL.replace("  disruption:\n", more))
     done = findings(nodelint, "chart", "--select", "crossed-condition")
     assert len(done) == told
+
+
+def test_a_value_of_a_list_is_removed_from_it(nodelint: Run, tmp_path: Path) -> None:
+    values = """\
+    pools:
+      gpu:
+        requirements:
+          - {key: karpenter.k8s.aws/instance-family, operator: In, values: [g6, p5]}
+          - key: kubernetes.io/arch
+            operator: In
+            values: [amd64, arm64]  # all that there is
+    """
+    chart(tmp_path, values, others=OTHERS)
+    nodelint("check", "--unsafe-fixes", "--select", "dead-value", "chart")
+    fixed = (tmp_path / "chart/values.yaml").read_text(encoding="utf-8")
+    assert fixed == textwrap.dedent(values).replace("[amd64, arm64]", "[amd64]")
+
+
+VALUE = st.sampled_from(
+    [
+        None,
+        "",
+        "a",
+        "x86_64",
+        "m5.large",
+        True,
+        7,
+        0,
+        [],
+        {},
+        ["m5.large", "t9.big"],
+        {"a": "b"},
+        [{"key": "a"}],
+        "${X}",
+    ]
+)
+REQUIREMENT = st.fixed_dictionaries(
+    {"operator": st.sampled_from(["In", "Gt", "", None])},
+    optional={"key": st.sampled_from(["kubernetes.io/arch", "karpenter.k8s.aws/instance-cpu"]), "values": VALUE},
+)
+ANY = st.fixed_dictionaries(
+    {},
+    optional={
+        **dict.fromkeys(["clusterName", "arch", "spot", "consolidateAfter", "types", "className"], VALUE),
+        "pools": VALUE
+        | st.dictionaries(
+            st.sampled_from(["a", "b"]),
+            st.fixed_dictionaries(
+                {}, optional={"weight": VALUE, "requirements": VALUE | st.lists(REQUIREMENT, max_size=3)}
+            ),
+            max_size=2,
+        ),
+    },
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("any")
+    chart(made, "{}", pool=POOL, others=OTHERS)
+    return made / "chart"
+
+
+@given(values=ANY)
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_whatever_the_values_are_every_place_and_edit_is_in_a_file(
+    values: dict[str, object], folder: Path, rules: dict[str, Rule]
+) -> None:
+    sources = [Source.from_text(f"{folder}/templates/{n}.yaml", t) for n, t in (("pool", POOL), ("others", OTHERS))]
+    sources.append(Source.from_text(f"{folder}/values.yaml", json.dumps(values, indent=1)))
+    target, selection = Target(NEWEST), Selection()
+    plain = lint(sources, target, rules, selection)
+    report = added(plain, sources, target, rules, selection)
+    assert not report.faults
+    assert set(map(id, plain.results)) <= set(map(id, report.results))
+    for result in report.results:
+        spans = [
+            result.span,
+            *(also.span for also in result.finding.also),
+            *(edit.span for edit in result.finding.edits),
+        ]
+        for span in spans:
+            assert any(span.source is source for source in sources)
+            assert 0 <= span.start <= span.end <= len(span.source.text)
+        assert result.span.start < result.span.end
 
 
 LOOP = """\

@@ -385,7 +385,8 @@ class _Back:
         if bare and code is not None and re.fullmatch(r"[$.\w]+", code.text):
             end = self.template.text.index(code.text, code.start) + len(code.text)
             return [Edit(self.template, end, end, " | quote")], False
-        return to(value, new), len(self._uses[id(value)]) > 1
+        uses = {use for part in value.walk() for use in self._uses.get(id(part), ())}
+        return to(value, new), len(uses) > 1
 
     def _comes_to(self, edits: Sequence[Edit], after: Source) -> bool:
         """Whether the files come to a text of the same values, once they are edited."""
