@@ -241,6 +241,7 @@ capacityReservations:
      tags: {karpenter.sh/discovery: main}}
   - {id: cr-5, type: p5.48xlarge, zone: us-east-1b, kind: capacity-block, ends: 2026-07-11T12:41:00Z,
      tags: {karpenter.sh/discovery: main}}
+  - {id: cr-6, type: m5.xlarge, zone: us-east-1b, ends: 2026-07-11T12:10:00Z, tags: {karpenter.sh/discovery: main}}
 """
 
     def found(reservation: str, version: str = "1.7.0") -> Resolution:
@@ -249,6 +250,7 @@ capacityReservations:
 
     assert found("cr-4", "1.6.0").candidates
     assert found("cr-5").candidates
+    assert found("cr-6").candidates  # a reservation of another kind is used to its end
     ending = found("cr-4")
     assert not ending.candidates
     assert [note for _, note in ending.notes] == [
