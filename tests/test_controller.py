@@ -380,6 +380,18 @@ def test_a_schedule_that_admission_refuses_or_that_is_unknown_is_not_judged() ->
             "blockDeviceMappings: [{deviceName: a, ebs: {volumeSize: 8Gi, volumeType: gp3, iops: 4001}}]",
             [("volume-range", "4001")],
         ),
+        # Of every gp3 volume 3,000 IOPS may be asked, however small it is.
+        ("spec", "blockDeviceMappings: [{deviceName: a, ebs: {volumeSize: 4Gi, volumeType: gp3, iops: 3000}}]", []),
+        (
+            "spec",
+            "blockDeviceMappings: [{deviceName: a, ebs: {volumeType: gp3, iops: 100, throughput: 1000}}]",
+            [("volume-range", "100")],
+        ),
+        (
+            "spec",
+            "blockDeviceMappings: [{deviceName: a, ebs: {volumeType: gp3, iops: '${IOPS}', throughput: 1000}}]",
+            [],
+        ),
         ("spec", "blockDeviceMappings: [{deviceName: a, ebs: {volumeSize: 8Gi, volumeType: io1, iops: 400}}]", []),
         (
             "spec",
@@ -531,3 +543,14 @@ def test_durations_as_go_reads_them(text: str, expected: float) -> None:
 @pytest.mark.parametrize("text", ["", "1", "1d", "1 h", "h", "1hr", "1h30", "2562048h", "1H", "٣h"])
 def test_texts_that_are_no_duration_to_go(text: str) -> None:
     assert seconds(text) is None
+
+
+def test_a_part_of_a_class_may_have_its_iops_elsewhere() -> None:
+    volumes = "blockDeviceMappings: [{deviceName: a, ebs: {volumeType: io1}}]"
+    whole = CLASS.format(
+        family="Custom", ami="alias: al2023@latest", subnet="tags: {a: b}", group="tags: {a: b}", spec=volumes
+    )
+    (obj,) = objects(Source.from_text("class.yaml", whole))
+    assert brief(check(obj, NEWEST)) == [("volume-type", "io1")]
+    obj.partial = True
+    assert check(obj, NEWEST) == []

@@ -152,6 +152,22 @@ def skips(report: Report) -> list[tuple[str | None, str | None, bool]]:
 # -- empty-selector
 
 
+@pytest.mark.parametrize(("others", "hint"), [(["main-a"], "`Name: main-a` finds one"), (["main-a", "MainA"], None)])
+def test_what_finds_something_is_named_where_it_is_the_only_one(
+    judge: Judge, others: list[str], hint: str | None
+) -> None:
+    written = ["MAIN_A", *others]
+    classes = [
+        ec2_class(f"{{tags: {{Name: {name}}}}}").replace("name: default", f"name: c{n}")
+        for n, name in enumerate(written)
+    ]
+    more = "  - {id: subnet-0c, zone: us-east-1b, zoneId: use1-az6, tags: {Name: MainA}}\n"
+    account = ACCOUNT.replace("securityGroups:", f"{more}securityGroups:", 1)
+    (result,) = judge("---\n".join(classes), "empty-selector", account=account).results
+    assert (result.finding.help == hint) is (hint is not None)
+    assert bool(result.finding.edits) is (hint is not None)
+
+
 def test_what_is_there_is_no_finding(judge: Judge) -> None:
     rest = "capacityReservationSelectorTerms: [{tags: {team: ml}}]\n  placementGroupSelector: {name: near}"
     text = ec2_class(
@@ -546,6 +562,13 @@ def test_a_pool_and_its_class_of_another_region_are_not_judged(judge: Judge, req
     assert sorted(str(s.rule) for s in report.skipped) == names
     assert {s.reason for s in report.skipped} == {"the zones are of another region than the facts (`us-east-1`)"}
     assert not judge(text, "zone-without-subnet").results
+
+
+def test_a_class_that_one_of_two_pools_uses_in_the_region_is_judged(judge: Judge) -> None:
+    west, east = (pool(f"{ZONE} In [{zone}]") for zone in ("us-west-2a", "us-east-1a"))
+    west = west.replace("name: default}\nspec", "name: west}\nspec")
+    report = judge(f"{west}---\n{east}---\n{ec2_class('{id: subnet-9}')}", "empty-selector")
+    assert [rule for rule, _, _ in said(report)] == ["empty-selector"]
 
 
 def test_zone_ids_of_another_region_are_not_judged(judge: Judge) -> None:
