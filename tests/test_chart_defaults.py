@@ -17,7 +17,7 @@ from nodelint.lint.engine import Selection, Target, lint
 from nodelint.lint.rule import Rule
 from nodelint.model.releases import NEWEST
 from nodelint.render.defaults import added
-from nodelint.render.filling import fill
+from nodelint.render.filling import TooLong, fill
 from nodelint.source import Source
 from nodelint.source.compose import compose
 from nodelint.source.gotemplate import BadTemplate, parse
@@ -460,6 +460,14 @@ def test_whatever_the_values_are_every_place_and_edit_is_in_a_file(
             assert any(span.source is source for source in sources)
             assert 0 <= span.start <= span.end <= len(span.source.text)
         assert result.span.start < result.span.end
+
+
+def test_loops_in_loops_take_no_longer_than_a_chart_is_worth() -> None:
+    values = "a: [" + "1, " * 200 + "1]\n"
+    root = compose(Source("values.yaml", values), values, 0, masked=False)[0]
+    text = "{{ range $.Values.a }}" * 4 + "{{ $x := 1 }}" + "{{ end }}" * 4
+    with pytest.raises(TooLong):
+        fill(text, parse(text), root, "keys")
 
 
 LOOP = """\

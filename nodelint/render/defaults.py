@@ -63,10 +63,16 @@ def added(
     context_sources: Sequence[Source] = (),
 ) -> Report:
     """What `engine.lint` said of files, and what the default values of charts do to their templates among them."""
-    made = list(_filled(sources))
-    if not made:
-        return plain
-    told, faults = _told(made, sources, target, rules, selection, context_sources)
+    try:
+        made = list(_filled(sources))
+        if not made:
+            return plain
+        told, faults = _told(made, sources, target, rules, selection, context_sources)
+    except Exception as error:
+        if os.environ.get("NODELINT_DEBUG"):
+            raise
+        fault = f"the default values of charts: {type(error).__name__}: {error}"
+        return plain._replace(faults=(*plain.faults, fault))
     silenced = _silenced(plain, told, made, rules)
     told = [result for result in told if result.rule.name != _COMMENTS]
     told = [result for result in told if not _said(result, plain) and _wanted(result, selection)]

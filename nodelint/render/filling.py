@@ -18,6 +18,8 @@ from nodelint.tuples import NamedTuple
 
 _MOST = 2_000_000
 """Characters that a template may come to."""
+_MOST_PARTS = 200_000
+"""Parts of it that are filled, those of each round of a loop."""
 
 
 class Segment(NamedTuple):
@@ -71,6 +73,7 @@ class _Filler:
         self.values = values
         self.holes = holes
         self.left_out = 0
+        self.parts = 0
         self.out: list[str] = []
         self.length = 0
         self.segments: list[Segment] = []
@@ -104,6 +107,9 @@ class _Filler:
 
     def all(self, parts: Iterable[Part]) -> None:
         for part in parts:
+            self.parts += 1
+            if self.parts > _MOST_PARTS:
+                raise TooLong
             if isinstance(part, Verbatim):
                 self.verbatim(part.start, part.end)
             elif isinstance(part, Action):
