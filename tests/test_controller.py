@@ -384,7 +384,8 @@ def test_a_schedule_that_admission_refuses_or_that_is_unknown_is_not_judged() ->
         ("spec", "blockDeviceMappings: [{deviceName: a, ebs: {volumeSize: 4Gi, volumeType: gp3, iops: 3000}}]", []),
         (
             "spec",
-            "blockDeviceMappings: [{deviceName: a, ebs: {volumeType: gp3, iops: 100, throughput: 1000}}]",
+            "blockDeviceMappings: [{deviceName: a, ebs: {volumeSize: 9Gi, volumeType: gp3, iops: 100,"
+            " throughput: 1000}}]",
             [("volume-range", "100")],
         ),
         (
