@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,10 +16,12 @@ from nodelint.caching import cache, cached_property
 from nodelint.commands._output import Output
 from nodelint.commands._plain import plain
 from nodelint.commands.check import command
-from nodelint.data import DATA, table
+from nodelint.data import DATA, read_json, table
+from nodelint.ec2.snapshot import snapshot_text
 from nodelint.tuples import NamedTuple
 
 from .manifests import nodeclass, nodepool
+from .test_snapshot import SMALL
 
 POOL = (
     nodepool("key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m]", inline=True)
@@ -90,6 +93,14 @@ def test_options_with_values_are_taken_without_click(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("kind: ConfigMap\n", encoding="utf-8")
     options = ("--karpenter-version", "1.4", "--format=github", "--exclude", "b.yaml", "--fail-on", "warning")
     assert "click" not in loaded(tmp_path, "check", *options, "a.yaml")
+
+
+def test_a_snapshot_is_read_without_the_package_json(tmp_path: Path) -> None:
+    (tmp_path / "pool.yaml").write_text(POOL, encoding="utf-8")
+    (tmp_path / "facts.json").write_text(snapshot_text(SMALL), encoding="utf-8")
+    modules = loaded(tmp_path, "check", "--snapshot", "facts.json", "pool.yaml")
+    assert "nodelint.karpenter.resolve" in modules
+    assert not modules & {"click", "json", "typing"}
 
 
 @pytest.mark.parametrize("arguments", [("check", "--format", "json", "pool.yaml"), ("explain", "pool.yaml")])
@@ -236,3 +247,38 @@ def test_what_is_kept_is_kept_as_functools_keeps_it() -> None:
 def test_tables_are_read_as_json_reads_them() -> None:
     for path in Path(DATA).glob("*.json"):
         assert table(path.stem) == json.loads(path.read_bytes())
+
+
+def told_by(read: Callable[[str | bytes], object], text: str | bytes) -> str:
+    try:
+        return repr(read(text))
+    except ValueError as error:
+        return f"{type(error).__name__}: {error}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            '{"a": [1, 2.5, -0, 1e3, null, true, NaN, -Infinity, "\\u00e9"]}',
+            '{"a": 1, "a": 2}',
+            "3",
+            ' {"a": 1} ',
+            "{}\n",
+        ),
+        *(
+            "",
+            "{",
+            "[1,",
+            '{"a": 1} x',
+            '{"a": "\n"}',
+            "\ufeff{}",
+            b"\xef\xbb\xbf{}",
+            b"\xff",
+            '{"a": 1}'.encode("utf-16"),
+        ),
+        "[" * 20,
+    ],
+)
+def test_json_is_read_as_the_package_reads_it(text: str | bytes) -> None:
+    assert told_by(read_json, text) == told_by(json.loads, text)

@@ -31,16 +31,24 @@ def table(name: str) -> dict[str, Any]:
     return read
 
 
-def read_json(data: bytes) -> Any:
-    """The value of a JSON file that comes with nodelint: UTF-8, beginning with its first character."""
+def read_json(data: str | bytes) -> Any:
+    """The value of a JSON text, as `json.loads` reads it. Raises ValueError and RecursionError as that does.
+
+    json's own parser reads it; the package around it is loaded for what is not plain, and for errors in words.
+    """
     try:
         from _json import make_scanner
-    except ImportError:  # an interpreter other than CPython
-        import json
 
-        return json.loads(data)
-    how: Any = _Plainly()
-    return make_scanner(how)(data.decode(), 0)[0]
+        how: Any = _Plainly()
+        text = data if isinstance(data, str) else data.decode()
+        value, end = make_scanner(how)(text, 0)
+        if not text[end:].strip(" \t\n\r"):
+            return value
+    except (ImportError, StopIteration, ValueError):
+        pass  # another interpreter, or a text that json has more to say of
+    import json
+
+    return json.loads(data)
 
 
 class _Plainly:

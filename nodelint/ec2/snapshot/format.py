@@ -84,10 +84,8 @@ def _snapshot_of(data: Any) -> Snapshot:
 
 def parse_snapshot(text: str | bytes) -> Snapshot:
     """Read the text of a file. Raises SnapshotError where it is not a snapshot of format 1."""
-    import json
-
     try:
-        data = json.loads(text)
+        data = read_json(text)
     except (ValueError, RecursionError) as error:
         raise SnapshotError(f"not a snapshot: not JSON ({error})") from error
     snapshot = _snapshot_of(data)
