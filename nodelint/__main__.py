@@ -13,7 +13,7 @@ from nodelint.printable import printable
 def main() -> None:
     """Run the command and end the process with its exit code; a fault of our own ends with code 3."""
     # A run ends in a moment and leaves few cycles: looking for them would cost more than it frees.
-    gc.set_threshold(100_000, 20, 20)
+    gc.set_threshold(500_000, 20, 20)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # None where it is closed
             stream.reconfigure(errors="backslashreplace")  # for file names that are no UTF-8

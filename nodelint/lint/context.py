@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 
+from nodelint.caching import cached_property
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object, Text, served
 from nodelint.model.releases import KubernetesVersion, Version
 

@@ -7,8 +7,8 @@ holds a placeholder reads as `UNKNOWN`.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from functools import cached_property
 
+from nodelint.caching import cached_property
 from nodelint.model.identity import AWS_GROUP as AWS_GROUP
 from nodelint.model.identity import CLASS_KIND as CLASS_KIND
 from nodelint.model.identity import CORE_GROUP as CORE_GROUP

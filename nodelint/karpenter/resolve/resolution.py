@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 from itertools import combinations
 
+from nodelint.caching import cached_property
 from nodelint.data import table
 from nodelint.ec2.type_set import NONE, TypeSet, union
 from nodelint.karpenter.images import UnknownFact
