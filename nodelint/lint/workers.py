@@ -70,13 +70,17 @@ def shared(judge: Callable[[Any], _Said], objects: Sequence[Any], count: int, na
     return said
 
 
+Name = int | tuple[int, tuple[int, ...]]
+"""The number of a thing in a list, or that of a tree with the steps from its root to a node."""
+
+
 class Names:
     """Names for things that two processes both have: those of a list, and the nodes of sources."""
 
     def __init__(self, things: Iterable[Any], sources: Sequence[SourceText]) -> None:
         self._things = [*things, *sources]
         self._roots = [d.root for source in sources for d in source.documents if d.root is not None]
-        self._nodes: dict[int, list[Node]] = {}
+        self._within: dict[int, list[Node]] = {}
         self._numbers: dict[int, dict[int, int]] = {}
 
     @cached_property
@@ -87,50 +91,53 @@ class Names:
     def _trees(self) -> dict[int, int]:
         return {id(root): number for number, root in enumerate(self._roots)}
 
-    def of(self, thing: Any) -> tuple[int, int] | None:
+    def of(self, thing: Any) -> Name | None:
         """The name of a thing; None for what is no such thing. Raises PicklingError for one that only one has."""
         place = self._places.get(id(thing))
         if place is not None:
-            return -1, place
+            return place
         if isinstance(thing, SourceText):
             raise pickle.PicklingError("a text that was made meanwhile")
         if not isinstance(thing, Node):
             return None
-        top = thing
-        while top.parent is not None:
-            top = top.parent
-        tree = self._trees.get(id(top))
+        steps = []
+        node = thing
+        while node.parent is not None:
+            number = self._number(node, node.parent)
+            if number is None:
+                raise pickle.PicklingError("a node that is not in its document")
+            steps.append(number)
+            node = node.parent
+        tree = self._trees.get(id(node))
         if tree is None:
             raise pickle.PicklingError("a node that was made meanwhile")
-        if tree not in self._numbers:
-            self._numbers[tree] = {id(node): number for number, node in enumerate(_all(top))}
-        number = self._numbers[tree].get(id(thing))
-        if number is None:
-            raise pickle.PicklingError("a node that is not in its document")
-        return tree, number
+        return tree, tuple(reversed(steps))
 
-    def thing(self, name: tuple[int, int]) -> Any:
+    def thing(self, name: Name) -> Any:
         """The thing of a name."""
-        tree, number = name
-        if tree < 0:
-            return self._things[number]
-        if tree not in self._nodes:
-            self._nodes[tree] = _all(self._roots[tree])
-        return self._nodes[tree][number]
+        if isinstance(name, int):
+            return self._things[name]
+        tree, steps = name
+        node = self._roots[tree]
+        for step in steps:
+            node = self._held(node)[step]
+        return node
 
+    def _held(self, node: Node) -> list[Node]:
+        """The nodes that a collection holds itself, always in the same order."""
+        found = self._within.get(id(node))
+        if found is None:
+            inner = (each for entry in (*node.entries, *node.merges) for each in (entry.key, entry.value))
+            found = self._within[id(node)] = [*node.items, *inner]
+        return found
 
-def _all(root: Node) -> list[Node]:
-    """All nodes of a document, each once."""
-    found: dict[int, Node] = {}
-    pending = [root]
-    while pending:
-        node = pending.pop()
-        if id(node) in found:
-            continue
-        found[id(node)] = node
-        pending += node.items
-        pending += (each for entry in (*node.entries, *node.merges) for each in (entry.key, entry.value))
-    return list(found.values())
+    def _number(self, node: Node, parent: Node) -> int | None:
+        """The number of a node among those that its parent holds; None where it is not there."""
+        numbers = self._numbers.get(id(parent))
+        if numbers is None:
+            numbers = {id(each): number for number, each in enumerate(self._held(parent))}
+            self._numbers[id(parent)] = numbers
+        return numbers.get(id(node))
 
 
 class _Pickler(pickle.Pickler):
