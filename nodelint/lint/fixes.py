@@ -5,7 +5,7 @@ Like all of `edits`, they raise `NotEditable` where the place is written elsewhe
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from nodelint.data import table
 from nodelint.ec2.catalog import Catalog
@@ -23,6 +23,7 @@ from nodelint.karpenter.images import (
     variant_requirements,
 )
 from nodelint.karpenter.images.choice import why_unseen
+from nodelint.karpenter.labels import asked, nearest_key
 from nodelint.karpenter.resolve.offers import RESERVED
 from nodelint.karpenter.resolve.resolution import Resolution
 from nodelint.model.finding import Edit
@@ -217,9 +218,10 @@ def doubts(resolution: Resolution, keys: Collection[str] = ()) -> list[UnknownFa
     """What is unknown about a pool itself and can take instance types away; only about `keys` where given.
 
     Placeholders among zones, capacity types and labels of one's own take none away. Reservations and
-    nested virtualization, which few types can have, are such questions too.
+    nested virtualization, which few types can have, are such questions too. So is a key that was meant for one of
+    Karpenter's: what it asks for is no guess, and `unknown-label` says the rest.
     """
-    found: list[UnknownFact] = []
+    found = [fact for key, fact in _misspelt(resolution) if not keys or key in keys]
     if not keys and resolution.node_class is not None:
         nested = resolution.node_class.node.at("spec", "cpuOptions", "nestedVirtualization")
         found += [each for each in resolution.unknown if each.at is nested or each.reason == RESERVED]
@@ -238,6 +240,13 @@ def doubts(resolution: Resolution, keys: Collection[str] = ()) -> list[UnknownFa
         if key == "?" or (key in keys if keys else key in resolution.catalog.keys):
             found.append(each)
     return found
+
+
+def _misspelt(resolution: Resolution) -> Iterator[tuple[str, UnknownFact]]:
+    """The requirements whose key is a slip, each with the key that was meant."""
+    for item in asked(resolution.pool):
+        if not item.is_label and (near := nearest_key(item, resolution.catalog)) is not None:
+            yield near.key, UnknownFact(item.key_node, f"`{item.written}` is no label of instance types")
 
 
 def conditional(pool: NodePool) -> set[int]:
