@@ -221,7 +221,11 @@ def doubts(resolution: Resolution, keys: Collection[str] = ()) -> list[UnknownFa
     nested virtualization, which few types can have, are such questions too. So is a key that was meant for one of
     Karpenter's: what it asks for is no guess, and `unknown-label` says the rest.
     """
-    found = [fact for key, fact in _misspelt(resolution) if not keys or key in keys]
+    catalog = resolution.catalog
+    slips = resolution.pool.once(
+        ("misspelt", catalog.version), (catalog,), lambda: tuple(_misspelt(resolution.pool, catalog))
+    )
+    found = [fact for key, fact in slips if not keys or key in keys]
     if not keys and resolution.node_class is not None:
         nested = resolution.node_class.node.at("spec", "cpuOptions", "nestedVirtualization")
         found += [each for each in resolution.unknown if each.at is nested or each.reason == RESERVED]
@@ -242,10 +246,10 @@ def doubts(resolution: Resolution, keys: Collection[str] = ()) -> list[UnknownFa
     return found
 
 
-def _misspelt(resolution: Resolution) -> Iterator[tuple[str, UnknownFact]]:
+def _misspelt(pool: NodePool, catalog: Catalog) -> Iterator[tuple[str, UnknownFact]]:
     """The requirements whose key is a slip, each with the key that was meant."""
-    for item in asked(resolution.pool):
-        if not item.is_label and (near := nearest_key(item, resolution.catalog)) is not None:
+    for item in asked(pool):
+        if not item.is_label and (near := nearest_key(item, catalog)) is not None:
             yield near.key, UnknownFact(item.key_node, f"`{item.written}` is no label of instance types")
 
 
