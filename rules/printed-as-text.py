@@ -4,9 +4,9 @@ Helm prints a list as Go does, with spaces between its items: `values: {{ .Value
 `values: [us-east-1a us-east-1b]`, a list of the one value `us-east-1a us-east-1b`, which no zone has. A mapping
 becomes `map[cpu:100]`, which the API server refuses. A list of one item comes out right, until somebody adds another.
 
-An error where the chart's default is such a list or mapping, a warning where the value is not known; a value that is
-a text may hold YAML. `[{{ .Values.zones }}]` and `role: {{ .Values.role }}` are findings where the default is a list
-or a mapping.
+An error where the chart's default is such a list or mapping, a warning where the value is not known, or where the
+field takes a text, which whoever installs the chart may pass; a value that is a text may hold YAML.
+`[{{ .Values.zones }}]` and `role: {{ .Values.role }}` are findings where the default is a list or a mapping.
 
 ```yaml bad
 apiVersion: karpenter.sh/v1
@@ -82,7 +82,7 @@ def _finding(node: Node, kind: str, printed: re.Match[str], default: Node | None
     return Finding(
         at=Span(source, node.start, node.end),
         message=f"`{field}` is printed as Go prints {what}, `{written}`: YAML reads that as one text",
-        severity="error" if several or kind in ("item", "text") else "warning",
+        severity="error" if kind != "text" and (several or kind == "item") else "warning",
         edits=edits,
         safety="safe" if several else None,
         also=[] if default is None else [Also(default, "the chart's default")],

@@ -326,7 +326,7 @@ LIST = POOL.replace(
             ["error"],
             "values: [{{ .Values.types }}]",
         ),
-        (POOL, "spot: {a: b}\ntypes: [m5.large]\n", ["error"], "spot: {{ .Values.spot }}"),
+        (POOL, "spot: {a: b}\ntypes: [m5.large]\n", ["warning"], "spot: {{ .Values.spot }}"),
         (POOL, "spot: []\ntypes: [m5.large]\n", [], "spot: {{ .Values.spot }}"),
         (
             LIST + "  limits: {{ .Values.limits }}\n",

@@ -75,7 +75,10 @@ OVERLAY = {
         (
             {"c/Chart.yaml": CHART, "c/templates/class.yaml": CLASS.replace("nodes", "{{ .Values.role }}")},
             "1 chart not rendered",
-            ["Not rendered: 1 chart makes Karpenter objects; --helm judges the result."],
+            [
+                "Not rendered: 1 chart makes Karpenter objects, judged by templates and default values; "
+                "--helm judges the result."
+            ],
         ),
         (
             {"README.MD": PAGE.replace("k8s.aws/v1\n", "k8s.aws/v1  # since 1.0\n# the class\n")},

@@ -21,6 +21,9 @@ _PLACES = {"script": "a heredoc", "Markdown file": "a code block"}
 
 _DOES = {"overlay": ("patches", "patch"), "chart": ("makes", "make")}
 
+_INSTEAD = {"chart": ", judged by templates and default values"}
+"""What is judged of things that are not rendered."""
+
 
 class Unread(NamedTuple):
     """Files of one kind that hold, or change, Karpenter objects, and were not read; or not rendered.
@@ -56,8 +59,8 @@ def unread_lines(unread: Sequence[Unread]) -> list[str]:
     for each in unread:
         one = len(each.files) == 1
         if each.way in _RENDERED:
-            does = _DOES[each.kind][not one]
-            lines.append(f"Not rendered: {_files(each)} {does} Karpenter objects; {each.way} judges the result.")
+            what = f"{_files(each)} {_DOES[each.kind][not one]} Karpenter objects{_INSTEAD.get(each.kind, '')}"
+            lines.append(f"Not rendered: {what}; {each.way} judges the result.")
         elif each.way is not None:
             objects = counted(each.objects, "Karpenter object")
             lines.append(f"Not read: {_files(each)} {'holds' if one else 'hold'} {objects}; {each.way} reads them.")
