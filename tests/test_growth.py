@@ -20,7 +20,7 @@ from nodelint.commands import echo_json
 from nodelint.edits import differing
 from nodelint.lint.context import Context
 from nodelint.lint.engine import DEFAULTS, MOST_FINDINGS, Report, Target, lint
-from nodelint.lint.fixing import fix
+from nodelint.lint.fixing import applicable, fix
 from nodelint.lint.older import older
 from nodelint.lint.rule import Rule, rule
 from nodelint.lint.suppress import suppressions
@@ -357,6 +357,17 @@ def test_one_fix_of_many_that_breaks_its_file_is_found_in_few_tries(
     assert [(r.message, why) for r, why in fixed.refused] == [("`c40` is old", "the file would no longer parse")]
     assert len(fixed.applied) == 64
     assert read.count("c.yaml") < 20
+
+
+def test_many_fixes_that_break_one_file() -> None:
+    def make(size: int) -> Callable[[], object]:
+        source = Source.from_text("c.yaml", "---\n".join(CLASS.format(n="bad") for _ in range(size)))
+        report = lint([source], TARGET, mending("cbad"))
+        assert len(report.results) == size
+        assert not any(result.fixable for result in applicable([source], report).results)
+        return lambda: applicable([source], report)
+
+    assert growth(make, 16) < 1.3
 
 
 def test_a_text_with_all_its_fixes_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 
 from nodelint.edits import apply
 from nodelint.lint.context import Context
@@ -97,12 +97,14 @@ def applicable(sources: Sequence[Source], report: Report) -> Report:
     tried without the unsafe ones and then with them, as the user may ask for both.
     """
     why: dict[int, str] = {}
+    known = {id(source): source for source in sources}
     for safety in {result.safety for result in report.results if result.fixable}:
         refused: dict[tuple[str, str, str], tuple[Result, str]] = {}
         chosen = _compatible(report.results, sources, safety == "unsafe", refused)
         why.update((id(result), reason) for result, reason in refused.values())
         for n, reason in _broken(sources, chosen, report.target, _tried(sources, chosen)).items():
-            if why_broken(sources, _tried(sources, [chosen[n]]), report.target) is not None:
+            alone = [known[each] for each in {id(edit.source): None for edit in chosen[n].finding.edits}]
+            if why_broken(alone, _tried(alone, [chosen[n]]), report.target) is not None:
                 why[id(chosen[n])] = reason
     return report._replace(results=tuple(_told(result, why.get(id(result))) for result in report.results))
 
@@ -214,16 +216,21 @@ def why_broken(before: Sequence[SourceText], after: Sequence[SourceText], target
             continue
         if len(new.problems) > len(old.problems) or len(new.set_aside) > len(old.set_aside):
             return "the file would no longer parse"
-        fresh = _schema_faults(new, target) - _schema_faults(old, target)
+        # What both texts share is as faulty in the one as in the other.
+        same = {id(document) for document in old.documents}.intersection(map(id, new.documents))
+        fresh = _schema_faults(new, target, same) - _schema_faults(old, target, same)
         gone = [o for o in objects(old) if any(not served(o, one.karpenter) for one in target.each(o))]
         if fresh and not gone:
             return f"the API server would refuse the file: {next(iter(fresh))}"
     return None
 
 
-def _schema_faults(source: SourceText, target: Target) -> Counter[str]:
+def _schema_faults(source: SourceText, target: Target, but: Set[int]) -> Counter[str]:
+    """What the API server would say of the objects, but for those of some documents (by `id`), and how often."""
     found: Counter[str] = Counter()
     for obj in objects(source):
+        if id(obj.document) in but:
+            continue
         for one in target.each(obj):
             if served(obj, one.karpenter):
                 context = Context([obj], one.karpenter, one.kubernetes, one.schemas)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 
 from nodelint.lint.results import Result
+from nodelint.model.finding import Edit
 from nodelint.source import Source
+from nodelint.source.text import YAML_NAMES
 
 Broken = Callable[[Sequence[Source], Sequence[Result]], str | None]
 """Why some sources are worse with some fixes in them; None when they are not."""
@@ -14,7 +17,7 @@ Broken = Callable[[Sequence[Source], Sequence[Result]], str | None]
 def harmful(sources: Sequence[Source], chosen: Sequence[Result], why_broken: Broken) -> dict[int, str]:
     """Which fixes break a file that those before them leave whole, by their number, and how.
 
-    Fixes are tried file by file, and halved until those to blame are alone: few of many break anything.
+    Fixes are tried document by document, and halved until those to blame are alone: few of many break anything.
     """
     places = {id(source): n for n, source in enumerate(sources)}
     found: dict[int, str] = {}
@@ -37,16 +40,37 @@ def harmful(sources: Sequence[Source], chosen: Sequence[Result], why_broken: Bro
 
 
 def _in_the_same_files(chosen: Sequence[Result]) -> Iterable[list[int]]:
-    """The numbers of fixes, together where they change a file in common."""
-    group_of: dict[int, int] = {}
+    """The numbers of fixes, together where they change a part of a file in common."""
+    group_of: dict[_Part, int] = {}
     groups: dict[int, list[int]] = {}
-    for number, result in enumerate(chosen):
-        files = {id(edit.source) for edit in result.finding.edits}
-        met = sorted({group_of[file] for file in files if file in group_of})
+    for number, parts in enumerate(_parts(chosen)):
+        met = sorted({group_of[part] for part in parts if part in group_of})
         home = met[0] if met else number
         groups.setdefault(home, []).append(number)
         for other in met[1:]:
             groups[home] += groups.pop(other)
-            group_of = {file: home if group == other else group for file, group in group_of.items()}
-        group_of |= dict.fromkeys(files, home)
+            group_of = {part: home if group == other else group for part, group in group_of.items()}
+        group_of |= dict.fromkeys(parts, home)
     return [sorted(numbers) for numbers in groups.values()]
+
+
+def _parts(chosen: Sequence[Result]) -> list[set[_Part]]:
+    """What each fix changes: documents by their number, or whole files where an edit is not within one document."""
+    found = [{(id(e.source), _document_of(e)) for e in result.finding.edits} for result in chosen]
+    whole = {source for parts in found for source, number in parts if number < 0}
+    return [{(source, -1 if source in whole else number) for source, number in parts} for parts in found]
+
+
+def _document_of(edit: Edit) -> int:
+    """The number of the document that an edit lies within, where each is read by itself; -1 for none."""
+    source = edit.source
+    if source.masked or source.tabbed or not source.path.endswith(YAML_NAMES):
+        return -1
+    number = bisect_right(source.documents, edit.start, key=lambda document: document.start) - 1
+    document = source.documents[number] if number >= 0 else None
+    if document is None or document.root is None:
+        return -1
+    return number if document.start < edit.start and edit.end < document.end else -1
+
+
+_Part = tuple[int, int]
