@@ -115,19 +115,20 @@ def test_long_json_is_printed_part_by_part(monkeypatch: pytest.MonkeyPatch) -> N
     value = {"pools": [{"name": f"pool-{n}", "types": ["m5.large", "ä"]} for n in range(20_000)]}
     printed: list[int] = []
 
-    class Nowhere(io.TextIOBase):
-        encoding = "utf-8"  # type: ignore[assignment]
+    class Nowhere(io.RawIOBase):
+        def writable(self) -> bool:
+            return True
 
-        def write(self, text: str) -> int:
-            printed.append(len(text))
-            return len(text)
+        def write(self, data: Any) -> int:
+            printed.append(len(memoryview(data)))
+            return printed[-1]
 
-    monkeypatch.setattr(sys, "stdout", Nowhere())
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BufferedWriter(Nowhere()), encoding="utf-8"))
     tracemalloc.start()
     echo_json(value)
     taken = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert sum(printed) == len(json.dumps(value, indent=2, ensure_ascii=False)) + 1
+    assert sum(printed) == len(json.dumps(value, indent=2, ensure_ascii=False).encode()) + 1
     assert taken < sum(printed)
 
 
