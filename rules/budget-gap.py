@@ -8,8 +8,8 @@ Karpenter replaces all nodes of the pool as fast as new ones come up.
 - Where every entry has a `schedule` (in UTC), there is no limit outside of the schedules.
 - Where every entry has `reasons`, there is no limit for a reason that none of them names.
 
-A base without schedule and reasons closes the gap; the smallest of the active budgets counts. The fix adds one of 10
-%.
+A budget without schedule closes the gap. The fix adds one of 10 %, for the reasons that are open. The smallest of the
+active budgets counts, so the fix is unsafe where the new one limits another that lets nodes go.
 
 ```yaml bad
 apiVersion: karpenter.sh/v1
@@ -88,9 +88,11 @@ spec:
 ```
 """
 
-from nodelint.api import EVERY_PROVIDER, Context, Finding, Findings, NodePool, Skip, budgets, edits, rule
+from collections.abc import Sequence
 
-REASONS = {"Drifted": "drift", "Underutilized": "consolidation"}
+from nodelint.api import EVERY_PROVIDER, Context, Finding, Findings, Node, NodePool, Skip, budgets, edits, rule
+
+REASONS = {"Empty": "consolidation", "Drifted": "drift", "Underutilized": "consolidation"}
 HOURS = 24 * 7
 BASE = {"nodes": "10%"}
 
@@ -113,19 +115,36 @@ def check(pool: NodePool, context: Context) -> Findings:
         return
     if any((each.get("schedule") is None) != (each.get("duration") is None) for each in node.items):
         return  # refused as it is; what the budgets leave open is known once the entry is whole
-    for reason, what in REASONS.items():
-        week = budgets.typical(pool, reason)
-        if week is None:
-            yield Skip(node, "a budget holds a placeholder")
-            return
-        free = sum((s.end - s.start).total_seconds() for s in week if not s.budgets) / 3600
-        if free:
-            often = "no budget ever" if free == HOURS else f"for {free:.0f} of {HOURS} hours a week no budget"
-            yield Finding(
-                at=node,
-                message=f"{often} limits {what}: all nodes may be replaced at once",
-                edits=edits.if_editable(edits.add_item, node, BASE),
-                note=f"the week as written: {budgets.in_words(week)}" if free < HOURS else None,
-                help=None if free < HOURS else "add a budget without `reasons`",
-            )
-            return
+    weeks = {reason: budgets.typical(pool, reason) for reason in REASONS}
+    open_hours = {reason: _open(week) for reason, week in weeks.items() if week is not None}
+    if len(open_hours) < len(weeks):
+        yield Skip(node, "a budget holds a placeholder")
+        return
+    without = [reason for reason, hours in open_hours.items() if hours]
+    reason = next((reason for reason in ("Drifted", "Underutilized") if reason in without), None)
+    if reason is None:
+        return
+    hours = open_hours[reason]
+    added = BASE if len(without) == len(weeks) else {**BASE, "reasons": without}
+    often = "no budget ever" if hours == HOURS else f"for {hours:.0f} of {HOURS} hours a week no budget"
+    beside = any(_allows(each, without) for each in node.items)
+    yield Finding(
+        at=node,
+        message=f"{often} limits {REASONS[reason]}: all nodes may be replaced at once",
+        edits=edits.if_editable(edits.add_item, node, added),
+        safety="unsafe" if beside else None,
+        note=f"the week as written: {budgets.in_words(weeks[reason] or ())}" if hours < HOURS else None,
+        help="the smallest active budget counts, so the budget added limits the others too" if beside else None,
+    )
+
+
+def _open(week: Sequence[budgets.Stretch]) -> float:
+    """Hours of a week in which no budget is active."""
+    return sum((each.end - each.start).total_seconds() for each in week if not each.budgets) / 3600
+
+
+def _allows(budget: Node, reasons: list[str]) -> bool:
+    """Whether a budget lets nodes go for one of some reasons."""
+    own, nodes = budget.get("reasons"), budget.get("nodes")
+    acts = own is None or any(item.value in reasons for item in own.items)
+    return acts and nodes is not None and str(nodes.value) not in ("0", "0%")

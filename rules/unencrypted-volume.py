@@ -105,9 +105,9 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
                 also=also,
                 note=HINT,
             )
-        elif (
-            encrypted is None or (encrypted.kind == "scalar" and encrypted.value is None)
-        ) and not node_class.partial:
+        elif (encrypted is None or (encrypted.kind == "scalar" and encrypted.value is None)) and node_class.shows_all(
+            ebs
+        ):
             yield Finding(
                 at=mapping.key("ebs") or mapping,
                 message=f"{'the volume' if named == 'it' else named} does not set `encrypted: true`",

@@ -132,6 +132,16 @@ def test_what_a_snapshot_or_a_patch_leaves_open_is_not_called_unencrypted() -> N
     assert said("unencrypted-volume", AL2023, unknown) == []
 
 
+@pytest.mark.parametrize(
+    "inside, told",
+    [("volumeSize: {{ .Values.size }}", True), ("{{- toYaml .Values.volume | nindent 8 }}", False)],
+)
+def test_a_volume_of_a_template_is_judged_where_no_code_prints_into_it(inside: str, told: bool) -> None:
+    guarded = "  {{- if .Values.tags }}\n  tags:\n    {{- toYaml .Values.tags | nindent 4 }}\n  {{- end }}\n"
+    mapping = f"  blockDeviceMappings:\n    - ebs:\n        volumeType: gp3\n        {inside}\n"
+    assert bool(said("unencrypted-volume", AL2023, guarded + mapping)) == told
+
+
 def test_a_tag_of_its_own_beside_the_discovery_tag_finds_images() -> None:
     family = "  amiFamily: AL2023\n"
     assert said("image-discovery-tag", "{tags: {net: main}}", family) == [("warning", "net")]

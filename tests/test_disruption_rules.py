@@ -106,6 +106,23 @@ def test_the_hint_says_the_week_in_words(check: Check) -> None:
     assert result.finding.note == "the week as written: Mon-Fri 09:00-17:00 UTC: nothing; otherwise no limit"
 
 
+@pytest.mark.parametrize(
+    ("budgets", "safe", "added"),
+    [
+        ([WEEKDAYS], True, '- {nodes: "10%"}'),
+        ([{"nodes": '"5"', "reasons": "[Underutilized, Empty]"}], True, '- {nodes: "10%", reasons: [Drifted]}'),
+        ([{"nodes": '"50%"', "schedule": '"0 9 * * *"', "duration": "8h"}], False, '- {nodes: "10%"}'),
+    ],
+)
+def test_a_gap_is_closed_for_the_reasons_that_are_open(
+    check: Check, budgets: list[dict[str, str]], safe: bool, added: str
+) -> None:
+    (result,) = check(pool(*budgets), select=["budget-gap"]).results
+    (edit,) = result.finding.edits
+    assert edit.text.strip() == added
+    assert (result.safety == "safe") == safe
+
+
 def test_what_cannot_be_known_of_budgets_is_said(check: Check) -> None:
     report = check(pool({"nodes": "${NODES}", "schedule": '"0 9 * * *"', "duration": "8h"}), select=["budget-gap"])
     assert [skip.reason for skip in report.skipped if skip.rule == "budget-gap"] == ["a budget holds a placeholder"]

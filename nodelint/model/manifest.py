@@ -13,6 +13,7 @@ from nodelint.model.identity import AWS_GROUP as AWS_GROUP
 from nodelint.model.identity import CLASS_KIND as CLASS_KIND
 from nodelint.model.identity import CORE_GROUP as CORE_GROUP
 from nodelint.model.identity import GROUPS as GROUPS
+from nodelint.model.parts import is_part, may_gain
 from nodelint.model.providers import Provider, by_class, by_labels
 from nodelint.model.releases import Version, behaves
 from nodelint.source import UNKNOWN, Document, Node, SourceText, UnknownValue
@@ -148,6 +149,12 @@ class Object:
             found = self._known[whole] = (held, work())  # what is kept gives its id to nothing else
         result: _T = found[1]
         return result
+
+    def shows_all(self, mapping: Node) -> bool:
+        """Whether a mapping of the object holds all keys that it will have: no template code or patch adds others."""
+        if not self.partial:
+            return True
+        return not is_part(self.node, self.kind, self.document) and not may_gain(mapping)
 
     def __repr__(self) -> str:
         return f"<{self.api_version} {self.label}>"

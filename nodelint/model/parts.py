@@ -92,6 +92,25 @@ def may_lack(node: Node, document: Document) -> bool:
     return False
 
 
+def may_gain(mapping: Node) -> bool:
+    """Whether a line of template code prints keys into a mapping: conditions and loops alone print nothing."""
+    end = _after(mapping)
+    lines = re.compile(_CODE_LINE).finditer(mapping.source.text, mapping.start, end)
+    return any(not (re.match(_CONTROL, line[0]) or re.match(_SILENT, line[0])) for line in lines)
+
+
+def _after(node: Node) -> int:
+    """Where the next entry or item of a collection around a node begins; the end of the file where there is none."""
+    around = node.parent
+    while around is not None:
+        starts = [entry.key.start for entry in around.entries] or [item.start for item in around.items]
+        later = [start for start in starts if start > node.start]
+        if later:
+            return min(later)
+        around = around.parent
+    return len(node.source.text)
+
+
 def _loops(node: Node, end: int) -> Iterator[tuple[int, int]]:
     """Where the values of requirements are that a template fills in by a loop, which ends before anything else."""
     text = node.source.text
