@@ -88,8 +88,6 @@ spec:
 ```
 """
 
-from collections.abc import Sequence
-
 from nodelint.api import EVERY_PROVIDER, Context, Finding, Findings, Node, NodePool, Skip, budgets, edits, rule
 
 REASONS = {"Empty": "consolidation", "Drifted": "drift", "Underutilized": "consolidation"}
@@ -115,17 +113,16 @@ def check(pool: NodePool, context: Context) -> Findings:
         return
     if any((each.get("schedule") is None) != (each.get("duration") is None) for each in node.items):
         return  # refused as it is; what the budgets leave open is known once the entry is whole
-    weeks = {reason: budgets.typical(pool, reason) for reason in REASONS}
-    open_hours = {reason: _open(week) for reason, week in weeks.items() if week is not None}
-    if len(open_hours) < len(weeks):
+    open_hours = {reason: _open(pool, reason) for reason in REASONS}
+    if None in open_hours.values():
         yield Skip(node, "a budget holds a placeholder")
         return
     without = [reason for reason, hours in open_hours.items() if hours]
     reason = next((reason for reason in ("Drifted", "Underutilized") if reason in without), None)
     if reason is None:
         return
-    hours = open_hours[reason]
-    added = BASE if len(without) == len(weeks) else {**BASE, "reasons": without}
+    hours, week = open_hours[reason] or 0, budgets.in_words(budgets.typical(pool, reason) or ())
+    added = BASE if len(without) == len(REASONS) else {**BASE, "reasons": without}
     often = "no budget ever" if hours == HOURS else f"for {hours:.0f} of {HOURS} hours a week no budget"
     beside = any(_allows(each, without) for each in node.items)
     yield Finding(
@@ -133,13 +130,16 @@ def check(pool: NodePool, context: Context) -> Findings:
         message=f"{often} limits {REASONS[reason]}: all nodes may be replaced at once",
         edits=edits.if_editable(edits.add_item, node, added),
         safety="unsafe" if beside else None,
-        note=f"the week as written: {budgets.in_words(weeks[reason] or ())}" if hours < HOURS else None,
+        note=f"the week as written: {week}" if hours < HOURS else None,
         help="the smallest active budget counts, so the budget added limits the others too" if beside else None,
     )
 
 
-def _open(week: Sequence[budgets.Stretch]) -> float:
-    """Hours of a week in which no budget is active."""
+def _open(pool: NodePool, reason: str) -> float | None:
+    """Hours of a week in which no budget is active for a reason; None where the budgets are not known."""
+    week = budgets.typical(pool, reason)
+    if week is None:
+        return None
     return sum((each.end - each.start).total_seconds() for each in week if not each.budgets) / 3600
 
 
