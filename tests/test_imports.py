@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from nodelint.commands._plain import plain
 from nodelint.commands.check import command
 from nodelint.data import DATA, read_json, table
 from nodelint.ec2.snapshot import snapshot_text
+from nodelint.model import fact_kinds
 from nodelint.tuples import NamedTuple
 
 from .manifests import nodeclass, nodepool
@@ -282,3 +284,9 @@ def told_by(read: Callable[[str | bytes], object], text: str | bytes) -> str:
 )
 def test_json_is_read_as_the_package_reads_it(text: str | bytes) -> None:
     assert told_by(read_json, text) == told_by(json.loads, text)
+
+
+def test_kinds_of_facts_are_the_same_for_a_type_checker_and_at_run_time() -> None:
+    # typing is not loaded when a check runs, so the list is written twice.
+    [literal] = re.findall(r"(?s)Literal\[(.*?)\]", Path(fact_kinds.__file__).read_text(encoding="utf-8"))
+    assert tuple(re.findall(r'"([^"]+)"', literal)) == fact_kinds.FACT_KINDS

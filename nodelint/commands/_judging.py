@@ -201,7 +201,7 @@ def _judge(
 
 def _of_charts(sources: Sequence[Source]) -> bool:
     """Whether a template of a chart may be among the sources; where none is, nothing is loaded for them."""
-    return any("templates" in source.path and "{{" in source.text for source in sources)
+    return any(source.may_be_template for source in sources)
 
 
 def known(session: Session) -> Sequence[KnownFinding] | None:

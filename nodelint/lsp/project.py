@@ -177,7 +177,7 @@ class View:
     @cached_property
     def _of_charts(self) -> bool:
         """Whether a template of a chart may be among the texts."""
-        return any("templates" in b.source.path and "{{" in b.source.text for b in self.buffers)
+        return any(buffer.source.may_be_template for buffer in self.buffers)
 
     def results(self, buffer: Buffer) -> list[engine.Result]:
         """What is wrong in one text."""

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from nodelint.lint.engine import Report, Selection, Target
     from nodelint.lint.rule import Rule
     from nodelint.model.manifest import Object
-    from nodelint.source import SourceText
 
 _FILLED = "filled in here: the value is the chart's default"
 
@@ -41,17 +40,12 @@ def more(sources: Sequence[Source], seen: set[str]) -> list[Source]:
     have = {os.path.abspath(source.path) for source in sources}
     found = []
     for source in sources:
-        path = values_of(source.path) if is_template(source) else None
+        path = values_of(source.path) if source.may_be_template else None
         if path is not None and os.path.abspath(path) not in have and path in seen and (values := read(path)):
             nodes_of(values)
             have.add(os.path.abspath(path))
             found.append(values)
     return found
-
-
-def is_template(source: SourceText) -> bool:
-    """Whether a source may be a template of a chart."""
-    return "{{" in source.text and "templates" in source.path
 
 
 def added(
@@ -155,7 +149,7 @@ def _filled(sources: Sequence[Source]) -> Iterator[tuple[_Back, ...]]:
     by_path = {os.path.abspath(source.path): source for source in sources}
     uses: _Uses = {}
     for source in sources:
-        path = values_of(source.path) if is_template(source) else None
+        path = values_of(source.path) if source.may_be_template else None
         if path is None:
             continue
         whole = os.path.abspath(path)

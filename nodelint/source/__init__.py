@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     from nodelint.source.nodes import Node as Node
     from nodelint.source.nodes import Position as Position
     from nodelint.source.nodes import Scalar as Scalar
-    from nodelint.source.nodes import SetAside as SetAside
     from nodelint.source.nodes import SourceText as SourceText
-    from nodelint.source.nodes import SyntaxProblem as SyntaxProblem
     from nodelint.source.nodes import UnknownValue as UnknownValue
     from nodelint.source.text import Source as Source
     from nodelint.source.text import reread as reread
@@ -29,7 +27,7 @@ if TYPE_CHECKING:
 
 _NODES = (
     *("UNKNOWN", "Document", "MappingEntry", "Node", "Position"),
-    *("Scalar", "SetAside", "SourceText", "SyntaxProblem", "UnknownValue"),
+    *("Scalar", "SourceText", "UnknownValue"),
 )
 _MODULES = {
     **dict.fromkeys(_NODES, "nodelint.source.nodes"),

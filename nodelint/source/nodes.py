@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any, ClassVar, Final, Literal
 
+    from nodelint.source.unreadable import SetAside, SyntaxProblem
+
     Kind = Literal["scalar", "mapping", "sequence"]
     Style = Literal["plain", "single", "double", "literal", "folded", "flow", "block", "hcl"]
 else:
@@ -235,40 +237,6 @@ _NO_ITEMS: list[Node] = []
 _BARE = r"[A-Za-z0-9_-]+"
 
 
-class SyntaxProblem:
-    """A document that cannot be read: why, and where (an offset into the text, and a number of characters).
-
-    `first` is the offset of what it repeats, `opened` that of a bracket that is still open there.
-    """
-
-    __slots__ = ("first", "length", "message", "offset", "opened")
-
-    def __init__(
-        self, offset: int, message: str, length: int = 1, first: int | None = None, opened: int | None = None
-    ) -> None:
-        self.offset = offset
-        self.message = message
-        self.length = length
-        self.first = first
-        self.opened = opened
-
-    def __repr__(self) -> str:
-        return f"SyntaxProblem({self.offset}, {self.message!r})"
-
-
-class SetAside:
-    """A document that is left unread because it is a template: why, and where it begins."""
-
-    __slots__ = ("offset", "reason")
-
-    def __init__(self, offset: int, reason: str) -> None:
-        self.offset = offset
-        self.reason = reason
-
-    def __repr__(self) -> str:
-        return f"SetAside({self.offset}, {self.reason!r})"
-
-
 class Document:
     """One document of a source: the characters `start` to `end`, its `---` line included.
 
@@ -361,6 +329,11 @@ class SourceText:
         self._lines: list[int] | None = None
         self._origins: list[tuple[int, int, str | None]] | None = None
         self._roots: dict[int, Document] = {}
+
+    @property
+    def may_be_template(self) -> bool:
+        """Whether this may be a template of a chart."""
+        return "templates" in self.path and "{{" in self.text
 
     def replace_text(self, text: str) -> None:
         """Take another text, whose documents have been put in place already (see `source.moving`)."""

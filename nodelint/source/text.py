@@ -6,10 +6,10 @@ import re
 from itertools import pairwise
 
 from nodelint.source.compose import compose
-from nodelint.source.nodes import Document, Node, SetAside, SourceText, SyntaxProblem
+from nodelint.source.nodes import Document, Node, SourceText
 from nodelint.source.placeholders import CODE, holds_code, mask
 from nodelint.source.reading import MARKS
-from nodelint.source.unreadable import Unreadable
+from nodelint.source.unreadable import SetAside, SyntaxProblem, Unreadable
 
 TYPE_CHECKING = False
 

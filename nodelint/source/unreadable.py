@@ -1,4 +1,4 @@
-"""What is wrong with a text that is not YAML: where, and in words."""
+"""What of a text was not read: where it is not YAML, and in words; and templates that are set aside."""
 
 from __future__ import annotations
 
@@ -29,6 +29,40 @@ class Unreadable(Exception):
         self.length = length
         self.first = first
         self.opened = opened
+
+
+class SyntaxProblem:
+    """A document that cannot be read: why, and where (an offset into the text, and a number of characters).
+
+    `first` is the offset of what it repeats, `opened` that of a bracket that is still open there.
+    """
+
+    __slots__ = ("first", "length", "message", "offset", "opened")
+
+    def __init__(
+        self, offset: int, message: str, length: int = 1, first: int | None = None, opened: int | None = None
+    ) -> None:
+        self.offset = offset
+        self.message = message
+        self.length = length
+        self.first = first
+        self.opened = opened
+
+    def __repr__(self) -> str:
+        return f"SyntaxProblem({self.offset}, {self.message!r})"
+
+
+class SetAside:
+    """A document that is left unread because it is a template: why, and where it begins."""
+
+    __slots__ = ("offset", "reason")
+
+    def __init__(self, offset: int, reason: str) -> None:
+        self.offset = offset
+        self.reason = reason
+
+    def __repr__(self) -> str:
+        return f"SetAside({self.offset}, {self.reason!r})"
 
 
 _WORDS: dict[str, str] = {
