@@ -75,7 +75,8 @@ class CustomUserData(UserData):
         first = first_line(self, Part("plain", 0, len(self.text)))
         if kind is not None and (kind != whole if whole else kind in ("toml", "powershell")):
             what = "a MIME archive" if kind == "mime" else WORDS[kind]
-            yield UserDataProblem(*first, f"the image is {self.image}, which cannot read {what}", _NO_JOIN)
+            message = f"the image is {self.image}, which cannot read {what}"
+            yield UserDataProblem(*first, message, _NO_JOIN, help=_for_image(self.image))
             return
         if self.is_windows and kind is None and not re.search(r"(?i)<script>", self.text):
             message = "PowerShell without `<powershell>` around it: the image does not run it"
@@ -85,16 +86,17 @@ class CustomUserData(UserData):
         if lacks is None:
             return
         program, part_kind = lacks
-        note = _NO_JOIN if self.image == "AL2" or not self._node_configs() else "what it sets is lost"
+        note, way = _NO_JOIN, _for_image(self.image)
+        if self.image == "AL2023" and self._node_configs():
+            note, way = "what it sets is lost", "remove the call, and set the same in the NodeConfig"
         for part in self.parts:
             if part.kind == part_kind:
-                yield UserDataProblem(
-                    *first_line(self, part), f"the image has no {program} to read a NodeConfig", note
-                )
+                message = f"the image has no {program} to read a NodeConfig"
+                yield UserDataProblem(*first_line(self, part), message, note, help=way)
         for call in self.calls():
             if call.program == program:
                 end = end_of_line(self.text, call.start)
-                yield UserDataProblem(call.start, end, f"the image has no {program}: the call fails", note)
+                yield UserDataProblem(call.start, end, f"the image has no {program}: the call fails", note, help=way)
 
     def _unread(self) -> Iterator[UserDataProblem]:
         """What cloud-init, nodeadm or Bottlerocket cannot read."""
@@ -169,6 +171,10 @@ def _written_for(written: str) -> str:
     if re.search(found_in.NODECONFIG_HEAD, written):
         return "AL2023"
     return "AL2" if any(found_in.calls(written, 0, len(written))) else ""
+
+
+def _for_image(image: str) -> str:
+    return f"write the userData for {image}, or select images of the family that it is for"
 
 
 def _way_out(image: str) -> str:
