@@ -1,9 +1,11 @@
 """A NodePool or EC2NodeClass with a `metadata.namespace`, although both kinds belong to no namespace.
 
-Both kinds are cluster-scoped: the API server drops the field, and one object of the name serves the whole cluster.
-Tools that compare or name objects by namespace do not drop it: Argo CD can show the object as out of sync, and
-Kustomize does not find it under the name without namespace. A reader may take it for proof that two objects of one
-name in two namespaces live side by side. kubectl minds only where `--namespace` names another one.
+Both kinds are cluster-scoped: the API server drops the field and says nothing, and one object of the name serves the
+whole cluster. Whoever writes the same name into two namespaces has one object, and the last apply wins. Tools that
+name objects by namespace do not drop it: a Kustomize patch finds the object only under that namespace, and Argo CD
+can show it as out of sync. kubectl minds only where `--namespace` names another one.
+
+In a chart, `namespace: {{ .Release.Namespace }}` is dropped in the same way.
 
 The fix removes the line. It offers none where a patch names the object by the same namespace: both have to change.
 
@@ -45,18 +47,22 @@ spec:
 ```
 """
 
-from nodelint.api import EVERY_PROVIDER, Context, Finding, Findings, Object, edits, rule
+from nodelint.api import EVERY_PROVIDER, Context, Finding, Findings, Object, edits, messages, rule
+
+WHO = "one object serves the whole cluster; Kustomize patches and Argo CD still tell objects apart by the field"
 
 
-@rule(on=Object, group="practice", severity="info", fix="safe", providers=EVERY_PROVIDER)
+@rule(on=Object, group="hazard", severity="info", fix="safe", providers=EVERY_PROVIDER)
 def check(obj: Object, context: Context) -> Findings:
     node = obj.node.at("metadata", "namespace")
     if node is None or node.kind != "scalar" or node.value is None or obj.source.part or obj.document.part:
         return
     patched = any(o.kind == obj.kind and o.name == obj.name and o.partial for o in context.objects if o is not obj)
+    written = messages.short(node.source.text[node.start : node.end].strip("\"'"), 40)
     yield Finding(
         at=node,
-        message=f"{obj.kind} is cluster-scoped: the API server drops `metadata.namespace`",
+        message=f"{obj.kind} is cluster-scoped: the API server silently drops namespace `{written}`",
         edits=[] if patched else edits.if_editable(edits.remove, node),
+        note=WHO,
         help="a patch names the namespace too: change both" if patched else None,
     )
