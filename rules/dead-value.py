@@ -165,6 +165,7 @@ from nodelint.api import (
         "refused-combination",
         "removed-api",
     ],
+    providers=["aws", "auto-mode"],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     if not any(line.operator == "In" and len(line.values) > 1 for line in pool.requirements):

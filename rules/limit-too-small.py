@@ -84,6 +84,7 @@ from nodelint.api import Also, Context, Finding, Findings, NodePool, fixes, mess
     on=NodePool,
     group="correctness",
     gives_way_to=["no-instance-type", "invalid-field", "refused-combination", "removed-api"],
+    providers=["aws", "auto-mode"],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     limits = [limit for limit in resolve.limits(pool) if limit.amount is not None]

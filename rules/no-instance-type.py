@@ -150,7 +150,7 @@ from nodelint.api import (
 def check(pool: NodePool, context: Context) -> Findings:
     if not pool.requirements and not pool.template_labels:
         return
-    if pool.foreign:
+    if pool.provider == "other":
         yield from _clash(pool, context)
         return
     resolution = context.resolution(pool)

@@ -111,6 +111,7 @@ from nodelint.api import UNKNOWN, Context, Finding, Findings, NodePool, fixes, r
     on=NodePool,
     group="practice",
     gives_way_to=["no-instance-type", "unknown-limit", "limit-too-small", "unknown-field", "removed-api"],
+    providers=["aws", "auto-mode"],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     node, replicas = pool.meant("spec", "limits"), pool.node.at("spec", "replicas")
@@ -135,8 +136,8 @@ def check(pool: NodePool, context: Context) -> Findings:
 
 
 def _dearest(resolution: resolve.Resolution) -> str:
-    if fixes.doubts(resolution):
-        return ""
+    if fixes.doubts(resolution) or resolution.pool.foreign:
+        return ""  # Auto Mode offers a part of the types only
     found = resolve.dearest(resolution.catalog, resolution.candidates)
     return f": a node may be `{found[1]}`, ${found[0]:,.2f} an hour" if found else ""
 

@@ -40,6 +40,7 @@ from nodelint.api import Context, Finding, Findings, NodePool, fixes, keys, labe
     group="practice",
     severity="info",
     gives_way_to=["no-instance-type", "dead-value", "no-generation-floor", "removed-api"],
+    providers=["aws", "auto-mode"],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     for item in labels.asked(pool):

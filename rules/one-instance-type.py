@@ -51,7 +51,12 @@ spec:
 from nodelint.api import Context, Finding, Findings, NodePool, fixes, resolve, rule
 
 
-@rule(on=NodePool, group="practice", gives_way_to=["narrow-spot", "no-instance-type", "dead-value", "removed-api"])
+@rule(
+    on=NodePool,
+    group="practice",
+    gives_way_to=["narrow-spot", "no-instance-type", "dead-value", "removed-api"],
+    providers=["aws", "auto-mode"],
+)
 def check(pool: NodePool, context: Context) -> Findings:
     resolution = context.resolution(pool)
     left = resolution.launchable

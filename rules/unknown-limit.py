@@ -54,6 +54,7 @@ from nodelint.api import Context, Edit, Finding, Findings, NodePool, edits, mess
     group="correctness",
     fix="safe",
     gives_way_to=["unknown-field", "invalid-field", "refused-combination", "removed-api"],
+    providers=["aws", "auto-mode"],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     limits = list(resolve.limits(pool))

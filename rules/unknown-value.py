@@ -178,6 +178,7 @@ MOST_SHOWN = 20
         "invalid-field",
         "removed-api",
     ],
+    providers=["aws", "auto-mode"],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     for item in labels.asked(pool):

@@ -48,7 +48,12 @@ spec:
 from nodelint.api import UNKNOWN, Context, Finding, Findings, NodePool, catalog, fixes, keys, resolve, rule
 
 
-@rule(on=NodePool, group="hazard", gives_way_to=["no-instance-type", "removed-api"])
+@rule(
+    on=NodePool,
+    group="hazard",
+    gives_way_to=["no-instance-type", "removed-api"],
+    providers=["aws", "auto-mode"],
+)
 def check(pool: NodePool, context: Context) -> Findings:
     taints = pool.node.at("spec", "template", "spec", "taints")
     if pool.partial or pool.taints or (taints is not None and (taints.value is UNKNOWN or taints.items)):

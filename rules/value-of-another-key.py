@@ -115,6 +115,7 @@ from nodelint.api import Also, Context, Edit, Finding, Findings, NodePool, edits
     group="correctness",
     fix="safe",
     gives_way_to=["wildcard-value", "zone-without-subnet", "field-of-another-release", "removed-api"],
+    providers=["aws", "auto-mode"],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     items = list(labels.asked(pool))
@@ -122,7 +123,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         if item.operator in ("In", "NotIn"):
             strays = [(v, home) for v in item.values if (home := _home(v, item.key, context))]
             if strays:
-                yield _finding(item, strays, items, context)
+                yield _finding(item, strays, items, pool, context)
 
 
 def _home(value: manifest.Value, key: str, context: Context) -> str | None:
@@ -133,6 +134,7 @@ def _finding(
     item: labels.PoolRequirement,
     strays: list[tuple[manifest.Value, str]],
     items: list[labels.PoolRequirement],
+    pool: NodePool,
     context: Context,
 ) -> Finding:
     homes = {home for _, home in strays}
@@ -142,12 +144,13 @@ def _finding(
     other = next((each for each in items if each.key == home), None)
     changes: list[Edit] = []
     hint = None
+    key = labels.written_for(pool, home)
     if not wholly:
-        hint = f"add a requirement on `{home}`, or remove these values"
+        hint = f"add a requirement on `{key}`, or remove these values"
     elif other is not None:
-        hint = f"move the values to the requirement on `{home}`, or remove them"
+        hint = f"move the values to the requirement on `{key}`, or remove them"
     else:
-        changes = edits.if_editable(edits.set_value, item.key_node, home)
+        changes = edits.if_editable(edits.set_value, item.key_node, key)
     return Finding(
         at=strays[0][0].node,
         message=_message(item, [str(value.text) for value, _ in strays], home, len(homes) == 1),

@@ -153,7 +153,13 @@ _MOST_LISTED = 6
 """A list with `*` that stands for more values becomes `Exists`."""
 
 
-@rule(on=NodePool, group="correctness", fix="safe", gives_way_to=["removed-api", "flex-preference"])
+@rule(
+    on=NodePool,
+    group="correctness",
+    fix="safe",
+    gives_way_to=["removed-api", "flex-preference"],
+    providers=["aws", "auto-mode"],
+)
 def check(pool: NodePool, context: Context) -> Findings:
     for line in pool.requirements:
         patterns = _patterns(line)
@@ -182,7 +188,7 @@ def _fix(pool: NodePool, line: RequirementLine, context: Context) -> tuple[list[
     values, operator = line.node.get("values"), line.node.get("operator")
     if values is None or operator is None or not isinstance(line.key, str) or not line.known:
         return [], None
-    key = requirement.normalize(line.key)
+    key = labels.asks(pool, line.key)
     everything = any(text in labels.EVERYTHING for text in line.texts)
     try:
         if line.operator in ("Exists", "DoesNotExist"):
@@ -204,7 +210,8 @@ def _fix(pool: NodePool, line: RequirementLine, context: Context) -> tuple[list[
             )
         broader = _broader(line, key, context)
         if broader is not None:
-            return [*edits.set_value(line.key_node, broader[0]), *edits.set_values(values, broader[1])], None
+            wanted = labels.written_for(pool, broader[0])
+            return [*edits.set_value(line.key_node, wanted), *edits.set_values(values, broader[1])], None
         return edits.set_values(values, new), None
     except edits.NotEditable as why:
         return [], f"fix it by hand: {why.reason}"
@@ -254,21 +261,22 @@ def _allowed(pool: NodePool, line: RequirementLine, key: str, context: Context) 
         return list(labels.known_values(key, known) or ())
     left = resolution.left_without(*_with_patterns(resolution))
     for other in pool.requirements:
-        meant = None if other is line else _meant(other, known)
+        meant = None if other is line else _meant(pool, other, known)
         if meant is not None:
             left &= known.select(meant)
     return [value for value, types in known.values(key).items() if types & left]
 
 
-def _meant(line: RequirementLine, types: catalog.Catalog) -> requirement.Requirement | None:
+def _meant(pool: NodePool, line: RequirementLine, types: catalog.Catalog) -> requirement.Requirement | None:
     """What a requirement on types was to say, its patterns written out; None where it holds none."""
     if not _patterns(line) or not isinstance(line.key, str) or line.operator not in ("In", "NotIn"):
         return None
-    known = labels.known_values(requirement.normalize(line.key), types)
+    key = labels.asks(pool, line.key)
+    known = labels.known_values(key, types)
     if known is None or not line.known:
         return None
     meant = [value for text in line.texts for value in (labels.standing_for(text, known) or [text])]
-    return requirement.Requirement.of(line.key, line.operator, meant)
+    return requirement.Requirement.of(key, line.operator, meant)
 
 
 def _with_patterns(resolution: resolve.Resolution) -> list[resolve.LineEffect]:

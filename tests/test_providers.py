@@ -20,6 +20,7 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 AUTO = "{group: eks.amazonaws.com, kind: NodeClass, name: default}"
 TAINT = "{key: a, effect: NoSchedule}"
 ZONE = "topology.kubernetes.io/zone"
+OLD_ZONE = "failure-domain.beta.kubernetes.io/zone"
 AZURE = "{group: karpenter.azure.com, kind: AKSNodeClass, name: default}"
 
 
@@ -45,8 +46,10 @@ class TestWhatHoldsForEveryProvider:
         report = check(pool(ref))
         assert (names(report), len(report.objects), report.unjudged) == ([], 1, 0)
         assert [s.reason for s in report.skipped if s.rule is None] == [
-            ("a NodePool of EKS Auto Mode" if ref is AUTO else "a NodePool of another provider (`AKSNodeClass`)")
-            + ": its schema, requirements, budgets and taints are judged, and no instance types"
+            "a NodePool of EKS Auto Mode: its requirements are compared with all types of EC2, and no class is judged"
+            if ref is AUTO
+            else "a NodePool of another provider (`AKSNodeClass`): its schema, requirements, budgets and taints are "
+            "judged, and no instance types"
         ]
 
     @pytest.mark.parametrize(
@@ -58,7 +61,7 @@ class TestWhatHoldsForEveryProvider:
             ({"spec": "  disruption: {budgets: [], consolidateAfter: 1m}\n"}, "budget-gap"),
             ({"more": "      taints: [{key: a, value: Exists, effect: NoSchedule}]\n"}, "odd-taint"),
             ({"more": f"      taints: [{TAINT}, {TAINT}]\n"}, "controller-check"),
-            ({"lines": line(ZONE, "a") + line("failure-domain.beta.kubernetes.io/zone", "b")}, "no-instance-type"),
+            ({"lines": line(ZONE, "us-east-1a") + line(OLD_ZONE, "us-east-1b")}, "no-instance-type"),
             ({"lines": line("kubernetes.io/arch", "arm64")}, "no-instance-type"),
             ({"lines": line("kubernetes.io/arch", "amd64", "NotIn")}, "no-instance-type"),
         ],
@@ -67,8 +70,10 @@ class TestWhatHoldsForEveryProvider:
         assert names(check(pool(ref, **text))) == [rule]
 
     def test_labels_and_types_that_aws_does_not_know_are_let_be(self, check: Check, ref: str) -> None:
-        lines = line("node.kubernetes.io/instance-type", "Standard_D4s_v5") + line("a.example/b", "c")
-        lines += line("a.example/b", "d") + line("eks.amazonaws.com/instance-gpu-name", "t9")
+        lines = line("a.example/b", "c") + line("eks.amazonaws.com/something-new", "d")
+        if ref is AZURE:
+            lines += line("node.kubernetes.io/instance-type", "Standard_D4s_v5")
+            lines += line("eks.amazonaws.com/instance-gpu-name", "t9")
         assert names(check(pool(ref, lines))) == []
 
 
@@ -94,6 +99,33 @@ class TestAutoMode:
         found = check(pool(AUTO, line(key, "c"))).results
         assert [r.rule.name for r in found] == (["auto-mode-label"] if meant else [])
         assert all(f"`{meant}`" in r.finding.message for r in found)
+
+    @pytest.mark.parametrize(
+        ("lines", "rule"),
+        [
+            ([("instance-family", "p4, m5")], "unknown-value"),
+            ([("instance-generation", "'99'")], "unknown-value"),
+            ([("instance-size", "huge, large")], "unknown-value"),
+            ([("instance-category", "m5, m6i")], "value-of-another-key"),
+            ([("instance-family", "'m5*'")], "wildcard-value"),
+            ([("instance-family", "m5, m7g")], "dead-value"),
+            ([("instance-family", "m5"), ("instance-size", "nano")], "no-instance-type"),
+        ],
+    )  # fmt: skip
+    def test_values_are_those_of_instance_types(self, check: Check, lines: list[tuple[str, str]], rule: str) -> None:
+        text = "".join(line(f"eks.amazonaws.com/{key}", values) for key, values in lines)
+        assert names(check(pool(AUTO, text))) == [rule]
+
+    def test_a_fix_writes_its_own_keys(self, check: Check) -> None:
+        [result] = check(pool(AUTO, line("eks.amazonaws.com/instance-category", "m5, m6i"))).results
+        assert [edit.text for edit in result.finding.edits] == ["eks.amazonaws.com/instance-family"]
+
+    def test_a_class_of_the_same_name_is_not_its_class(self, check: Check) -> None:
+        other = "---\napiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nmetadata: {name: default}\nspec:\n"
+        other += "  role: nodes\n  amiSelectorTerms: [{alias: windows2022@latest}]\n"
+        other += "  subnetSelectorTerms: [{id: subnet-12345678}]\n  securityGroupSelectorTerms: [{id: sg-12345678}]\n"
+        text = pool(AUTO, line("kubernetes.io/os", "linux"))
+        assert "no-instance-type" not in names(check(text + other))
 
     def test_a_pool_by_its_labels_alone(self) -> None:
         text = pool("{name: default}", line("eks.amazonaws.com/instance-category", "c"))

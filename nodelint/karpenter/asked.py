@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nodelint.model.manifest import Label, NodePool, RequirementLine, Value
+from nodelint.model.providers import karpenters_key, providers_key
 from nodelint.model.requirement import normalize
 from nodelint.source import Node
 from nodelint.tuples import NamedTuple
@@ -13,7 +14,8 @@ from nodelint.tuples import NamedTuple
 class PoolRequirement(NamedTuple):
     """What a requirement or a label of the template asks: both count as requirements.
 
-    `key` is the key as Karpenter normalises it, `written` the one that stands there. `values` are all
+    `key` is the key as Karpenter normalises it (of a pool of Auto Mode: Karpenter's label of that name), `written`
+    the one that stands there. `values` are all
     that are written, those that hold a placeholder too.
     """
 
@@ -57,10 +59,20 @@ def asked(pool: NodePool) -> tuple[PoolRequirement, ...]:
 def _asked(pool: NodePool) -> Iterator[PoolRequirement]:
     for line in pool.requirements:
         if isinstance(line.key, str) and isinstance(line.operator, str):
-            yield PoolRequirement(line, normalize(line.key), line.key, line.operator, line.values)
+            yield PoolRequirement(line, asks(pool, line.key), line.key, line.operator, line.values)
     for label in pool.template_labels:
         if isinstance(label.key, str):
-            yield PoolRequirement(label, normalize(label.key), label.key, "In", (Value(label.value, label.node),))
+            yield PoolRequirement(label, asks(pool, label.key), label.key, "In", (Value(label.value, label.node),))
+
+
+def asks(pool: NodePool, written: str) -> str:
+    """The label that a key of a pool asks for, normalised: of a pool of Auto Mode, Karpenter's label of that name."""
+    return normalize(karpenters_key(written, pool.provider))
+
+
+def written_for(pool: NodePool, key: str) -> str:
+    """A label key as a pool writes it: Auto Mode has those of instance types in its own domain."""
+    return providers_key(key, pool.provider)
 
 
 def last_asking(pool: NodePool, key: str) -> PoolRequirement | None:

@@ -16,8 +16,10 @@ from nodelint.ec2.catalog import Catalog, elsewhere
 from nodelint.ec2.type_set import TypeSet
 from nodelint.karpenter.asked import PoolRequirement as PoolRequirement
 from nodelint.karpenter.asked import asked as asked
+from nodelint.karpenter.asked import asks as asks
 from nodelint.karpenter.asked import last_asking as last_asking
 from nodelint.karpenter.asked import values_at as values_at
+from nodelint.karpenter.asked import written_for as written_for
 from nodelint.karpenter.spelling import LEAST_FOR_A_GUESS, Words, distance, squash
 from nodelint.karpenter.spelling import one_slip as one_slip
 from nodelint.model.keys import FAMILY, FLEX, INSTANCE_TYPE, SIZE

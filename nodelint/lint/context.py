@@ -199,7 +199,7 @@ class Context:
 
     def _namesakes(self, pool: NodePool) -> list[EC2NodeClass]:
         ref = pool.class_ref
-        if ref is None or ref.name is None:
+        if ref is None or ref.name is None or pool.foreign:
             return []
         if isinstance(ref.name, str):
             return self._classes_by_name.get(ref.name, [])

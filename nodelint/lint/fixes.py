@@ -29,6 +29,7 @@ from nodelint.karpenter.resolve.resolution import Resolution
 from nodelint.model.finding import Edit
 from nodelint.model.keys import ARCH, OS
 from nodelint.model.manifest import EC2NodeClass, NodePool, RequirementLine, Value
+from nodelint.model.providers import karpenters_key, providers_key
 from nodelint.model.releases import Version
 from nodelint.model.requirement import Requirement, normalize
 from nodelint.source import UNKNOWN, Node
@@ -73,7 +74,7 @@ def require(pool: NodePool, wanted: Sequence[Wanted]) -> list[Edit]:
     """The requirements as further lines of a pool, in the style of its own."""
     items = []
     for key, operator, values in wanted:
-        item: dict[str, str | list[str]] = {"key": key, "operator": operator}
+        item: dict[str, str | list[str]] = {"key": providers_key(key, pool.provider), "operator": operator}
         if values:
             item["values"] = list(values)
         items.append(item)
@@ -91,7 +92,7 @@ def require(pool: NodePool, wanted: Sequence[Wanted]) -> list[Edit]:
 def keep_out(pool: NodePool, key: str, values: Sequence[str]) -> list[Edit]:
     """Leave values of a label out: on the pool's NotIn line of that key if it has one, else on a new line."""
     for line in pool.requirements:
-        named = isinstance(line.key, str) and normalize(line.key) == key
+        named = isinstance(line.key, str) and normalize(karpenters_key(line.key, pool.provider)) == key
         if named and line.known and line.operator == "NotIn" and line.node.get("values") is not None:
             return _hold(line.values_node, [*line.texts, *values])
     return require(pool, [(key, "NotIn", tuple(values))])

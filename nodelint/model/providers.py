@@ -50,11 +50,33 @@ def by_labels(keys: Sequence[str]) -> Provider:
     return next((whose for key in keys for start, whose in _LABELS.items() if key.startswith(start)), "aws")
 
 
+def karpenters_key(key: str, provider: Provider) -> str:
+    """The label of Karpenter for AWS that a key of a provider's NodePool stands for; any other key as it is.
+
+    Auto Mode's instance types have Karpenter's labels under Auto Mode's domain, with the same values:
+    `eks.amazonaws.com/instance-family`.
+    """
+    start, _, name = key.partition("/")
+    of_types = provider == "auto-mode" and start == AUTO_MODE_GROUP and name.startswith("instance-")
+    return f"{AWS_GROUP}/{name}" if of_types else key
+
+
+def providers_key(key: str, provider: Provider) -> str:
+    """The key with which a NodePool of a provider asks for a label of Karpenter for AWS."""
+    start, _, name = key.partition("/")
+    of_types = provider == "auto-mode" and start == AWS_GROUP and name.startswith("instance-")
+    return f"{AUTO_MODE_GROUP}/{name}" if of_types else key
+
+
 def judged_in_part(provider: Provider, kind: _Text) -> str:
     """The note on a NodePool of another provider, of which only what holds for every provider is judged."""
     named = f" (`{kind}`)" if isinstance(kind, str) and kind else ""
-    whose = "EKS Auto Mode" if provider == "auto-mode" else f"another provider{named}"
-    return f"a NodePool of {whose}: its schema, requirements, budgets and taints are judged, and no instance types"
+    if provider == "auto-mode":
+        return (
+            "a NodePool of EKS Auto Mode: its requirements are compared with all types of EC2, and no class is judged"
+        )
+    judged = "its schema, requirements, budgets and taints are judged, and no instance types"
+    return f"a NodePool of another provider{named}: {judged}"
 
 
 def why_not_judged(kind: str, group: str) -> str | None:

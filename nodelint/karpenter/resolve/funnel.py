@@ -13,6 +13,7 @@ from nodelint.karpenter.resolve.places import place_note
 from nodelint.karpenter.resolve.resolution import LineEffect
 from nodelint.karpenter.resolve.supply import Supply
 from nodelint.model.manifest import Label, NodePool, RequirementLine
+from nodelint.model.providers import Provider, karpenters_key
 from nodelint.model.releases import Version
 from nodelint.model.requirement import Requirement, Requirements
 
@@ -39,8 +40,8 @@ def funnel(pool: NodePool, supply: Supply, alive: TypeSet) -> tuple[Requirements
     What is asked of offers is asked together, whatever its keys, where offers are known.
     """
     version = supply.view.version
-    written: list[_Written] = [(line, _read(line, version)) for line in pool.requirements]
-    written += [(label, _read(label, version)) for label in pool.template_labels]
+    written: list[_Written] = [(line, _read(line, version, pool.provider)) for line in pool.requirements]
+    written += [(label, _read(label, version, pool.provider)) for label in pool.template_labels]
     kept = _remembering(supply)
     folded = Requirements(requirement for _, requirement in written if requirement is not None)
     telling = _telling(written, supply)
@@ -49,7 +50,7 @@ def funnel(pool: NodePool, supply: Supply, alive: TypeSet) -> tuple[Requirements
     final = steps[-1]
     lines = []
     for index, (at, requirement) in enumerate(written):
-        key, operator, values, min_values = _shown(at)
+        key, operator, values, min_values = _shown(at, pool.provider)
         lines.append(
             LineEffect(
                 at=at,
@@ -212,11 +213,11 @@ def lost_on_claim(requirement: Requirement, folded: Requirements, supply: Supply
     )
 
 
-def _read(at: RequirementLine | Label, version: Version) -> Requirement | None:
+def _read(at: RequirementLine | Label, version: Version, provider: Provider) -> Requirement | None:
     """The requirement that a line or label is; None where it cannot be judged."""
     if isinstance(at, Label):
         if isinstance(at.key, str) and isinstance(at.value, str):
-            return Requirement.of(at.key, "In", (at.value,))
+            return Requirement.of(karpenters_key(at.key, provider), "In", (at.value,))
         return None
     if not isinstance(at.key, str) or not isinstance(at.operator, str):
         return None
@@ -224,14 +225,14 @@ def _read(at: RequirementLine | Label, version: Version) -> Requirement | None:
     if not at.known and at.operator != "NotIn":
         return None
     try:
-        return Requirement.of(at.key, at.operator, at.texts, at.min_values, version)
+        return Requirement.of(karpenters_key(at.key, provider), at.operator, at.texts, at.min_values, version)
     except ValueError:
         return None
 
 
-def _shown(at: RequirementLine | Label) -> tuple[str, str, tuple[str, ...], int | None]:
-    """Key, operator, values and minValues as written."""
-    key = at.key if isinstance(at.key, str) else "?"
+def _shown(at: RequirementLine | Label, provider: Provider) -> tuple[str, str, tuple[str, ...], int | None]:
+    """Key (Karpenter's own, where Auto Mode has it in its domain), operator, values and minValues."""
+    key = karpenters_key(at.key, provider) if isinstance(at.key, str) else "?"
     if isinstance(at, Label):
         return key, "In", (at.value if isinstance(at.value, str) else "?",), None
     operator = at.operator if isinstance(at.operator, str) else "?"
