@@ -1,4 +1,4 @@
-"""Charts are judged with their default values: what these get refused, dead or dropped is told, and nothing else."""
+"""Charts are judged with their default values: what these do is told, and nothing that an installation gives."""
 
 from __future__ import annotations
 
@@ -146,6 +146,25 @@ def test_a_template_alone_is_told_of_the_values_that_were_not_asked_for(nodelint
     assert [line.partition(": ")[0] for line in told] == ["templates/pool.yaml:9:15", "templates/pool.yaml:20:15"]
     nodelint("check", "--fix", "chart/templates/pool.yaml")
     assert (tmp_path / "chart/values.yaml").read_text(encoding="utf-8") == VALUES
+
+
+def test_defaults_are_held_to_every_rule_that_needs_no_account_but_not_to_names(
+    nodelint: Run, tmp_path: Path
+) -> None:
+    capacity = """\
+        - key: karpenter.sh/capacity-type
+          operator: In
+          values: {{ .Values.capacity | toJson }}
+"""
+    pool = POOL.replace(
+        "      requirements:\n", f"      expireAfter: {{{{ .Values.expiry }}}}\n      requirements:\n{capacity}"
+    )
+    values = "capacity: [spot]\nexpiry: Never\nclassName: yours\ntypes: [m5.large, c5.large]\narch: amd64\n"
+    chart(tmp_path, values, pool=pool, klass=nodeclass())
+    told = [line.partition(": ")[2] for line in findings(nodelint, "--profile", "strict", "chart")]
+    rules = {line.partition("[")[2].partition("]")[0] for line in told}
+    assert {"narrow-spot", "never-expires"} <= rules
+    assert "unknown-node-class" not in rules
 
 
 SILENT = {

@@ -1,7 +1,7 @@
 """Templates judged with the values that their chart comes with, where no helm renders them.
 
-A chart's values are there to be replaced. So only what the defaults themselves get refused, dead or dropped is a
-finding, and nothing that depends on an account: what is empty, or left out for an empty value, is not known.
+A chart's values are there to be replaced. So only what the defaults themselves do is a finding, and nothing that
+depends on an account: what is empty, or left out for an empty value, is not known.
 """
 
 from __future__ import annotations
@@ -105,6 +105,8 @@ def _told(
 
 
 _COMMENTS = "unused-suppression"
+_ABOUT_NAMES = ("duplicate-name", "placeholder-left", "unknown-node-class")
+"""Rules about names, which whoever installs the chart gives."""
 
 
 def _silenced(
@@ -123,8 +125,8 @@ def _silenced(
 
 
 def _is_about_defaults(rule: Rule) -> bool:
-    """Whether a rule says what is refused, dead or dropped, in whatever account."""
-    return (rule.group == "correctness" or rule.name in ("dead-value", _COMMENTS)) and not rule.needs
+    """Whether a rule says what holds in whatever account, and whatever names are given."""
+    return not rule.needs and rule.name not in _ABOUT_NAMES
 
 
 def _said(result: Result, plain: Report) -> bool:
