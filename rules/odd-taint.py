@@ -7,6 +7,8 @@
   that it takes no pods and is never consolidated.
 - Among `taints` such a key keeps away all pods that do not tolerate it. Karpenter launches no node of the pool for
   them.
+- A startup taint of `example.com` is copied from Karpenter's documentation, and a made-up one of `karpenter.sh` is
+  none of Karpenter's: Karpenter never takes a startup taint off a node, so that somebody else has to.
 - `node.kubernetes.io/not-ready` and `node.kubernetes.io/unreachable` belong to Kubernetes in the same way.
 
 The fix takes the entry out. Taints are part of the template, so that the pool's nodes are replaced.
@@ -53,11 +55,45 @@ spec:
           value: "true"
           effect: NoExecute
 ```
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+      startupTaints:
+        - key: example.com/another-taint
+          effect: NoSchedule
+        - key: ebs.csi.aws.com/agent-not-ready
+          effect: NoExecute
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+      startupTaints:
+        - key: ebs.csi.aws.com/agent-not-ready
+          effect: NoExecute
+```
 """
 
 from collections.abc import Iterator
 
-from nodelint.api import EVERY_PROVIDER, Context, Finding, Findings, NodePool, edits, labels, manifest, rule
+from nodelint.api import EVERY_PROVIDER, Context, Finding, Findings, NodePool, edits, labels, manifest, messages, rule
 
 
 @rule(
@@ -84,8 +120,12 @@ def check(pool: NodePool, context: Context) -> Findings:
 
 def _own(taint: manifest.Taint, startup: bool) -> Iterator[Finding]:
     """The finding for a taint that somebody else sets and removes."""
-    owner = labels.owner_of_taint(taint.key) if isinstance(taint.key, str) else None
-    if owner is None or not isinstance(taint.effect, str) or taint.effect == "PreferNoSchedule":
+    if not isinstance(taint.key, str) or not isinstance(taint.effect, str):
+        return
+    owner = labels.owner_of_taint(taint.key)
+    if owner is None and startup and labels.of_nobody(taint.key):
+        yield _left_on(taint)
+    if owner is None or taint.effect == "PreferNoSchedule":
         return
     drop = edits.if_editable(edits.remove, taint.node)
     name = f"`{taint.key}:{taint.effect}`"
@@ -111,3 +151,17 @@ def _own(taint: manifest.Taint, startup: bool) -> Iterator[Finding]:
             edits=drop,
             help=f"{owner.name} sets and removes it with the effect {' or '.join(owner.effects)}: remove the entry",
         )
+
+
+def _left_on(taint: manifest.Taint) -> Finding:
+    """The finding for a startup taint that was copied or made up, so that nothing takes it off."""
+    return Finding(
+        at=taint.node,
+        message=messages.first_fitting(
+            f"no known controller removes `{taint.key}:{taint.effect}`: no node is ever initialized",
+            f"no known controller removes `{messages.short(str(taint.key), 40)}`: no node is ever initialized",
+        ),
+        edits=edits.if_editable(edits.remove, taint.node),
+        note="Karpenter removes no startup taint, and consolidates no node that still has one",
+        help="remove the entry, or name the taint for the program that removes it",
+    )

@@ -290,6 +290,21 @@ def owner_of_taint(key: str) -> TaintOwner | None:
     return None if fact is None else TaintOwner(fact["owner"], tuple(fact["effects"]))
 
 
+def remover_of_taint(key: str) -> str | None:
+    """The known program that takes a startup taint of a key off nodes; None where none is known."""
+    facts = _facts()["startup_taints"]
+    found = facts["removed"].get(key)
+    if found is None:
+        found = next((name for prefix, name in facts["prefixes"].items() if key.startswith(prefix)), None)
+    return None if found is None else str(found)
+
+
+def of_nobody(key: str) -> bool:
+    """Whether no program can be expected to remove a taint: it is of a docs' domain, or of Karpenter's own."""
+    domain = key.partition("/")[0] if "/" in key else ""
+    return any(domain == each or domain.endswith(f".{each}") for each in _facts()["startup_taints"]["of_nobody"])
+
+
 def installs_driver(script: str, variant: str) -> bool:
     """Whether a script names a package or an installer of a driver, of `nvidia` or `neuron` devices."""
     lines = [line for line in script.lower().split("\n") if not line.lstrip().startswith("#")]

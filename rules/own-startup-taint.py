@@ -1,0 +1,60 @@
+"""A startup taint that nothing known removes: it stays on each node until a program of your own takes it off.
+
+Karpenter puts startup taints on a node and never removes them. Pods that do not tolerate the taint wait until it is
+gone, and until then the node does not count as initialized, so that it is not consolidated. Silent for the taints
+that Cilium, Istio, the AWS CSI drivers, the cloud controller manager, the Node Readiness Controller and Nidhogg
+remove. For any other, check that what removes it runs on this pool's nodes and tolerates their taints.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+      startupTaints:
+        - {key: agent-not-ready, effect: NoSchedule}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+      startupTaints:
+        - {key: node.cilium.io/agent-not-ready, effect: NoSchedule}
+```
+"""
+
+from nodelint.api import EVERY_PROVIDER, Context, Finding, Findings, NodePool, labels, messages, rule
+
+
+@rule(
+    on=NodePool,
+    group="practice",
+    severity="info",
+    gives_way_to=["odd-taint", "controller-check", "invalid-field"],
+    providers=EVERY_PROVIDER,
+)
+def check(pool: NodePool, context: Context) -> Findings:
+    for taint in pool.startup_taints:
+        key = taint.key
+        if not isinstance(key, str) or not key or not isinstance(taint.effect, str):
+            continue
+        if labels.remover_of_taint(key) is None and labels.owner_of_taint(key) is None:
+            yield Finding(
+                at=taint.node,
+                message=f"`{messages.short(key, 40)}` stays on each node until a program of your own removes it",
+                note="Karpenter removes no startup taint: pods wait, and the node is not consolidated",
+                help="check that what removes it runs on these nodes and tolerates their taints",
+            )
