@@ -71,6 +71,8 @@ def judge(text: str) -> Report:
         ("al2023", ARCHIVE),
         ("al2023", "#!/bin/bash\nif true; then\n  /usr/bin/nodeadm init\nfi\n"),
         ("al2023", ARCHIVE.replace("--B\n", "--B  \n")),
+        ("al2023", ARCHIVE.replace("--B--\n", "--B\n")),
+        ("al2023", ARCHIVE.replace("--B--\n", "--B\nContent-Type: text/plain\n")),
         ("al2023", ARCHIVE.replace("\n\n--B\nC", "\n\nignored\n--B\nC")),
         ("al2023", "#!/bin/bash\necho hi\n"),
         ("al2023", "#!/bin/bash\ncat /etc/kubernetes/kubelet/config.json\n"),

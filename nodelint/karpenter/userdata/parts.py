@@ -103,6 +103,10 @@ def _parts(text: str, lines: list[_Line], body: int, boundary: str) -> Archive:
         headers, begin, trouble = _headers(lines, at + 1)
         if trouble is not None:
             return Archive(tuple(parts), (trouble,))
+        if begin >= len(
+            lines
+        ):  # Go takes the end of the text before the content of a part for the end of the archive
+            return Archive(tuple(parts), ())
         at = begin
         while at < len(lines) and not _delimits(lines[at].text, dash):
             at += 1
