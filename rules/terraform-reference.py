@@ -1,9 +1,9 @@
 """A reference of Terraform, such as `${var.cluster_name}`, in a file that is no Terraform: nothing replaces it.
 
-`var`, `local`, `module`, `each` and `path` exist in Terraform's own files only. A file that `templatefile` reads knows the names
-that it is given, and no others: `${cluster_name}`. envsubst and Flux replace `${CLUSTER_NAME}`, and leave or refuse a
-name with a dot. So kubectl sends the text as it stands: as a name or a label it is refused, as a role, a tag or an
-image it finds nothing.
+`var`, `local`, `module`, `each` and `path` exist in Terraform's own files only. A file that `templatefile` reads
+knows the names that it is given, and no others: `${cluster_name}`. envsubst and Flux replace `${CLUSTER_NAME}`, and
+leave or refuse a name with a dot. So kubectl sends the text as it stands: as a name or a label it is refused, as a
+role, a tag or an image it finds nothing.
 
 ```yaml bad
 apiVersion: karpenter.k8s.aws/v1

@@ -36,7 +36,7 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 LAWS = Laws()
 
 # Whether a value is left to be replaced depends on whether the host is a text for readers, or fills it in.
-HOST_RULES = {"placeholder-left"}
+HOST_RULES = {"placeholder-left", "terraform-reference"}
 
 # Behind `<<-` the shell takes the tabs away, so that places within user data are told as the field's, without a fix.
 USER_DATA_RULES = {
