@@ -575,16 +575,49 @@ def test_what_a_release_before_1_serves_is_judged_for_the_oldest_release_known(t
     assert "error[removed-api]" in nodelint("check").stdout, "0.27.5 does not serve it: another release runs"
 
 
-def test_objects_that_no_known_release_serves_are_named_as_not_judged(tmp_path: Path, nodelint: Run) -> None:
-    old = "apiVersion: karpenter.sh/v1alpha5\nkind: Provisioner\nmetadata: {name: default}\nspec: {}\n"
-    write(tmp_path, {"pool.yaml": old, "k.yaml": helm_release("v0.27.5")})
-    done = nodelint("check")
+OLD_POOL = """\
+apiVersion: karpenter.sh/v1alpha5
+kind: Provisioner
+metadata: {name: default}
+spec:
+  requirements:
+    - {key: node.kubernetes.io/instance-type, operator: In, values: [t3.medium]}
+    - key: karpenter.sh/capacity-type
+      operator: In
+      values: ["spot"]
+  providerRef: {name: default}
+---
+apiVersion: karpenter.k8s.aws/v1alpha1
+kind: AWSNodeTemplate
+metadata: {name: default}
+spec:
+  instanceProfile: main
+  subnetSelector: {karpenter.sh/discovery: main}
+  securityGroupSelector: {karpenter.sh/discovery: main}
+"""
+
+
+def test_objects_that_only_older_releases_serve_are_judged_as_what_they_become(tmp_path: Path, nodelint: Run) -> None:
+    write(tmp_path, {"pool.yaml": OLD_POOL, "k.yaml": helm_release("v0.27.5")})
+    done = nodelint("check", "--fix")
     assert done.returncode == 0, "that release serves v1alpha5"
-    assert done.stdout.startswith("Nothing judged: 0 of 1 object in 2 files.\n")
+    assert (tmp_path / "pool.yaml").read_text(encoding="utf-8") == OLD_POOL, "0.27.5 serves nothing newer"
+    assert "pool.yaml:1:13: warning[removed-api]: `Provisioner` was removed in Karpenter 0.33" in done.stdout
+    assert "  note: Karpenter 0.27.5, which k.yaml:2 states, still serves it;" in done.stdout
+    assert "pool.yaml:9:15: warning[narrow-spot]: spot capacity only, of 1 instance type" in done.stdout
     assert (
-        "Skipped: Provisioner/default: Karpenter 0.27.5, which k.yaml:2 states, is older than 1.0.0, the oldest"
-        " known; `--karpenter-version` names another release.\n" in done.stdout
+        "Target of 2 objects: Karpenter 1.14.1, by k.yaml:2 (the HelmRelease); 0.27.5 is not known, so what its"
+        " objects become is judged.\n" in done.stdout
     )
+    assert nodelint("check", "--fix", "--karpenter-version", "1.14.1").returncode == 0
+    assert "kind: NodePool" in (tmp_path / "pool.yaml").read_text(encoding="utf-8")
+
+
+def test_objects_that_the_stated_release_serves_no_more_are_errors(tmp_path: Path, nodelint: Run) -> None:
+    write(tmp_path, {"pool.yaml": OLD_POOL, "k.yaml": helm_release("v0.36.1")})
+    done = nodelint("check")
+    assert done.returncode == 1 and "error[removed-api]: `Provisioner`" in done.stdout
+    assert "still serves it" not in done.stdout
 
 
 def test_the_nearest_release_that_serves_an_old_api_counts(tmp_path: Path, nodelint: Run) -> None:

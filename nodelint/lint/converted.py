@@ -52,7 +52,7 @@ class Converted:
     def told(self, results: Iterable[Result]) -> list[Result]:
         """Findings about converted objects as findings about the files; without those about what conversion adds.
 
-        They have no edits: the object has to be converted first.
+        They have no edits and suggest none: the object has to be converted first.
         """
         was = {id(now): old for now, old in self.pairs}
         found = []
@@ -67,7 +67,7 @@ class Converted:
                 at, old = moved
             places = ((each, self._back(each.span)) for each in result.finding.also)
             also = [each._replace(at=place) for each, place in places if place is not None]
-            finding = result.finding._replace(at=at, edits=(), safety=None, covers=(), also=also)
+            finding = result.finding._replace(at=at, edits=(), safety=None, covers=(), also=also, suggestions=())
             found.append(result._replace(finding=finding, object=old))
         return found
 

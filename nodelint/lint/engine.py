@@ -12,7 +12,7 @@ from nodelint.apiserver import Schemas
 from nodelint.ec2.facts import NOTHING, AwsFacts, Missing
 from nodelint.ec2.snapshot import Question
 from nodelint.lint.context import Context
-from nodelint.lint.results import Result, Skipped, first_causes, merged, unique
+from nodelint.lint.results import Result, Skipped, first_causes, merged, of_older_release, unique
 from nodelint.lint.rule import GROUPS, PROFILES, Group, Rule
 from nodelint.lint.silenced import after_comments
 from nodelint.model.documents import left_out, objects
@@ -163,7 +163,7 @@ def lint(
         for release, some in _by_release(asked, chosen):
             passes.append(judged_for(target.at(release), some))
             by_release.append((release, passes[-1].told))
-        told = [*told, *merged(by_release, chosen)]
+        told = of_older_release([*told, *merged(by_release, chosen)], chosen)
     unread = [skip for source in sources for skip in _not_read(source)]
     skipped += [*(skip for each in passes for skip in each.skipped), *_not_looked_at(asked), *unread]
 

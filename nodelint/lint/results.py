@@ -10,7 +10,8 @@ from itertools import accumulate, product
 from nodelint.lint.rule import Rule
 from nodelint.model.fact_kinds import FactKind
 from nodelint.model.finding import SEVERITIES, Finding, Safety, Severity, Span, span_of
-from nodelint.model.manifest import Object
+from nodelint.model.manifest import Object, Retired
+from nodelint.model.releases import RETIRING
 from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
@@ -116,6 +117,30 @@ def unique(results: Iterable[Result]) -> Iterable[Result]:
         if mark not in seen:
             seen.add(mark)
             yield r
+
+
+def of_older_release(told: Iterable[Result], chosen: Mapping[int, Sequence[Chosen]]) -> list[Result]:
+    """The results, no error among those about objects of which a file states that an older release serves them.
+
+    Such an object is judged as what a later release makes it become: nothing refuses it today, and to convert it is
+    a choice. `chosen` are the releases of each object, by its id.
+    """
+    return [_milder(result, chosen.get(id(result.object), ())) for result in told]
+
+
+def _milder(result: Result, chosen: Sequence[Chosen]) -> Result:
+    obj, finding = result.object, result.finding
+    old = next((c.karpenter_from for c in chosen if c.karpenter_from), None)
+    if not isinstance(obj, Retired) or old is None or old.karpenter >= RETIRING:
+        return result
+    severity: Severity | None = "warning" if result.severity == "error" else finding.severity
+    if finding.at is not obj.node.get("apiVersion"):
+        return result._replace(finding=finding._replace(severity=severity))
+    note = f"Karpenter {old.version}, which {old.place} states, still serves it"
+    if finding.edits:
+        note += f"; `--fix --karpenter-version {chosen[-1].karpenter.last}` converts it"
+    finding = finding._replace(severity=severity, edits=(), safety=None, suggestions=(), note=note)
+    return result._replace(finding=finding)
 
 
 class Index:

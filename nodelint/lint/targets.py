@@ -81,9 +81,8 @@ class _Targets:
         old = next((each for each in evidence if each.karpenter < OLDEST), None)
         if old is not None and api in FIRST_SERVING:
             return [(only(OLDEST), old)]  # which serves it as well, and does nearly the same with it
-        if old is not None:
-            message = f"Karpenter {old.version}, which {old.place} states, is older than {OLDEST}, the oldest known"
-            return f"{message}; `--karpenter-version` names another release"
+        if old is not None:  # what no release known serves is judged as what it has to become
+            return [(only(self.settings.karpenter), old)]
         return [(only(each.karpenter), each) for each in evidence] or [(only(self.settings.karpenter), None)]
 
     def _kubernetes(

@@ -65,6 +65,10 @@ FIRST_SERVING = {"v1": OLDEST, "v1beta1": Version.parse("0.32.0")}
 """The first release that serves an API version; what is stated of older ones is not about its objects."""
 
 
+RETIRING = Version.parse("0.33.0")
+"""The first release that serves no Provisioner and no AWSNodeTemplate."""
+
+
 class Ahead(NamedTuple):
     """The next minor version, as Karpenter's main branch has it: what a user means by `next`. It is not released.
 
