@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from nodelint.karpenter.convert.relations import Relations
     from nodelint.karpenter.images import ImageSet
     from nodelint.karpenter.resolve import Resolution
-    from nodelint.karpenter.userdata import UserData
+    from nodelint.karpenter.userdata import Script, UserData
     from nodelint.source import Node, SourceText
     from nodelint.source.conditions import Guarded
 
@@ -118,6 +118,14 @@ class Context:
             # Without a family, or with a placeholder for one, the images tell which user data they read.
             self._user_data[id(node_class)] = read(node_class, images.ami_family or images.boots)
         return self._user_data[id(node_class)]
+
+    def script(self, node_class: EC2NodeClass) -> Script | None:
+        """The class's user data of any family as scripts; None without one, and for a placeholder."""
+        if node_class.node.at("spec", "userData") is None:
+            return None
+        from nodelint.karpenter.userdata import script_of
+
+        return script_of(node_class)
 
     def chart_default(self, source: SourceText, field: str) -> Node | None:
         """The default that a chart has for `.Values.a.b` in one of its templates; None where there is none."""

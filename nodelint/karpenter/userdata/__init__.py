@@ -11,6 +11,7 @@ from nodelint.karpenter.userdata.custom import CustomUserData, read_custom
 from nodelint.karpenter.userdata.fit import misfits
 from nodelint.karpenter.userdata.parts import Part, UserDataProblem
 from nodelint.karpenter.userdata.reading import UserData, read
+from nodelint.karpenter.userdata.scripts import Script, script_of
 from nodelint.karpenter.userdata.settings import BootstrapCall, KubeletSetting, NodeLabel, TomlSetting
 
 __all__ = [
@@ -19,10 +20,12 @@ __all__ = [
     "KubeletSetting",
     "NodeLabel",
     "Part",
+    "Script",
     "TomlSetting",
     "UserData",
     "UserDataProblem",
     "misfits",
     "read",
     "read_custom",
+    "script_of",
 ]

@@ -1,0 +1,71 @@
+r"""User data that makes the node join another cluster system, such as k3s, RKE2, MicroK8s or kubeadm.
+
+Karpenter waits for a node whose `spec.providerID` is that of the instance, `aws:///<zone>/<instance>`. A k3s or RKE2
+agent gives its node `k3s://<node>` or `rke2://<node>`, and other systems none. The NodeClaim never registers:
+Karpenter deletes the instance after 15 minutes, and launches another. In a class of an image family of EKS, two
+kubelets start on the node, and the second one finds its port taken.
+
+It is a warning for kubeadm: a cloud provider can give such a node its providerID. The rule is silent where the user
+data speaks of a cloud provider or a providerID.
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  userData: |
+    #!/bin/bash
+    curl -sfL https://get.k3s.io | K3S_URL=https://k3s.example.com:6443 sh -s - agent
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  userData: |
+    #!/bin/bash
+    sysctl -w vm.max_map_count=262144
+```
+"""
+
+from nodelint.api import Context, EC2NodeClass, Finding, Findings, rule
+
+
+@rule(on=EC2NodeClass, group="correctness", gives_way_to=["removed-api"])
+def check(node_class: EC2NodeClass, context: Context) -> Findings:
+    script = context.script(node_class)
+    found = script.joins() if script is not None else None
+    if script is None or found is None:
+        return
+    given = f"it gives its nodes the providerID `{found.provider_id}`" if found.provider_id else ""
+    waits = "Karpenter waits for the providerID `aws:///...`, and deletes the node after 15 minutes"
+    yield Finding(
+        at=script.places.at(found.start, found.end),
+        message=f"the node joins {found.name}: it never registers with Karpenter",
+        severity="warning" if found.own else None,
+        note=f"{given}; {waits}" if given else waits,
+        help="run the cloud provider of AWS, which sets the providerID, with `--cloud-provider=external`"
+        if found.own
+        else "remove it: Karpenter's own part of the user data joins the node to its cluster",
+    )

@@ -1,0 +1,69 @@
+r"""A password, token or key in user data, which is no place for secrets.
+
+EC2 shows user data to everybody who may call `ec2:DescribeInstanceAttribute`, and the metadata service shows it to
+each process on the node, and to pods where the hop limit lets them. It stands in the launch template, in the object
+in the cluster, and in the repository as well.
+
+A secret that a template or a tool fills in counts too: it is in the user data then. One that the script fetches when
+it runs, from Secrets Manager or Parameter Store, does not.
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  userData: |
+    #!/bin/bash
+    DATADOG_API_KEY=0123456789abcdef0123456789abcdef /opt/install-agent.sh
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  userData: |
+    #!/bin/bash
+    DATADOG_API_KEY=$(aws secretsmanager get-secret-value --secret-id datadog --query SecretString --output text)
+    DATADOG_API_KEY="$DATADOG_API_KEY" /opt/install-agent.sh
+```
+"""
+
+from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, messages, rule
+
+
+@rule(on=EC2NodeClass, group="hazard", gives_way_to=["removed-api"])
+def check(node_class: EC2NodeClass, context: Context) -> Findings:
+    script = context.script(node_class)
+    found = script.secrets() if script is not None else []
+    if script is None or not found:
+        return
+    first = found[0]
+    what = f"{first.what}, `{messages.short(first.name, 30)}`," if first.name else first.what
+    yield Finding(
+        at=script.places.at(first.start, first.end),
+        message=f"userData holds {what} which the metadata service and EC2's API show",
+        also=[Also(script.places.at(each.start, each.end), each.what) for each in found[1:6]],
+        note="each process on the node reads it, and everybody with ec2:DescribeInstanceAttribute",
+        help="keep it in Secrets Manager or Parameter Store, and fetch it with the node's role",
+    )

@@ -1,0 +1,68 @@
+r"""User data that waits, updates all packages, restarts the node or probes the network before the node joins.
+
+Pods wait for a new node, and each second of a `sleep` is a second more of it. `dnf update` takes minutes and makes
+two nodes of one image differ: images are replaced to be updated. The kubelet tries until it reaches its cluster, so
+that probes before its start find nothing out. After 15 minutes without the node Karpenter deletes the instance.
+
+What stands behind the call that joins the cluster delays nothing, and is not judged.
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  userData: |
+    #!/bin/bash
+    sleep 30
+    sysctl -w vm.max_map_count=262144
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  userData: |
+    #!/bin/bash
+    sysctl -w vm.max_map_count=262144
+```
+"""
+
+from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, messages, rule
+
+
+@rule(on=EC2NodeClass, group="practice", severity="info", gives_way_to=["removed-api"])
+def check(node_class: EC2NodeClass, context: Context) -> Findings:
+    script = context.script(node_class)
+    found = script.waits() if script is not None else []
+    if script is None or not found:
+        return
+    first = found[0]
+    written = messages.short(" ".join(script.text[first.start : first.end].strip(" \t\n;&|").split()), 40)
+    yield Finding(
+        at=script.places.at(first.start, first.end),
+        message=f"`{written}`, {first.what}, delays the start of every node",
+        also=[Also(script.places.at(each.start, each.end), f"{each.what} too") for each in found[1:6]],
+        note="pods wait for the node, and Karpenter deletes one that has not joined after 15 minutes",
+        help="prepare it in the image, or start it in the background",
+    )

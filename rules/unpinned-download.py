@@ -1,0 +1,69 @@
+r"""User data that fetches programs from the internet at each start of a node, without a version.
+
+Each node gets what is served on its day: two nodes of one class differ, and no commit says since when. Where the
+server is slow or gone, nodes start late or without the program. Who controls the server runs commands as root on
+every node.
+
+Programs belong into the image, or into a DaemonSet. Where neither is possible, pin the version, verify a checksum,
+and serve the file from S3 or a mirror of your own.
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  userData: |
+    #!/bin/bash
+    curl -sSL https://get.example.com/agent.sh | bash
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  userData: |
+    #!/bin/bash
+    aws s3 cp s3://main-node-files/agent-1.4.2.rpm /tmp/agent.rpm
+    rpm -i /tmp/agent.rpm
+```
+"""
+
+from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, messages, rule
+
+
+@rule(on=EC2NodeClass, group="practice", severity="info", gives_way_to=["removed-api"])
+def check(node_class: EC2NodeClass, context: Context) -> Findings:
+    script = context.script(node_class)
+    found = script.downloads() if script is not None else []
+    if script is None or not found:
+        return
+    first = found[0]
+    program = messages.short(" ".join(script.text[first.start : first.end].split()), 40)
+    yield Finding(
+        at=script.places.at(first.start, first.end),
+        message=f"`{program}` {first.what}, at each start of a node",
+        also=[Also(script.places.at(each.start, each.end), each.what) for each in found[1:6]],
+        note="nodes of one class differ, and start without it where the server is not reached",
+        help="bake it into the image, or pin its version and keep it in S3",
+    )

@@ -1,0 +1,101 @@
+r"""A variable such as `${CLUSTER_ENDPOINT}` in user data that the script never sets.
+
+`kubectl apply` and GitOps tools take the text as it is, and Karpenter fills in nothing. When the script runs on the
+node, the variable is empty: an address without a host, a flag without a value.
+
+The rule is silent for variables with a default (`${X:-y}`), for those of the shell, for scripts that read a file of
+variables, and where a template engine or `envsubst` fills in the file: in templates and scripts, and where fields
+other than the user data hold variables as well. Escape with `\$` what a later program is to fill in.
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  userData: |
+    #!/bin/bash
+    echo "search.node=${NODE_TIER}" >> /etc/environment
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  userData: |
+    #!/bin/bash
+    NODE_TIER=hot
+    echo "search.node=${NODE_TIER}" >> /etc/environment
+```
+"""
+
+import re
+
+from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, rule
+
+TEMPLATES = ("template", ".example", ".sample", "-example", "-sample", ".tpl", ".tftpl", ".tmpl", ".j2")
+FILLED = r"\$\{[A-Za-z_][\w.]*[}:]|\{\{|\{%|%\{"
+
+
+@rule(
+    on=EC2NodeClass,
+    group="hazard",
+    gives_way_to=[
+        "removed-api",
+        "secret-in-user-data",
+        "joins-another-cluster",
+        "repeated-bootstrap",
+        "user-data-family",
+    ],
+)
+def check(node_class: EC2NodeClass, context: Context) -> Findings:
+    script = context.script(node_class)
+    if script is None or "$" not in script.text or script.is_windows or not script.unset:
+        return
+    if node_class.document.host is not None or node_class.document.templated or _is_filled_in(node_class, context):
+        return
+    first = script.unset[0]
+    yield Finding(
+        at=script.places.at(first.start, first.end),
+        message=f"`{script.text[first.start : first.end]}` is never set in this script: it is empty on the node",
+        also=[Also(script.places.at(each.start, each.end), "never set either") for each in script.unset[1:6]],
+        note="neither kubectl nor Karpenter fills in variables of userData",
+        help="set it in the script, or give it a default: `${X:-value}`",
+    )
+
+
+def _is_filled_in(node_class: EC2NodeClass, context: Context) -> bool:
+    """Whether a tool writes values into the file, or into others of its folder: fields hold variables too."""
+    path = node_class.source.path
+    folder, _, name = path.rpartition("/")
+    if any(word in name.lower() for word in TEMPLATES):
+        return True
+    for obj in context.objects:
+        if obj.source.path.rpartition("/")[0] != folder:
+            continue
+        data = obj.node.at("spec", "userData")
+        start, end = (data.start, data.end) if data is not None else (obj.node.end, obj.node.end)
+        text = obj.source.text
+        if re.search(FILLED, text[obj.node.start : start]) or re.search(FILLED, text[end : obj.node.end]):
+            return True
+    return False
