@@ -37,6 +37,21 @@ def devices(types: TypeSet, catalog: Catalog) -> dict[str, int]:
     return found
 
 
+def device_of(key: str) -> str | None:
+    """The resource of a kind of GPU or accelerator that a key of taints or limits names; None for any other key."""
+    facts = table("resources")
+    found = facts["same_device"].get(key, key)
+    return str(found) if found in facts["devices"] else None
+
+
+def having_device(device: str, catalog: Catalog) -> TypeSet:
+    """The types of whose resource Karpenter counts at least one."""
+    return catalog.remembered(
+        ("device", device),
+        lambda: catalog.types_of(name for name in catalog.names if catalog.resources(name).get(device, "0") != "0"),
+    )
+
+
 def image_vendors() -> Mapping[str, tuple[str, str]]:
     """For each special kind of image whose devices it has drivers for: the vendor, and the label that names it."""
     return {variant: (vendor, key) for variant, (vendor, key) in table("resources")["images"].items()}

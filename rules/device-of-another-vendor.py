@@ -1,0 +1,153 @@
+r"""A NodePool for one vendor's devices that lists types with another's: `g4ad` behind a taint `nvidia.com/gpu`.
+
+Karpenter counts devices by the vendor's resource: a `g4ad` has `amd.com/gpu`, an `inf2` `aws.amazon.com/neuron`. Pods
+that ask for `nvidia.com/gpu` never fit such a type, so that it adds nothing to choose from. What does run there are
+pods that tolerate the taint and ask for no device. The pool's taints and limits, and the word `nvidia` in its name,
+say which devices it is for. A pool of whose types none has the device of its taint is reported, too.
+
+The fix takes the values out. It is unsafe, for nodes of these types that run are replaced.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: gpu
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      taints:
+        - {key: nvidia.com/gpu, effect: NoSchedule}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [g4ad, g4dn, g5]}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: gpu
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      taints:
+        - {key: nvidia.com/gpu, effect: NoSchedule}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [g4dn, g5]}
+```
+"""
+
+from nodelint.api import (
+    Context,
+    Finding,
+    Findings,
+    Node,
+    NodePool,
+    RequirementLine,
+    TypeSet,
+    edits,
+    fixes,
+    keys,
+    labels,
+    manifest,
+    resolve,
+    rule,
+    type_set,
+)
+
+
+@rule(
+    on=NodePool,
+    group="hazard",
+    fix="unsafe",
+    gives_way_to=[
+        "no-instance-type",
+        "dead-value",
+        "unknown-value",
+        "value-of-another-key",
+        "wrong-vendor-image",
+        "fractional-gpu",
+        "removed-api",
+    ],
+    providers=["aws", "auto-mode"],
+)
+def check(pool: NodePool, context: Context) -> Findings:
+    wanted = _wanted(pool)
+    if not wanted:
+        return
+    resolution = context.resolution(pool)
+    catalog, left = resolution.catalog, resolution.candidates
+    meant = type_set.union(resolve.having_device(device, catalog) for device in wanted)
+    if not left & meant:
+        yield from _none(pool, resolution)
+        return
+    others = left & resolve.accelerated(catalog) - meant - catalog.having_value(keys.GPU_COUNT, "0")
+    if others:
+        yield from _listed(pool, others, resolution, next(iter(wanted)))
+
+
+def _wanted(pool: NodePool) -> dict[str, Node]:
+    """The devices that the pool is for, each with the place that says so."""
+    found: dict[str, Node] = {}
+    for taint in pool.taints:
+        device = resolve.device_of(taint.key) if isinstance(taint.key, str) else None
+        if device is not None:
+            found.setdefault(device, taint.node)
+    for limit in resolve.limits(pool):
+        device = resolve.device_of(limit.resource)
+        if device is not None and limit.amount != 0:
+            found.setdefault(device, limit.at.key_node)
+    if isinstance(pool.name, str) and "nvidia" in pool.name.replace(".", "-").split("-"):
+        found.setdefault("nvidia.com/gpu", pool.name_node)
+    return found
+
+
+def _none(pool: NodePool, resolution: resolve.Resolution) -> Findings:
+    """No type has the device that a taint names."""
+    left = resolution.candidates
+    keeping = [taint for taint in pool.taints if taint.effect != "PreferNoSchedule" and isinstance(taint.key, str)]
+    named = next((taint for taint in keeping if resolve.device_of(str(taint.key)) is not None), None)
+    fractions = left & resolution.catalog.having_value(keys.GPU_COUNT, "0")
+    if named is None or not left or fractions or fixes.doubts(resolution):
+        return
+    yield Finding(
+        at=named.node.get("key") or named.node,
+        message=f"no instance type left has `{named.key}`: pods that ask for it never run here",
+        help="let types in that have the device, or name the taint for what the nodes are for",
+    )
+
+
+def _listed(pool: NodePool, others: TypeSet, resolution: resolve.Resolution, device: str) -> Findings:
+    """The values of lists that stand for nothing but types with another vendor's device."""
+    for item in labels.asked(pool):
+        if item.key not in (keys.FAMILY, keys.INSTANCE_TYPE) or item.operator != "In" or item.is_label:
+            continue
+        known = resolution.catalog.values(item.key)
+        wrong = [
+            value
+            for value in item.values
+            if isinstance(value.text, str)
+            and (types := known.get(value.text)) is not None
+            and types & resolution.candidates
+            and not types & resolution.candidates - others
+        ]
+        if wrong:
+            yield _finding(item, wrong, resolution, device)
+
+
+def _finding(
+    item: labels.PoolRequirement, wrong: list[manifest.Value], resolution: resolve.Resolution, device: str
+) -> Finding:
+    texts = [str(value.text) for value in wrong]
+    types = resolution.catalog.having_value(item.key, *texts)
+    has = " and ".join(f"`{each}`" for each in sorted(resolve.devices(types, resolution.catalog)))
+    names = ", ".join(f"`{text}`" for text in texts[:3]) + (f" and {len(texts) - 3} more" if texts[3:] else "")
+    own = f" {'has' if len(texts) == 1 else 'have'} {has}:" if has else ":"
+    return Finding(
+        at=fixes.seen(wrong[0].node),
+        message=f"{names}{own} pods that ask for `{device}` never run there",
+        edits=edits.if_editable(fixes.take_out, item.at, texts) if isinstance(item.at, RequirementLine) else [],
+        covers=[value.node for value in wrong],
+        help=f"remove {'it' if len(texts) == 1 else 'them'}, or give such types a NodePool with a taint of their own",
+    )
