@@ -3,7 +3,8 @@ r"""A NodePool that may use spot capacity only, with no on-demand NodePool besid
 Spot instances are cheaper and can be taken back at any time; when a region runs short of them, all types run short at
 once. Karpenter tries spot first and falls back to on-demand only where the NodePool allows both, or where another
 NodePool that the pods can use does. For work that can wait, spot alone is fine. Silent where the same folder holds a
-NodePool with the same taints that may use on-demand capacity.
+NodePool with the same taints that may use on-demand capacity. Where such a NodePool has fewer taints, pods that
+tolerate this one's fall back to it as well, unless a node selector ties them to this one; then it is only mentioned.
 
 ```yaml bad
 apiVersion: karpenter.sh/v1
@@ -48,7 +49,21 @@ spec:
 ```
 """
 
-from nodelint.api import Context, Finding, Findings, NodePool, RequirementLine, Suggestion, edits, keys, labels, rule
+from nodelint.api import (
+    Also,
+    Context,
+    Finding,
+    Findings,
+    NodePool,
+    RequirementLine,
+    Suggestion,
+    edits,
+    keys,
+    labels,
+    messages,
+    resolve,
+    rule,
+)
 
 
 @rule(on=NodePool, group="practice", gives_way_to=["narrow-spot", "no-instance-type", "removed-api"])
@@ -58,12 +73,35 @@ def check(pool: NodePool, context: Context) -> Findings:
         return
     if any("on-demand" in context.resolution(other).capacity_types for other in context.siblings(pool)):
         return
+    fallback = _fallback(pool, context)
+    if fallback is not None:
+        name = messages.short(str(fallback.name), 30)
+        yield Finding(
+            at=labels.values_at(spot),
+            message=f"`spot` is the only capacity type: on-demand needs a pod that may run in `{name}` too",
+            severity="info",
+            also=[Also(fallback.name_node, "may use on-demand capacity")],
+            help="check that no node selector ties the pods to this pool, or add `on-demand`",
+        )
+        return
     yield Finding(
         at=labels.values_at(spot),
         message="`spot` is the only capacity type: nothing starts while spot capacity is short",
         help="add `on-demand` (Karpenter still tries spot first), or an on-demand NodePool of lower weight",
         suggestions=_ways(spot.at) if isinstance(spot.at, RequirementLine) else (),
     )
+
+
+def _fallback(pool: NodePool, context: Context) -> NodePool | None:
+    """A pool beside this one that may use on-demand capacity and takes every pod that tolerates this one's taints."""
+    taints = resolve.taints(pool)
+    if not taints:
+        return None
+    for other in context.beside(pool):
+        theirs = resolve.taints(other)
+        if theirs is not None and theirs < taints and "on-demand" in context.resolution(other).capacity_types:
+            return other
+    return None
 
 
 def _ways(line: RequirementLine) -> list[Suggestion]:

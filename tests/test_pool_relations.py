@@ -95,6 +95,23 @@ def test_two_pools_of_a_file(
     assert rules_said(check(pool("a", **first) + pool("b", **second), select=RULES)) == expected
 
 
+@pytest.mark.parametrize(
+    ("spot", "other", "severities"),
+    [
+        ({"taint": TAINT}, {}, ["info"]),
+        ({"taint": TAINT}, {"taint": SOFT_TAINT}, ["info"]),
+        ({"taint": TAINT}, {"lines": [SPOT]}, ["warning", "warning"]),
+        ({}, {"taint": TAINT}, ["warning"]),
+        ({"taint": TAINT}, {"taint": TAINT}, []),
+    ],
+)
+def test_spot_only_beside_a_pool_that_takes_its_pods(
+    check: Check, spot: Mapping[str, Any], other: Mapping[str, Any], severities: list[str]
+) -> None:
+    report = check(pool("a", **{"lines": [SPOT], **spot}) + pool("b", **other), select=["spot-only"])
+    assert [r.severity for r in report.results] == severities
+
+
 @pytest.mark.parametrize(("tier", "shadowed"), [("web", True), ("data", False)])
 def test_a_pool_with_subnets_of_its_own_is_not_out_of_reach(check: Check, tier: str, shadowed: bool) -> None:
     of_web, other = CLASS % ("x", "one", "one"), CLASS % ("z", "one", "one")
