@@ -130,6 +130,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         message=f"{often} limits {REASONS[reason]}: all nodes may be replaced at once",
         edits=edits.if_editable(edits.add_item, node, added),
         safety="unsafe" if beside else None,
+        covers=[entry.value for each in node.items for entry in each.entries],
         note=f"the week as written: {week}" if hours < HOURS else None,
         help="the smallest active budget counts, so the budget added limits the others too" if beside else None,
     )

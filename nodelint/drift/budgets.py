@@ -26,6 +26,9 @@ from nodelint.tuples import NamedTuple
 DRIFTED = "Drifted"
 """The disruption reason of nodes that have drifted."""
 
+REASONS = frozenset({DRIFTED, "Empty", "Underutilized"})
+"""The disruption reasons that budgets are about."""
+
 WEEK = timedelta(days=7)
 
 _MONDAY = datetime(2024, 1, 1, tzinfo=UTC)
@@ -123,6 +126,75 @@ def of_entry(entry: Node) -> Budget | None:
     plain = entry.plain()
     budget = _read(plain) if isinstance(plain, dict) and plain.get("schedule") and plain.get("duration") else None
     return budget if budget is not None and budget.schedule is not None and budget.broken is None else None
+
+
+class Idle(NamedTuple):
+    """An entry of a list of budgets that never counts, and another that is in force with it and allows no more."""
+
+    entry: Node
+    budget: Budget
+    smaller: Node
+    counts: Budget
+    allows_more: bool
+
+
+def without_effect(node: Node) -> Iterator[Idle]:
+    """The entries of a list of budgets that change nothing, however many nodes there are; the later of two alike."""
+    known = [(item, budget, reasons) for item in node.items for budget, reasons in _known(item)]
+    if any(budget.broken for _, budget, _ in known):
+        return  # nothing may be disrupted at all
+    for number, (entry, budget, reasons) in enumerate(known):
+        by = []
+        for reason in reasons:
+            better = (
+                (other, counts)
+                for place, (other, counts, its) in enumerate(known)
+                if place != number
+                and reason in its
+                and _covers(counts, budget)
+                # Of two that say the same the first counts.
+                and (place < number or not (_covers(budget, counts) and its <= reasons))
+            )
+            by.append(next(better, None))
+        found = [each for each in by if each is not None]
+        if found and len(found) == len(by):
+            more = [each for each in found if not _at_most(budget, each[1])]
+            yield Idle(entry, budget, *(more or found)[0], bool(more))
+
+
+def _known(item: Node) -> Iterator[tuple[Budget, frozenset[str]]]:
+    """An entry of budgets as the controller reads it, with the reasons that it concerns; none for placeholders."""
+    if item.kind != "mapping" or any(isinstance(e.value, UnknownValue) for e in item.walk() if e.kind == "scalar"):
+        return
+    plain = item.plain()
+    reasons = plain.get("reasons") if isinstance(plain, dict) else ()
+    if isinstance(plain, dict) and (reasons is None or isinstance(reasons, list)):
+        yield _read(plain), REASONS if reasons is None else frozenset(str(reason) for reason in reasons) & REASONS
+
+
+def _covers(one: Budget, other: Budget) -> bool:
+    """Whether one budget is in force whenever the other is, and then allows no more nodes."""
+    if not _at_most(one, other):
+        return False
+    if one.schedule is None or (one.schedule == other.schedule and one.duration >= other.duration):
+        return True
+    if other.schedule is None or not (_is_weekly(one.schedule) and _is_weekly(other.schedule)):
+        return False
+    ours, theirs = (list(each.windows(_MONDAY, _MONDAY + 2 * WEEK)) for each in (one, other))
+    return all(any(start <= begin and end <= finish for start, finish in ours) for begin, end in theirs)
+
+
+def _is_weekly(schedule: Schedule) -> bool:
+    return schedule.any_day and len(schedule.months) == 12 and len(schedule.days) == 31
+
+
+def _at_most(one: Budget, other: Budget) -> bool:
+    """Whether one budget allows no more nodes than the other, of any number of nodes."""
+    a, b = (int(each.nodes.removesuffix("%")) for each in (one, other))
+    shares = one.nodes.endswith("%"), other.nodes.endswith("%")
+    if a == 0 or (shares[1] and b == 100):
+        return True
+    return a <= b if shares[0] == shares[1] else not shares[0] and a == 1 and b > 0
 
 
 def starts_again(budget: Budget) -> bool:
