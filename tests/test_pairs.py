@@ -148,3 +148,44 @@ def test_other_rules_still_judge_what_is_not_converted(repo: Path, nodelint: Run
     wrong = POOL.replace("  providerRef", f"  requirements:\n{line}\n  providerRef")
     written(repo, pool=wrong, node=ENDED)
     assert "amd46" in nodelint("check", "--format", "concise", "pool.yaml", cwd=repo).stdout
+
+
+INLINE = POOL.replace(
+    "  providerRef:\n    name: batch # its class\n",
+    """  requirements:
+    - key: karpenter.sh/capacity-type
+      operator: In
+      values: ["spot"]
+    - key: node.kubernetes.io/instance-type
+      operator: In
+      values: ["t3.medium"]
+  provider:
+    instanceProfile: node
+    subnetSelector: {discovery: main}
+    securityGroupSelector: {discovery: main}
+""",
+)
+
+
+def test_a_pool_with_its_class_inside_is_judged_without_it(repo: Path, nodelint: Run) -> None:
+    written(repo, pool=INLINE)
+    done = nodelint("check", "--fix", "pool.yaml", cwd=repo)
+    assert "`spec.provider` needs an EC2NodeClass of its own" in " ".join(done.stdout.split())
+    assert "pool.yaml:13:15: warning[narrow-spot]" in done.stdout
+    assert "unknown-node-class" not in done.stdout, "the class that nodelint thinks of is not in the file"
+    assert kinds(repo) == ["Provisioner"]
+
+
+def test_pools_that_lack_different_things_are_told_apart(repo: Path, nodelint: Run) -> None:
+    written(repo, a=INLINE, b=INLINE.replace("    subnetSelector: {discovery: main}\n", ""))
+    said = " ".join(nodelint("check", ".", cwd=repo).stdout.split())
+    assert "b.yaml:1:13: error[removed-api]" in said
+    assert "help: `spec.provider` lacks subnetSelector, without which every release refuses it" in said
+
+
+def test_a_class_without_a_role_is_judged_as_far_as_it_goes(repo: Path, nodelint: Run) -> None:
+    written(repo, node=ENDED + "  metadataOptions:\n    httpTokens: optional\n")
+    done = nodelint("check", "--fix", "--profile", "strict", ".", cwd=repo)
+    assert "neither `role` nor `instanceProfile`" in " ".join(done.stdout.split())
+    assert "node.yaml:11:17: warning[imds-v1]" in done.stdout
+    assert kinds(repo) == ["AWSNodeTemplate"]

@@ -46,11 +46,16 @@ class FindingGroup(NamedTuple):
 
 
 def entries(results: Sequence[Result]) -> list[FindingGroup]:
-    """Findings by cause, in the order in which the causes come up: one rule, one severity and one message."""
+    """Findings by cause, in the order in which the causes come up.
+
+    A cause is one rule, one severity, one message, and the same to do where there is no fix.
+    """
     found: dict[tuple[object, ...], list[Line]] = {}
     for line in _lines(results):
         first = line[0]
-        key = (first.rule.name, first.severity, first.finding.note, *(result.message for result in line))
+        told = first.finding
+        what = None if told.edits else told.help
+        key = (first.rule.name, first.severity, told.note, what, *(result.message for result in line))
         found.setdefault(key, []).append(line)
     return [FindingGroup(tuple(lines)) for lines in found.values()]
 

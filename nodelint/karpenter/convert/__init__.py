@@ -6,6 +6,7 @@ the class that have to change together are changed by the same edits, whichever 
 
 from __future__ import annotations
 
+import copy
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -52,7 +53,7 @@ class Conversion(NamedTuple):
     The edits reach into other sources where kubelet settings move to a class there, and where a Provisioner and its
     AWSNodeTemplate become v1 together. `blocked` names the decision that only the owner can take; then there are no
     edits. `alone` are those of an object that could be converted, and is not because what it stands with cannot.
-    `shown` are edits for reading on, and for no file: of a pool without the kubelet settings that nothing takes.
+    `shown` are edits for reading on, and for no file: of an object without what blocks it.
     """
 
     edits: Sequence[Edit] = ()
@@ -98,20 +99,32 @@ def _single(obj: Object, relations: Relations) -> Conversion:
     try:
         return _converted(obj, relations)
     except Blocked as reason:
-        return Conversion(blocked=str(reason), shown=_without_kubelet(obj))
+        return Conversion(blocked=str(reason), shown=_shown(obj))
     except NotEditable as error:
         return Conversion(blocked=error.reason)
 
 
-def _without_kubelet(obj: Object) -> Sequence[Edit]:
-    """The edits of a pool whose kubelet settings are left out; none where they are not what blocks it."""
-    if not is_pool(obj) or not _kubelet(obj):
-        return ()
+def _shown(obj: Object) -> Sequence[Edit]:
+    """The edits of an object without what blocks it, where the rest can be judged alone; else none.
+
+    That is kubelet settings that no class takes; an inline provider, or no class at all; no role.
+    """
     value = held(obj.node)
+    spec = value.get("spec")
+    if obj.partial or not isinstance(spec, dict):
+        return ()
+    before = copy.deepcopy(spec)
     if obj.kind == "Provisioner":
-        field(value, "spec").pop("kubeletConfiguration", None)
-    else:
-        field(field(field(value, "spec"), "template"), "spec").pop("kubelet", None)
+        spec.pop("kubeletConfiguration", None)
+        if spec.pop("provider", None) or "providerRef" not in spec:
+            spec["providerRef"] = {"name": "default"}
+    elif obj.kind == "AWSNodeTemplate":
+        if not spec.get("role") and not spec.get("instanceProfile"):
+            spec["instanceProfile"] = "default"
+    elif is_pool(obj):
+        field(field(spec, "template"), "spec").pop("kubelet", None)
+    if spec == before:
+        return ()
     try:
         return _together(obj, [_Member(obj, value=value)]).edits
     except (Blocked, NotEditable):

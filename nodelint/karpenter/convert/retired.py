@@ -101,7 +101,15 @@ def _hold_to_provisioner(old: Plain, partial: bool) -> None:
     unknown = next((name for name in old if name not in _PROVISIONER_FIELDS), None)
     if unknown is not None:
         raise Blocked(f"`spec.{unknown}` is not a field of a Provisioner")
-    if old.get("provider"):
+    provider = old.get("provider")
+    if isinstance(provider, dict) and provider:
+        needed = (
+            ("subnetSelector",) if provider.get("launchTemplate") else ("subnetSelector", "securityGroupSelector")
+        )
+        lacks = [name for name in needed if not provider.get(name)]
+        if lacks:
+            raise Blocked(f"`spec.provider` lacks {' and '.join(lacks)}, without which every release refuses it")
+    if provider:
         raise Blocked("`spec.provider` needs an EC2NodeClass of its own: write one, and name it in providerRef")
     reference = old.get("providerRef")
     if not isinstance(reference, dict) and not partial:
