@@ -127,6 +127,38 @@ class TestAutoMode:
         text = pool(AUTO, line("kubernetes.io/os", "linux"))
         assert "no-instance-type" not in names(check(text + other))
 
+    @pytest.mark.parametrize(
+        ("capacity", "names_of_class", "found"),
+        [
+            ("on-demand", ("default",), ["unused-reservation"]),
+            ("reserved, on-demand", ("default",), []),
+            (None, ("default",), []),
+            ("on-demand", ("other",), []),
+            ("on-demand", ("other", "default"), ["unused-reservation"]),
+        ],
+    )
+    def test_reservations_of_its_class_are_to_be_used(
+        self, check: Check, capacity: str | None, names_of_class: tuple[str, ...], found: list[str]
+    ) -> None:
+        classes = "".join(
+            f"---\napiVersion: eks.amazonaws.com/v1\nkind: NodeClass\nmetadata: {{name: {name}}}\nspec:\n"
+            "  capacityReservationSelectorTerms: [{tags: {a: b}}]\n"
+            for name in names_of_class
+        )
+        lines = line("karpenter.sh/capacity-type", capacity) if capacity else ""
+        assert names(check(pool(AUTO, lines) + classes)) == found
+
+    def test_reservations_that_another_of_its_pools_uses(self, check: Check) -> None:
+        cls = "---\napiVersion: eks.amazonaws.com/v1\nkind: NodeClass\nmetadata: {name: default}\nspec:\n"
+        cls += "  capacityReservationSelectorTerms: [{tags: {a: b}}]\n"
+        first = pool(AUTO, line("karpenter.sh/capacity-type", "on-demand"))
+        second = pool(AUTO, line("karpenter.sh/capacity-type", "reserved")).replace("name: apps", "name: reserved")
+        third = first.replace("name: apps", "name: spot").replace("on-demand", "spot")
+        assert names(check(f"{first}---\n{second}{cls}")) == []
+        [result] = check(f"{first}---\n{third}{cls}").results
+        assert result.rule.name == "unused-reservation"
+        assert (len(result.finding.also), result.finding.edits) == (2, ())
+
     def test_a_pool_by_its_labels_alone(self) -> None:
         text = pool("{name: default}", line("eks.amazonaws.com/instance-category", "c"))
         assert [o.provider for o in objects(Source.from_text("a.yaml", text), True) if isinstance(o, NodePool)] == [

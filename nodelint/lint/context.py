@@ -240,6 +240,19 @@ class Context:
         """The NodePools of the run that point to a class."""
         return self._pools_of.get(id(node_class), [])
 
+    def foreign_group(self, pool: NodePool) -> list[Object]:
+        """The class of another provider that a pool names, then the NodePools that name it, all of the pool's file.
+
+        Empty where the file does not define the class. Nothing judges such a class.
+        """
+        from nodelint.model.documents import left_out, objects
+
+        if not pool.foreign:
+            return []
+        found = [obj for obj, _ in left_out(pool.source) if _names(pool, obj)][:1]
+        pools = (obj for obj in objects(pool.source, foreign=True) if isinstance(obj, NodePool))
+        return [*found, *(other for other in pools if _names(other, found[0]))] if found else []
+
     def siblings(self, pool: NodePool) -> list[NodePool]:
         """The other NodePools of the same folder with the same taints: pods that use one can use the others."""
         folder, taints = os.path.dirname(pool.source.path), _taints(pool)
@@ -381,6 +394,15 @@ class Context:
 
 def _taints(pool: NodePool) -> set[tuple[Text | None, ...]]:
     return {(taint.key, taint.value, taint.effect) for taint in pool.taints}
+
+
+def _names(pool: NodePool, obj: Object) -> bool:
+    """Whether a pool's nodeClassRef is to an object."""
+    ref = pool.class_ref
+    name = ref.name if ref is not None else None
+    return (
+        ref is not None and isinstance(name, str) and (ref.group, ref.kind, name) == (obj.group, obj.kind, obj.name)
+    )
 
 
 def _nearness(a: str, b: str) -> tuple[bool, int]:

@@ -84,6 +84,9 @@ class Noting(Context):
     def pools(self, node_class: EC2NodeClass) -> list[NodePool]:
         return self._note("pools", node_class, lambda: super(Noting, self).pools(node_class))
 
+    def foreign_group(self, pool: NodePool) -> list[Object]:
+        return self._note("foreign_group", pool, lambda: super(Noting, self).foreign_group(pool))
+
     def siblings(self, pool: NodePool) -> list[NodePool]:
         return self._note("siblings", pool, lambda: super(Noting, self).siblings(pool))
 

@@ -1,0 +1,123 @@
+r"""Capacity reservations that a class selects, and that no NodePool of the class may use.
+
+A node is launched into a selected reservation as capacity of the type `reserved` only. Where a NodePool asks for
+`on-demand` or `spot`, Karpenter opts its launches out of every reservation: nodes are paid for beside reserved
+capacity, which is paid for too. With `reserved` among the values Karpenter takes the reservation first, and the
+others where it is full. The same holds for EKS Auto Mode, which leaves open reservations alone once a class selects
+some.
+
+Silent where another NodePool of the class may use reserved capacity.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: training
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: training}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [p5]}
+        - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
+      taints:
+        - {key: nvidia.com/gpu, effect: NoSchedule}
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: training
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  capacityReservationSelectorTerms: [{tags: {purpose: training}}]
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: training
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: training}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [p5]}
+        - {key: karpenter.sh/capacity-type, operator: In, values: [reserved, on-demand]}
+      taints:
+        - {key: nvidia.com/gpu, effect: NoSchedule}
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: training
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  capacityReservationSelectorTerms: [{tags: {purpose: training}}]
+```
+"""
+
+from nodelint.api import (
+    Also,
+    Context,
+    Edit,
+    Finding,
+    Findings,
+    NodePool,
+    Object,
+    RequirementLine,
+    edits,
+    keys,
+    labels,
+    rule,
+)
+
+
+@rule(
+    on=NodePool,
+    group="hazard",
+    fix="unsafe",
+    releases=">=1.3.0",
+    gives_way_to=["no-instance-type", "unknown-value"],
+    providers=["aws", "auto-mode"],
+)
+def check(pool: NodePool, context: Context) -> Findings:
+    asked = labels.last_asking(pool, keys.CAPACITY_TYPE)
+    if asked is None or pool.partial or pool.class_ref is None or "reserved" in asked.texts:
+        return
+    cls, pools = _group(pool, context)
+    terms = cls.node.at("spec", "capacityReservationSelectorTerms") if cls is not None else None
+    if cls is None or terms is None or not terms.items or pools[:1] != [pool]:
+        return
+    if any("reserved" in context.resolution(each).capacity_types for each in pools):
+        return
+    others = [found for each in pools[1:] if (found := labels.last_asking(each, keys.CAPACITY_TYPE)) is not None]
+    yield Finding(
+        at=labels.values_at(asked),
+        message="`reserved` is not allowed: the capacity reservations that the class selects are never used",
+        edits=edits.if_editable(_allow, asked.at) if len(pools) == 1 else (),
+        note="nodes are launched and paid for beside them",
+        help="add `reserved`: Karpenter tries it first, and the other values where the reservations are full",
+        also=[Also(terms, "selects them"), *(Also(each.node, "does not allow it either") for each in others)],
+    )
+
+
+def _group(pool: NodePool, context: Context) -> tuple[Object | None, list[NodePool]]:
+    """The class of a pool, and the pools that name it."""
+    if pool.foreign:
+        found = context.foreign_group(pool)
+        return (found[0] if found else None), [each for each in found if isinstance(each, NodePool)]
+    cls = context.node_class(pool)
+    return cls, context.pools(cls) if cls is not None else []
+
+
+def _allow(at: object) -> list[Edit]:
+    if not isinstance(at, RequirementLine) or at.operator != "In" or not at.known:
+        raise edits.NotEditable("it is no list of values")
+    return edits.set_values(at.values_node, ["reserved", *at.texts])
