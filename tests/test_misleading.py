@@ -364,3 +364,40 @@ def test_a_key_that_is_there_twice_is_read_by_kubectl_and_refused_by_kustomize(
     (result,) = judged(rules).results
     assert (result.rule.name, result.finding.message) == ("yaml-syntax", "the key `role` is there twice")
     assert result.finding.note == "kubectl drops the first without a word; kustomize and Flux refuse the file"
+
+
+# -- objects judged as the v1 objects that they become
+
+CHURNING = """
+apiVersion: karpenter.sh/v1beta1
+kind: NodePool
+metadata:
+  name: batch
+spec:
+  disruption:
+    consolidationPolicy: WhenUnderutilized
+    expireAfter: 24h0m0s
+  limits: {cpu: 100}
+  template:
+    spec:
+      nodeClassRef: {apiVersion: karpenter.k8s.aws/v1beta1, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
+"""
+
+
+def test_what_a_conversion_writes_is_not_found_at_letters_that_it_left(check: Callable[..., Report]) -> None:
+    """The `0s` of `consolidateAfter: 0s` are no part of `24h0m0s`."""
+    (found,) = check(CHURNING, select=["node-churn"]).results
+    assert found.finding.message == "every node expires within `24h0m0s`, whatever the budgets allow"
+
+
+@pytest.mark.parametrize("api", ["karpenter.k8s.aws/v1alpha5", "karpenter.sh/v1"])
+def test_an_object_of_an_api_that_never_was_is_judged_as_v1(check: Callable[..., Report], api: str) -> None:
+    text = nodeclass("kubelet: {maxPod: 40}").replace("karpenter.k8s.aws/v1", api)
+    found = [(r.rule.name, r.finding.message.partition(":")[0]) for r in check(text).results]
+    belongs = f"`{api}` has no kind EC2NodeClass"
+    assert found == [
+        ("removed-api", belongs),
+        ("unknown-field", "`maxPod` is not a known field, did you mean `maxPods`?"),
+    ]

@@ -9,12 +9,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 
-from nodelint.edits import apply
+from nodelint.edits import apply, if_editable, set_value
 from nodelint.lint.context import Context
 from nodelint.lint.results import Result
 from nodelint.model.documents import objects
 from nodelint.model.finding import Edit, Span
-from nodelint.model.manifest import Object, served
+from nodelint.model.manifest import GROUPS, Object, Retired, served
 from nodelint.source import SourceText, reread
 from nodelint.source.nodes import Node
 
@@ -30,7 +30,7 @@ class Converted:
         becoming = set()
         for obj in old:
             conversion = context.conversion(obj)
-            edits = conversion.edits or conversion.alone or conversion.shown
+            edits = conversion.edits or conversion.alone or conversion.shown or _renamed(obj)
             if edits and _take(edits, taken):
                 becoming.add(id(obj))
         self._ways: dict[int, _Way] = {}
@@ -98,6 +98,14 @@ class Converted:
         return None
 
 
+def _renamed(obj: Object) -> list[Edit]:
+    """An object of an API that no release had, as the v1 object that it has to become."""
+    node = obj.node.get("apiVersion")
+    if node is None or isinstance(obj, Retired) or obj.version == "v1beta1":
+        return []
+    return if_editable(set_value, node, f"{GROUPS[obj.kind]}/v1")
+
+
 def _node_at(span: Span, obj: Object) -> Node | Span:
     """The node of the object at just these characters, which knows its field; the span where there is none."""
     keys = (entry.key for node in obj.node.walk() for entry in node.entries)
@@ -131,7 +139,7 @@ class _Way:
     def back(self, span: Span, within: Object | None) -> Span | None:
         """Where the characters stood; None for those that are new. What was moved as a line is found again."""
         start = self._offset(span.start)
-        if start is not None:
+        if start is not None and not self._cut(span.start, start):
             end = self._offset(max(span.start, span.end - 1))
             return Span(self._old, start, max(start, start if end is None else end + 1))
         begin, line = _line_at(self._new.text, span.start)
@@ -143,6 +151,10 @@ class _Way:
             return None
         at = same[0] + span.start - begin
         return Span(self._old, at, min(at + span.end - span.start, same[0] + len(line)))
+
+    def _cut(self, new: int, old: int) -> bool:
+        """Whether a word starts here that was the end of another one: `0s`, which `24h0m0s` lent its last letters."""
+        return self._old.text[max(old - 1, 0) : old].isalnum() and not self._new.text[max(new - 1, 0) : new].isalnum()
 
     def _offset(self, new: int) -> int | None:
         """The offset of a character before the edits; None where an edit wrote it."""
