@@ -3,8 +3,9 @@ r"""Subnets or security groups by tags that much else bears too, such as `Enviro
 Karpenter looks in the whole account and region, and takes all that it finds. `Environment`, `Team` or `ManagedBy`
 stand on the subnets and groups of every VPC of that environment: databases, load balancers, another cluster. All
 security groups that match are put on each node. `kubernetes.io/role/internal-elb` marks the private subnets of every
-cluster, and `kubernetes.io/cluster/<name>` the public subnets as well as the private ones. A tag that is made for it,
-such as `karpenter.sh/discovery: <cluster>`, is put on what is meant and nothing else; with the value `true` it says
+cluster, and `kubernetes.io/cluster/<name>` the public subnets as well as the private ones; so does eksctl's
+`alpha.eksctl.io/cluster-name`, which is on all that eksctl makes. A tag that is made for it, such as
+`karpenter.sh/discovery: <cluster>`, is put on what is meant and nothing else; with the value `true` it says
 nothing of the cluster.
 
 ```yaml bad
@@ -74,11 +75,35 @@ spec:
     - tags:
         karpenter.sh/discovery: main
 ```
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: default}
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {alpha.eksctl.io/cluster-name: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: default}
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
 """
 
 from nodelint.api import Context, EC2NodeClass, Finding, Findings, labels, messages, rule
 
 CLUSTER = "kubernetes.io/cluster/"
+EKSCTL = ("alpha.eksctl.io/cluster-name", "eksctl.cluster.k8s.io/v1alpha1/cluster-name")
+"""What eksctl puts on everything in the CloudFormation stack of a cluster."""
 INTERNAL = "kubernetes.io/role/internal-elb"
 DISCOVERY = "karpenter.sh/discovery"
 ANY = ("true", "yes", "enabled", "shared", "1", "*")
@@ -124,4 +149,6 @@ def _why(tags: list[str], what: str) -> str | None:
         return "marks the private subnets of every cluster in the account"
     if what == "subnets" and len(tags) == 1 and tags[0].startswith(CLUSTER):
         return "marks public subnets of the cluster as well as private ones"
+    if what == "subnets" and all(tag in EKSCTL for tag in tags):
+        return "is on the public subnets that eksctl makes as well as on private ones"
     return None

@@ -6,7 +6,7 @@ as well, as long as its limits allow. If that is meant, a preference for spot no
 If not, a taint that only the work in question tolerates keeps the others away.
 
 Where other pools stand beside it, those are named that have a lower weight and no taint; where there are none, the
-rule is silent.
+rule is silent. Pools of one weight, with none below them, stand before pools that other files define.
 
 ```yaml bad
 apiVersion: karpenter.sh/v1
@@ -63,6 +63,54 @@ spec:
         - {key: kubernetes.io/arch, operator: In, values: [amd64]}
         - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
 ```
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: reserved}
+spec:
+  weight: 100
+  limits: {cpu: 16}
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements: [{key: karpenter.k8s.aws/instance-family, operator: In, values: [m7i]}]
+---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: saved}
+spec:
+  weight: 100
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      taints: [{key: example.com/saved, effect: NoSchedule}]
+      requirements: [{key: karpenter.k8s.aws/instance-family, operator: In, values: [c7i]}]
+---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: other}
+spec:
+  weight: 100
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements: [{key: karpenter.k8s.aws/instance-family, operator: In, values: [r7i]}]
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: reserved}
+spec:
+  weight: 100
+  limits: {cpu: 16}
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      taints: [{key: example.com/reserved, effect: NoSchedule}]
+      requirements: [{key: karpenter.k8s.aws/instance-family, operator: In, values: [m7i]}]
+```
 """
 
 from nodelint.api import Also, Context, Finding, Findings, NodePool, messages, resolve, rule
@@ -74,7 +122,9 @@ def check(pool: NodePool, context: Context) -> Findings:
     if node is None or not pool.weight or resolve.taints(pool) != frozenset():
         return
     beside = context.beside(pool)
-    if not beside and not pool.partial:
+    open_to_all = [other for other in beside if not resolve.taints(other)]
+    alike = bool(open_to_all) and all(other.weight == pool.weight for other in open_to_all)
+    if (alike or not beside) and not pool.partial:
         yield Finding(
             at=node,
             message="a weight and no taint: every pod that fits runs here before all pools of a lower weight",
@@ -82,7 +132,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         )
         return
     lighter = sorted(
-        (other for other in beside if (other.weight or 0) < pool.weight and not resolve.taints(other)),
+        (other for other in open_to_all if (other.weight or 0) < pool.weight),
         key=lambda each: (-(each.weight or 0), str(each.name)),
     )
     if lighter:
