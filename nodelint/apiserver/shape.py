@@ -106,6 +106,10 @@ class Shape:
         found = self._places.get(name, [])
         return found[0] if len(found) == 1 else None
 
+    def has_below(self, name: str) -> bool:
+        """Whether this object, or one in it, has a field of a name."""
+        return name in self._places
+
     @cached_property
     def _places(self) -> dict[str, list[str]]:
         found: dict[str, list[str]] = {}

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from nodelint.karpenter.userdata import Script, UserData
     from nodelint.source import Node, SourceText
     from nodelint.source.conditions import Guarded
+    from nodelint.source.scopes import Scopes
 
 
 class Context:
@@ -55,6 +56,8 @@ class Context:
         self._class_of: dict[int, EC2NodeClass | None] = {}
         self._conversions: dict[int, Conversion] = {}
         self._defaults: dict[str, Node | None] = {}
+        self._scopes: dict[int, Scopes | None] = {}
+        self._templates: dict[str, list[str]] = {}
         self._stored: dict[int, Mapping[str, Any] | None] = {}
         self._problems: dict[int, list[SchemaProblem]] = {}
         self._controller: dict[int, list[ControllerProblem]] = {}
@@ -132,12 +135,34 @@ class Context:
         names = field.removeprefix("$").split(".")
         if names[:2] != ["", "Values"]:
             return None
+        values = self.chart_values(source)
+        return None if values is None else values.at(*names[2:])
+
+    def chart_values(self, source: SourceText) -> Node | None:
+        """The default values of the chart that a template is of; None where it is of none, or has none."""
         if source.path not in self._defaults:
             from nodelint.source.charts import default_values
 
             self._defaults[source.path] = default_values(source.path)
-        values = self._defaults[source.path]
-        return None if values is None else values.at(*names[2:])
+        return self._defaults[source.path]
+
+    def scopes(self, source: SourceText) -> Scopes | None:
+        """The fields that a template of Helm uses, and its loops and conditions; None for any other text."""
+        if "{{" not in source.text:
+            return None
+        if id(source) not in self._scopes:
+            from nodelint.source.scopes import scopes
+
+            self._scopes[id(source)] = scopes(source.text)
+        return self._scopes[id(source)]
+
+    def elsewhere_in_chart(self, source: SourceText, word: str) -> bool:
+        """Whether another template of the same chart has a word in it."""
+        from nodelint.source.charts import other_templates
+
+        if source.path not in self._templates:
+            self._templates[source.path] = other_templates(source.path)
+        return any(word in text for text in self._templates[source.path])
 
     def guarded(self, source: SourceText) -> list[Guarded]:
         """The fields of a template that are written under a condition on a field, alone there."""
@@ -153,6 +178,13 @@ class Context:
 
         meaning: str | None = table("templates")["false_differs"].get(field)
         return meaning
+
+    def picked(self) -> dict[str, dict[str, str]]:
+        """By the name of a list, fields of its items that templates forget, with what is lost without each."""
+        from nodelint.data import table
+
+        fields: dict[str, dict[str, str]] = table("templates")["picked"]
+        return fields
 
     def repeated(self, source: SourceText) -> list[tuple[int, int, tuple[int, int]]]:
         """The keys that a loop of a template writes anew in each round, each with where the loop begins."""

@@ -107,6 +107,8 @@ def _told(
 _COMMENTS = "unused-suppression"
 _ABOUT_NAMES = ("duplicate-name", "placeholder-left", "unknown-node-class")
 """Rules about names, which whoever installs the chart gives."""
+_ABOUT_CODE = ("crossed-condition", "false-never-printed", "repeated-by-loop", "unprinted-field")
+"""Rules about the code of a template, which is judged before it is filled in."""
 
 
 def _silenced(
@@ -126,7 +128,7 @@ def _silenced(
 
 def _is_about_defaults(rule: Rule) -> bool:
     """Whether a rule says what holds in whatever account, and whatever names are given."""
-    return not rule.needs and rule.name not in _ABOUT_NAMES
+    return not rule.needs and rule.name not in (*_ABOUT_NAMES, *_ABOUT_CODE)
 
 
 def _said(result: Result, plain: Report) -> bool:

@@ -12,6 +12,7 @@ from nodelint.source.unreadable import Unreadable
 _FOLDER = "templates"
 _VALUES = "values.yaml"
 _LARGEST = 4 << 20
+_MOST_TEMPLATES = 500
 
 
 def values_of(path: str) -> str | None:
@@ -19,12 +20,9 @@ def values_of(path: str) -> str | None:
 
     A chart within another one has none of its own: the outer chart may give it others.
     """
-    folder = os.path.dirname(path)
-    while os.path.basename(folder) != _FOLDER:
-        above = os.path.dirname(folder)
-        if above == folder:
-            return None
-        folder = above
+    folder = _templates_around(path)
+    if folder is None:
+        return None
     chart = os.path.dirname(folder)
     if not os.path.isfile(os.path.join(chart, CHART)):
         return None
@@ -33,6 +31,17 @@ def values_of(path: str) -> str | None:
         return None
     values = os.path.join(chart, _VALUES)
     return values if os.path.isfile(values) else None
+
+
+def _templates_around(path: str) -> str | None:
+    """The folder `templates` that a file is in, however deep; None where it is in none."""
+    folder = os.path.dirname(path)
+    while os.path.basename(folder) != _FOLDER:
+        above = os.path.dirname(folder)
+        if above == folder:
+            return None
+        folder = above
+    return folder
 
 
 def default_values(path: str) -> Node | None:
@@ -46,3 +55,21 @@ def default_values(path: str) -> Node | None:
         return compose(source, source.text, 0, masked=False)[0]
     except (OSError, ValueError, Unreadable, IndexError):
         return None
+
+
+def other_templates(path: str) -> list[str]:
+    """The texts of a chart's other templates, as far as they can be read."""
+    folder = _templates_around(path)
+    if folder is None:
+        return []
+    home = reading.repository(os.path.abspath(folder))
+    found: list[str] = []
+    for around, _, names in sorted(os.walk(folder)):
+        for other in (os.path.join(around, name) for name in sorted(names)):
+            if os.path.abspath(other) == os.path.abspath(path) or len(found) >= _MOST_TEMPLATES:
+                continue
+            try:
+                found.append(reading.read(other, _LARGEST, within=home).decode())
+            except (OSError, ValueError):
+                continue
+    return found

@@ -1,0 +1,192 @@
+"""What the fields are that a template uses, from `.Values` on, through its loops, conditions and variables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from nodelint.source.gotemplate import Action, BadTemplate, Block, Branch, Code, Definition, Part, Pipeline, parse
+from nodelint.source.nodes import Node
+from nodelint.tuples import NamedTuple
+
+Path = tuple[str, ...]
+"""Steps from the top of what helm gives a template: `("Values", "pools", EACH, "taints")`."""
+
+EACH = "*"
+"""The step to every item of a list, or to every value of a mapping."""
+
+_TESTS = frozenset(("and", "empty", "eq", "ge", "gt", "hasKey", "kindIs", "le", "len", "lt", "ne", "not", "or"))
+
+
+class Use(NamedTuple):
+    """Code that uses a field. `whole` says whether all that is in it is printed, or handed to a function."""
+
+    path: Path
+    code: Code
+    whole: bool
+
+
+class Branched(NamedTuple):
+    """A branch of a block: characters `start` to `end` of its body, with its code in front of them at `head`.
+
+    `around` is where the block begins and ends with its code, `items` the path of the items of a loop, `asked` what
+    the code asks for, `only` whether the block has no other branch.
+    """
+
+    word: str
+    start: int
+    end: int
+    head: tuple[int, int]
+    around: tuple[int, int]
+    expression: Pipeline | None
+    items: Path | None
+    asked: tuple[Path, ...]
+    only: bool
+
+
+class Scopes:
+    """The uses and regions of one template. `loose` are names and texts in code whose path is not known."""
+
+    def __init__(self, parts: Iterable[Part]) -> None:
+        self.uses: list[Use] = []
+        self.regions: list[Branched] = []
+        self.loose: set[str] = set()
+        self._variables: list[dict[str, Path | None]] = [{"$": ()}]
+        self._dot: Path | None = ()
+        self._all(parts)
+
+    def within(self, start: int, end: int) -> list[Branched]:
+        """The regions that hold some characters, outermost first."""
+        return [region for region in self.regions if region.start <= start and end <= region.end]
+
+    def below(self, path: Path) -> set[str]:
+        """The names of the fields that are used of what a path leads to."""
+        depth = len(path)
+        return {use.path[depth] for use in self.uses if len(use.path) > depth and use.path[:depth] == path}
+
+    def prints_whole(self, path: Path) -> bool:
+        """Whether what a path leads to may be printed as a whole, or is part of what is."""
+        return any(use.whole and use.path == path[: len(use.path)] for use in self.uses)
+
+    def follow(self, values: Node | None, path: Path) -> list[Node]:
+        """What a path leads to in the values of a chart."""
+        return [] if values is None or path[:1] != ("Values",) else list(_follow(values, path[1:]))
+
+    def in_code(self, word: str) -> bool:
+        """Whether code mentions a word, as a field, or in any other way."""
+        return word in self.loose or any(word in use.path for use in self.uses)
+
+    # -- reading
+
+    def _all(self, parts: Iterable[Part]) -> None:
+        for part in parts:
+            if isinstance(part, Action):
+                self._action(part)
+            elif isinstance(part, Block):
+                self._block(part)
+            else:
+                assert not isinstance(part, Definition) or part.end
+
+    def _action(self, action: Action) -> None:
+        if action.expression is None:
+            self.loose.update(action.code.text.replace('"', ".").split("."))
+            return
+        alias = self._path(action.expression) if action.variable is not None else None
+        self._use(action.expression, action.code, whole=alias is None)
+        if action.variable is None:
+            return
+        if action.declares:
+            self._variables[-1][action.variable] = alias
+            return
+        for scope in reversed(self._variables):
+            if action.variable in scope:
+                scope[action.variable] = alias if scope[action.variable] == alias else None
+
+    def _block(self, block: Block) -> None:
+        ends = [*(branch.code.start for branch in block.branches[1:]), block.end.start]
+        around = block.branches[0].code.start, block.end.end
+        for branch, end in zip(block.branches, ends, strict=True):
+            of = self._path(branch.expression) if branch.expression is not None else None
+            asked = self._head(branch, of)
+            items = (*of, EACH) if branch.word == "range" and of is not None else None
+            only = len(block.branches) == 1
+            start = branch.code.end
+            head = branch.code.start, start
+            self.regions.append(
+                Branched(branch.word, start, end, head, around, branch.expression, items, asked, only)
+            )
+            self._body(branch, of, items)
+
+    def _head(self, branch: Branch, of: Path | None) -> tuple[Path, ...]:
+        if branch.expression is None:
+            if branch.word != "else":
+                self.loose.update(branch.code.text.replace('"', ".").split("."))
+            return ()
+        before = len(self.uses)
+        self._use(branch.expression, branch.code, whole=branch.word != "if" and of is None)
+        return tuple(use.path for use in self.uses[before:])
+
+    def _body(self, branch: Branch, of: Path | None, items: Path | None) -> None:
+        dot = self._dot
+        names = branch.variables
+        value = items if branch.word == "range" else of
+        self._variables.append(dict.fromkeys(names[:-1]) | dict.fromkeys(names[-1:], value))
+        if branch.word in ("range", "with"):
+            self._dot = value
+        self._all(branch.body)
+        self._dot = dot
+        self._variables.pop()
+
+    def _use(self, expression: Pipeline, code: Code, whole: bool) -> None:
+        if expression.kind == "value":
+            if isinstance(expression.value, str):
+                self.loose.add(expression.value)
+            return
+        path = self._path(expression)
+        if path is not None:
+            if path:
+                self.uses.append(Use(path, code, whole))
+            return
+        if expression.kind == "field":
+            assert isinstance(expression.value, tuple)
+            self.loose.update(map(str, expression.value))
+            if isinstance(expression.of, Pipeline):
+                self._use(expression.of, code, whole)
+            return
+        inner = whole or expression.value not in _TESTS
+        for arg in expression.args:
+            self._use(arg, code, inner)
+
+    def _path(self, expression: Pipeline) -> Path | None:
+        """The path of a field; None for any other expression, and for a field of what is not known."""
+        if expression.kind != "field":
+            return None
+        assert isinstance(expression.value, tuple)
+        of = expression.of
+        base: Path | None
+        if isinstance(of, Pipeline):
+            base = self._path(of)
+        elif of == ".":
+            base = self._dot
+        else:
+            base = next((scope[str(of)] for scope in reversed(self._variables) if of in scope), None)
+        return None if base is None else (*base, *expression.value)
+
+
+def scopes(text: str) -> Scopes | None:
+    """The scopes of a template; None for a text that is none, or cannot be read as one."""
+    if "{{" not in text or "{%" in text:
+        return None
+    try:
+        return Scopes(parse(text))
+    except BadTemplate:
+        return None
+
+
+def _follow(values: Node, path: Path) -> Iterator[Node]:
+    if not path:
+        yield values
+    elif path[0] == EACH:
+        for below in (*values.items, *(entry.value for entry in values.entries)):
+            yield from _follow(below, path[1:])
+    elif values.kind == "mapping" and (found := values.get(path[0])) is not None:
+        yield from _follow(found, path[1:])

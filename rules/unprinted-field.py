@@ -1,0 +1,146 @@
+r"""A template prints some fields of a value one by one, and leaves out one that the value may have: it is dropped.
+
+Whoever writes `value: gpu` into a taint of the values, and whose template prints `key` and `effect` alone, gets a
+taint without a value, and hears nothing of it. The rule looks at loops over taints, requirements and budgets, and at
+values that are named like a field of the object, stand beside those that are printed, and are in no template.
+
+`toYaml` prints a value with all that it has.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: {{ .Values.name }}
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements: []
+      taints:
+        {{- range .Values.taints }}
+        - key: {{ .key }}
+          effect: {{ .effect }}
+        {{- end }}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: {{ .Values.name }}
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements: []
+      taints:
+        {{- range .Values.taints }}
+        - key: {{ .key }}
+          value: {{ .value | quote }}
+          effect: {{ .effect }}
+        {{- end }}
+```
+"""
+
+from collections.abc import Iterator
+
+from nodelint.api import Also, Context, Finding, Findings, Node, Object, Span, rule
+
+GENERAL = frozenset(
+    ("annotations", "enabled", "group", "id", "key", "kind", "labels", "name", "names", "spec", "type")
+)
+"""Names that a value may have for reasons of its own."""
+
+
+@rule(on=Object, group="hazard")
+def check(obj: Object, context: Context) -> Findings:
+    source = obj.source
+    if not source.masked or source.text.find("{{", obj.node.start, obj.node.end) < 0:
+        return
+    if context.scopes(source) is not None:
+        yield from _picked(obj, context)
+        yield from _unused(obj, context)
+
+
+def _picked(obj: Object, context: Context) -> Findings:
+    """Fields that a loop over a list of known items does not print."""
+    scopes = context.scopes(obj.source)
+    assert scopes is not None
+    for name, item, known in _items(obj, context.picked()):
+        loops = [region for region in scopes.within(item.start, item.end) if region.items is not None]
+        items = loops[-1].items if loops and loops[-1].start > _key_above(item) else None
+        if items is None or scopes.prints_whole(items):
+            continue
+        used = scopes.below(items)
+        missing = [field for field in known if field not in used and item.get(field) is None]
+        if not missing or not used:
+            continue
+        first, verb = item.entries[0], "is" if len(missing) == 1 else "are"
+        yield Finding(
+            at=Span(obj.source, first.key.start, first.value.end),
+            message=f"the loop over `{name}` never prints {' and '.join(f'`{field}`' for field in missing)}",
+            severity="warning" if missing[0] == "value" else "info",
+            also=[Also(Span(obj.source, *loops[-1].head), "the loop")],
+            note=f"what the values say of it {verb} dropped without a word: {known[missing[0]]}",
+            help="print it where it is set, or print each item with `toYaml`",
+        )
+
+
+def _key_above(item: Node) -> int:
+    """Where the key of an item's list is written: a loop over its items begins behind it."""
+    above = item.parent
+    around = above.parent.entries if above is not None and above.parent is not None else ()
+    return next((entry.key.start for entry in around if entry.value is above), item.start)
+
+
+def _items(obj: Object, known: dict[str, dict[str, str]]) -> Iterator[tuple[str, Node, dict[str, str]]]:
+    for node in obj.node.walk():
+        for entry in node.entries:
+            if entry.name in known and entry.value.kind == "sequence":
+                for item in entry.value.items:
+                    if item.entries:
+                        yield entry.name, item, known[entry.name]
+
+
+def _unused(obj: Object, context: Context) -> Findings:
+    """Values beside those that the object prints, which are named like one of its fields, and are in no template."""
+    source, scopes, values = obj.source, context.scopes(obj.source), context.chart_values(obj.source)
+    shape = context.schemas.shape(obj.kind, obj.version, context.karpenter)
+    if values is None or shape is None or scopes is None:
+        return
+    told: set[tuple[str, ...]] = set()
+    for use in scopes.uses:
+        around = use.path[:-1]
+        inside = obj.node.start <= use.code.start < obj.node.end
+        if not inside or around in told or len(around) < 2 or scopes.prints_whole(around):
+            continue
+        told.add(around)
+        known = scopes.below(around) | GENERAL
+        for node in scopes.follow(values, around):
+            for entry in node.entries:
+                name = entry.name
+                if name is None or name in known or _is_empty(entry.value) or not shape.has_below(name):
+                    continue
+                if (
+                    scopes.in_code(name)
+                    or context.elsewhere_in_chart(source, name)
+                    or _says_the_same(obj, name, entry.value)
+                ):
+                    continue
+                yield Finding(
+                    at=Span(source, use.code.start, use.code.end),
+                    message=f"`{name}` is in the values beside `{use.path[-1]}`, and no template prints it",
+                    also=[Also(entry.key, "the chart's default")],
+                    note="whoever sets it hears nothing of it",
+                    help="print it, or remove it from the values",
+                )
+
+
+def _is_empty(value: Node) -> bool:
+    return value.plain() in (None, "", [], {})
+
+
+def _says_the_same(obj: Object, name: str, value: Node) -> bool:
+    """Whether the template has the value itself under the name."""
+    written = [entry.value for node in obj.node.walk() for entry in node.entries if entry.name == name]
+    return any(each.plain() == value.plain() for each in written)
