@@ -17,7 +17,7 @@ EACH = "*"
 _TESTS = frozenset(("and", "empty", "eq", "ge", "gt", "hasKey", "kindIs", "le", "len", "lt", "ne", "not", "or"))
 
 
-class Use(NamedTuple):
+class FieldUse(NamedTuple):
     """Code that uses a field. `whole` says whether all that is in it is printed, or handed to a function."""
 
     path: Path
@@ -47,7 +47,7 @@ class Scopes:
     """The uses and regions of one template. `loose` are names and texts in code whose path is not known."""
 
     def __init__(self, parts: Iterable[Part]) -> None:
-        self.uses: list[Use] = []
+        self.uses: list[FieldUse] = []
         self.regions: list[Branched] = []
         self.loose: set[str] = set()
         self._variables: list[dict[str, Path | None]] = [{"$": ()}]
@@ -144,7 +144,7 @@ class Scopes:
         path = self._path(expression)
         if path is not None:
             if path:
-                self.uses.append(Use(path, code, whole))
+                self.uses.append(FieldUse(path, code, whole))
             return
         if expression.kind == "field":
             assert isinstance(expression.value, tuple)
