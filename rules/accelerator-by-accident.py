@@ -93,8 +93,11 @@ from nodelint.api import (
 def check(pool: NodePool, context: Context) -> Findings:
     resolution = context.resolution(pool)
     special = resolve.special(resolution.catalog)
-    stray = resolution.candidates & special
-    if pool.partial or not stray or stray == resolution.candidates or _meant(pool, resolution, special):
+    if pool.partial or not resolution.candidates & special:
+        return
+    types = resolve.within(resolution)
+    stray = types & special
+    if not stray or stray == types or _meant(pool, resolution, special):
         return
     if fixes.doubts(resolution):
         return
@@ -102,12 +105,11 @@ def check(pool: NodePool, context: Context) -> Findings:
     found = resolve.dearest(resolution.catalog, stray)
     cost = f", up to ${found[0]:,.0f} an hour" if found else ""
     changes: list[Edit] = []
-    if resolution.varied_enough(resolution.candidates - stray):
+    if resolution.varied_enough(types - stray):
         changes = edits.if_editable(fixes.keep_out, pool, keys.CATEGORY, categories)
     yield Finding(
         at=fixes.place(pool),
-        message=f"{len(stray):,} of {len(resolution.candidates):,} instance types left have GPUs or "
-        f"other accelerators{cost}",
+        message=f"{len(stray):,} of {len(types):,} instance types left have GPUs or other accelerators{cost}",
         edits=changes,
         note="a pod that fits no other type launches one",
         help=f"exclude the instance categories {', '.join(categories)}",

@@ -17,6 +17,8 @@ from nodelint.model.manifest import NodePool
 from nodelint.model.releases import NEWEST, target
 from nodelint.source import Source
 
+from .manifests import nodepool
+
 Check = Callable[..., Report]
 Fix = Callable[..., Fixed]
 
@@ -733,3 +735,26 @@ def test_what_a_limit_costs_is_told_of_types_that_it_lets_start(check: Check) ->
         "the limits do not count GPUs: `50` CPUs of g5.12xlarge cost $"
     )
     assert told("p4d.24xlarge") == "the limits do not count GPUs"  # one has 96 CPUs
+
+
+class TestTypesAboveALimit:
+    """Types that a limit keeps out are never launched, and no danger."""
+
+    @pytest.mark.parametrize(
+        ("limits", "metal", "accelerated"),
+        [
+            ("{}", True, True),
+            ("{cpu: 1000}", True, True),
+            ("{cpu: 40}", False, True),
+            ("{cpu: 16, memory: 4Gi}", False, False),
+        ],
+    )
+    def test_are_not_told(self, check: Check, limits: str, metal: bool, accelerated: bool) -> None:
+        general = nodepool("key: karpenter.k8s.aws/instance-family, operator: In, values: [m5, c5]")
+        anything = nodepool("key: karpenter.k8s.aws/instance-cpu, operator: Gt, values: ['3']")
+        for pool, rule, told in (
+            (general, "bare-metal-left", metal),
+            (anything, "accelerator-by-accident", accelerated),
+        ):
+            results = check(f"{pool}  limits: {limits}\n", select=[rule]).results
+            assert [r.rule.name for r in results] == ([rule] if told else [])

@@ -40,6 +40,7 @@ from nodelint.karpenter.resolve.limits import (
     most_for_cpu,
     smallest,
     some_fits,
+    within,
 )
 from nodelint.karpenter.resolve.offers import RESERVED, capacity_types, class_rules, reserved_only
 from nodelint.karpenter.resolve.places import INTERRUPTIBLE, places_of
@@ -89,6 +90,7 @@ __all__ = [
     "some_fits",
     "special",
     "taints",
+    "within",
 ]
 
 ELSEWHERE = "is in Karpenter's tables and in no region of the catalogue: sold elsewhere, or no more"

@@ -98,6 +98,14 @@ def smallest(resource: str, types: TypeSet, catalog: Catalog) -> tuple[str, str]
     return min(_sized(resource, types, catalog))[1:]
 
 
+def within(resolution: Resolution) -> TypeSet:
+    """The candidates that the limits of the pool do not surely keep out, however empty it is."""
+    left = resolution.candidates
+    for limit in limits(resolution.pool):
+        left -= beyond(limit, resolution)
+    return left
+
+
 def largest(resource: str, types: TypeSet, catalog: Catalog) -> tuple[str, str]:
     """The type of a set that has most of a resource, and how much."""
     return max(_sized(resource, types, catalog))[1:]
