@@ -307,3 +307,32 @@ def test_hours_are_told_in_the_regions_time(
 )
 def test_hours_that_were_thought_of_are_let_alone(check: Check, text: str) -> None:
     assert said(check(text, select=["budget-in-utc"])) == []
+
+
+@pytest.mark.parametrize(
+    ("annotations", "message"),
+    [
+        (
+            "helm.sh/hook: post-install",
+            "Helm creates this NodePool at the install and never updates it: it is a hook",
+        ),
+        ("helm.sh/hook: crd-install", "Helm leaves this NodePool out: it knows no hook `crd-install`"),
+        (
+            "helm.sh/hook: 'post-install, Post-Upgrade', helm.sh/hook-delete-policy: hook-succeeded",
+            "Helm deletes this NodePool as soon as the hook has created it",
+        ),
+        (
+            "helm.sh/hook: pre-upgrade, helm.sh/hook-delete-policy: 'before-hook-creation,hook-failed'",
+            "each `helm upgrade` deletes this NodePool and creates it again",
+        ),
+        ("argocd.argoproj.io/hook: PostSync", "each sync of Argo CD deletes this NodePool and creates it again"),
+        ("argocd.argoproj.io/hook: Skip", None),
+        ("argocd.argoproj.io/hook: Sync, argocd.argoproj.io/hook-delete-policy: HookFailed", None),
+        ("helm.sh/hook: '{{ .Values.hook }}'", None),
+        ("helm.sh/hook-weight: '1'", None),
+    ],
+)
+def test_an_object_that_is_a_hook(check: Check, annotations: str, message: str | None) -> None:
+    text = pool().replace("  name: default\nspec", f"  name: default\n  annotations: {{{annotations}}}\nspec", 1)
+    found = [each.finding.message for each in check(text, select=["helm-hook"]).results]
+    assert found == ([] if message is None else [message])

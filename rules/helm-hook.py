@@ -1,0 +1,114 @@
+r"""A NodePool or EC2NodeClass that is a hook of Helm or Argo CD, which deletes it and creates it again.
+
+A hook is no part of the release. Unless `helm.sh/hook-delete-policy` says otherwise, Helm deletes the object before
+it runs the hook again, so each `helm upgrade` deletes the NodePool. Karpenter then drains every node of it at once:
+disruption budgets do not hold that back. An EC2NodeClass waits for its deletion until no NodeClaim uses it. Argo CD
+does the same at each sync, with hooks of Helm as with its own. An object that is a hook of the install only is never
+updated, and `helm uninstall` leaves it behind.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+  annotations:
+    helm.sh/hook: post-install,post-upgrade
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: karpenter.k8s.aws/instance-category
+          operator: In
+          values: ["c", "m", "r"]
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: karpenter.k8s.aws/instance-category
+          operator: In
+          values: ["c", "m", "r"]
+```
+"""
+
+from nodelint.api import EVERY_PROVIDER, Context, Finding, Findings, Node, Object, messages, rule
+
+HELM, ARGO = "helm.sh/hook", "argocd.argoproj.io/hook"
+OF_INSTALL = {"pre-install", "post-install"}
+AGAIN = {"pre-upgrade", "post-upgrade", "pre-rollback", "post-rollback"}
+KNOWN = OF_INSTALL | AGAIN | {"pre-delete", "post-delete", "test", "test-success"}
+SYNCS = {"presync", "sync", "postsync"}
+HELP = "remove the hook's annotations; what the order needs, such as the CRDs, belongs to a release of its own"
+
+
+@rule(on=Object, group="hazard", providers=EVERY_PROVIDER)
+def check(obj: Object, context: Context) -> Findings:
+    annotations = obj.node.at("metadata", "annotations")
+    if annotations is None:
+        return
+    for name in (HELM, ARGO):
+        node = annotations.get(name)
+        hooks = _words(node)
+        if node is None or not hooks:
+            continue
+        said = _of_helm(obj, hooks, annotations) if name == HELM else _of_argo(obj, hooks, annotations)
+        if said is not None:
+            message, note = said
+            yield Finding(at=node, message=message, note=note, help=HELP)
+            return
+
+
+def _of_helm(obj: Object, hooks: set[str], annotations: Node) -> tuple[str, str | None] | None:
+    unknown = sorted(hooks - KNOWN)
+    if unknown:
+        return (
+            f"Helm leaves this {obj.kind} out: it knows no hook `{messages.short(unknown[0], 30)}`",
+            "nothing creates it",
+        )
+    policies = _words(annotations.get(f"{HELM}-delete-policy"))
+    if "hook-succeeded" in policies and hooks & (OF_INSTALL | AGAIN):
+        return f"Helm deletes this {obj.kind} as soon as the hook has created it", "the policy is `hook-succeeded`"
+    if hooks & AGAIN and (not policies or "before-hook-creation" in policies):
+        return f"each `helm upgrade` deletes this {obj.kind} and creates it again", _what_follows(obj)
+    if hooks & OF_INSTALL and not hooks & AGAIN:
+        left = "`helm uninstall` leaves it behind, too"
+        return f"Helm creates this {obj.kind} at the install and never updates it: it is a hook", left
+    return None
+
+
+def _of_argo(obj: Object, hooks: set[str], annotations: Node) -> tuple[str, str | None] | None:
+    policies = _words(annotations.get(f"{ARGO}-delete-policy"))
+    if not hooks & SYNCS:
+        return None
+    if "hooksucceeded" in policies:
+        return f"Argo CD deletes this {obj.kind} as soon as the hook has created it", "the policy is `HookSucceeded`"
+    if not policies or "beforehookcreation" in policies:
+        return f"each sync of Argo CD deletes this {obj.kind} and creates it again", _what_follows(obj)
+    return None
+
+
+def _what_follows(obj: Object) -> str | None:
+    if obj.kind in ("NodePool", "Provisioner"):
+        return "Karpenter drains all its nodes at once; disruption budgets do not hold that back"
+    return "its deletion waits until no node uses it" if obj.kind == "EC2NodeClass" else None
+
+
+def _words(node: Node | None) -> set[str]:
+    """The words of an annotation, in lower case; none where it is a placeholder."""
+    if node is None or not isinstance(node.value, str):
+        return set()
+    return {word.strip().lower() for word in node.value.split(",") if word.strip()}
