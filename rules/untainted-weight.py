@@ -6,7 +6,7 @@ as well, as long as its limits allow. If that is meant, a preference for spot no
 If not, a taint that only the work in question tolerates keeps the others away.
 
 Where other pools stand beside it, those are named that have a lower weight and no taint; where there are none, the
-rule is silent. Pools of one weight, with none below them, stand before pools that other files define.
+rule is silent. Pools of one weight that pods select by a label stand before pools that other files define.
 
 ```yaml bad
 apiVersion: karpenter.sh/v1
@@ -72,6 +72,7 @@ spec:
   weight: 100
   limits: {cpu: 16}
   template:
+    metadata: {labels: {intent: reserved}}
     spec:
       nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
       requirements: [{key: karpenter.k8s.aws/instance-family, operator: In, values: [m7i]}]
@@ -93,6 +94,7 @@ metadata: {name: other}
 spec:
   weight: 100
   template:
+    metadata: {labels: {intent: cached}}
     spec:
       nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
       requirements: [{key: karpenter.k8s.aws/instance-family, operator: In, values: [r7i]}]
@@ -106,6 +108,7 @@ spec:
   weight: 100
   limits: {cpu: 16}
   template:
+    metadata: {labels: {intent: reserved}}
     spec:
       nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
       taints: [{key: example.com/reserved, effect: NoSchedule}]
@@ -113,7 +116,7 @@ spec:
 ```
 """
 
-from nodelint.api import Also, Context, Finding, Findings, NodePool, messages, resolve, rule
+from nodelint.api import UNKNOWN, Also, Context, Finding, Findings, NodePool, messages, resolve, rule
 
 
 @rule(on=NodePool, group="practice", severity="info")
@@ -123,7 +126,9 @@ def check(pool: NodePool, context: Context) -> Findings:
         return
     beside = context.beside(pool)
     open_to_all = [other for other in beside if not resolve.taints(other)]
-    alike = bool(open_to_all) and all(other.weight == pool.weight for other in open_to_all)
+    alike = bool(open_to_all) and all(
+        other.weight == pool.weight and _selected_apart(pool, other) for other in open_to_all
+    )
     if (alike or not beside) and not pool.partial:
         yield Finding(
             at=node,
@@ -144,3 +149,11 @@ def check(pool: NodePool, context: Context) -> Findings:
             also=[Also(each.name_node, f"weight {each.weight or 0}") for each in lighter],
             help="if the pool is for special workloads, add a taint; if it is the preferred one, keep it as it is",
         )
+
+
+def _selected_apart(pool: NodePool, other: NodePool) -> bool:
+    """Whether pods that select a label of one pool never run on the other."""
+    own, theirs = ({str(label.key): label.value for label in each.template_labels} for each in (pool, other))
+    return any(
+        theirs.get(key, value) != value for key, value in own.items() if UNKNOWN not in (value, theirs.get(key))
+    )
