@@ -26,7 +26,14 @@ from .conftest import ROOT
 RULES = load(bundled())
 _NAMES = "(?:Bottlerocket|Karpenter|Kubernetes|Linux|Windows)"
 # They are about text that is not YAML, or about template code, so nothing can be said of their examples as objects.
-TEXT_RULES = {"yaml-syntax", "crossed-condition", "false-never-printed", "printed-as-text", "repeated-by-loop"}
+TEXT_RULES = {
+    "yaml-syntax",
+    "crossed-condition",
+    "false-never-printed",
+    "printed-as-text",
+    "repeated-by-loop",
+    "unquoted-value",
+}
 
 
 @dataclass(frozen=True)

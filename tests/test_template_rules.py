@@ -95,3 +95,64 @@ def test_a_template_that_writes_a_field_itself_ignores_another_value_only(nodeli
         folder.mkdir()
         chart(folder, VALUES + f"    expireAfter: {value}\n", pool=text, klass=nodeclass())
         assert len(findings(nodelint, f"{value}/chart", "--select", "unprinted-field")) == told
+
+
+PLACES = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: a
+spec:
+  template:
+    metadata:
+      labels:
+        {{- range $key, $value := .Values.labels }}
+        {{ $key }}: {{ $value }}
+        {{- end }}
+        team: {{ .Values.team }}
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      taints:
+        {{- range .Values.taints }}
+        - key: {{ .key }}
+          value: {{ .value }}
+          effect: {{ .effect }}
+        {{- end }}
+      requirements:
+        - key: karpenter.k8s.aws/instance-cpu
+          operator: In
+          values:
+            {{- range .Values.cpus }}
+            - {{ . }}
+            {{- end }}
+        - key: topology.kubernetes.io/zone
+          operator: In
+          values:
+            {{- range .Values.zones }}
+            - {{ . }}
+            {{- end }}
+  disruption:
+    consolidateAfter: {{ .Values.consolidateAfter }}
+    budgets:
+      - nodes: {{ .Values.nodes | default "10%" }}
+  limits:
+    cpu: {{ .Values.cpu }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("values", "lines"),
+    [
+        ("a: b\n", [10, 18, 26, 37]),
+        ("nodes: 10%\nlabels: {a: b}\n", [18, 26]),
+        ("taints: [{key: a, value: 'yes', effect: NoSchedule}]\n", [10, 26, 37]),
+    ],
+)
+def test_what_may_be_a_number_or_true_is_quoted(nodelint: Run, tmp_path: Path, values: str, lines: list[int]) -> None:
+    chart(tmp_path, values, pool=PLACES)
+    done = findings(nodelint, "chart", "--select", "unquoted-value")
+    assert [int(line.split(":")[1]) for line in done] == lines
+    nodelint("check", "chart", "--select", "unquoted-value", "--unsafe-fixes")
+    assert findings(nodelint, "chart", "--select", "unquoted-value") == []
+    fixed = (tmp_path / "chart/templates/pool.yaml").read_text(encoding="utf-8")
+    assert (' | default "10%" | quote }}' in fixed) == (37 in lines)

@@ -12,9 +12,11 @@ from nodelint.model.releases import KubernetesVersion, Version
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     from nodelint.apiserver import SchemaProblem, Schemas
+    from nodelint.apiserver.shape import Shape
     from nodelint.ec2.catalog import Catalog
     from nodelint.ec2.facts import AwsFacts
     from nodelint.karpenter.controller.verdict import ControllerProblem
@@ -155,6 +157,21 @@ class Context:
 
             self._scopes[id(source)] = scopes(source.text)
         return self._scopes[id(source)]
+
+    def shaped(self, obj: Object) -> Iterator[tuple[str, Node, Shape]]:
+        """The nodes that the schema knows, each with its path, such as `spec.disruption.budgets[].nodes`."""
+        shape = self.schemas.shape(obj.kind, obj.version, self.karpenter)
+        pending = [] if shape is None else [("", obj.node, shape)]
+        while pending:
+            path, node, shape = pending.pop()
+            yield path, node, shape
+            for entry in reversed(node.entries):
+                name = entry.name
+                below = shape.extra if name is None else shape.field(name) or shape.extra
+                if below is not None:
+                    pending.append((f"{path}.{name or '*'}".lstrip("."), entry.value, below))
+            if shape.items is not None:
+                pending += [(f"{path}[]", item, shape.items) for item in reversed(node.items)]
 
     def elsewhere_in_chart(self, source: SourceText, word: str) -> bool:
         """Whether another template of the same chart has a word in it."""

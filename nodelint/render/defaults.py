@@ -107,7 +107,7 @@ def _told(
 _COMMENTS = "unused-suppression"
 _ABOUT_NAMES = ("duplicate-name", "placeholder-left", "unknown-node-class")
 """Rules about names, which whoever installs the chart gives."""
-_ABOUT_CODE = ("crossed-condition", "false-never-printed", "repeated-by-loop", "unprinted-field")
+_ABOUT_CODE = ("crossed-condition", "false-never-printed", "repeated-by-loop", "unprinted-field", "unquoted-value")
 """Rules about the code of a template, which is judged before it is filled in."""
 
 
