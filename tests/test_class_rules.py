@@ -266,3 +266,25 @@ def test_a_part_of_a_class_may_select_reservations_elsewhere(
     done = nodelint("check")
     assert done.returncode == code, done.stdout
     assert ("reserved" in done.stdout) is not patched
+
+
+@pytest.mark.parametrize(
+    ("field", "name", "word"),
+    [
+        ("role", "karpenter-2023082121003044240000001d", "Terraform"),
+        ("role", "eksctl-main-nodegroup-ng-NodeInstanceRole-1F8ZPLMYKW3Q1", "CloudFormation"),
+        ("role", "eksctl-main-nodegroup-ng-NodeInstanceRole-a1B2c3D4e5F6", "CloudFormation"),
+        ("instanceProfile", "eks-1cc76a1f-1b2c-44d5-9e8f-001122334455", "managed node group"),
+        ("role", "eks-1cc76a1f-1b2c-44d5-9e8f-001122334455", None),
+        ("role", "KarpenterNodeRole-main-20250517", None),
+        ("role", "KarpenterNodeRole-PRODUCTIONEU", None),
+        ("role", "node-${SUFFIX}-1F8ZPLMYKW3Q1", None),
+    ],
+)
+def test_names_that_a_tool_made_up(field: str, name: str, word: str | None) -> None:
+    text = CLASS.replace("AMI", AL2023).replace("role: main", f"{field}: {name}")
+    report = lint(
+        [Source.from_text("a.yaml", text)], Target(NEWEST), RULES, Selection(select=frozenset(["generated-name"]))
+    )
+    assert [word in result.finding.message for result in report.results if word] == ([True] if word else [])
+    assert bool(report.results) == bool(word)

@@ -1,0 +1,90 @@
+r"""A role or instance profile whose name Terraform, CloudFormation or EKS made up, written out in the class.
+
+A name with a generated end belongs to one creation of the role: when the stack is built again, or in another
+account, the role has another name and the class is never ready. An instance profile of a managed node group is
+deleted with the node group. Give the role a fixed name, or have the tool that creates it write its name here.
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: Karpenter-main-20250517163215895000000005
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: Karpenter-main
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+```
+"""
+
+from nodelint.api import Context, EC2NodeClass, Finding, Findings, messages, rule
+
+HEX = frozenset("0123456789abcdef")
+UPPER = frozenset("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+FIXED = "give it a fixed name, or have the tool that creates it write the name here"
+
+
+@rule(on=EC2NodeClass, group="practice", severity="info")
+def check(node_class: EC2NodeClass, context: Context) -> Findings:
+    for field, what in (("role", "role"), ("instanceProfile", "instance profile")):
+        node = node_class.node.at("spec", field)
+        if node is None or not isinstance(node.value, str):
+            continue
+        made = _made_up(node.value)
+        if field == "instanceProfile" and _is_of_node_group(node.value):
+            name = messages.short(node.value, 42)
+            yield Finding(
+                at=node,
+                message=f"`{name}` belongs to a managed node group: EKS deletes it with the node group",
+                help="name `role`: Karpenter makes an instance profile of its own",
+            )
+        elif made is not None:
+            maker, end = made
+            yield Finding(
+                at=node,
+                message=f"`{end}` is made up by {maker}: the next {what} that it creates has another name",
+                help=FIXED,
+            )
+
+
+def _made_up(name: str) -> tuple[str, str] | None:
+    """Which tool generates names that end like this one, and the end."""
+    unique = name[-26:]
+    if len(unique) == 26 and unique.startswith("20") and unique[:18].isdigit() and HEX.issuperset(unique[18:]):
+        return "Terraform", unique
+    start, _, end = name.rpartition("-")
+    if not start or len(end) not in (12, 13) or end.isdigit() or end.isalpha():
+        return None
+    if UPPER.issuperset(end) or (name.startswith("eksctl-") and end.isalnum()):
+        return "CloudFormation", end
+    return None
+
+
+def _is_of_node_group(name: str) -> bool:
+    """`eks-` and a UUID."""
+    parts = name.split("-")
+    return (
+        parts[0] == "eks" and [len(p) for p in parts[1:]] == [8, 4, 4, 4, 12] and HEX.issuperset("".join(parts[1:]))
+    )
