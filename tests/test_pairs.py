@@ -189,3 +189,23 @@ def test_a_class_without_a_role_is_judged_as_far_as_it_goes(repo: Path, nodelint
     assert "neither `role` nor `instanceProfile`" in " ".join(done.stdout.split())
     assert "node.yaml:11:17: warning[imds-v1]" in done.stdout
     assert kinds(repo) == ["AWSNodeTemplate"]
+
+
+def test_kubelet_settings_are_judged_at_each_pool_of_a_class_without_a_role(repo: Path, nodelint: Run) -> None:
+    kubelet = "  kubeletConfiguration:\n    maxPods: 110\n"
+    written(repo, a=POOL + kubelet, b=POOL.replace("name: batch\nspec", "name: web\nspec") + kubelet, node=ENDED)
+    done = nodelint("check", "--select", "max-pods-beyond-network", "--format", "concise", ".", cwd=repo)
+    places = [line.partition(": info[max-pods-beyond-network]")[0] for line in done.stdout.splitlines()[:-1]]
+    assert places == [f"{name}.yaml:{POOL.count(chr(10)) + 2}:14" for name in "ab"]
+
+
+def test_nodes_of_a_provisioner_expire_only_where_it_says_when(repo: Path, nodelint: Run) -> None:
+    written(repo, a=POOL.replace("  ttlSecondsUntilExpired: 604800 # a week\n", ""), b=POOL, node=CLASS)
+    done = nodelint("check", "--select", "never-expires", "--format", "concise", ".", cwd=repo)
+    assert [line.partition("]")[0] for line in done.stdout.splitlines()[:-1]] == ["a.yaml:4:9: info[never-expires"]
+
+
+def test_what_holds_for_the_old_object_is_not_said_again_of_the_new_one(repo: Path, nodelint: Run) -> None:
+    written(repo, a=POOL.replace("  name: batch\n", "  name: batch\n  namespace: karpenter\n", 1), node=ENDED)
+    done = nodelint("check", "--select", "cluster-scoped-namespace", "--format", "concise", ".", cwd=repo)
+    assert done.stdout.count("[cluster-scoped-namespace]") == 1

@@ -59,16 +59,16 @@ class Converted:
         for result in results:
             now = result.object
             old = was.get(id(now))
-            at = self._back(result.span, now, old) if now is not None and old is not None else None
-            if at is None:
-                moved = self._moved(result.span, now) if now is not None else None
-                if moved is None:
-                    continue
-                at, old = moved
+            if now is None:
+                continue
+            at = self._back(result.span, now, old) if old is not None else None
             places = ((each, self._back(each.span)) for each in result.finding.also)
             also = [each._replace(at=place) for each, place in places if place is not None]
-            finding = result.finding._replace(at=at, edits=(), safety=None, covers=(), also=also, suggestions=())
-            found.append(result._replace(finding=finding, object=old))
+            for place, obj in [(at, old)] if at is not None else self._moved(result.span, now):
+                finding = result.finding._replace(
+                    at=place, edits=(), safety=None, covers=(), also=also, suggestions=()
+                )
+                found.append(result._replace(finding=finding, object=obj))
         return found
 
     def _back(self, span: Span, now: Object | None = None, old: Object | None = None) -> Node | Span | None:
@@ -81,21 +81,28 @@ class Converted:
             # The terms that conversion adds say what the family alone said before.
             if terms is not None and terms.start <= span.start <= terms.end:
                 return old.node.at("spec", "amiFamily")
+            expiry = now.node.at("spec", "template", "spec", "expireAfter")
+            # A Provisioner's nodes did not expire unless it said when.
+            if old.kind == "Provisioner" and expiry is not None and expiry.start <= span.start <= expiry.end:
+                return old.name_node
         return _node_at(found, old) if found is not None and old is not None else found
 
-    def _moved(self, span: Span, now: Object) -> tuple[Node, Object] | None:
-        """The kubelet setting of a NodePool that became this one of its class, and that NodePool."""
+    def _moved(self, span: Span, now: Object) -> Iterator[tuple[Node, Object]]:
+        """The kubelet settings of NodePools that became this one of their class, and these NodePools."""
         kubelet = now.node.at("spec", "kubelet")
         for entry in kubelet.entries if kubelet is not None and span.source is now.source else ():
             if not entry.key.start <= span.start <= entry.value.end:
                 continue
             for _, pool in self.pairs:
-                spec = pool.node.at("spec", "template", "spec") if pool.kind == "NodePool" else None
-                named = spec.at("nodeClassRef", "name") if spec is not None else None
-                setting = spec.at("kubelet", str(entry.name)) if spec is not None else None
+                setting = pool.node.at(*_KUBELET.get(pool.kind, ()), str(entry.name))
+                named = pool.node.at(*_CLASS.get(pool.kind, ()), "name")
                 if setting is not None and named is not None and named.value == now.name:
-                    return setting, pool
-        return None
+                    yield setting, pool
+
+
+_KUBELET = {"NodePool": ("spec", "template", "spec", "kubelet"), "Provisioner": ("spec", "kubeletConfiguration")}
+_CLASS = {"NodePool": ("spec", "template", "spec", "nodeClassRef"), "Provisioner": ("spec", "providerRef")}
+"""Where NodePools and Provisioners hold kubelet settings, and name their class."""
 
 
 def _renamed(obj: Object) -> list[Edit]:

@@ -338,7 +338,10 @@ class _Pass:
         )
         made = _Pass(one, context, self.reporting)
         made.judge([new for new, _ in became.pairs], running, ())
-        self.told += became.told(made.told)
+        said = {(r.rule.name, r.span.source.path, r.span.start) for r in self.told}
+        # Rules about objects of any API have looked at the old ones.
+        moved = became.told(made.told)
+        self.told += [r for r in moved if (r.rule.name, r.span.source.path, r.span.start) not in said]
         self.faults += made.faults
 
     def _run(self, rule: Rule, subject: object, obj: Object | None, path: str, into: _Said) -> None:

@@ -99,20 +99,44 @@ def _single(obj: Object, relations: Relations) -> Conversion:
     try:
         return _converted(obj, relations)
     except Blocked as reason:
-        return Conversion(blocked=str(reason), shown=_shown(obj))
+        return Conversion(blocked=str(reason), shown=_shown_together(obj, relations) or _shown(obj))
     except NotEditable as error:
         return Conversion(blocked=error.reason)
 
 
+def _shown_together(obj: Object, relations: Relations) -> Sequence[Edit]:
+    """The edits of a class that only lacks a role, and of the pools whose kubelet settings go to it; else none."""
+    cls = obj if is_class(obj) else relations.class_of(obj)
+    pools = [pool for pool in relations.pools_of(cls) if _kubelet(pool)] if cls is not None else []
+    unblocked = _unblocked(cls) if cls is not None else None
+    if cls is None or unblocked is None or all(pool is not obj for pool in (cls, *pools)):
+        return ()
+    try:
+        return _together(obj, _shared(pools[0], cls, relations, unblocked)).edits if pools else ()
+    except (Blocked, NotEditable):
+        return ()
+
+
 def _shown(obj: Object) -> Sequence[Edit]:
-    """The edits of an object without what blocks it, where the rest can be judged alone; else none.
+    """The edits of an object without what blocks it, where the rest can be judged alone; else none."""
+    value = _unblocked(obj)
+    if value is None:
+        return ()
+    try:
+        return _together(obj, [_Member(obj, value=value)]).edits
+    except (Blocked, NotEditable):
+        return ()
+
+
+def _unblocked(obj: Object) -> dict[str, Any] | None:
+    """An object without what may block it; None where it has nothing of that.
 
     That is kubelet settings that no class takes; an inline provider, or no class at all; no role.
     """
     value = held(obj.node)
     spec = value.get("spec")
     if obj.partial or not isinstance(spec, dict):
-        return ()
+        return None
     before = copy.deepcopy(spec)
     if obj.kind == "Provisioner":
         spec.pop("kubeletConfiguration", None)
@@ -123,12 +147,7 @@ def _shown(obj: Object) -> Sequence[Edit]:
             spec["instanceProfile"] = "default"
     elif is_pool(obj):
         field(field(spec, "template"), "spec").pop("kubelet", None)
-    if spec == before:
-        return ()
-    try:
-        return _together(obj, [_Member(obj, value=value)]).edits
-    except (Blocked, NotEditable):
-        return ()
+    return None if spec == before else value
 
 
 def _joined(pair: Sequence[Object], edits: Sequence[Sequence[Edit]], relations: Relations) -> Sequence[Edit]:
@@ -241,8 +260,13 @@ def _why_no_class(pool: Object, relations: Relations) -> str:
     return f"and {several} define `{name}`" if several else f"and no file that was read defines `{name}`"
 
 
-def _shared(pool: Object, cls: Object, relations: Relations) -> list[_Member]:
-    """The pools that hold kubelet settings for a class, and the class; all of them have to hold the same."""
+def _shared(
+    pool: Object, cls: Object, relations: Relations, unblocked: dict[str, Any] | None = None
+) -> list[_Member]:
+    """The pools that hold kubelet settings for a class, and the class; all of them have to hold the same.
+
+    `unblocked` is what the class is to say in place of what it says.
+    """
     settings = _kubelet(pool)
     present = _kubelet_of_class(cls)
     members = []
@@ -254,10 +278,10 @@ def _shared(pool: Object, cls: Object, relations: Relations) -> list[_Member]:
     if present is not None and not same(present, settings):
         raise Blocked(f"{cls.label} holds kubelet settings that differ from its own: each needs a class")
     try:
-        _migration(_Member(cls))
+        _migration(_Member(cls, value=copy.deepcopy(unblocked)))
     except Blocked:
         raise Blocked(f"its kubelet settings go to {cls.label}, which cannot be converted") from None
-    members.append(_Member(cls, settings, pool))
+    members.append(_Member(cls, settings, pool, unblocked))
     return members
 
 
