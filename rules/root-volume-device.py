@@ -201,11 +201,12 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         )
     elif data is not None or not (node_class.node.at("spec", "userData") is not None and "sda1" not in given[-1]):
         wanted = data or root
+        gib = images.default_gib() if data is not None else images.system_gib(family)
         yield Finding(
             at=last,
             message=f"`{given[-1]}` is a second disk: the root of {found.ami_family} is `{wanted}`",
             edits=edits.if_editable(edits.set_value, last, wanted) if len(given) == 1 else (),
-            note="a volume that is not mapped keeps the image's 20 GiB",
+            note=f"a volume that is not mapped keeps the image's {gib} GiB",
             help=f"map `{wanted}`",
         )
 

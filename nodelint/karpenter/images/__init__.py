@@ -18,6 +18,7 @@ from nodelint.karpenter.images.families import (
     alias_version_valid,
     aliases_with,
     ami_family_of,
+    default_gib,
     devices_of,
     ended,
     excluded_prefix,
@@ -31,6 +32,7 @@ from nodelint.karpenter.images.families import (
     provenance,
     published_by,
     successor_of,
+    system_gib,
     variant_requirements,
 )
 from nodelint.karpenter.images.names import name_matches
@@ -55,6 +57,7 @@ __all__ = [
     "alias_version_valid",
     "aliases_with",
     "ami_family_of",
+    "default_gib",
     "devices_of",
     "ended",
     "excluded_prefix",
@@ -71,6 +74,7 @@ __all__ = [
     "provenance",
     "published_by",
     "successor_of",
+    "system_gib",
     "variant_requirements",
 ]
 

@@ -159,6 +159,17 @@ def devices_of(ami_family: str | None) -> tuple[str, str | None] | None:
     return None if found is None else (found["root"], found.get("data"))
 
 
+def default_gib() -> int:
+    """The size that Karpenter gives the volume for images and pods where a class maps none."""
+    return int(table("volumes")["defaultGiB"])
+
+
+def system_gib(ami_family: str) -> int:
+    """The size that Karpenter gives a family's root volume where a class maps none."""
+    found = table("volumes")["devices"][ami_family]
+    return int(found.get("rootGiB", default_gib()))
+
+
 def performance_cost(volume_type: str, iops: int, throughput: int) -> float | None:
     """US dollars a month, in us-east-1, for the IOPS and MiB/s of a volume beyond those that its price holds."""
     price = table("volumes")["prices"].get(volume_type)

@@ -1,0 +1,71 @@
+r"""A volume with `deleteOnTermination: false`, which stays when its node is gone.
+
+Karpenter replaces nodes all the time, and no new node takes a volume of an old one. Each leaves its volumes behind:
+nobody uses them, they cost as before, and what pods wrote to them stays readable. Data that has to outlive a node
+belongs on a PersistentVolume.
+
+The fix replaces the nodes of the class; the volumes of those that run now are left behind even so.
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  blockDeviceMappings:
+    - deviceName: /dev/xvda
+      ebs:
+        volumeSize: 100Gi
+        encrypted: true
+        deleteOnTermination: false
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  blockDeviceMappings:
+    - deviceName: /dev/xvda
+      ebs:
+        volumeSize: 100Gi
+        encrypted: true
+        deleteOnTermination: true
+```
+"""
+
+from nodelint.api import Context, EC2NodeClass, Finding, Findings, edits, rule
+
+
+@rule(on=EC2NodeClass, group="hazard", fix="unsafe", gives_way_to=["removed-api"])
+def check(node_class: EC2NodeClass, context: Context) -> Findings:
+    mappings = node_class.node.at("spec", "blockDeviceMappings")
+    for mapping in mappings.items if mappings is not None and mappings.kind == "sequence" else ():
+        kept = mapping.at("ebs", "deleteOnTermination")
+        if kept is not None and kept.value is False:
+            yield Finding(
+                at=kept,
+                message="the volume stays when its node is gone: each replaced node leaves one behind, and its cost",
+                edits=edits.if_editable(edits.set_value, kept, True),
+                note="no later node uses it",
+                help="keep data that outlives a node on a PersistentVolume",
+            )

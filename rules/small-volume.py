@@ -1,0 +1,116 @@
+r"""A volume of 20 GiB or less for the system, container images, logs and pods; the default one has 20 GiB.
+
+The operating system takes some of it. At 85 % in use the kubelet begins to delete images, and when 15 % are left for
+images, or 10 % for the rest, it evicts pods and keeps new ones away. A few images of 2 GiB each are enough for that
+on a node that runs many pods. Karpenter plans with the size of the volume only for pods that request
+`ephemeral-storage`. A `gp3` volume of 100 GiB costs 8 USD a month in us-east-1.
+
+Without `blockDeviceMappings` Karpenter maps an encrypted `gp3` volume of 20 GiB. `instanceStorePolicy: RAID0` puts
+images and pods on local disks, and a class with it is not judged; nor is one with further volumes.
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  blockDeviceMappings:
+    - deviceName: /dev/xvda
+      ebs:
+        volumeSize: 20Gi
+        encrypted: true
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  blockDeviceMappings:
+    - deviceName: /dev/xvda
+      ebs:
+        volumeSize: 100Gi
+        encrypted: true
+```
+"""
+
+import re
+
+from nodelint.api import Context, EC2NodeClass, Finding, Findings, Node, images, messages, quantities, rule
+
+GIB = quantities.billionths("1Gi")
+MOUNTS = r"\b(?:mount|mkfs|mdadm|pvcreate|xvd[b-z]|nvme\d)"
+
+
+@rule(
+    on=EC2NodeClass,
+    group="practice",
+    severity="info",
+    gives_way_to=["default-volume-of-gpus", "root-volume-device", "controller-check", "invalid-field", "removed-api"],
+)
+def check(node_class: EC2NodeClass, context: Context) -> Findings:
+    spec = node_class.node.get("spec")
+    if spec is None or spec.get("instanceStorePolicy") is not None or _mounts(spec):
+        return
+    mappings = spec.get("blockDeviceMappings")
+    if mappings is None and not node_class.shows_all(spec):
+        return
+    family = context.images(node_class).ami_family
+    devices = images.devices_of(family)
+    if family is None or devices is None or family.startswith("Windows"):
+        return
+    usual = images.default_gib()
+    if mappings is None:
+        yield Finding(
+            at=node_class.name_node,
+            message=f"nodes get the default volume of {usual} GiB for images, logs and pods",
+            note="the kubelet deletes images from 85 % on, and evicts pods when the volume is nearly full",
+            help="map a larger volume in `blockDeviceMappings`, encrypted",
+        )
+        return
+    size = _size(mappings, devices)
+    gib = quantities.of(size) if size is not None else None
+    if size is not None and gib is not None and 0 < gib <= usual * GIB:
+        yield Finding(
+            at=size,
+            message=f"{messages.short(str(size.value), 20)} for images, logs and pods are soon full",
+            note="the kubelet deletes images from 85 % on, and evicts pods when the volume is nearly full",
+            help="give it 50 to 100 GiB, by what the images of the pods need",
+        )
+
+
+def _mounts(spec: Node) -> bool:
+    """Whether user data seems to mount disks of its own."""
+    data = spec.get("userData")
+    return data is not None and re.search(MOUNTS, data.text) is not None
+
+
+def _size(mappings: Node, devices: tuple[str, str | None]) -> Node | None:
+    """The size of the volume for images and pods; None where another volume may be meant for them."""
+    found: dict[object, Node] = {}
+    for mapping in mappings.items if mappings.kind == "sequence" else ():
+        name, size = mapping.get("deviceName"), mapping.at("ebs", "volumeSize")
+        if name is None or name.value not in devices:
+            return None
+        if size is not None:
+            found[name.value] = size
+    return found.get(devices[1] or devices[0])
