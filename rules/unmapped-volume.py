@@ -92,7 +92,8 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         return
     root = devices[0]
     gib = images.system_gib(str(family))
-    volume = {"deviceName": root, "ebs": {"volumeSize": f"{gib}Gi", "volumeType": "gp3", "encrypted": True}}
+    ebs: dict[str, str | bool] = {"volumeSize": f"{gib}Gi", "volumeType": "gp3", "encrypted": True}
+    volume: dict[str, str | dict[str, str | bool]] = {"deviceName": root, "ebs": ebs}
     yield Finding(
         at=names[0] or mappings,
         message=f"`{root}`, the system's volume of {family}, is not mapped: size and encryption stay the image's",
