@@ -16,7 +16,7 @@ from nodelint.ec2.facts import NOTHING, AwsFacts, Missing
 from nodelint.ec2.snapshot import Question
 from nodelint.ec2.type_set import NONE, TypeSet, union
 from nodelint.karpenter.images import Image, ImageSet, UnknownFact, aliases_with, image_since, images_of
-from nodelint.karpenter.resolve.allocatable import Lack, lacking
+from nodelint.karpenter.resolve.allocatable import Lack, lacking, least_scant
 from nodelint.karpenter.resolve.devices import (
     Twin,
     accelerated,
@@ -78,6 +78,7 @@ __all__ = [
     "image_vendors",
     "known_resource",
     "lacking",
+    "least_scant",
     "largest",
     "leading_flex",
     "limits",

@@ -9,7 +9,7 @@ A setting that is a placeholder or an expression keeps nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from nodelint.data import table
 from nodelint.ec2 import overhead
@@ -56,6 +56,32 @@ def lacking(node_class: EC2NodeClass, ami_family: str | None, view: Catalog, sta
         yield from _without_storage(spec, kubelet, ami_family, family, view)
 
 
+class Scant(NamedTuple):
+    """What kubelet and system keep of memory by their settings, and would keep by default of one type, in MiB."""
+
+    name: str
+    kept: int
+    default: int
+
+
+def least_scant(node_class: EC2NodeClass, ami_family: str | None, view: Catalog, types: TypeSet) -> Scant | None:
+    """The type that needs least, where even of it less memory is kept than by default; None where enough is.
+
+    Only memory that `kubeReserved` names is counted: what it does not name stays at its default.
+    """
+    kubelet = node_class.node.at("spec", "kubelet")
+    kube = _kept(kubelet, "kubeReserved", "memory")
+    if ami_family is None or kube is None or not types:
+        return None
+    facts = table("allocatable")
+    pods = _planned_pods(kubelet, facts["families"].get(ami_family, facts["otherwise"]), view)
+    name = min(view.names_in(types), key=lambda each: (pods(each), each))
+    kept = kube + (_kept(kubelet, "systemReserved", "memory") or 0)
+    default = overhead.memory_reserved(pods(name))
+    found = Scant(name, kept // ONE // overhead.MIB, default // overhead.MIB)
+    return found if found.kept < found.default else None
+
+
 def _without_cpu(kubelet: Node, view: Catalog) -> Iterator[Lack]:
     kube, system = _kept(kubelet, "kubeReserved", "cpu"), _kept(kubelet, "systemReserved", "cpu")
     if not kube and not system:
@@ -74,19 +100,12 @@ def _without_memory(kubelet: Node | None, family: Mapping[str, Any], view: Catal
     """Types whose memory is less than what kubelet, system and eviction keep of it."""
     kube, system = _kept(kubelet, "kubeReserved", "memory"), _kept(kubelet, "systemReserved", "memory")
     evict = _eviction(kubelet, "memory.available")
-    most_pods = _number(kubelet, "maxPods")
-    by_pods = family["memoryByPods"] and (family["pods"] is not None or most_pods is not None)
+    stated = family["pods"] is not None or _number(kubelet, "maxPods") is not None
+    by_pods = family["memoryByPods"] and stated
     if kube is None and not system and evict is None and not by_pods:
         return
     arm = view.having_value(ARCH, "arm64")
-    per_core = _number(kubelet, "podsPerCore") if family["podsPerCore"] else None
-
-    def pods(name: str) -> int:
-        addresses = int(view.resources(name).get("pods", "0"))
-        if not family["memoryByPods"]:
-            return addresses
-        count: int = most_pods if most_pods is not None else (family["pods"] or addresses)
-        return min(count, per_core * int(view.label(name, CPU) or "0")) if per_core else count
+    pods = _planned_pods(kubelet, family, view)
 
     def spent(name: str) -> bool:
         bytes_ = overhead.memory(int(view.label(name, MEMORY) or "0"), bool(view.only(name) & arm))
@@ -97,6 +116,21 @@ def _without_memory(kubelet: Node | None, family: Mapping[str, Any], view: Catal
     types = view.types_of(name for name in view.names if spent(name))
     if types:
         yield Lack(types, "kubelet, system and eviction take all memory", kubelet)
+
+
+def _planned_pods(kubelet: Node | None, family: Mapping[str, Any], view: Catalog) -> Callable[[str], int]:
+    """How many pods of a type the kubelet keeps memory for."""
+    most_pods = _number(kubelet, "maxPods")
+    per_core = _number(kubelet, "podsPerCore") if family["podsPerCore"] else None
+
+    def pods(name: str) -> int:
+        addresses = int(view.resources(name).get("pods", "0"))
+        if not family["memoryByPods"]:
+            return addresses
+        count: int = most_pods if most_pods is not None else (family["pods"] or addresses)
+        return min(count, per_core * int(view.label(name, CPU) or "0")) if per_core else count
+
+    return pods
 
 
 def _without_storage(

@@ -1,0 +1,82 @@
+r"""Less memory reserved for the kubelet than it needs by EKS's own formula.
+
+Without settings, 255 MiB and 11 MiB for each pod are kept for the kubelet and the container runtime. `kubeReserved`
+replaces that: the `100Mi` of many examples is less than half of what the smallest node needs. Pods are then given the
+memory that the kubelet uses, and a full node kills processes or turns NotReady. What `systemReserved` keeps counts too.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [m7i]}
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  kubelet:
+    kubeReserved:
+      cpu: 100m
+      memory: 100Mi
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [m7i]}
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  kubelet:
+    kubeReserved:
+      cpu: 100m
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+"""
+
+from nodelint.api import Context, EC2NodeClass, Finding, Findings, fixes, resolve, rule, type_set
+
+MUCH_LESS = 2
+"""Reserved memory below one part in so many of the formula is not a choice of a few MiB."""
+
+
+@rule(
+    on=EC2NodeClass, group="practice", severity="info", gives_way_to=["invalid-field", "unknown-field", "removed-api"]
+)
+def check(node_class: EC2NodeClass, context: Context) -> Findings:
+    node = node_class.node.at("spec", "kubelet", "kubeReserved", "memory")
+    if node is None:
+        return
+    types = type_set.union(context.resolution(pool).launchable for pool in context.pools(node_class))
+    found = resolve.least_scant(node_class, context.images(node_class).ami_family, context.catalog, types)
+    if found is not None and found.kept * MUCH_LESS < found.default:
+        yield Finding(
+            at=fixes.seen(node),
+            message=f"{found.kept} MiB are reserved for kubelet and system: `{found.name}` needs {found.default} MiB",
+            note="a node full of pods runs out of memory: the kernel kills processes, or the node turns NotReady",
+            help="remove memory from kubeReserved: the default grows with the pods of a type",
+        )
