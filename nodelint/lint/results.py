@@ -11,7 +11,7 @@ from nodelint.lint.rule import Rule
 from nodelint.model.fact_kinds import FactKind
 from nodelint.model.finding import SEVERITIES, Finding, Safety, Severity, Span, span_of
 from nodelint.model.manifest import Object, Retired
-from nodelint.model.releases import RETIRING
+from nodelint.model.releases import NEWEST, OLDEST, RETIRING
 from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
@@ -131,16 +131,17 @@ def of_older_release(told: Iterable[Result], chosen: Mapping[int, Sequence[Chose
 def _milder(result: Result, chosen: Sequence[Chosen]) -> Result:
     obj, finding = result.object, result.finding
     old = next((c.karpenter_from for c in chosen if c.karpenter_from), None)
-    if not isinstance(obj, Retired) or old is None or old.karpenter >= RETIRING:
+    retired = isinstance(obj, Retired)
+    if obj is None or old is None or old.karpenter >= (RETIRING if retired else OLDEST):
         return result
-    severity: Severity | None = "warning" if result.severity == "error" else finding.severity
+    if retired and result.severity == "error":
+        finding = finding._replace(severity="warning")
     if finding.at is not obj.node.get("apiVersion"):
-        return result._replace(finding=finding._replace(severity=severity))
+        return result._replace(finding=finding)
     note = f"Karpenter {old.version}, which {old.place} states, still serves it"
     if finding.edits:
-        note += f"; `--fix --karpenter-version {chosen[-1].karpenter.last}` converts it"
-    finding = finding._replace(severity=severity, edits=(), safety=None, suggestions=(), note=note)
-    return result._replace(finding=finding)
+        note += f"; `--fix --karpenter-version {NEWEST}` converts it"
+    return result._replace(finding=finding._replace(edits=(), safety=None, suggestions=(), note=note))
 
 
 class Index:
