@@ -2,7 +2,8 @@ r"""Less memory reserved for the kubelet than it needs by EKS's own formula.
 
 Without settings, 255 MiB and 11 MiB for each pod are kept for the kubelet and the container runtime. `kubeReserved`
 replaces that: the `100Mi` of many examples is less than half of what the smallest node needs. Pods are then given the
-memory that the kubelet uses, and a full node kills processes or turns NotReady. What `systemReserved` keeps counts too.
+memory that the kubelet uses, and a full node kills processes or turns NotReady. What `systemReserved` keeps is
+counted, too.
 
 ```yaml bad
 apiVersion: karpenter.sh/v1
