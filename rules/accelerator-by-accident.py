@@ -89,7 +89,13 @@ from nodelint.api import (
 )
 
 
-@rule(on=NodePool, group="practice", fix="unsafe", gives_way_to=["no-instance-type", "removed-api"])
+@rule(
+    on=NodePool,
+    group="practice",
+    fix="unsafe",
+    gives_way_to=["no-instance-type", "removed-api"],
+    providers=["aws", "auto-mode"],
+)
 def check(pool: NodePool, context: Context) -> Findings:
     resolution = context.resolution(pool)
     special = resolve.special(resolution.catalog)

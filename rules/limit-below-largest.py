@@ -57,6 +57,7 @@ from nodelint.api import Context, Finding, Findings, NodePool, fixes, keys, labe
     group="practice",
     severity="info",
     gives_way_to=["limit-too-small", "no-instance-type", "removed-api"],
+    providers=["aws", "auto-mode"],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     limits = [limit for limit in resolve.limits(pool) if limit.resource in ("cpu", "memory") and limit.amount]

@@ -76,6 +76,7 @@ from nodelint.api import (
     on=NodePool,
     group="hazard",
     gives_way_to=["too-few-values", "no-instance-type", "invalid-field", "refused-combination", "removed-api"],
+    providers=["aws", "auto-mode"],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     if not any(line.min_values for line in pool.requirements):

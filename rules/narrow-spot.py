@@ -84,7 +84,7 @@ from nodelint.api import Context, Finding, Findings, NodePool, fixes, keys, labe
 FEW = 5
 
 
-@rule(on=NodePool, group="hazard", gives_way_to=["no-instance-type", "removed-api"])
+@rule(on=NodePool, group="hazard", gives_way_to=["no-instance-type", "removed-api"], providers=["aws", "auto-mode"])
 def check(pool: NodePool, context: Context) -> Findings:
     spot = labels.last_asking(pool, keys.CAPACITY_TYPE)
     if spot is None:

@@ -36,7 +36,13 @@ spec:
 from nodelint.api import Context, Finding, Findings, NodePool, keys, labels, rule
 
 
-@rule(on=NodePool, group="practice", severity="info", gives_way_to=["unknown-value", "value-of-another-key"])
+@rule(
+    on=NodePool,
+    group="practice",
+    severity="info",
+    gives_way_to=["unknown-value", "value-of-another-key"],
+    providers=["aws", "auto-mode"],
+)
 def check(pool: NodePool, context: Context) -> Findings:
     zone, item = _zone(pool)
     if zone is None or item is None or pool.partial:

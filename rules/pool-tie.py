@@ -121,7 +121,13 @@ _STEP = 10
 _HEAVIEST = 100
 
 
-@rule(on=NodePool, group="hazard", fix="unsafe", gives_way_to=["no-instance-type", "duplicate-name"])
+@rule(
+    on=NodePool,
+    group="hazard",
+    fix="unsafe",
+    gives_way_to=["no-instance-type", "duplicate-name"],
+    providers=["aws", "auto-mode"],
+)
 def check(pool: NodePool, context: Context) -> Findings:
     own = resolve.taints(pool)
     others = [

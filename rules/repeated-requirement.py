@@ -42,6 +42,7 @@ from nodelint.api import Also, Context, Finding, Findings, NodePool, Requirement
     severity="info",
     fix="safe",
     gives_way_to=["no-instance-type", "refused-combination", "invalid-field", "removed-api"],
+    providers=["aws", "auto-mode"],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     known = [line for line in pool.requirements if isinstance(line.key, str) and line.known]

@@ -129,7 +129,9 @@ import re
 from nodelint.api import Also, Context, Finding, Findings, NodePool, labels, messages, resolve, rule
 
 
-@rule(on=NodePool, group="hazard", gives_way_to=["no-instance-type", "duplicate-name"])
+@rule(
+    on=NodePool, group="hazard", gives_way_to=["no-instance-type", "duplicate-name"], providers=["aws", "auto-mode"]
+)
 def check(pool: NodePool, context: Context) -> Findings:
     heavier = [other for other in context.beside(pool) if (other.weight or 0) > (pool.weight or 0)]
     if not heavier or pool.node.at("spec", "replicas") is not None:

@@ -66,7 +66,12 @@ from nodelint.api import (
 )
 
 
-@rule(on=NodePool, group="practice", gives_way_to=["narrow-spot", "no-instance-type", "removed-api"])
+@rule(
+    on=NodePool,
+    group="practice",
+    gives_way_to=["narrow-spot", "no-instance-type", "removed-api"],
+    providers=["aws", "auto-mode"],
+)
 def check(pool: NodePool, context: Context) -> Findings:
     spot = labels.last_asking(pool, keys.CAPACITY_TYPE)
     if spot is None or context.resolution(pool).capacity_types != ("spot",):

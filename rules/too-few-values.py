@@ -96,6 +96,7 @@ from nodelint.api import (
     on=NodePool,
     group="correctness",
     gives_way_to=["invalid-field", "refused-combination", "wildcard-value", "removed-api"],
+    providers=["aws", "auto-mode"],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     if not any(line.min_values for line in pool.requirements):

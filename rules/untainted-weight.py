@@ -119,7 +119,7 @@ spec:
 from nodelint.api import UNKNOWN, Also, Context, Finding, Findings, NodePool, messages, resolve, rule
 
 
-@rule(on=NodePool, group="practice", severity="info")
+@rule(on=NodePool, group="practice", severity="info", providers=["aws", "auto-mode"])
 def check(pool: NodePool, context: Context) -> Findings:
     node = pool.node.at("spec", "weight")
     if node is None or not pool.weight or resolve.taints(pool) != frozenset():

@@ -154,10 +154,41 @@ class TestAutoMode:
         first = pool(AUTO, line("karpenter.sh/capacity-type", "on-demand"))
         second = pool(AUTO, line("karpenter.sh/capacity-type", "reserved")).replace("name: apps", "name: reserved")
         third = first.replace("name: apps", "name: spot").replace("on-demand", "spot")
-        assert names(check(f"{first}---\n{second}{cls}")) == []
-        [result] = check(f"{first}---\n{third}{cls}").results
+        assert names(check(f"{first}---\n{second}{cls}", select=["unused-reservation"])) == []
+        [result] = check(f"{first}---\n{third}{cls}", select=["unused-reservation"]).results
         assert result.rule.name == "unused-reservation"
         assert (len(result.finding.also), result.finding.edits) == (2, ())
+
+    @pytest.mark.parametrize(
+        ("lines", "more", "rule"),
+        [
+            (line("karpenter.sh/capacity-type", "spot"), "", "spot-only"),
+            (line("eks.amazonaws.com/instance-category", "c") + line("kubernetes.io/arch", "amd64"), "",
+             "repeated-requirement"),
+            (line("eks.amazonaws.com/instance-cpu", "'2'", "Gt"), "", "accelerator-by-accident"),
+            (line("eks.amazonaws.com/instance-category", "c"), "  limits: {cpu: 8}\n", "limit-below-largest"),
+            (line("topology.kubernetes.io/zone", "us-east-1a"), "", "one-zone"),
+        ],
+    )  # fmt: skip
+    def test_practice_is_the_same(self, check: Check, lines: str, more: str, rule: str) -> None:
+        assert names(check(pool(AUTO, lines, spec=more), select=[rule])) == [rule]
+
+    def test_a_fix_leaves_accelerators_out_by_its_own_key(self, check: Check) -> None:
+        text = pool(AUTO, line("eks.amazonaws.com/instance-cpu", "'2'", "Gt"))
+        [result] = check(text, select=["accelerator-by-accident"]).results
+        assert "eks.amazonaws.com/instance-category" in "".join(edit.text for edit in result.finding.edits)
+
+    def test_its_pools_see_each_other(self, check: Check) -> None:
+        spot = pool(AUTO, line("karpenter.sh/capacity-type", "spot"))
+        beside = pool(AUTO, line("karpenter.sh/capacity-type", "on-demand")).replace("name: apps", "name: steady")
+        assert names(check(f"{spot}---\n{beside}", select=["spot-only"])) == []
+        others = beside.replace(AUTO, "{group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}")
+        assert names(check(f"{spot}---\n{others}", select=["spot-only"])) == ["spot-only"]
+
+    def test_pools_of_one_weight_for_the_same_pods(self, check: Check) -> None:
+        first = pool(AUTO, line("eks.amazonaws.com/instance-family", "m5, m6i"), spec="  weight: 5\n")
+        second = first.replace("name: apps", "name: other")
+        assert "pool-tie" in names(check(f"{first}---\n{second}"))
 
     def test_a_pool_by_its_labels_alone(self) -> None:
         text = pool("{name: default}", line("eks.amazonaws.com/instance-category", "c"))

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 class Context:
     """What a rule may ask beside the object that it looks at: targets, facts, and the other objects.
 
-    `objects` are all that the run has read.
+    `objects` are all that the run has read, `foreign` the NodePools of other providers, which only each other see.
     """
 
     def __init__(
@@ -44,8 +44,10 @@ class Context:
         schemas: Schemas | None = None,
         rule_names: Sequence[str] = (),
         facts: AwsFacts | None = None,
+        foreign: Sequence[NodePool] = (),
     ) -> None:
         self._world = objects
+        self._foreign = foreign
         self.karpenter = karpenter
         self.kubernetes = kubernetes
         self.rule_names = rule_names
@@ -307,9 +309,10 @@ class Context:
         folder, taints = os.path.dirname(pool.source.path), _taints(pool)
         return [
             o
-            for o in self.objects
+            for o in (self._foreign if pool.foreign else self.objects)
             if isinstance(o, NodePool)
             and o is not pool
+            and o.provider == pool.provider
             and served(o, self.karpenter)
             and os.path.dirname(o.source.path) == folder
             and _taints(o) == taints
@@ -341,7 +344,7 @@ class Context:
     def _beside(self) -> dict[int, list[NodePool]]:
         from nodelint.lint.beside import groups
 
-        return groups(self.objects, self.node_class)
+        return groups(self.objects, self.node_class) | groups(self._foreign, self.node_class)
 
     def resolution(self, pool: NodePool) -> Resolution:
         """What the pool can launch, with which image, and what removed the rest."""

@@ -141,14 +141,13 @@ def lint(
     before, and is left what is said in this one; one process then judges all.
     """
     asked = [obj for source in sources for obj in objects(source, foreign=True)]
-    beside = [obj for source in context_sources for obj in objects(source)]
+    beside = [obj for source in context_sources for obj in objects(source, foreign=True)]
     reporting = {name for name, rule in rules.items() if selection.has(rule)}
     running = _running(rules, reporting)
     shared = (*rules.values(), *asked, *beside), (*sources, *context_sources)
 
     def judged_for(one: Target, some: Sequence[Object], files: Sequence[Source] = ()) -> _Pass:
-        held = [obj for obj in (*asked, *beside) if not _is_foreign(obj)]
-        made = _pass(one, held, tuple(rules), reporting, running, memory)
+        made = _pass(one, (*asked, *beside), tuple(rules), reporting, running, memory)
         sharing = _sharing(jobs, some, shared) if memory is None else None
         made.judge(some, running, files, sharing or _one_by_one(pause))
         made.judge_converted(some, running)
@@ -255,13 +254,15 @@ def _one_by_one(pause: Callable[[], None]) -> Each:
 
 def _pass(
     target: Target,
-    held: Sequence[Object],
+    read: Sequence[Object],
     names: Sequence[str],
     reporting: Set[str],
     running: Sequence[Rule],
     memory: Memory | None,
 ) -> _Pass:
-    asked = held, target.karpenter, target.kubernetes, target.schemas, names, target.facts
+    foreign = [obj for obj in read if isinstance(obj, NodePool) and obj.foreign]
+    held = [obj for obj in read if not _is_foreign(obj)] if foreign else read
+    asked = held, target.karpenter, target.kubernetes, target.schemas, names, target.facts, foreign
     if memory is None:
         return _Pass(target, Context(*asked), reporting)
     from nodelint.lint.kept import Noting
