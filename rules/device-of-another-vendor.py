@@ -98,7 +98,7 @@ def _wanted(pool: NodePool) -> dict[str, Node]:
         device = resolve.device_of(limit.resource)
         if device is not None and limit.amount != 0:
             found.setdefault(device, limit.at.key_node)
-    if isinstance(pool.name, str) and "nvidia" in pool.name.replace(".", "-").split("-"):
+    if "nvidia" in labels.words_of(pool.name):
         found.setdefault("nvidia.com/gpu", pool.name_node)
     return found
 

@@ -101,3 +101,134 @@ class TestDeviceOfAnotherVendor:
     def test_in_auto_mode_and_by_name(self, check: Check) -> None:
         text = pool("eks.amazonaws.com/instance-family In g4ad,g5", name="nvidia-apps", ref=AUTO)
         assert len(said(check(text, select=[self.RULE]))) == 1
+
+
+CAPACITY = "karpenter.sh/capacity-type"
+CATEGORY = "karpenter.k8s.aws/instance-category"
+SIZE = "karpenter.k8s.aws/instance-size"
+TYPE = "node.kubernetes.io/instance-type"
+ARCH = "kubernetes.io/arch"
+
+
+class TestCapacityOrder:
+    @pytest.mark.parametrize(
+        ("values", "kind", "words"),
+        [
+            ("on-demand,spot", "m", "no preference"),
+            ("on-demand,reserved,spot", "m", "no preference"),
+            ("spot,on-demand", "m", None),
+            ("spot", "m", None),
+            ("on-demand", "m", None),
+            ("spot,on-demand", "p", "taken back"),
+        ],
+    )
+    def test_order(self, check: Check, values: str, kind: str, words: str | None) -> None:
+        found = said(check(pool(f"{CAPACITY} In {values}", f"{CATEGORY} In {kind}"), select=["capacity-order"]))
+        assert [str(words) in message for _, message in found] == ([True] if words else [])
+
+    def test_suggestions(self, check: Check) -> None:
+        [result] = check(pool(f"{CAPACITY} In on-demand,spot"), select=["capacity-order"]).results
+        offered = {each.name: each.edits[0].text for each in result.finding.suggestions}
+        assert [*offered] == ["launch on-demand capacity only", "write spot first"]
+
+
+class TestMisleadingName:
+    @pytest.mark.parametrize(
+        ("name", "lines", "words"),
+        [
+            ("spot-medium", [f"{CAPACITY} In spot,on-demand"], "for spot capacity, but on-demand is allowed"),
+            ("spot", [f"{CAPACITY} In on-demand"], "but only on-demand is allowed"),
+            ("spot", [f"{CAPACITY} In spot"], None),
+            ("spot", [f"{CAPACITY} NotIn on-demand"], None),
+            ("web-on-demand", [ANY], "for on-demand capacity, but spot is allowed, and tried first"),
+            ("od.web", [f"{CAPACITY} In spot"], "but only spot is allowed"),
+            ("spot-od", [f"{CAPACITY} In spot,on-demand"], None),
+            ("spotless", [f"{CAPACITY} In on-demand"], None),
+            ("arm64", [f"{CATEGORY} In m"], "named for arm64, but"),
+            ("graviton", [f"{ARCH} In arm64"], None),
+            ("x86", [f"{CATEGORY} In m"], "named for amd64, but"),
+            ("x86-arm64", [f"{CATEGORY} In m"], None),
+            ("gpu", [f"{CATEGORY} In m"], "named for GPUs, but none"),
+            ("gpu", [f"{CATEGORY} In g"], None),
+            ("trainium", [f"{CATEGORY} In m"], "named for Neuron devices, but none"),
+        ],
+    )
+    def test_names(self, check: Check, name: str, lines: list[str], words: str | None) -> None:
+        found = said(check(pool(*lines, name=name), select=["misleading-name"]))
+        assert [str(words) in message for _, message in found] == ([True] if words else [])
+
+
+class TestKindsOfTypes:
+    @pytest.mark.parametrize(
+        ("lines", "expected"),
+        [
+            ([f"{FAMILY} In t3,t3a"], True),
+            ([f"{CATEGORY} In t"], True),
+            ([f"{FAMILY} In t3,m5"], False),
+            ([ANY], False),
+        ],
+    )
+    def test_burstable(self, check: Check, lines: list[str], expected: bool) -> None:
+        assert bool(said(check(pool(*lines), select=["burstable-only"]))) is expected
+        assert said(check(pool(*lines, name="burst"), select=["burstable-only"])) == []
+
+    @pytest.mark.parametrize(
+        ("families", "words"),
+        [
+            ("m5,c5", "costs 10% less than `"),
+            ("m5,t3", "`m5` is 3 and more generations behind"),
+            ("m5,m7i", None),
+            ("m6i", None),
+            ("m6g", "generations behind"),
+            ("t3", None),
+            ("g4dn", None),
+            ("m4", None),
+        ],
+    )
+    def test_older(self, check: Check, families: str, words: str | None) -> None:
+        text = pool(f"{FAMILY} In {families}", f"{SIZE} In large,xlarge,2xlarge")
+        found = said(check(text, select=["older-families"]))
+        assert [str(words) in message for _, message in found] == ([True] if words else [])
+
+    @pytest.mark.parametrize(
+        ("lines", "policy", "expected"),
+        [
+            ([f"{FAMILY} In m5,c5", f"{SIZE} In large,xlarge"], "WhenEmpty", True),
+            ([f"{FAMILY} In m5,c5", f"{SIZE} In large,xlarge"], "WhenEmptyOrUnderutilized", True),
+            ([f"{FAMILY} In m5,c5", f"{CAPACITY} In on-demand", f"{SIZE} In large,xlarge"], "WhenEmpty", False),
+            ([f"{FAMILY} In m5,c5,m6i,c6i"], "WhenEmpty", False),
+            ([f"{FAMILY} In p4d,p5"], "WhenEmpty", False),
+        ],
+    )
+    def test_few_for_spot(self, check: Check, lines: list[str], policy: str, expected: bool) -> None:
+        text = pool(*lines, spec=f"  disruption: {{consolidationPolicy: {policy}, consolidateAfter: 1m}}\n")
+        assert bool(said(check(text, select=["few-spot-types"]))) is expected
+
+
+class TestArmBesideAmd:
+    RULE = "arm64-beside-amd64"
+
+    def test_order_by_name_and_weight(self, check: Check) -> None:
+        def message(one: str, other: str, spec: str = "") -> str:
+            arm, amd = pool(f"{ARCH} In arm64", name=one, spec=spec), pool(f"{ARCH} In amd64", name=other)
+            [(_, text)] = said(check(f"{arm}---\n{amd}", select=[self.RULE]))
+            return text
+
+        assert "started on arm64 here before `a`" in message("b", "a")
+        assert "fit these arm64 nodes like those of `b`" in message("a", "b")
+        assert "started on arm64 here before `b`" in message("a", "b", "  weight: 3\n")
+
+    @pytest.mark.parametrize(
+        ("arm", "amd"),
+        [
+            (pool(f"{ARCH} In arm64", name="b", more=TAINT.format("arm")), pool(f"{ARCH} In amd64", name="a")),
+            (pool(f"{ARCH} In arm64,amd64", name="b"), pool(f"{ARCH} In amd64", name="a")),
+            (pool(f"{ARCH} In arm64", name="b"), pool(f"{ARCH} In arm64", name="a")),
+            (
+                pool(f"{ARCH} In arm64", "topology.kubernetes.io/zone In us-east-1a", name="b"),
+                pool(f"{ARCH} In amd64", "topology.kubernetes.io/zone In us-east-1b", name="a"),
+            ),
+        ],
+    )
+    def test_pools_that_are_told_apart(self, check: Check, arm: str, amd: str) -> None:
+        assert said(check(f"{arm}---\n{amd}", select=[self.RULE])) == []

@@ -77,6 +77,11 @@ def since(key: str, value: str) -> Version | None:
     return None if text is None else Version.parse(text)
 
 
+def words_of(name: object) -> tuple[str, ...]:
+    """The words of an object's name, which hyphens and dots part; none of a placeholder."""
+    return tuple(name.lower().replace(".", "-").split("-")) if isinstance(name, str) else ()
+
+
 def fallback_words() -> frozenset[str]:
     """Words by which people name a NodePool that stands in for another one."""
     return frozenset(_facts()["fallbacks"])

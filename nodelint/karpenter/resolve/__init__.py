@@ -44,7 +44,15 @@ from nodelint.karpenter.resolve.limits import (
 )
 from nodelint.karpenter.resolve.offers import RESERVED, capacity_types, class_rules, reserved_only
 from nodelint.karpenter.resolve.places import INTERRUPTIBLE, places_of
-from nodelint.karpenter.resolve.relation import comparable, covers, flex_before, leading_flex, shared, taints
+from nodelint.karpenter.resolve.relation import (
+    comparable,
+    covers,
+    flex_before,
+    leading_flex,
+    same_pods,
+    shared,
+    taints,
+)
 from nodelint.karpenter.resolve.resolution import LineEffect, MinValues, Resolution, Unlaunchable
 from nodelint.karpenter.resolve.supply import Supply
 from nodelint.model.keys import ACCELERATOR_COUNT, ARCH, GPU_COUNT, NITRO_SANDBOX, OS, WINDOWS_BUILD
@@ -86,6 +94,7 @@ __all__ = [
     "meant_resource",
     "most_for_cpu",
     "resolve",
+    "same_pods",
     "shared",
     "smallest",
     "some_fits",

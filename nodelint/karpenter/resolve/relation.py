@@ -13,7 +13,7 @@ from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.type_set import NONE, TypeSet
 from nodelint.karpenter.labels import flex_families, flex_types, is_pattern, standing_for
 from nodelint.karpenter.resolve.resolution import Resolution
-from nodelint.model.keys import CAPACITY_TYPE, FAMILY, INSTANCE_TYPE
+from nodelint.model.keys import CAPACITY_TYPE, FAMILY, INSTANCE_TYPE, OS, REGION, ZONE, ZONE_ID
 from nodelint.model.manifest import NodePool, RequirementLine
 from nodelint.model.requirement import Requirement, normalize, well_known
 from nodelint.source import UNKNOWN
@@ -61,6 +61,14 @@ def shared(a: Resolution, b: Resolution) -> TypeSet:
         if wanted.key != CAPACITY_TYPE and not wanted.intersects(b.folded.get(wanted.key)):
             return NONE
     return a.launchable & b.launchable
+
+
+def same_pods(a: Resolution, b: Resolution) -> bool:
+    """Whether pods that choose neither a label of one's own nor the kind of instance fit both pools."""
+    if a.images.os != b.images.os:
+        return False
+    places = (OS, REGION, ZONE, ZONE_ID)
+    return all(wanted.intersects(b.folded.get(wanted.key)) for wanted in a.folded if wanted.key in places)
 
 
 def covers(a: Resolution, b: Resolution) -> bool:

@@ -1,0 +1,95 @@
+r"""Capacity types listed as `[on-demand, spot]`: the order is no preference, Karpenter tries spot first.
+
+A requirement is a set. Whichever value stands first, a launch tries reserved capacity, then spot, then on-demand, and
+EC2 takes spot nodes back with two minutes' notice. Whoever means "on-demand, and spot only if need be" needs two
+NodePools: one of on-demand capacity with the higher weight, and one of spot. Nodes that have to stay need
+`[on-demand]` alone. For GPU and accelerator nodes the rule looks at `[spot, on-demand]` as well: a job that runs for
+hours does not outlive such a notice.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: system
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
+        - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand, spot]}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: system
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
+        - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
+```
+"""
+
+from nodelint.api import (
+    Context,
+    Finding,
+    Findings,
+    NodePool,
+    RequirementLine,
+    Suggestion,
+    edits,
+    fixes,
+    keys,
+    labels,
+    resolve,
+    rule,
+)
+
+
+@rule(
+    on=NodePool,
+    group="practice",
+    severity="info",
+    gives_way_to=["no-instance-type", "dead-value", "misleading-name", "removed-api"],
+    providers=["aws", "auto-mode"],
+)
+def check(pool: NodePool, context: Context) -> Findings:
+    item = labels.last_asking(pool, keys.CAPACITY_TYPE)
+    if item is None or item.operator != "In" or not {"spot", "on-demand"} <= set(item.texts):
+        return
+    at = item.at
+    if not isinstance(at, RequirementLine):
+        return
+    if item.texts.index("on-demand") < item.texts.index("spot"):
+        message = "the order of these values is no preference: spot is tried before on-demand"
+    elif _of_devices(pool, context):
+        message = "spot is tried before on-demand: GPU and accelerator nodes can be taken back at two minutes' notice"
+    else:
+        return
+    yield Finding(
+        at=fixes.seen(at.values_node),
+        message=message,
+        help="take `on-demand` alone, or give spot a NodePool of its own with a lower weight",
+        suggestions=_ways(at),
+    )
+
+
+def _of_devices(pool: NodePool, context: Context) -> bool:
+    """Whether every type left has a GPU or an accelerator."""
+    resolution = context.resolution(pool)
+    left = resolution.candidates
+    return bool(left) and not left - resolve.accelerated(resolution.catalog)
+
+
+def _ways(line: RequirementLine) -> list[Suggestion]:
+    if line.min_values is not None or not line.known:
+        return []
+    first = [text for text in line.texts if text != "on-demand"]
+    ways = (("launch on-demand capacity only", ["on-demand"]), ("write spot first", [*first, "on-demand"]))
+    offers = ((name, edits.if_editable(edits.set_values, line.values_node, values)) for name, values in ways)
+    return [Suggestion(name, changes) for name, changes in offers if changes]

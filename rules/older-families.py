@@ -1,0 +1,113 @@
+r"""A NodePool that leaves only families three and more generations behind the newest of their kind.
+
+Newer families of the same category and architecture have the same sizes, do more for each CPU, and often cost less:
+`m6a.large` is 10 % cheaper than `m5.large`. They also give spot more capacity to choose from. `m5` and `c5` are the
+families of many tutorials, and of lists that nobody has looked at since. GPU and accelerator types are not compared,
+and burstable ones have no newer generation on amd64. Prices are on demand, of us-east-1.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [c5, m5]}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [c6a, c6i, m6a, m6i, m7i]}
+```
+"""
+
+from nodelint.api import (
+    Context,
+    Finding,
+    Findings,
+    NodePool,
+    TypeSet,
+    catalog,
+    fixes,
+    keys,
+    labels,
+    messages,
+    resolve,
+    rule,
+    type_set,
+)
+
+BEHIND = 3
+
+
+@rule(
+    on=NodePool,
+    group="practice",
+    severity="info",
+    gives_way_to=["no-instance-type", "dead-value", "one-instance-type", "no-generation-floor", "removed-api"],
+    providers=["aws", "auto-mode"],
+)
+def check(pool: NodePool, context: Context) -> Findings:
+    telling = [
+        item
+        for item in labels.asked(pool)
+        if (item.key in (keys.FAMILY, keys.INSTANCE_TYPE) and item.operator == "In")
+        or (item.key == keys.GENERATION and item.operator in ("In", "Lt", "Lte"))
+    ]
+    if pool.partial or not telling:
+        return
+    resolution = context.resolution(pool)
+    types = resolution.catalog
+    left = resolution.candidates - resolve.special(types) - types.having_value(keys.CATEGORY, "t")
+    newer = types.remembered("newer", lambda: _newer(types))
+    if not left or any(not newer.get(family) for family in resolution.families(left)):
+        return
+    if left & types.having_value(keys.HYPERVISOR, "xen") == left:
+        return  # old-type says so
+    others = type_set.union(newer[family] for family in resolution.families(left))
+    yield Finding(
+        at=fixes.seen(telling[0].key_node),
+        message=_message(left, others, resolution),
+        help="add newer families of the same sizes",
+    )
+
+
+def _newer(types: catalog.Catalog) -> dict[str, TypeSet]:
+    """For each family that is so far behind, the types of its category and architecture that are newer."""
+    found: dict[str, TypeSet] = {}
+    generations = {value: of for value, of in types.values(keys.GENERATION).items() if value.isdigit()}
+    plain = types.all - resolve.special(types) - labels.flex_types(types)
+    for family, of_family in types.values(keys.FAMILY).items():
+        mine = max((int(value) for value, of in generations.items() if of & of_family), default=None)
+        if mine is None:
+            continue
+        kin = plain
+        for key in (keys.CATEGORY, keys.ARCH):
+            kin &= type_set.union(of for of in types.values(key).values() if of & of_family)
+        ahead = {int(value): of & kin for value, of in generations.items() if int(value) > mine and of & kin}
+        if ahead and max(ahead) - mine >= BEHIND:
+            found[family] = type_set.union(ahead.values())
+    return found
+
+
+def _message(left: TypeSet, others: TypeSet, resolution: resolve.Resolution) -> str:
+    families = resolution.families(left)
+    listed = messages.short(", ".join(f"`{family}`" for family in families), 30)
+    old = f"{listed} {'is' if len(families) == 1 else 'are'} {BEHIND} and more generations behind"
+    twin = resolve.cheaper_twin(left, others, resolution.catalog)
+    if twin is None:
+        return old
+    if twin.saved <= 0.005:
+        return messages.first_fitting(f"{old}: `{twin.other}` has the shape of `{twin.own}`", old)
+    return messages.first_fitting(f"{old}: `{twin.other}` costs {twin.saved:.0%} less than `{twin.own}`", old)
