@@ -17,9 +17,9 @@ from nodelint.lint.engine import Selection, Target, lint
 from nodelint.lint.rule import Rule
 from nodelint.model.releases import NEWEST
 from nodelint.render.defaults import added
-from nodelint.render.filling import TooLong, fill
 from nodelint.source import Source
 from nodelint.source.compose import compose
+from nodelint.source.filling import TooLong, fill
 from nodelint.source.gotemplate import BadTemplate, parse
 
 from .manifests import nodeclass

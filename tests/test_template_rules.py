@@ -156,3 +156,58 @@ def test_what_may_be_a_number_or_true_is_quoted(nodelint: Run, tmp_path: Path, v
     assert findings(nodelint, "chart", "--select", "unquoted-value") == []
     fixed = (tmp_path / "chart/templates/pool.yaml").read_text(encoding="utf-8")
     assert (' | default "10%" | quote }}' in fixed) == (37 in lines)
+
+
+LIMITS = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: a
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements: []
+  @limits
+"""
+EACH_POOL = "{{- range .Values.pools }}\n---\n" + LIMITS.replace("name: a", "name: {{ .name }}") + "{{- end }}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "limits", "values", "fixed"),
+    [
+        (LIMITS, "weight: {{ .Values.pool.weight }}", "name: a\n", "weight: {{ (.Values.pool).weight }}"),
+        (LIMITS, "weight: {{ .Values.a.b.weight }}", "a: {c: 1}\n", "weight: {{ ((.Values.a).b).weight }}"),
+        (LIMITS, "weight: {{ $.Values.a.b.weight }}", "a:\n", "weight: {{ (($.Values.a).b).weight }}"),
+        (LIMITS, "{{- if .Values.a.b }}\n  weight: 1\n  {{- end }}", "b: 1\n", "{{- if (.Values.a).b }}"),
+        (LIMITS, "{{- if .Values.a }}\n  weight: {{ .Values.a.b }}\n  {{- end }}", "b: 1\n", None),
+        (LIMITS, "{{- with .Values.a }}\n  weight: {{ .b.c }}\n  {{- end }}", "a: {d: 1}\n", "weight: {{ (.b).c }}"),
+        (LIMITS, "weight: {{ (.Values.a).b }}", "b: 1\n", None),
+        (LIMITS, "weight: {{ .Values.a.b }}", "a: {}\n", None),
+        (LIMITS, "{{- $a := .Values.a }}\n  weight: {{ $a.b.c }}", "b: 1\n", None),
+        (LIMITS, "weight: {{ .Values.global.b }}", "b: 1\n", None),
+        (LIMITS, "{{- if and .Values.a .Values.a.b }}\n  weight: 1\n  {{- end }}", "b: 1\n", None),
+        (LIMITS, "{{- if eq .Release.Name .Values.c }}\n  weight: {{ .Values.a.b }}\n  {{- end }}", "b: 1\n", None),
+        (LIMITS, "weight: {{ .Values.staging.weight }}", "b: 1\n", None),
+        (EACH_POOL, "limits: {cpu: {{ .limits.cpu | default 1 }}}", "pools: []\n", "{{ (.limits).cpu | default 1 }}"),
+        (EACH_POOL, "limits: {cpu: {{ .limits.cpu | default 1 }}}", "pools: [{limits: {cpu: 1}}]\n", None),
+        (EACH_POOL, "limits: {cpu: {{ .limits.cpu }}}", "pools: []\n", None),
+        (
+            EACH_POOL,
+            "limits: {cpu: {{ .limits.cpu | default 1 }}, pods: {{ .limits.pods }}}",
+            "pools: []\n",
+            None,
+        ),
+        (EACH_POOL, "{{ if .limits }}limits: {cpu: {{ .limits.cpu | default 1 }}}{{ end }}", "pools: []\n", None),
+        (EACH_POOL, "limits: {cpu: {{ .limits.cpu }}}", "pools: [{name: a}]\n", "{{ (.limits).cpu }}"),
+    ],
+)
+def test_helm_stops_at_a_field_of_nothing(
+    nodelint: Run, tmp_path: Path, text: str, limits: str, values: str, fixed: str | None
+) -> None:
+    chart(tmp_path, values, pool=text.replace("@limits", limits))
+    (tmp_path / "chart/values-staging.yaml").write_text("staging:\n  weight: 10\n", encoding="utf-8")
+    told = findings(nodelint, "chart", "--select", "nil-pointer")
+    assert len(told) == (fixed is not None)
+    nodelint("check", "--fix", "chart", "--select", "nil-pointer")
+    assert (fixed or limits) in (tmp_path / "chart/templates/pool.yaml").read_text(encoding="utf-8")

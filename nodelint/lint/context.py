@@ -61,7 +61,7 @@ class Context:
         self._conversions: dict[int, Conversion] = {}
         self._defaults: dict[str, Node | None] = {}
         self._scopes: dict[int, Scopes | None] = {}
-        self._templates: dict[str, list[str]] = {}
+        self._texts: dict[tuple[str, bool], list[str]] = {}
         self._stored: dict[int, Mapping[str, Any] | None] = {}
         self._problems: dict[int, list[SchemaProblem]] = {}
         self._controller: dict[int, list[ControllerProblem]] = {}
@@ -175,13 +175,28 @@ class Context:
             if shape.items is not None:
                 pending += [(f"{path}[]", item, shape.items) for item in reversed(node.items)]
 
-    def elsewhere_in_chart(self, source: SourceText, word: str) -> bool:
-        """Whether another template of the same chart has a word in it."""
-        from nodelint.source.charts import other_templates
+    def stops_helm(self, source: SourceText) -> list[tuple[int, int, str]]:
+        """Code over which helm stops with a chart's default values, each with the field that it asks of nothing."""
+        values = self.chart_values(source)
+        if values is None:
+            return []
+        from nodelint.source.filling import TooLong, fill
+        from nodelint.source.gotemplate import BadTemplate, parse
 
-        if source.path not in self._templates:
-            self._templates[source.path] = other_templates(source.path)
-        return any(word in text for text in self._templates[source.path])
+        try:
+            broken = fill(source.text, parse(source.text), values, "nothing").broken
+        except (BadTemplate, TooLong):
+            return []
+        return [(code.start, code.end, ".".join(names)) for code, names in broken]
+
+    def elsewhere_in_chart(self, source: SourceText, word: str, templates: bool = True) -> bool:
+        """Whether another template of the same chart has a word in it, or a YAML file that is no template."""
+        from nodelint.source.charts import other_files, other_templates
+
+        where = source.path, templates
+        if where not in self._texts:
+            self._texts[where] = (other_templates if templates else other_files)(source.path)
+        return any(word in text for text in self._texts[where])
 
     def guarded(self, source: SourceText) -> list[Guarded]:
         """The fields of a template that are written under a condition on a field, alone there."""

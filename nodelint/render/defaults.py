@@ -18,11 +18,11 @@ from nodelint.lint.results import Result
 from nodelint.model.documents import objects
 from nodelint.model.finding import Also, Edit, Finding, Span, span_of
 from nodelint.render.changes import changed, to
-from nodelint.render.filling import Filled, Holes, Segment, TooLong, fill
 from nodelint.render.roots import nodes_of, read
 from nodelint.source import Node, Source, reread
 from nodelint.source.charts import values_of
 from nodelint.source.compose import compose
+from nodelint.source.filling import Filled, Holes, Segment, TooLong, fill
 from nodelint.source.gotemplate import BadTemplate, Code, Part, parse
 from nodelint.source.unreadable import Unreadable
 from nodelint.tuples import NamedTuple
@@ -107,7 +107,14 @@ def _told(
 _COMMENTS = "unused-suppression"
 _ABOUT_NAMES = ("duplicate-name", "placeholder-left", "unknown-node-class")
 """Rules about names, which whoever installs the chart gives."""
-_ABOUT_CODE = ("crossed-condition", "false-never-printed", "repeated-by-loop", "unprinted-field", "unquoted-value")
+_ABOUT_CODE = (
+    "crossed-condition",
+    "false-never-printed",
+    "nil-pointer",
+    "repeated-by-loop",
+    "unprinted-field",
+    "unquoted-value",
+)
 """Rules about the code of a template, which is judged before it is filled in."""
 
 

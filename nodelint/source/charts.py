@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
 
 from nodelint.source import Node, Source, reading
 from nodelint.source.compose import compose
@@ -12,7 +13,7 @@ from nodelint.source.unreadable import Unreadable
 _FOLDER = "templates"
 _VALUES = "values.yaml"
 _LARGEST = 4 << 20
-_MOST_TEMPLATES = 500
+_MOST_FILES = 500
 
 
 def values_of(path: str) -> str | None:
@@ -62,14 +63,34 @@ def other_templates(path: str) -> list[str]:
     folder = _templates_around(path)
     if folder is None:
         return []
+    return list(_texts(folder, lambda other: os.path.abspath(other) != os.path.abspath(path)))
+
+
+def other_files(path: str) -> list[str]:
+    """The texts of a chart's YAML files beside its templates and default values, as far as they can be read."""
+    folder = _templates_around(path)
+    if folder is None:
+        return []
+    chart = os.path.dirname(folder)
+
+    def is_beside(other: str) -> bool:
+        name = os.path.relpath(other, chart)
+        return name.endswith((".yaml", ".yml")) and name != _VALUES and not name.startswith(_FOLDER + os.sep)
+
+    return list(_texts(chart, is_beside))
+
+
+def _texts(folder: str, wanted: Callable[[str], bool]) -> Iterator[str]:
     home = reading.repository(os.path.abspath(folder))
-    found: list[str] = []
-    for around, _, names in sorted(os.walk(folder)):
-        for other in (os.path.join(around, name) for name in sorted(names)):
-            if os.path.abspath(other) == os.path.abspath(path) or len(found) >= _MOST_TEMPLATES:
+    count = 0
+    for around, _, names in os.walk(folder):
+        for path in (os.path.join(around, name) for name in sorted(names)):
+            if not wanted(path):
                 continue
+            count += 1
+            if count > _MOST_FILES:
+                return
             try:
-                found.append(reading.read(other, _LARGEST, within=home).decode())
+                yield reading.read(path, _LARGEST, within=home).decode()
             except (OSError, ValueError):
                 continue
-    return found

@@ -18,11 +18,17 @@ _TESTS = frozenset(("and", "empty", "eq", "ge", "gt", "hasKey", "kindIs", "le", 
 
 
 class FieldUse(NamedTuple):
-    """Code that uses a field. `whole` says whether all that is in it is printed, or handed to a function."""
+    """Code that uses a field.
+
+    `whole` says whether all that is in it is printed, or handed to a function, `steps` how many fields the code names
+    one in the other, and `fallback` whether `default` has another value for it.
+    """
 
     path: Path
     code: Code
     whole: bool
+    steps: int
+    fallback: bool
 
 
 class Branched(NamedTuple):
@@ -66,6 +72,19 @@ class Scopes:
     def prints_whole(self, path: Path) -> bool:
         """Whether what a path leads to may be printed as a whole, or is part of what is."""
         return any(use.whole and use.path == path[: len(use.path)] for use in self.uses)
+
+    def unguarded(self, path: Path) -> list[FieldUse]:
+        """The uses of fields of what a path leads to, where no condition around asks for that."""
+        return [
+            use
+            for use in self.uses
+            if use.path[:-1] == path
+            and not any(
+                asked[: len(path)] == path
+                for region in self.within(use.code.start, use.code.end)
+                for asked in region.asked
+            )
+        ]
 
     def follow(self, values: Node | None, path: Path) -> list[Node]:
         """What a path leads to in the values of a chart."""
@@ -136,7 +155,7 @@ class Scopes:
         self._dot = dot
         self._variables.pop()
 
-    def _use(self, expression: Pipeline, code: Code, whole: bool) -> None:
+    def _use(self, expression: Pipeline, code: Code, whole: bool, fallback: bool = False) -> None:
         if expression.kind == "value":
             if isinstance(expression.value, str):
                 self.loose.add(expression.value)
@@ -144,7 +163,8 @@ class Scopes:
         path = self._path(expression)
         if path is not None:
             if path:
-                self.uses.append(FieldUse(path, code, whole))
+                assert isinstance(expression.value, tuple)
+                self.uses.append(FieldUse(path, code, whole, len(expression.value), fallback))
             return
         if expression.kind == "field":
             assert isinstance(expression.value, tuple)
@@ -154,7 +174,7 @@ class Scopes:
             return
         inner = whole or expression.value not in _TESTS
         for arg in expression.args:
-            self._use(arg, code, inner)
+            self._use(arg, code, inner, expression.value == "default" and arg is expression.args[-1])
 
     def _path(self, expression: Pipeline) -> Path | None:
         """The path of a field; None for any other expression, and for a field of what is not known."""

@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from nodelint.source import UNKNOWN, Node
+from nodelint.source.nodes import UNKNOWN, Node
 from nodelint.source.scalars import reads_as_text
 
 Piece = tuple[str, Node | None]

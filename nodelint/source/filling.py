@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterable
 from typing import Literal
 
-from nodelint.render.sprig import UNSET, Printed, Rope, Unresolved, Unset, call, printed, truth
-from nodelint.source import UNKNOWN, Node
 from nodelint.source.gotemplate import Action, Block, Branch, Code, Definition, Part, Pipeline, Verbatim
+from nodelint.source.nodes import UNKNOWN, Node
+from nodelint.source.sprig import UNSET, Printed, Rope, Unresolved, Unset, call, printed, truth
 from nodelint.tuples import NamedTuple
 
 _MOST = 2_000_000
@@ -37,13 +37,15 @@ class Segment(NamedTuple):
 class Filled(NamedTuple):
     """A filled template.
 
-    `values` counts the values in it, `holes` the blocks that print nothing because a value is empty.
+    `values` counts the values in it, `holes` the blocks that print nothing because a value is empty. `broken` is code
+    over which helm stops, each with the field that it asks of a value that is not there.
     """
 
     text: str
     segments: tuple[Segment, ...]
     values: int
     holes: int
+    broken: tuple[tuple[Code, tuple[str, ...]], ...] = ()
 
 
 Holes = Literal["keys", "some keys", "code", "nothing"]
@@ -64,7 +66,7 @@ def fill(text: str, parts: Iterable[Part], values: Node | None, holes: Holes) ->
     filler.all(parts)
     segments = tuple(filler.segments)
     given = sum(segment.node is not None for segment in segments)
-    return Filled("".join(filler.out), segments, given, filler.left_out)
+    return Filled("".join(filler.out), segments, given, filler.left_out, tuple(filler.broken))
 
 
 class _Filler:
@@ -81,6 +83,9 @@ class _Filler:
         self.top = True
         self.scopes: list[dict[str, object]] = [{}]
         self.unsure = 0
+        self.off = 0
+        self.code: Code | None = None
+        self.broken: list[tuple[Code, tuple[str, ...]]] = []
 
     # -- writing
 
@@ -120,7 +125,7 @@ class _Filler:
                 assert isinstance(part, Definition)
 
     def action(self, action: Action) -> None:
-        code = action.code
+        code = self.code = action.code
         if action.variable is not None:
             self.set(action)
             return
@@ -172,6 +177,7 @@ class _Filler:
 
     def block(self, block: Block) -> None:
         for n, branch in enumerate(block.branches):
+            self.code = branch.code
             try:
                 if branch.word == "else":
                     self.inside(branch, _OPEN, False)
@@ -191,7 +197,10 @@ class _Filler:
                 self.range(branch, value)
                 return
             if taken:
+                off = not truth(value)
+                self.off += off
                 self.inside(branch, value, branch.word == "with")
+                self.off -= off
                 return
         self.hole(block)
 
@@ -291,11 +300,27 @@ class _Filler:
             value, names = self.values, names[1:]
         else:
             value = self.dot if of == "." else self.variable(str(of))
+        self.stopped(value, names, "Values" if of == "$" or (of == "." and self.top) else "")
         for name in names:
             value = _field(value, name)
         if value is _OPEN:
             raise Unresolved
         return value
+
+    def stopped(self, value: object, names: tuple[str, ...], top: str) -> None:
+        """Note a field of a value that is looked up, and is not there: helm stops at it, but for `Values` itself.
+
+        What a variable holds, or stands in brackets, has no such fields: helm takes these for nothing.
+        """
+        if (value is None and not top) or self.code is None or self.unsure or self.off:
+            return
+        for n, name in enumerate(names):
+            if n and (value is None or (isinstance(value, Node) and value.value is None and value.kind == "scalar")):
+                self.broken.append((self.code, (top, *names[: n + 1])))
+                return
+            if value is not None and (not isinstance(value, Node) or value.kind != "mapping"):
+                return
+            value = value.get(name) if isinstance(value, Node) else None
 
     def variable(self, name: str) -> object:
         for scope in reversed(self.scopes):

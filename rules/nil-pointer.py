@@ -1,0 +1,102 @@
+r"""A template asks for a field of a value that is not there: helm stops with `nil pointer evaluating interface {}`.
+
+`{{ .Values.pool.limits.cpu | default 100 }}` has a default for `cpu` alone: where the values say nothing of `limits`,
+helm renders nothing of the chart. `if` and `with` guard it, and so do brackets: `((.Values.pool).limits).cpu`.
+
+The rule follows the chart's default values. Of what they do not tell, such as the items of an empty list, it reports
+fields that have a default, in a value that is used with defaults only. It is silent where another file of the chart,
+such as `values-prod.yaml`, names the value.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: {{ .Values.name }}
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements: []
+  limits:
+    cpu: {{ .Values.limits.cpu | default 100 }}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: {{ .Values.name }}
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements: []
+  limits:
+    cpu: {{ (.Values.limits).cpu | default 100 }}
+```
+"""
+
+import re
+
+from nodelint.api import Context, Edit, Finding, Findings, Source, Span, objects, rule
+
+
+@rule(on=Source, group="hazard", fix="safe")
+def check(source: Source, context: Context) -> Findings:
+    if "{{" not in source.text or not any(True for _ in objects(source)):
+        return
+    told: set[str] = set()
+    for start, end, field in context.stops_helm(source):
+        parent = field.rpartition(".")[0]
+        name = parent.rpartition(".")[2]
+        if parent in told or name == "global" or context.elsewhere_in_chart(source, name, templates=False):
+            continue
+        told.add(parent)
+        yield _finding(source, (start, end), field, f"`{parent.lstrip('.')}` is not in the chart's values")
+    yield from _fallbacks(source, context)
+
+
+def _fallbacks(source: Source, context: Context) -> Findings:
+    """Fields with a default, in values that may be missing and have no guard."""
+    scopes = context.scopes(source)
+    if scopes is None:
+        return
+    values = context.chart_values(source)
+    told: set[tuple[str, ...]] = set()
+    found = []
+    for use in scopes.uses:
+        parent = use.path[:-1]
+        if not use.fallback or use.steps < 2 or len(parent) < 2 or parent in told or parent[-1] == "global":
+            continue
+        told.add(parent)
+        if values is not None and ("*" not in parent or scopes.follow(values, parent)):
+            continue  # the chart's values tell
+        if all(other.fallback for other in scopes.unguarded(parent)) and use in scopes.unguarded(parent):
+            found.append(use)
+    for use in found:
+        why = f"`default` is for `{use.path[-1]}` alone, and `{use.path[-2]}` may be missing"
+        written = re.search(rf"[$\w.]*\.{use.path[-2]}\.{use.path[-1]}\b", use.code.text)
+        yield _finding(source, (use.code.start, use.code.end), written[0] if written else use.path[-1], why)
+
+
+def _finding(source: Source, at: tuple[int, int], field: str, why: str) -> Finding:
+    start, end = at
+    found = re.compile(rf"{re.escape(field)}[\w.]*").search(source.text, start, end)
+    return Finding(
+        at=Span(source, start, end),
+        message=f"helm stops at a nil pointer: {why}",
+        edits=[] if found is None else [Edit(source, *found.span(), _in_brackets(found[0]))],
+        help="guard it with `if` or `with`, or give it an empty mapping in the values",
+    )
+
+
+def _in_brackets(field: str) -> str:
+    """A field whose every step is in brackets: what is missing on the way is nothing then, and no error."""
+    root = ".Values" if field.startswith(".Values.") else "$.Values" if field.startswith("$.Values.") else ""
+    first, *names = (field.removeprefix(root)[1:] if root else field.removeprefix(".")).split(".")
+    if not root and field[0] == "$":
+        root, first, names = first, names[0], names[1:]
+    done = f"{root}.{first}"
+    for name in names:
+        done = f"({done}).{name}"
+    return done
