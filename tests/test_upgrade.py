@@ -18,14 +18,14 @@ from nodelint.lint.engine import Selection, Target
 from nodelint.lint.rule import Rule
 from nodelint.model.documents import objects
 from nodelint.model.ranges import runs
-from nodelint.model.releases import NEWEST, RELEASES, KubernetesVersion, Version, ahead, releases_match
+from nodelint.model.releases import NEWEST, RELEASES, KubernetesVersion, Version, ahead, releases_match, supported
 from nodelint.report.upgrade import upgrade_json, upgrade_markdown, upgrade_text
 from nodelint.source import Source
 from nodelint.upgrade import Upgrade, upgrade
 from nodelint.upgrade.changes import ReleaseChange, changes, met
 from nodelint.upgrade.conditions import Matcher
 from nodelint.upgrade.findings import turns
-from nodelint.upgrade.route import route, supported
+from nodelint.upgrade.route import route
 from nodelint.upgrade.settings import ControllerSettings
 
 from .conftest import ROOT

@@ -48,6 +48,19 @@ class KubernetesVersion(NamedTuple):
         return f"{self.major}.{self.minor}"
 
 
+class KubernetesRange(NamedTuple):
+    """The versions of Kubernetes that a release supports, both ends included."""
+
+    least: KubernetesVersion
+    most: KubernetesVersion
+
+    def __contains__(self, version: object) -> bool:
+        return isinstance(version, KubernetesVersion) and self.least <= version <= self.most
+
+    def __str__(self) -> str:
+        return f"{self.least} to {self.most}"
+
+
 def _numbers(text: str) -> tuple[int, ...] | None:
     parts = text.strip().removeprefix("v").split(".")
     if not all(part.isascii() and part.isdigit() and len(part) < 6 for part in parts):
@@ -177,3 +190,13 @@ def fixed_for(name: str, version: Version) -> Version:
     above = [fix for fix in fixed if fix > version]
     same = [fix for fix in above if fix[:2] == version[:2]]
     return min(same or above or fixed)
+
+
+def supported(release: Version) -> KubernetesRange:
+    """The Kubernetes versions that a release supports; of one that is not known, those of the nearest older one."""
+    found: dict[str, str] = {}
+    for row in table("support")["releases"]:
+        for span in row["kubernetes"]:
+            if Version.parse(span["from"]) <= release:
+                found = span
+    return KubernetesRange(KubernetesVersion.parse(found["min"]), KubernetesVersion.parse(found["max"]))

@@ -6,24 +6,10 @@ The facts lie in `data/support.json`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from nodelint.data import table
-from nodelint.model.releases import RELEASES, KubernetesVersion, Version
+from nodelint.model.releases import RELEASES, KubernetesRange, KubernetesVersion, Version, supported
 from nodelint.tuples import NamedTuple
-
-
-class Range(NamedTuple):
-    """The versions of Kubernetes that a release supports, both ends included."""
-
-    least: KubernetesVersion
-    most: KubernetesVersion
-
-    def __contains__(self, version: object) -> bool:
-        return isinstance(version, KubernetesVersion) and self.least <= version <= self.most
-
-    def __str__(self) -> str:
-        return f"{self.least} to {self.most}"
 
 
 class Support(NamedTuple):
@@ -44,9 +30,9 @@ class Stop(NamedTuple):
 class Route(NamedTuple):
     """`common` is what both ends support of Kubernetes, None where there is none; `trouble` is a text."""
 
-    old: Range
-    new: Range
-    common: Range | None
+    old: KubernetesRange
+    new: KubernetesRange
+    common: KubernetesRange | None
     stops: tuple[Stop, ...]
     trouble: tuple[str, ...]
     support: tuple[Support, ...]
@@ -56,7 +42,7 @@ def route(old: Version, new: Version, kubernetes: KubernetesVersion | None) -> R
     """The way between two releases, for a cluster of a Kubernetes version where that is known."""
     left, reached = supported(old), supported(new)
     low, high = max(left.least, reached.least), min(left.most, reached.most)
-    common = Range(low, high) if low <= high else None
+    common = KubernetesRange(low, high) if low <= high else None
     trouble: list[str] = []
     stops = list(_fixed_stops(old, new))
     if kubernetes is not None:
@@ -70,16 +56,6 @@ def route(old: Version, new: Version, kubernetes: KubernetesVersion | None) -> R
     return Route(left, reached, common, tuple(sorted(stops)), tuple(trouble), support)
 
 
-def supported(release: Version) -> Range:
-    """The Kubernetes versions that a release supports; of one that is not known, those of the nearest older one."""
-    found: dict[str, Any] = {}
-    for row in table("support")["releases"]:
-        for span in row["kubernetes"]:
-            if Version.parse(span["from"]) <= release:
-                found = span
-    return Range(KubernetesVersion.parse(found["min"]), KubernetesVersion.parse(found["max"]))
-
-
 def _fixed_stops(old: Version, new: Version) -> Iterator[Stop]:
     for row in table("support")["stops"]:
         border, oldest = Version.parse(row["before"]), Version.parse(row["oldest"])
@@ -87,7 +63,7 @@ def _fixed_stops(old: Version, new: Version) -> Iterator[Stop]:
             yield Stop(max(release for release in RELEASES if release < border), row["why"])
 
 
-def _stop_for(kubernetes: KubernetesVersion, old: Version, new: Version, reached: Range) -> Iterator[Stop]:
+def _stop_for(kubernetes: KubernetesVersion, old: Version, new: Version, reached: KubernetesRange) -> Iterator[Stop]:
     """The last release that supports a version of Kubernetes that the end no longer does."""
     between = [r for r in RELEASES if old <= r < new and kubernetes in supported(r)]
     if between:
