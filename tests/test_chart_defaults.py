@@ -188,7 +188,7 @@ def test_what_is_to_be_replaced_is_no_finding(nodelint: Run, tmp_path: Path, val
     [
         ('if eq .Values.pool.kind "arm"', "pool: {kind: amd, arch: x86_64}\n"),
         ("if not .Values.pool", "pool: {arch: x86_64}\n"),
-        ("with .Values.absent.deeper", "pool: {arch: x86_64}\n"),
+        ("with (.Values.absent).deeper", "pool: {arch: x86_64}\n"),
         ("if and .Values.pool.arch .Values.pool.enabled", "pool: {arch: x86_64}\n"),
     ],
 )

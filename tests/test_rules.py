@@ -30,6 +30,7 @@ TEXT_RULES = {
     "yaml-syntax",
     "crossed-condition",
     "false-never-printed",
+    "nil-pointer",
     "printed-as-text",
     "repeated-by-loop",
     "unquoted-value",
