@@ -131,7 +131,7 @@ def check(pool: NodePool, context: Context) -> Findings:
             message=f"nothing limits what this NodePool costs{_dearest(context.resolution(pool))}",
             help="add `limits: {cpu: <n>}` to spec: Karpenter launches no node beyond it",
         )
-    elif any(limit.resource == "cpu" for limit in limits):
+    elif any(limit.resource in ("cpu", "memory") for limit in limits):
         yield from _devices(limits, context.resolution(pool))
 
 
@@ -143,16 +143,18 @@ def _dearest(resolution: resolve.Resolution) -> str:
 
 
 def _devices(limits: list[resolve.Limit], resolution: resolve.Resolution) -> Findings:
-    """CPUs are limited, and each type left has devices that are not."""
-    counted = {limit.resource for limit in limits}
+    """CPUs or memory are limited, and each type left has devices that are not."""
+    counted = {resolve.device_of(limit.resource) or limit.resource for limit in limits}
     devices = resolve.devices(resolution.candidates, resolution.catalog)
-    cpu = next(limit for limit in limits if limit.resource == "cpu")
-    if not devices or counted & devices.keys() or "nodes" in counted or not cpu.amount:
+    first = min((limit for limit in limits if limit.resource in ("cpu", "memory")), key=lambda limit: limit.resource)
+    if not devices or counted & devices.keys() or "nodes" in counted or not first.amount:
         return
-    cost = resolve.most_for_cpu(cpu.amount, resolution.candidates, resolution.catalog)
-    shown = f": `{cpu.at.node.value}` CPUs of {cost[1]} cost ${cost[0]:,.0f} an hour" if cost else ""
+    cost = None
+    if first.resource == "cpu":
+        cost = resolve.most_for_cpu(first.amount, resolution.candidates, resolution.catalog)
+    shown = f": `{first.at.node.value}` CPUs of {cost[1]} cost ${cost[0]:,.0f} an hour" if cost else ""
     yield Finding(
-        at=cpu.at.key_node,
+        at=first.at.key_node,
         message=f"the limits do not count {'GPUs' if 'nvidia.com/gpu' in devices else 'accelerators'}{shown}",
         help=f"add a limit of `{max(devices, key=lambda name: devices[name])}`",
     )

@@ -2,7 +2,10 @@ r"""Requirements that leave sizes such as `nano` and `micro`, whose nodes have r
 
 Daemonsets take most of that room. Karpenter launches the cheapest type on which the waiting pods and the daemonsets
 fit: for one small pod that is a small node, and the next pod gets another. A lower bound on CPUs or memory gives
-nodes that are worth their daemonsets. Silent where the class sets `maxPods`; sizes that a list names are told by
+nodes that are worth their daemonsets.
+
+Sizes and types of a list that have 2 GiB of memory, such as `small` of the `t` types, are reported as well: system
+and kubelet keep a third of it. Silent where the class sets `maxPods`; `nano` and `micro` in a list are told by
 `tiny-type`.
 
 ```yaml bad
@@ -33,25 +36,109 @@ spec:
         - {key: kubernetes.io/arch, operator: In, values: [amd64]}
         - {key: karpenter.k8s.aws/instance-size, operator: NotIn, values: [nano, micro, small]}
 ```
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: medium
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [t]}
+        - {key: karpenter.k8s.aws/instance-size, operator: In, values: [small, medium]}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: medium
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [t]}
+        - {key: karpenter.k8s.aws/instance-size, operator: In, values: [medium]}
+```
 """
 
-from nodelint.api import Context, Finding, Findings, NodePool, fixes, keys, labels, messages, rule
+from collections.abc import Sequence
+
+from nodelint.api import (
+    Context,
+    Finding,
+    Findings,
+    NodePool,
+    fixes,
+    keys,
+    labels,
+    messages,
+    quantities,
+    resolve,
+    rule,
+)
 
 FEW = 4
 """Pods on a node that are hardly more than the daemonsets of every node."""
+
+LITTLE = 1536
+"""MiB of memory for pods of which daemonsets take a good part: types with 2 GiB have less."""
 
 
 @rule(on=NodePool, group="practice", severity="info", gives_way_to=["no-instance-type", "tiny-type", "removed-api"])
 def check(pool: NodePool, context: Context) -> Findings:
     if pool.partial or pool.class_ref is None:
         return
-    listed = (item for item in labels.asked(pool) if item.key in (keys.SIZE, keys.INSTANCE_TYPE))
-    if any(item.operator == "In" for item in listed):
-        return
     resolution = context.resolution(pool)
     node_class = resolution.node_class
     if node_class is not None and node_class.node.at("spec", "kubelet", "maxPods") is not None:
         return
+    listed = [item for item in labels.asked(pool) if item.key in (keys.SIZE, keys.INSTANCE_TYPE)]
+    if any(item.operator == "In" for item in listed):
+        yield from _listed([item for item in listed if item.operator == "In"], resolution)
+    else:
+        yield from _let_in(pool, resolution)
+
+
+def _listed(items: Sequence[labels.PoolRequirement], resolution: resolve.Resolution) -> Findings:
+    """Values of lists all of whose types have hardly any memory for pods."""
+    for item in items:
+        small = [
+            value
+            for value in item.values
+            if isinstance(value.text, str) and _memory(item.key, value.text, resolution)
+        ]
+        if small:
+            texts = [str(value.text) for value in small]
+            most = max(_memory(item.key, text, resolution) for text in texts)
+            names = ", ".join(f"`{text}`" for text in texts[:3]) + (
+                f" and {len(texts) - 3} more" if texts[3:] else ""
+            )
+            yield Finding(
+                at=fixes.seen(small[0].node),
+                message=f"{names}: a node has {most / 1024:.1f} GiB of memory for pods, daemonsets included",
+                covers=[value.node for value in small],
+                help="use larger types: what daemonsets take is the same on each node",
+            )
+
+
+def _memory(key: str, text: str, resolution: resolve.Resolution) -> int:
+    """MiB for pods on the largest type of a value, where that is little; else 0."""
+    catalog = resolution.catalog
+    names = catalog.names_in(catalog.having_value(key, text) & resolution.candidates)
+    resources = [catalog.resources(name) for name in names]
+    if all(int(each.get("pods", "0")) <= FEW for each in resources):
+        return 0  # tiny-type says so
+    most = max(quantities.billionths(each.get("memory", "0")) // quantities.ONE >> 20 for each in resources)
+    return most if most < LITTLE else 0
+
+
+def _let_in(pool: NodePool, resolution: resolve.Resolution) -> Findings:
+    """Types of a few pods that no requirement keeps out."""
     catalog = resolution.catalog
     names = [name for name in catalog.names_in(resolution.candidates) if name.endswith((".nano", ".micro"))]
     small = [name for name in names if int(catalog.resources(name).get("pods", "0")) <= FEW]

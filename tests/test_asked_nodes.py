@@ -232,3 +232,51 @@ class TestArmBesideAmd:
     )
     def test_pools_that_are_told_apart(self, check: Check, arm: str, amd: str) -> None:
         assert said(check(f"{arm}---\n{amd}", select=[self.RULE])) == []
+
+
+class TestSmallTypes:
+    @pytest.mark.parametrize(
+        ("lines", "words"),
+        [
+            ([f"{CATEGORY} In t", f"{SIZE} In small,medium"], "`small`: a node has 1.4 GiB"),
+            ([f"{TYPE} In t3.small,c7g.medium,t3.large"], "`t3.small`, `c7g.medium`: a node has"),
+            ([f"{CATEGORY} In m", f"{SIZE} In medium"], None),
+            ([f"{FAMILY} In c7g,m7g", f"{SIZE} In medium"], None),
+            ([f"{FAMILY} In t3", f"{SIZE} In micro"], None),
+            ([f"{FAMILY} In t3"], "runs 4 pods"),
+        ],
+    )
+    def test_sizes(self, check: Check, lines: list[str], words: str | None) -> None:
+        found = said(check(pool(*lines), select=["small-types-left"]))
+        assert [str(words) in message for _, message in found] == ([True] if words else [])
+
+
+class TestNeuron:
+    @pytest.mark.parametrize(
+        ("lines", "expected"),
+        [
+            ([f"{FAMILY} In inf1,trn1"], True),
+            ([f"{CATEGORY} In inf"], True),
+            ([f"{TYPE} In inf1.xlarge,inf2.xlarge"], True),
+            ([f"{CATEGORY} In inf", "karpenter.k8s.aws/instance-generation Gt '1'"], False),
+            ([f"{FAMILY} In inf1"], False),
+            ([f"{FAMILY} In inf2,trn1"], False),
+        ],
+    )
+    def test_generations(self, check: Check, lines: list[str], expected: bool) -> None:
+        assert bool(said(check(pool(*lines), select=["neuron-generations"]))) is expected
+
+    @pytest.mark.parametrize(
+        ("limits", "words"),
+        [
+            ("cpu: 100", "the limits do not count accelerators: `100` CPUs of"),
+            ("memory: 100Gi", "the limits do not count accelerators"),
+            ("cpu: 100, aws.amazon.com/neuron: 4", None),
+            ("cpu: 100, aws.amazon.com/neuroncore: 4", None),
+            ("cpu: 100, nodes: 4", None),
+        ],
+    )
+    def test_limits_count_devices(self, check: Check, limits: str, words: str | None) -> None:
+        text = pool(f"{FAMILY} In inf2", spec=f"  limits: {{{limits}}}\n")
+        found = said(check(text, select=["no-limits"]))
+        assert [str(words) in message for _, message in found] == ([True] if words else [])

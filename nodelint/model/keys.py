@@ -1,6 +1,7 @@
 """Label keys that Karpenter knows and nodelint uses by name."""
 
 ACCELERATOR_COUNT = "karpenter.k8s.aws/instance-accelerator-count"
+ACCELERATOR_NAME = "karpenter.k8s.aws/instance-accelerator-name"
 ARCH = "kubernetes.io/arch"
 BANDWIDTH = "karpenter.k8s.aws/instance-network-bandwidth"
 CAPACITY_TYPE = "karpenter.sh/capacity-type"

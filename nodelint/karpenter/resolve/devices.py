@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from nodelint.data import table
 from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.type_set import NONE, TypeSet, union
-from nodelint.model.keys import ACCELERATOR_COUNT, CATEGORY, CPU, GPU_COUNT, MEMORY
+from nodelint.model.keys import ACCELERATOR_COUNT, ACCELERATOR_NAME, CATEGORY, CPU, GPU_COUNT, MEMORY
 from nodelint.tuples import NamedTuple
 
 
@@ -50,6 +50,11 @@ def having_device(device: str, catalog: Catalog) -> TypeSet:
         ("device", device),
         lambda: catalog.types_of(name for name in catalog.names if catalog.resources(name).get(device, "0") != "0"),
     )
+
+
+def first_neuron(catalog: Catalog) -> TypeSet:
+    """The types whose Neuron devices take models of the first compiler, `neuron-cc`, and of no later one."""
+    return catalog.having_value(ACCELERATOR_NAME, *table("resources")["compilers"]["neuron-cc"])
 
 
 def image_vendors() -> Mapping[str, tuple[str, str]]:

@@ -1,0 +1,63 @@
+r"""A NodePool whose nodes are `inf1` as well as newer Neuron types: they run models of different compilers.
+
+Models for `inf1` are compiled by `neuron-cc`, those for `inf2`, `trn1` and newer by `neuronx-cc`, and neither
+compiler serves the other's devices. Both kinds have the resource `aws.amazon.com/neuron`, so that a pod which asks
+for it gets the cheapest type that fits, `inf1.xlarge` among them, and its model does not load there. Have a
+NodePool for each, or pods that select the family.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: neuron
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      taints: [{key: aws.amazon.com/neuron, effect: NoSchedule}]
+      requirements:
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [inf1, inf2, trn1]}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: neuron
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      taints: [{key: aws.amazon.com/neuron, effect: NoSchedule}]
+      requirements:
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [inf2, trn1]}
+```
+"""
+
+from nodelint.api import Context, Finding, Findings, NodePool, fixes, keys, labels, messages, resolve, rule
+
+
+@rule(
+    on=NodePool,
+    group="practice",
+    severity="info",
+    gives_way_to=["no-instance-type", "dead-value", "gpu-image-gap", "removed-api"],
+    providers=["aws", "auto-mode"],
+)
+def check(pool: NodePool, context: Context) -> Findings:
+    telling = [item for item in labels.asked(pool) if item.key in (keys.FAMILY, keys.INSTANCE_TYPE, keys.CATEGORY)]
+    inf = [value for item in telling for value in item.values if str(value.text).startswith("inf")]
+    if not inf or any(item.operator != "In" for item in telling):
+        return
+    resolution = context.resolution(pool)
+    left, neuron = resolution.candidates, resolve.having_device("aws.amazon.com/neuron", resolution.catalog)
+    old = left & resolve.first_neuron(resolution.catalog)
+    new = left & neuron - old
+    if not old or not new:
+        return
+    names = messages.short(", ".join(f"`{family}`" for family in resolution.families(new)), 30)
+    yield Finding(
+        at=fixes.seen(inf[0].node),
+        message=f"models compiled for {names} do not run on `inf1`, nor the other way round",
+        help="have a NodePool for each, or let pods select the family that their model is compiled for",
+    )
