@@ -92,7 +92,7 @@ def check(pool: NodePool, context: Context) -> Findings:
 
 def _note(pool: NodePool) -> str:
     """When a change still reaches nodes: expiration asks no budget."""
-    expire = pool.node.at("spec", "template", "spec", "expireAfter")
+    expire = pool.meant("spec", "template", "spec", "expireAfter")
     value = expire.value if expire is not None else None
     if value == "Never":
         return f"{CHANGES} never reach running nodes"

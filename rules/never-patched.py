@@ -65,7 +65,7 @@ from nodelint.api import Also, Context, Finding, Findings, Node, NodePool, budge
 
 @rule(on=NodePool, group="hazard", fix="unsafe", gives_way_to=["invalid-field"])
 def check(pool: NodePool, context: Context) -> Findings:
-    node = pool.node.at("spec", "template", "spec", "expireAfter")
+    node = pool.meant("spec", "template", "spec", "expireAfter")
     if node is None or node.kind != "scalar" or node.value != "Never":
         return
     change = edits.if_editable(edits.set_value, node, "720h")

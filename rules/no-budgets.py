@@ -56,6 +56,8 @@ def check(pool: NodePool, context: Context) -> Findings:
     if spec is None or not (written is None or (written.kind == "scalar" and written.value is None)):
         return
     block = spec.get("disruption")
+    if block is None and pool.meant("spec", "disruption") is not None:
+        return  # it stands where the API server refuses it
     if not pool.shows_all(spec if block is None or block.kind != "mapping" else block):
         return
     shown = block is not None and block.kind == "mapping" and written is None

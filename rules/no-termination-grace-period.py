@@ -56,7 +56,7 @@ TEMPLATE = ("spec", "template", "spec")
 
 @rule(on=NodePool, group="practice", severity="info")
 def check(pool: NodePool, context: Context) -> Findings:
-    if pool.node.at(*TEMPLATE) is None or pool.version != "v1" or pool.partial:
+    if pool.node.at(*TEMPLATE) is None or pool.partial:
         return
     if pool.meant(*TEMPLATE, "terminationGracePeriod") is not None:
         return
@@ -69,5 +69,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         at=pool.name_node if absent or node is None else node,
         message=f"nodes expire after {'720h (default)' if absent else f'`{written}`'}, but a drain has no time limit",
         note="a pod that must not be evicted keeps its node forever",
-        help="set `terminationGracePeriod`, for example to 24h",
+        help="set `terminationGracePeriod`, for example to 24h"
+        if pool.version == "v1"
+        else "write the object as v1, and set `terminationGracePeriod`, for example to 24h",
     )

@@ -1,4 +1,4 @@
-"""Nodes are replaced more often than most workloads want: consolidated within seconds, or expired within a day.
+"""Nodes are replaced more often than most workloads want: consolidated within a minute, or expired within days.
 
 `consolidateAfter` is how long a node has to be without a change of its pods before Karpenter may consolidate it.
 With `WhenEmptyOrUnderutilized` and `0s`, which is what a NodePool without a `disruption` block gets, each pod that
@@ -6,9 +6,15 @@ comes or goes can move others to another node. Jobs, deployments and autoscalers
 pods, pulls images again and, with on-demand nodes, buys a minute of a new node at least. A few minutes save nearly
 as much.
 
-An `expireAfter` of a day or less restarts every pod of the pool at least once a day, whatever the budgets say.
+Jobs do not survive that at all. Karpenter moves the pods of an underutilized node, running or not, and a CI job, a
+batch job or a training run starts over. Where the pool is named for such work (`runners`, `batch`), or all its nodes
+have GPUs or accelerators, anything under a quarter of an hour is a finding: `WhenEmpty` moves no pod, and a pod with
+the annotation `karpenter.sh/do-not-disrupt: "true"` keeps its node.
 
-Both are common and can be meant, in a development cluster for instance. `WhenEmpty` moves no pod and is left alone.
+An `expireAfter` of three days or less restarts every pod of the pool that often. From Karpenter 1.0 on, expiry asks
+no budget: a window in which nothing may be disrupted does not hold it back.
+
+All of this is common and can be meant, in a development cluster for instance. `WhenEmpty` is left alone.
 
 ```yaml bad
 apiVersion: karpenter.sh/v1
@@ -78,53 +84,141 @@ spec:
     consolidationPolicy: WhenEmptyOrUnderutilized
     consolidateAfter: 5m
 ```
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: ci-runners
+spec:
+  disruption:
+    consolidationPolicy: WhenEmptyOrUnderutilized
+    consolidateAfter: 5m
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements: [{key: kubernetes.io/arch, operator: In, values: [amd64]}]
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: ci-runners
+spec:
+  disruption:
+    consolidationPolicy: WhenEmpty
+    consolidateAfter: 5m
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements: [{key: kubernetes.io/arch, operator: In, values: [amd64]}]
+```
 """
 
 from collections.abc import Iterator
 
-from nodelint.api import Context, Edit, Finding, Findings, Node, NodePool, controller, edits, manifest, rule
+from nodelint.api import (
+    EVERY_PROVIDER,
+    Also,
+    Context,
+    Edit,
+    Finding,
+    Findings,
+    Node,
+    NodePool,
+    Suggestion,
+    controller,
+    edits,
+    fixes,
+    manifest,
+    resolve,
+    rule,
+)
 
 DAY = 24 * 3600
+SOON = 60
+RUN = 15 * 60
+"""What is consolidated sooner moves work that runs for long."""
+
 CALM = "5m"
 
 
-@rule(on=NodePool, group="practice", severity="info", fix="safe")
+@rule(on=NodePool, group="practice", severity="info", fix="safe", providers=EVERY_PROVIDER)
 def check(pool: NodePool, context: Context) -> Findings:
     spec = pool.node.get("spec")
-    if spec is None or pool.version != "v1" or spec.get("replicas") is not None:
+    if spec is None:
         return
-    yield from _consolidated(pool, spec)
+    if spec.get("replicas") is None:
+        yield from _consolidated(pool, spec, context)
     node = pool.meant("spec", "template", "spec", "expireAfter")
     length = _seconds(node)
-    if node is not None and length is not None and 0 < length <= DAY:
-        yield Finding(
-            at=node,
-            message=f"every node expires within `{node.value}`, whatever the budgets allow",
-            note="a new value changes the hash of the template, so that nodes are replaced once more",
-            help="the default is 720h",
-        )
+    if node is None or length is None or not 0 < length <= 3 * DAY:
+        return
+    budgets = pool.node.at("spec", "disruption", "budgets")
+    yield Finding(
+        at=node,
+        message=f"every node expires within `{node.value}`, whatever the budgets allow",
+        also=[Also(budgets, "does not hold expiry back")] if budgets is not None and budgets.items else (),
+        note="a new value changes the hash of the template, so that nodes are replaced once more",
+        help="the default is 720h",
+    )
 
 
-def _consolidated(pool: NodePool, spec: Node) -> Iterator[Finding]:
+def _consolidated(pool: NodePool, spec: Node, context: Context) -> Iterator[Finding]:
     block = pool.meant("spec", "disruption")
     if block is None or (block.value is None and block.kind == "scalar"):
         if not pool.partial:
             yield Finding(
                 at=pool.name_node,
                 message="without a `disruption` block, nodes are consolidated as soon as their pods change (0s)",
-                edits=edits.if_editable(_block, spec, block),
+                edits=edits.if_editable(_block, spec, block) if pool.version == "v1" else (),
             )
         return
-    policy, after = manifest.text(block.get("consolidationPolicy")), block.get("consolidateAfter")
-    if policy not in ("WhenEmptyOrUnderutilized", None) or (policy is None and pool.partial):
+    node, after = block.get("consolidationPolicy"), block.get("consolidateAfter")
+    policy = manifest.text(node)
+    if policy not in ("WhenEmptyOrUnderutilized", "WhenUnderutilized", None) or (policy is None and pool.partial):
         return
-    length = _seconds(after)
-    if after is not None and length is not None and length <= 30:
+    old = pool.version != "v1" and after is None and not pool.partial
+    length = 0 if old else _seconds(after)
+    at = node or block if old else after
+    if at is None or length is None or length >= RUN:
+        return
+    written = "0s" if after is None else str(after.value)
+    work = _long_work(pool, context)
+    if work is not None:
+        yield _lost(at, written, work, node)
+    elif length <= SOON:
         yield Finding(
-            at=after,
-            message=f"underutilized nodes are consolidated only `{after.value}` after their pods change",
-            edits=edits.if_editable(edits.set_value, after, CALM),
+            at=at,
+            message=f"underutilized nodes are consolidated only `{written}` after their pods change",
+            edits=edits.if_editable(edits.set_value, after, CALM) if after is not None and not old else (),
+            help="v1 takes `consolidateAfter` with this policy: 5m, for example" if old else None,
         )
+
+
+def _lost(at: Node, written: str, work: str, policy: Node | None) -> Finding:
+    """What is lost where pods that run for long are moved."""
+    way = edits.if_editable(edits.set_value, policy, "WhenEmpty") if policy is not None else []
+    return Finding(
+        at=at,
+        message=f"underutilized nodes are consolidated after `{written}`: {work}",
+        help='use `WhenEmpty`, or annotate the pods with `karpenter.sh/do-not-disrupt: "true"`',
+        suggestions=[Suggestion("consolidate empty nodes only", way)] if way else (),
+    )
+
+
+def _long_work(pool: NodePool, context: Context) -> str | None:
+    """What happens to pods that run for long and cannot be moved, where a pool is for such."""
+    word = fixes.names_jobs(pool)
+    if word is not None:
+        return f"jobs of this pool (`{word}`) are evicted while they run"
+    names = fixes.names_device(pool)
+    if not names and not pool.foreign:
+        resolution = context.resolution(pool)
+        left = resolution.candidates
+        names = bool(left) and not left - resolve.accelerated(resolution.catalog) and not fixes.doubts(resolution)
+    return "pods on GPUs or accelerators are evicted while they run" if names else None
 
 
 def _block(spec: Node, block: Node | None) -> list[Edit]:

@@ -1,9 +1,10 @@
 r"""An object of an API version that the target release does not serve, so `kubectl apply` refuses it.
 
-`v1beta1` is served up to Karpenter 1.0, which converts it; 1.1 and later know only `v1`. Provisioner and
-AWSNodeTemplate ended with 0.32. The fix writes the object as v1: fields move and are renamed, `kubelet` goes under
-the class that the pool points to, `group` and `kind` are added to the reference. Comments stay where they are.
-What v1 cannot say alike is named in the help.
+`v1beta1` is served up to Karpenter 1.0, which converts it; 1.1 and later know only `v1`. Where the target is 1.0,
+such an object still works, and the finding is an info: the next upgrade refuses it. Provisioner and AWSNodeTemplate
+ended with 0.32. The fix writes the object as v1: fields move and are renamed, `kubelet` goes under the class that the
+pool points to, `group` and `kind` are added to the reference. Comments stay where they are. What v1 cannot say alike
+is named in the help.
 
 A Provisioner and the AWSNodeTemplate that it names become v1 by one fix, also in two files, or neither does: a
 NodePool cannot point to an AWSNodeTemplate.
@@ -88,16 +89,31 @@ spec:
 ```
 """
 
-from nodelint.api import Context, Edit, Finding, Findings, Object, Suggestion, edits, manifest, rule
+from nodelint.api import (
+    Context,
+    Edit,
+    Finding,
+    Findings,
+    Node,
+    Object,
+    Suggestion,
+    apiserver,
+    edits,
+    manifest,
+    releases,
+    rule,
+)
 
 _SUCCESSORS = {"Provisioner": "NodePool", "AWSNodeTemplate": manifest.CLASS_KIND}
 
 
 @rule(on=Object, group="correctness", fix="safe")
 def check(obj: Object, context: Context) -> Findings:
-    if manifest.served(obj, context.karpenter):
-        return
     at = obj.node.get("apiVersion") or obj.node
+    if manifest.served(obj, context.karpenter):
+        if obj.version == "v1beta1":
+            yield _ending(obj, at, context)
+        return
     if isinstance(obj, manifest.Retired):
         message = f"`{obj.kind}` was removed in Karpenter 0.33: `{_SUCCESSORS[obj.kind]}` replaces it"
     elif obj.version == "v1beta1" and obj.group == manifest.GROUPS[obj.kind]:
@@ -113,7 +129,47 @@ def check(obj: Object, context: Context) -> Findings:
     conversion = context.conversion(obj)
     hint = conversion.blocked or "; ".join(conversion.notes) or None
     ways = [Suggestion("convert this object alone", conversion.alone)] if conversion.alone else []
-    yield Finding(at=at, message=message, edits=conversion.edits, help=hint, suggestions=ways)
+    yield Finding(at=at, message=message, edits=conversion.edits, note=_expiry(obj), help=hint, suggestions=ways)
+    yield from _refused_before(obj, context)
+
+
+def _ending(obj: Object, at: Node, context: Context) -> Finding:
+    """What a release that serves the object is the last to do."""
+    conversion = context.conversion(obj)
+    return Finding(
+        at=at,
+        message=f"`{obj.api_version}` ends with Karpenter 1.0: 1.1 and later refuse the object",
+        severity="info",
+        note=_expiry(obj),
+        help=conversion.blocked or "; ".join(conversion.notes) or None,
+        suggestions=[Suggestion("write it as v1", conversion.edits)] if conversion.edits else (),
+    )
+
+
+def _refused_before(obj: Object, context: Context) -> Findings:
+    """What of consolidation v1beta1 refused and v1 takes, so that nothing else says it of the object."""
+    block = obj.node.at("spec", "disruption") if obj.version == "v1beta1" else None
+    if block is None or obj.partial:
+        return
+    last = [release for release in releases.RELEASES if releases.behaves("serves-v1beta1", release)][-1]
+    own = {id(node) for node in (block, block.get("consolidateAfter"), block.get("consolidationPolicy"))}
+    for problem in apiserver.check(obj, last, context.schemas):
+        if problem.layer == "validation" and id(problem.node) in own:
+            yield Finding(
+                at=problem.node,
+                message=f"v1beta1 refused this too: {problem.message}",
+                severity="info",
+                note="v1 takes it, so no cluster had the object as it is written",
+            )
+
+
+def _expiry(obj: Object) -> str | None:
+    """What becomes of budgets when nodes expire: before 1.0 they held expiry back too."""
+    disruption = obj.node.at("spec", "disruption")
+    expire = disruption.get("expireAfter") if disruption is not None else None
+    if expire is None or disruption is None or disruption.get("budgets") is None or expire.value == "Never":
+        return None
+    return "from 1.0 on, `expireAfter` drains nodes whatever the budgets say; before, budgets held expiry back"
 
 
 def _moved(obj: Object) -> list[Edit]:

@@ -1,9 +1,11 @@
-r"""A `terminationGracePeriod` of a few minutes: it ends drains that pods have reason to hold up.
+r"""A `terminationGracePeriod` of minutes: it ends drains that pods have reason to hold up.
 
 When a node is replaced, expires or is deleted, its pods are evicted one by one, as PodDisruptionBudgets allow.
 Once `terminationGracePeriod` is over, what is left is deleted, whatever a PodDisruptionBudget or the annotation
 `karpenter.sh/do-not-disrupt` says; a pod with a longer `terminationGracePeriodSeconds` of its own is deleted early
-enough to end in time. Five minutes are less than a replacement takes to start and become ready.
+enough to end in time. Ten minutes are less than many replacements take to start, pull their images and become ready,
+one after the other as a PodDisruptionBudget asks. In a pool that is named for jobs (`runners`, `batch`) half an hour
+is short: what is left of a job is lost.
 
 ```yaml bad
 apiVersion: karpenter.sh/v1
@@ -34,20 +36,32 @@ spec:
 ```
 """
 
-from nodelint.api import Context, Finding, Findings, NodePool, controller, manifest, rule
+from nodelint.api import EVERY_PROVIDER, Context, Finding, Findings, NodePool, controller, fixes, manifest, rule
 
-SHORT = 5 * 60
+SHORT = 10 * 60
+SHORT_FOR_JOBS = 30 * 60
 
 
-@rule(on=NodePool, group="practice", severity="info", gives_way_to=["invalid-field", "removed-api"])
+@rule(
+    on=NodePool,
+    group="practice",
+    severity="info",
+    gives_way_to=["invalid-field", "removed-api"],
+    providers=EVERY_PROVIDER,
+)
 def check(pool: NodePool, context: Context) -> Findings:
     node = pool.node.at("spec", "template", "spec", "terminationGracePeriod")
     written = manifest.text(node)
     length = controller.seconds(written) if isinstance(written, str) else None
-    if node is not None and length is not None and length <= SHORT:
-        yield Finding(
-            at=node,
-            message=f"after `{written}` of a drain all pods left are deleted, also those that a PDB protects",
-            note="`karpenter.sh/do-not-disrupt` does not keep them either",
-            help="allow for the longest job or replacement, for example `1h` or `24h`",
-        )
+    if node is None or length is None or length > SHORT_FOR_JOBS:
+        return
+    jobs = fixes.names_jobs(pool)
+    if jobs is None and length > SHORT:
+        return
+    left = f"jobs of this pool (`{jobs}`) are" if jobs else "all pods left are"
+    yield Finding(
+        at=node,
+        message=f"after `{written}` of a drain {left} deleted, also those that a PDB protects",
+        note="`karpenter.sh/do-not-disrupt` does not keep them either",
+        help="allow for the longest job or replacement, for example `1h` or `24h`",
+    )

@@ -138,7 +138,8 @@ def test_a_pool_that_nothing_replaces_is_one_finding(check: Check) -> None:
     [
         ("WhenEmptyOrUnderutilized", "720h", []),
         ("WhenEmpty", "24h", ["every node expires within `24h`, whatever the budgets allow"]),
-        ("WhenEmpty", "25h", []),
+        ("WhenEmpty", "72h", ["every node expires within `72h`, whatever the budgets allow"]),
+        ("WhenEmpty", "73h", []),
     ],
 )
 def test_churn(check: Check, policy: str, expire: str, expected: list[str]) -> None:
@@ -336,3 +337,97 @@ def test_an_object_that_is_a_hook(check: Check, annotations: str, message: str |
     text = pool().replace("  name: default\nspec", f"  name: default\n  annotations: {{{annotations}}}\nspec", 1)
     found = [each.finding.message for each in check(text, select=["helm-hook"]).results]
     assert found == ([] if message is None else [message])
+
+
+NIGHT = {"schedule": '"0 2 * * *"', "duration": "2h"}
+ALWAYS = "applies at all times, and the smallest counts"
+
+
+@pytest.mark.parametrize(
+    ("budgets", "expected"),
+    [
+        ([{"nodes": '"0"'}, {"nodes": '"30%"', **NIGHT}], [("warning", "`30%` allows nothing more: the one of `0`")]),
+        ([{"nodes": '"1"'}, {"nodes": '"10%"', **NIGHT}], [("warning", "`10%` allows nothing more: the one of `1`")]),
+        ([{"nodes": '"1"', **NIGHT}, {"nodes": '"1"'}], [("info", "`1` changes nothing: the one of `1`")]),
+        ([{"nodes": '"10%"'}, {"nodes": '"10%"'}], [("info", "`10%` changes nothing: the one of `10%`")]),
+        ([{"nodes": '"2"'}, {"nodes": '"10%"', **NIGHT}], []),
+        ([{"nodes": '"10%"'}, {"nodes": '"5"', **NIGHT}], []),
+        ([{"nodes": '"10%"'}, {"nodes": '"0"', **NIGHT}], []),
+        ([{"nodes": '"1"', "reasons": "[Drifted]"}, {"nodes": '"50%"', **NIGHT}], []),
+        (
+            [{"nodes": '"1"', "reasons": "[Drifted]"}, {"nodes": '"50%"', "reasons": "[Drifted]", **NIGHT}],
+            [("warning", "`50%` allows nothing more: the one of `1`")],
+        ),
+        ([{"nodes": '"1"'}, {"nodes": '"${MOST}"', **NIGHT}], []),
+    ],
+)
+def test_a_budget_that_never_counts(
+    check: Check, budgets: list[dict[str, str]], expected: list[tuple[str, str]]
+) -> None:
+    report = check(pool(*budgets), select=["budget-without-effect"])
+    told = [(severity, f"this budget of {words} {ALWAYS}") for severity, words in expected]
+    assert [(r.severity, r.finding.message) for r in report.results] == told
+
+
+def test_a_budget_of_the_same_hours_counts_no_less(check: Check) -> None:
+    day = {"schedule": '"0 9 * * mon-fri"', "duration": "8h"}
+    hour = {"schedule": '"0 12 * * mon"', "duration": "1h"}
+    report = check(pool({"nodes": '"0"', **day}, {"nodes": '"5"', **hour}), select=["budget-without-effect"])
+    assert [r.finding.message for r in report.results] == [
+        "this budget of `5` allows nothing more: the one of `0` applies whenever it does, and the smallest counts"
+    ]
+
+
+@pytest.mark.parametrize("slip", [{"reasons": "[Drift]"}, {"schedule": '"0 9 * * mon-fri"', "duration": "8hours"}])
+def test_a_slip_in_a_budget_is_told_once(check: Check, slip: dict[str, str]) -> None:
+    report = check(pool({"nodes": '"0"', **slip}), select=[*BUDGET_RULES, "invalid-field"])
+    assert [name for name, _ in said(report)] == ["invalid-field"]
+
+
+@pytest.mark.parametrize(
+    ("name", "after", "expected"),
+    [
+        ("default", "5m", []),
+        ("default", "1m", ["underutilized nodes are consolidated only `1m` after their pods change"]),
+        (
+            "ci",
+            "5m",
+            ["underutilized nodes are consolidated after `5m`: jobs of this pool (`ci`) are evicted while they run"],
+        ),
+        ("ci", "1h", []),
+    ],
+)
+def test_what_runs_for_long_is_not_moved(check: Check, name: str, after: str, expected: list[str]) -> None:
+    text = pool().replace("name: default\nspec", f"name: {name}\nspec").replace("After: 5m", f"After: {after}")
+    assert [message for _, message in said(check(text, select=["node-churn"]))] == expected
+    assert said(check(text.replace("WhenEmptyOrUnderutilized", "WhenEmpty"), select=["node-churn"])) == []
+
+
+def v1beta1(text: str) -> str:
+    old = text.replace("karpenter.sh/v1", "karpenter.sh/v1beta1").replace("WhenEmptyOr", "When")
+    old = old.replace("group: karpenter.k8s.aws, kind: EC2NodeClass, ", "").replace("      expireAfter: 24h\n", "")
+    return old.replace("    consolidateAfter: 5m\n", "    expireAfter: 24h\n")
+
+
+@pytest.mark.parametrize("release", ["1.0.8", "1.14.1"])
+def test_v1beta1_is_judged_by_what_it_becomes(check: Check, release: str) -> None:
+    text = v1beta1(pool({"nodes": '"0"', **NIGHT}, {"nodes": '"10%"'}, expire="24h"))
+    report = check(text, karpenter=release, select=["node-churn", "no-termination-grace-period", "removed-api"])
+    assert {(r.rule.name, r.span.source.text[r.span.start : r.span.end]) for r in report.results} == {
+        ("removed-api", "karpenter.sh/v1beta1"),
+        ("node-churn", "WhenUnderutilized"),
+        ("node-churn", "24h"),
+        ("no-termination-grace-period", "24h"),
+    }
+    [ending] = [r for r in report.results if r.rule.name == "removed-api"]
+    assert ending.severity == ("info" if release == "1.0.8" else "error")
+    assert ending.finding.note == (
+        "from 1.0 on, `expireAfter` drains nodes whatever the budgets say; before, budgets held expiry back"
+    )
+
+
+def test_what_v1beta1_refused_of_consolidation_is_said_of_every_target(check: Check) -> None:
+    text = v1beta1(pool(expire="24h")).replace("    expireAfter", "    consolidateAfter: 30s\n    expireAfter")
+    words = "consolidateAfter cannot go with consolidationPolicy WhenUnderutilized"
+    assert words in [message for _, message in said(check(text, karpenter="1.0.8"))]
+    assert ("removed-api", f"v1beta1 refused this too: {words}") in said(check(text, karpenter="1.14.1"))

@@ -388,8 +388,11 @@ spec:
 
 def test_what_a_conversion_writes_is_not_found_at_letters_that_it_left(check: Callable[..., Report]) -> None:
     """The `0s` of `consolidateAfter: 0s` are no part of `24h0m0s`."""
-    (found,) = check(CHURNING, select=["node-churn"]).results
-    assert found.finding.message == "every node expires within `24h0m0s`, whatever the budgets allow"
+    found = check(CHURNING, select=["node-churn"]).results
+    assert [(CHURNING[r.span.start : r.span.end], r.finding.message) for r in found] == [
+        ("WhenUnderutilized", "underutilized nodes are consolidated only `0s` after their pods change"),
+        ("24h0m0s", "every node expires within `24h0m0s`, whatever the budgets allow"),
+    ]
 
 
 @pytest.mark.parametrize("api", ["karpenter.k8s.aws/v1alpha5", "karpenter.sh/v1"])

@@ -566,7 +566,7 @@ def test_what_a_release_before_1_serves_is_judged_for_the_oldest_release_known(t
     write(tmp_path, {"class.yaml": dropped, "k.yaml": helm_release("v0.37.0")})
     done = nodelint("check")
     assert "error[unknown-field]: `scalingRequirements`" in done.stdout
-    assert "removed-api" not in done.stdout, "0.37.0 serves v1beta1, as 1.0.0 does"
+    assert "info[removed-api]" in done.stdout and "error[removed-api]" not in done.stdout, "0.37.0 serves v1beta1"
     assert (
         "Target of 1 object: Karpenter 1.0.0, by k.yaml:2 (the HelmRelease); 0.37.0 is not known, so it is judged"
         " as the oldest release that is.\n" in done.stdout
@@ -623,16 +623,18 @@ def test_objects_that_the_stated_release_serves_no_more_are_errors(tmp_path: Pat
 def test_the_nearest_release_that_serves_an_old_api_counts(tmp_path: Path, nodelint: Run) -> None:
     write(tmp_path, {"class.yaml": OLD_CLASS})
     write(tmp_path, {"other/k.yaml": helm_release("1.9.1"), "k.yaml": "", "older/k.yaml": helm_release("0.37.0")})
-    assert "removed-api" not in nodelint("check").stdout, "one of the two that are equally near serves it"
+    assert "error[removed-api]" not in nodelint("check").stdout, "one of the two that are equally near serves it"
     write(tmp_path, {"class.yaml": POOL})
     assert "for Karpenter 1.9.1" in nodelint("check").stdout, "no release before 1.0.0 serves v1"
 
 
 def test_a_release_that_serves_an_old_api_is_no_error(tmp_path: Path, nodelint: Run) -> None:
     write(tmp_path, {"class.yaml": OLD_CLASS, "k.yaml": helm_release("1.0.8")})
-    assert "removed-api" not in nodelint("check").stdout
+    done = nodelint("check")
+    assert done.returncode == 0
+    assert "info[removed-api]: `karpenter.k8s.aws/v1beta1` ends with Karpenter 1.0: 1.1" in done.stdout
     write(tmp_path, {"k.yaml": helm_release("1.1.0")})
-    assert "removed-api" in nodelint("check").stdout
+    assert "error[removed-api]" in nodelint("check").stdout
 
 
 def test_a_finding_of_a_range_says_for_which_releases_it_holds(tmp_path: Path, nodelint: Run) -> None:

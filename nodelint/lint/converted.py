@@ -85,6 +85,7 @@ class Converted:
             # A Provisioner's nodes did not expire unless it said when.
             if old.kind == "Provisioner" and expiry is not None and expiry.start <= span.start <= expiry.end:
                 return old.name_node
+            return _consolidation(span, now, old)
         return _node_at(found, old) if found is not None and old is not None else found
 
     def _moved(self, span: Span, now: Object) -> Iterator[tuple[Node, Object]]:
@@ -111,6 +112,17 @@ def _renamed(obj: Object) -> list[Edit]:
     if node is None or isinstance(obj, Retired) or obj.version == "v1beta1":
         return []
     return if_editable(set_value, node, f"{GROUPS[obj.kind]}/v1")
+
+
+def _consolidation(span: Span, now: Object, old: Object) -> Node | None:
+    """What an old API says of consolidation in place of a policy, or of a wait that was left open there."""
+    block = now.node.at("spec", "disruption")
+    names = ("consolidationPolicy", "consolidateAfter") if block is not None else ()
+    found = [node for name in names if block is not None and (node := block.get(name)) is not None]
+    if not any(node.start <= span.start <= node.end for node in found):
+        return None
+    ways = (("disruption", "consolidationPolicy"), ("disruption",), ("consolidation", "enabled"))
+    return next((node for way in ways if (node := old.node.at("spec", *way)) is not None), None)
 
 
 def _node_at(span: Span, obj: Object) -> Node | Span:

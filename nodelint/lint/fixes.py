@@ -5,6 +5,7 @@ Like all of `edits`, they raise `NotEditable` where the place is written elsewhe
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 
 from nodelint.data import table
@@ -62,6 +63,18 @@ def names_device(pool: NodePool) -> bool:
     words = [word for each in table("resources")["words"].values() for word in each]
     names = [taint.key.lower() for taint in pool.taints if isinstance(taint.key, str)]
     return any(word in name for word in words for name in names)
+
+
+def names_jobs(pool: NodePool) -> str | None:
+    """The word by which a pool's name, taints or labels say that its pods are jobs, which start over when moved."""
+    words: frozenset[str] = frozenset(table("vocabulary")["jobs"])
+    taints = (text for taint in pool.taints for text in (taint.key, taint.value))
+    labels = (text for label in pool.template_labels for text in (label.key, label.value))
+    for text in (pool.name, *taints, *labels):
+        found = words.intersection(re.split(r"[^a-z0-9]+", text.lower())) if isinstance(text, str) else None
+        if found:
+            return min(found)
+    return None
 
 
 def key_of(node: Node) -> Node:
