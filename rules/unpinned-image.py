@@ -126,7 +126,11 @@ from nodelint.api import (
 
 
 @rule(
-    on=EC2NodeClass, group="practice", severity="info", fix="safe", gives_way_to=["unsupported-alias", "ended-family"]
+    on=EC2NodeClass,
+    group="practice",
+    severity="info",
+    fix="safe",
+    gives_way_to=["unsupported-alias", "ended-family", "image-of-any-kubernetes"],
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     image_set = context.images(node_class)

@@ -9,12 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from nodelint.lint.engine import Report, Result, Selection, Target
+from nodelint.lint.engine import Report, Result, Selection, Target, lint
 from nodelint.lint.fixing import fix
-from nodelint.lint.rule import Rule
+from nodelint.lint.rule import Rule, bundled, load
 from nodelint.model.finding import Finding
 from nodelint.model.releases import NEWEST, KubernetesVersion, target
 from nodelint.source import Source
+
+from .manifests import nodeclass
 
 Check = Callable[..., Report]
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -951,3 +953,28 @@ def test_the_command_writes_only_what_it_must(nodelint: Run, tmp_path: Path) -> 
     assert changed == ["+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}"]
     assert nodelint("check", "--fix", "pool.yaml").returncode == 0
     assert added(text, file.read_text(encoding="utf-8")) == [changed[0][1:].strip()]
+
+
+@pytest.mark.parametrize(
+    ("term", "said"),
+    [
+        ("name: '*amazon-eks-node-al2023*'", "finds images of all Kubernetes versions"),
+        ("name: 'amazon-eks-node-al2023-x86_64-standard-1.*-v20260714', owner: amazon", "all Kubernetes versions"),
+        ("name: 'amazon-eks-node-al2023-*-v*', owner: '602401143452'", "all Kubernetes versions"),
+        ("name: 'bottlerocket-aws-k8s-1.3?-x86_64-*'", "all Kubernetes versions"),
+        ("name: 'ubuntu-eks/k8s_*/images/*', owner: '099720109477'", "all Kubernetes versions"),
+        ("name: 'amazon-eks-node-al2023-x86_64-*-1.33-*'", "finds standard and nvidia images"),
+        ("name: 'amazon-eks-node-al2023-x86_64-standard-1.33-*'", None),
+        ("name: 'amazon-eks-node-al2023-*-standard-1.33-*'", None),
+        ("name: 'amazon-eks-node-al2023-x86_64-nvidia-1.33-v20260714'", None),
+        ("name: '*amazon-eks-node-al2023*', owner: self", None),
+        ("name: 'amazon-eks-node-*', owner: '123456789012'", None),
+        ("name: 'golden-*'", None),
+        ("name: 'amazon-eks-node-al2023-*', tags: {tested: 'true'}", None),
+    ],
+)
+def test_a_pattern_that_finds_images_for_different_nodes_is_told(term: str, said: str | None) -> None:
+    source = Source.from_text("a.yaml", nodeclass("amiFamily: AL2023", ami=term))
+    report = lint([source], Target(NEWEST), load(bundled()), Selection(select=frozenset({"image-of-any-kubernetes"})))
+    assert [said in r.finding.message for r in report.results if said] == ([True] if said else [])
+    assert bool(report.results) is (said is not None)

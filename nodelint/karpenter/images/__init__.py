@@ -35,7 +35,7 @@ from nodelint.karpenter.images.families import (
     system_gib,
     variant_requirements,
 )
-from nodelint.karpenter.images.names import name_matches
+from nodelint.karpenter.images.names import Mixture, mixture, name_matches
 from nodelint.karpenter.images.records import Image, ImageProblem, ImageSet, TermImages, UnknownFact
 from nodelint.model.keys import ARCH
 from nodelint.model.manifest import Alias, EC2NodeClass, Text, requirement_line, text
@@ -48,6 +48,7 @@ __all__ = [
     "Image",
     "ImageProblem",
     "ImageSet",
+    "Mixture",
     "Passed",
     "TermImages",
     "UnknownFact",
@@ -68,6 +69,7 @@ __all__ = [
     "image_since",
     "images_of",
     "is_deprecated",
+    "mixture",
     "name_matches",
     "newest_known",
     "performance_cost",

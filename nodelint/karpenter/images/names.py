@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from nodelint.data import table
+from nodelint.tuples import NamedTuple
 
 VARIANTS = ("standard", "nvidia", "neuron", "windows")
 """For whom images are published, in the order in which they are listed."""
@@ -27,6 +28,47 @@ def name_matches(pattern: str) -> list[Match]:
     if not literal.startswith(tuple(table("image_names")["prefixes"])):
         return []
     return _matches("names", pattern)
+
+
+class Mixture(NamedTuple):
+    """What published images a name pattern finds that are not for the same nodes.
+
+    `kubernetes` says that they are for several Kubernetes versions; `variants` are those of one architecture, where
+    there are several.
+    """
+
+    kubernetes: bool
+    variants: tuple[str, ...]
+
+
+def mixture(pattern: str, owner: str | None) -> Mixture | None:
+    """The published images of different kinds that a name pattern finds; None where it finds no such.
+
+    Images of owners who publish none are their own, whatever their names.
+    """
+    facts = table("image_names")
+    if (owner is not None and owner not in facts["owners"]) or not any(each in pattern for each in facts["prefixes"]):
+        return None
+    met = [each for row in facts["names"] for each in row["patterns"] if globs_meet(pattern, each)]
+    several = any(_minors(pattern, each) > 1 for each in met)
+    by_arch = {arch: variants for arch, variants, _ in _matches("names", pattern)}
+    mixed = next((variants for variants in by_arch.values() if "standard" in variants and len(variants) > 1), ())
+    return Mixture(several, mixed) if several or mixed else None
+
+
+def _minors(pattern: str, published: str) -> int:
+    """How many Kubernetes versions a pattern leaves open in a published scheme; two stand for all above."""
+    # The day or commit at the end of a name holds no version: it is what the pattern ends with, or anything else.
+    named = published.rstrip("?")
+    width = len(published) - len(named)
+    tail = re.split(r"[*?]", pattern)[-1][-width:] if width else ""
+    named += (tail if tail.isalnum() else "").rjust(width, "0")
+    found = 0
+    for minor in range(20, 60):
+        found += globs_meet(pattern, named.replace("1.??", f"1.{minor}", 1))
+        if found > 1:
+            break
+    return found
 
 
 def parameter_matches(parameter: str) -> list[Match]:
