@@ -390,7 +390,7 @@ def test_what_a_conversion_writes_is_not_found_at_letters_that_it_left(check: Ca
     """The `0s` of `consolidateAfter: 0s` are no part of `24h0m0s`."""
     found = check(CHURNING, select=["node-churn"]).results
     assert [(CHURNING[r.span.start : r.span.end], r.finding.message) for r in found] == [
-        ("WhenUnderutilized", "underutilized nodes are consolidated only `0s` after their pods change"),
+        ("disruption", "underutilized nodes are consolidated only `0s` after their pods change"),
         ("24h0m0s", "every node expires within `24h0m0s`, whatever the budgets allow"),
     ]
 

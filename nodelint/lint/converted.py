@@ -121,8 +121,11 @@ def _consolidation(span: Span, now: Object, old: Object) -> Node | None:
     found = [node for name in names if block is not None and (node := block.get(name)) is not None]
     if not any(node.start <= span.start <= node.end for node in found):
         return None
-    ways = (("disruption", "consolidationPolicy"), ("disruption",), ("consolidation", "enabled"))
-    return next((node for way in ways if (node := old.node.at("spec", *way)) is not None), None)
+    spec = old.node.get("spec")
+    policy = old.node.at("spec", "disruption", "consolidationPolicy") or old.node.at(
+        "spec", "consolidation", "enabled"
+    )
+    return policy or (spec.key("disruption") if spec is not None else None)
 
 
 def _node_at(span: Span, obj: Object) -> Node | Span:
