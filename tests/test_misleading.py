@@ -404,3 +404,24 @@ def test_an_object_of_an_api_that_never_was_is_judged_as_v1(check: Callable[...,
         ("removed-api", belongs),
         ("unknown-field", "`maxPod` is not a known field, did you mean `maxPods`?"),
     ]
+
+
+TWICE = """\
+apiVersion: karpenter.k8s.aws/v1alpha1
+kind: AWSNodeTemplate
+metadata:
+  name: default
+spec:
+  instanceProfile: main
+  subnetSelector:
+    kubernetes.io/cluster/main: owned
+  securityGroupSelector:
+    kubernetes.io/cluster/main: owned
+"""
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_lines_that_are_there_twice_are_found_again_in_their_order(check: Callable[..., Report], end: str) -> None:
+    report = check(TWICE.replace("\n", end), select=["shared-tags", "cluster-security-group-tag"])
+    places = [(r.rule.name, r.span.source.text.count("\n", 0, r.span.start) + 1) for r in report.results]
+    assert places == [("shared-tags", 8), ("cluster-security-group-tag", 10)]

@@ -169,10 +169,20 @@ class _Way:
         same = [at for at, text in _lines_between(self._old.text, first, last) if text == line]
         if not same and ": " in line and self._old.text.count(line, first, last) == 1:  # out of a flow mapping
             same = [self._old.text.index(line, first)]
+        if len(same) > 1:  # as many as before, and in their order: the tags of two selectors
+            now = [at for at, text in _lines_between(self._new.text, *self._forth(first, last)) if text == line]
+            same = [same[now.index(begin)]] if len(now) == len(same) and begin in now else []
         if len(same) != 1 or span.start < begin:
             return None
         at = same[0] + span.start - begin
         return Span(self._old, at, min(at + span.end - span.start, same[0] + len(line)))
+
+    def _forth(self, first: int, last: int) -> tuple[int, int]:
+        """Where the characters of a range stand after the edits."""
+        shifts = [(edit.end, len(edit.text) - (edit.end - edit.start)) for edit in self._edits]
+        return first + sum(by for end, by in shifts if end <= first), last + sum(
+            by for end, by in shifts if end <= last
+        )
 
     def _cut(self, new: int, old: int) -> bool:
         """Whether a word starts here that was the end of another one: `0s`, which `24h0m0s` lent its last letters."""
@@ -203,4 +213,7 @@ def _lines_between(text: str, first: int, last: int) -> Iterator[tuple[int, str]
     while at <= last and at < len(text):
         begin, line = _line_at(text, at)
         yield begin, line
-        at = max(at, begin + len(line)) + 1
+        after = text.find("\n", max(at, begin + len(line)))
+        if after < 0:
+            return
+        at = after + 1
