@@ -206,7 +206,7 @@ class TestKindsOfTypes:
 
 
 class TestArmBesideAmd:
-    RULE = "arm64-beside-amd64"
+    RULE = "untainted-arm64"
 
     def test_order_by_name_and_weight(self, check: Check) -> None:
         def message(one: str, other: str, spec: str = "") -> str:
@@ -231,7 +231,7 @@ class TestArmBesideAmd:
         ],
     )
     def test_pools_that_are_told_apart(self, check: Check, arm: str, amd: str) -> None:
-        assert said(check(f"{arm}---\n{amd}", select=[self.RULE])) == []
+        assert not any("`a`" in message for _, message in said(check(f"{arm}---\n{amd}", select=[self.RULE])))
 
 
 class TestSmallTypes:
@@ -280,3 +280,46 @@ class TestNeuron:
         text = pool(f"{FAMILY} In inf2", spec=f"  limits: {{{limits}}}\n")
         found = said(check(text, select=["no-limits"]))
         assert [str(words) in message for _, message in found] == ([True] if words else [])
+
+
+class TestBoundAgainstComment:
+    @pytest.mark.parametrize(
+        ("comment", "bound", "words"),
+        [
+            ("(4+ for arm64)", "Gt 4", "the comment says `4+`, but `Gt 4` begins at 5"),
+            ("generation >= 4", "Gt 4", "`>= 4`"),
+            ("at least 4", "Gt 4", "`at least 4`"),
+            ("4 or newer", "Gt 4", "`4 or newer`"),
+            ("up to 8", "Lt 8", "the comment says `up to 8`, but `Lt 8` ends at 7"),
+            ("5 and newer", "Gt 4", None),
+            (">= 2 vCPU", "Gt 1", None),
+            ("newer than 4", "Gt 4", None),
+            ("> 4", "Gt 4", None),
+            ("c4+ or m4", "Gt 4", None),
+            ("14+", "Gt 4", None),
+            ("4.5+", "Gt 5", None),
+        ],
+    )
+    def test_comments(self, check: Check, comment: str, bound: str, words: str | None) -> None:
+        how, value = bound.split()
+        key = "karpenter.k8s.aws/instance-generation"
+        plain = pool(f"{key} {how} '{value}'")
+        above = plain.replace("        - {key", f"        # {comment}\n        - {{key")
+        behind = plain.replace("]}\n", f"]}} # {comment}\n")
+        for text in (above, behind):
+            found = said(check(text, select=["bound-against-comment"]))
+            assert [str(words) in message for _, message in found] == ([True] if words else [])
+
+    def test_a_comment_above_another_requirement_is_not_about_this_one(self, check: Check) -> None:
+        text = pool(f"{ARCH} In amd64", "karpenter.k8s.aws/instance-generation Gt '4'")
+        text = text.replace("        - {key: kubernetes", "        # 4+\n        - {key: kubernetes")
+        assert said(check(text, select=["bound-against-comment"])) == []
+
+
+def test_arm64_alone(check: Check) -> None:
+    rule = ["untainted-arm64"]
+    [(_, message)] = said(check(pool(f"{ARCH} In arm64"), select=rule))
+    assert message.startswith("arm64 nodes without a taint")
+    assert said(check(pool(f"{ARCH} In arm64", more=TAINT.format("arm")), select=rule)) == []
+    assert said(check(pool(f"{FAMILY} In m7g,m6i"), select=rule)) == []
+    assert len(said(check(pool(f"{FAMILY} In m7g,c7g"), select=rule))) == 1

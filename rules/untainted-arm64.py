@@ -1,11 +1,11 @@
-r"""A NodePool of arm64 nodes without a taint, beside one of amd64 nodes that the same pods fit.
+r"""A NodePool of arm64 nodes without a taint: pods whose images are built for amd64 alone end there, too.
 
-A pod that says nothing about the architecture fits both. It runs on an arm64 node that has room, whichever pool it
-was started for, and where the arm64 pool is tried first, by its weight or by its name, a node is started for it
-there. A container image that is built for amd64 alone then ends with `exec format error`. A taint on the arm64 pool
-lets in only pods that tolerate it. Where all images are built for both, nothing is wrong.
+A pod that says nothing about the architecture fits these nodes like any others. It runs on one that has room,
+whichever pool it was started for, and where the arm64 pool is tried first, by its weight or by its name, a node is
+started for it there. A container image that is built for amd64 alone then ends with `exec format error`. A taint on
+the arm64 pool lets in only pods that tolerate it. Where all images are built for both, nothing is wrong.
 
-The rule looks at pools of one file or folder.
+The finding names the pools of amd64 nodes that the same pods fit, as far as the file or its folder holds some.
 
 ```yaml bad
 apiVersion: karpenter.sh/v1
@@ -57,33 +57,47 @@ spec:
 ```
 """
 
-from nodelint.api import Also, Context, Finding, Findings, NodePool, messages, resolve, rule
+from nodelint.api import Also, Context, Finding, Findings, NodePool, keys, labels, messages, resolve, rule
+
+TELLING = (keys.ARCH, keys.FAMILY, keys.INSTANCE_TYPE, keys.SIZE, keys.CPU_MANUFACTURER)
+"""Keys by which a pool leaves arm64 types alone."""
 
 
-@rule(on=NodePool, group="practice", severity="info", gives_way_to=["no-instance-type", "removed-api"])
+@rule(
+    on=NodePool,
+    group="practice",
+    severity="info",
+    gives_way_to=["no-instance-type", "removed-api"],
+    providers=["aws", "auto-mode"],
+)
 def check(pool: NodePool, context: Context) -> Findings:
     own = resolve.taints(pool)
-    if own is None:
-        return
-    others = [other for other in context.beside(pool) if resolve.taints(other) == own]
-    if not others or tuple(context.resolution(pool).arches) != ("arm64",):
+    if own is None or own or pool.partial or not any(item.key in TELLING for item in labels.asked(pool)):
         return
     mine = context.resolution(pool)
-    alike = [other for other in others if _alike(mine, context.resolution(other))]
-    if not alike:
+    if tuple(mine.arches) != ("arm64",) or not resolve.comparable(mine):
         return
-    name = messages.short(str(alike[0].name), 30)
-    before = [other for other in alike if _later(other, pool)]
-    message = f"pods that name no architecture fit these arm64 nodes like those of `{name}`"
-    if before:
-        name = messages.short(str(before[0].name), 30)
-        message = f"pods that name no architecture are started on arm64 here before `{name}`"
+    beside = [other for other in context.beside(pool) if resolve.taints(other) == own]
+    alike = [other for other in beside if _alike(mine, context.resolution(other))]
     yield Finding(
         at=pool.name_node,
-        message=message,
+        message=_message(pool, alike),
         also=[Also(other.name_node, "amd64, for the same pods") for other in alike],
         help="unless all images are built for both architectures, add a taint to this pool",
     )
+
+
+def _message(pool: NodePool, alike: list[NodePool]) -> str:
+    before = [other for other in alike if _later(other, pool)]
+    if before:
+        return f"pods that name no architecture are started on arm64 here before `{_name(before[0])}`"
+    if alike:
+        return f"pods that name no architecture fit these arm64 nodes like those of `{_name(alike[0])}`"
+    return "arm64 nodes without a taint: pods that name no architecture fit them, whatever their images are built for"
+
+
+def _name(pool: NodePool) -> str:
+    return messages.short(str(pool.name), 30)
 
 
 def _later(other: NodePool, pool: NodePool) -> bool:
