@@ -389,8 +389,9 @@ spec:
 def test_what_a_conversion_writes_is_not_found_at_letters_that_it_left(check: Callable[..., Report]) -> None:
     """The `0s` of `consolidateAfter: 0s` are no part of `24h0m0s`."""
     found = check(CHURNING, select=["node-churn"]).results
+    lost = "jobs of this pool (`batch`) are evicted while they run"
     assert [(CHURNING[r.span.start : r.span.end], r.finding.message) for r in found] == [
-        ("disruption", "underutilized nodes are consolidated only `0s` after their pods change"),
+        ("WhenUnderutilized", f"underutilized nodes are consolidated after `0s`: {lost}"),
         ("24h0m0s", "every node expires within `24h0m0s`, whatever the budgets allow"),
     ]
 
