@@ -29,10 +29,12 @@ _NAMES = "(?:Bottlerocket|Karpenter|Kubernetes|Linux|Windows)"
 TEXT_RULES = {
     "yaml-syntax",
     "crossed-condition",
+    "dead-default",
     "false-never-printed",
     "nil-pointer",
     "printed-as-text",
     "repeated-by-loop",
+    "required-under-condition",
     "unquoted-value",
 }
 

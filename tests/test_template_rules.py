@@ -211,3 +211,61 @@ def test_helm_stops_at_a_field_of_nothing(
     assert len(told) == (fixed is not None)
     nodelint("check", "--fix", "chart", "--select", "nil-pointer")
     assert (fixed or limits) in (tmp_path / "chart/templates/pool.yaml").read_text(encoding="utf-8")
+
+
+DISRUPTION = """\
+{{- range $name, $pool := .Values.pools }}
+---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: {{ $name }}
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements: []
+  {{- if $pool.disruption }}
+  disruption:
+    consolidationPolicy: {{ $pool.disruption.consolidationPolicy }}
+    @after
+  {{- end }}
+{{- end }}
+"""
+GUARDED = """\
+{{- if $pool.disruption.consolidateAfter }}
+    consolidateAfter: {{ $pool.disruption.consolidateAfter }}
+    {{- end }}"""
+WITH_DEFAULT = GUARDED.replace("r }}\n    {{", "r | default `Never` }}\n    {{")
+LACKING = "required-under-condition"
+
+
+@pytest.mark.parametrize(
+    ("after", "values", "told"),
+    [
+        (GUARDED, "pools: {}", LACKING),
+        (
+            GUARDED.replace("{{- if", "{{- with").replace("{{ $pool.disruption.consolidateAfter", "{{ ."),
+            "a: b",
+            LACKING,
+        ),
+        (GUARDED, "pools: {a: {disruption: {consolidationPolicy: WhenEmpty}}}", LACKING),
+        (GUARDED, "pools: {a: {disruption: {consolidateAfter: ''}}}", ""),
+        (GUARDED, "pools: {a: {disruption: {consolidateAfter: 5m}}}", ""),
+        (GUARDED.replace("{{- end", "{{- else }}\n    consolidateAfter: 5m\n    {{- end"), "pools: {}", ""),
+        (GUARDED.replace("disruption.consolidateAfter }}\n ", "disruption }}\n "), "pools: {}", ""),
+        (GUARDED.replace("Afte", "Whe"), "pools: {}", ""),
+        (WITH_DEFAULT, "pools: {}", "dead-default"),
+        (WITH_DEFAULT, "pools: {a: {disruption: {consolidateAfter: 5m}}}", "dead-default"),
+        (WITH_DEFAULT.replace("if ", "if or .Values.x "), "pools: {}", LACKING),
+    ],
+)
+def test_what_is_required_is_printed_in_any_case(
+    nodelint: Run, tmp_path: Path, after: str, values: str, told: str
+) -> None:
+    chart(tmp_path, values + "\n", pool=DISRUPTION.replace("@after", after))
+    done = findings(nodelint, "chart", "--select", "dead-default,required-under-condition")
+    assert [line.partition("[")[2].partition("]")[0] for line in done] == ([told] if told else [])
+    nodelint("check", "chart", "--select", "dead-default,required-under-condition", "--unsafe-fixes")
+    fixed = (tmp_path / "chart/templates/pool.yaml").read_text(encoding="utf-8")
+    assert (fixed.count("{{- end") == 2) == (told == "dead-default")

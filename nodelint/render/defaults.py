@@ -109,9 +109,11 @@ _ABOUT_NAMES = ("duplicate-name", "placeholder-left", "unknown-node-class")
 """Rules about names, which whoever installs the chart gives."""
 _ABOUT_CODE = (
     "crossed-condition",
+    "dead-default",
     "false-never-printed",
     "nil-pointer",
     "repeated-by-loop",
+    "required-under-condition",
     "unprinted-field",
     "unquoted-value",
 )

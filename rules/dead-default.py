@@ -1,0 +1,86 @@
+r"""A template gives a field a default, under a condition that asks for the same field: the default is never printed.
+
+`{{ if .consolidateAfter }}consolidateAfter: {{ .consolidateAfter | default "Never" }}{{ end }}` prints nothing where
+the value is empty, and `Never` in no case. Where the field is one that the API server asks for, as this one is in
+`v1`, the object is refused.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: {{ .Values.name }}
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements: []
+  disruption:
+    consolidationPolicy: WhenEmpty
+    {{- if .Values.consolidateAfter }}
+    consolidateAfter: {{ .Values.consolidateAfter | default "Never" }}
+    {{- end }}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: {{ .Values.name }}
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements: []
+  disruption:
+    consolidationPolicy: WhenEmpty
+    consolidateAfter: {{ .Values.consolidateAfter | default "Never" }}
+```
+"""
+
+import re
+from collections.abc import Iterator
+
+from nodelint.api import Also, Context, Edit, Finding, Findings, Object, Span, rule
+
+
+@rule(on=Object, group="hazard", fix="unsafe")
+def check(obj: Object, context: Context) -> Findings:
+    source = obj.source
+    if not source.masked or source.text.find("default", obj.node.start, obj.node.end) < 0:
+        return
+    scopes = context.scopes(source)
+    if scopes is None:
+        return
+    uses = [use for use in scopes.uses if use.fallback and obj.node.start <= use.code.start < obj.node.end]
+    fields = [(node, shape, entry) for _, node, shape in context.shaped(obj) for entry in node.entries]
+    for use in uses:
+        around = scopes.within(use.code.start, use.code.end)
+        if not around or not around[-1].only or around[-1].asked != (use.path,) or around[-1].word == "range":
+            continue
+        region, code = around[-1], use.code
+        above = [(s, e.name) for _, s, e in fields if e.value.start <= code.start < e.value.end]
+        shape, name = above[-1] if above else (None, None)
+        refused = shape is not None and name in shape.required
+        yield Finding(
+            at=Span(source, code.start, code.end),
+            message=f"this default is never printed: `{region.word}` asks for the same field",
+            edits=list(_without(obj, region.head, (region.end, region.around[1]))),
+            also=[Also(Span(source, *region.head), "printed only where the value is not empty")],
+            note=f"without `{name}` the API server refuses the object" if refused else None,
+        )
+
+
+def _without(obj: Object, *codes: tuple[int, int]) -> Iterator[Edit]:
+    """Edits that take lines of code away; none where something else stands in one of them."""
+    source = obj.source
+    places = []
+    for start, end in codes:
+        begin = source.text.rfind("\n", 0, start) + 1
+        stop = source.text.find("\n", end) + 1
+        if not stop:
+            begin, stop = len(source.text[:begin].rstrip("\r\n")), len(source.text)
+        if not re.fullmatch(r"[ \t]*", source.text[begin:start].lstrip("\r\n")) or source.text[end:stop].strip():
+            return
+        places.append((begin, stop))
+    for begin, stop in places:
+        yield Edit(source, begin, stop, "")
