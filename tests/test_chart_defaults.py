@@ -17,6 +17,7 @@ from nodelint.lint.engine import Selection, Target, lint
 from nodelint.lint.rule import Rule
 from nodelint.model.releases import NEWEST
 from nodelint.render.defaults import added
+from nodelint.render.overrides import merged
 from nodelint.source import Source
 from nodelint.source.compose import compose
 from nodelint.source.filling import TooLong, fill
@@ -551,3 +552,50 @@ def test_no_text_breaks_the_reader_of_templates(words: list[str]) -> None:
     except BadTemplate:
         return
     fill(text, parts, None, "keys")
+
+
+# -- other files of values
+
+
+PROD = "arch: amd64\ntypes: [m5.large, m5.larg]\nconsolidateAfter: 1m\n"
+
+
+def test_values_of_an_environment_are_judged_with_the_chart(nodelint: Run, tmp_path: Path) -> None:
+    chart(tmp_path, VALUES.replace("m5.xlrge", "m5.xlarge"), pool=POOL)
+    (tmp_path / "chart/values-prod.yaml").write_text(PROD, encoding="utf-8")
+    said = findings(nodelint, "--unsafe-fixes", "chart")
+    assert [line for line in said if "unknown-value" in line] == [
+        "values-prod.yaml:2:19: warning[unknown-value]: no instance type has instance-type `m5.larg`, "
+        "did you mean `m5.large`?"
+    ]
+    assert (tmp_path / "chart/values-prod.yaml").read_text(encoding="utf-8") == PROD, "there is no fix"
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        (PROD, True),
+        (PROD + "karpenter: {}\n", False),  # a key that the chart does not know
+        ("# one key may be anything's\ntypes: [m5.large, m5.larg]\n", False),
+        ("apiVersion: v1\n" + PROD, False),
+    ],
+)
+def test_values_elsewhere_are_those_of_the_chart_with_their_keys(
+    nodelint: Run, tmp_path: Path, values: str, told: bool
+) -> None:
+    chart(tmp_path, VALUES, pool=POOL)
+    (tmp_path / "prod.yaml").write_text(f"# for karpenter\n{values}", encoding="utf-8")
+    said = findings(nodelint, ".")
+    assert any(line.startswith("prod.yaml:3:19: warning[unknown-value]") for line in said) is told
+
+
+def test_values_are_merged_as_helm_merges_them() -> None:
+    base, over = (
+        compose(source, source.text, 0, masked=False)[0]
+        for source in (
+            Source("values.yaml", "a: {b: 1, c: 2, d: {e: [1, 2]}}\nf: 5\n"),
+            Source("values-prod.yaml", "a: {c: null, d: {e: [3]}, g: 4}\nf: 6\n"),
+        )
+    )
+    assert base is not None and over is not None
+    assert merged(base, over).plain() == {"a": {"b": 1, "d": {"e": [3]}, "g": 4}, "f": 6}

@@ -18,6 +18,7 @@ from nodelint.lint.results import Result
 from nodelint.model.documents import objects
 from nodelint.model.finding import Also, Edit, Finding, Span, span_of
 from nodelint.render.changes import changed, to
+from nodelint.render.overrides import beside, merged, overrides
 from nodelint.render.roots import nodes_of, read
 from nodelint.source import Node, Source, reread
 from nodelint.source.charts import values_of
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from nodelint.lint.rule import Rule
     from nodelint.model.manifest import Object
 
-_FILLED = "filled in here: the value is the chart's default"
+_DEFAULT, _GIVEN = "the chart's default", "a value of this file"
 
 
 def more(sources: Sequence[Source], seen: set[str]) -> list[Source]:
@@ -41,10 +42,11 @@ def more(sources: Sequence[Source], seen: set[str]) -> list[Source]:
     found = []
     for source in sources:
         path = values_of(source.path) if source.may_be_template else None
-        if path is not None and os.path.abspath(path) not in have and path in seen and (values := read(path)):
-            nodes_of(values)
-            have.add(os.path.abspath(path))
-            found.append(values)
+        for each in (path, *beside(path)) if path is not None else ():
+            if os.path.abspath(each) not in have and each in seen and (values := read(each)):
+                nodes_of(values)
+                have.add(os.path.abspath(each))
+                found.append(values)
     return found
 
 
@@ -68,6 +70,10 @@ def added(
         fault = f"the default values of charts: {type(error).__name__}: {error}"
         return plain._replace(faults=(*plain.faults, fault))
     silenced = _silenced(plain, told, made, rules)
+    for source, backs in _with_others(sources):
+        others, faulty = _told(backs, sources, target, rules, selection, (), fixing=False)
+        told += _of_others(others, source, told)
+        faults += faulty
     told = [result for result in told if result.rule.name != _COMMENTS]
     told = [result for result in told if not _said(result, plain) and _wanted(result, selection)]
     order = {source.path: n for n, source in enumerate(sources)}
@@ -85,8 +91,9 @@ def _told(
     rules: Mapping[str, Rule],
     selection: Selection,
     context_sources: Sequence[Source],
+    fixing: bool = True,
 ) -> tuple[list[Result], list[str]]:
-    """What the defaults are found to do, whatever stands for what they leave out."""
+    """What values are found to do, whatever stands for what they leave out."""
     judged = {name: rule for name, rule in rules.items() if _is_about_defaults(rule)}
     replaced = {id(backs[0].template) for backs in made}
     around = [source for source in (*sources, *context_sources) if id(source) not in replaced]
@@ -99,7 +106,7 @@ def _told(
         report = engine.lint(results, target, judged, selection, around)
         faults += report.faults
         told = [r for r in report.results if id(r.span.source) in backs]
-        led = [backs[id(r.span.source)].led(r, asked, fixing=variant == 0) for r in reversed(told)]
+        led = [backs[id(r.span.source)].led(r, asked, fixing and variant == 0) for r in reversed(told)]
         found.append({(r.rule.name, r.span, r.finding.message): r for r in led})
     return [result for mark, result in found[0].items() if all(mark in others for others in found)], faults
 
@@ -159,20 +166,46 @@ def _wanted(result: Result, selection: Selection) -> bool:
 
 
 def _filled(sources: Sequence[Source]) -> Iterator[tuple[_Back, ...]]:
-    by_path = {os.path.abspath(source.path): source for source in sources}
     uses: _Uses = {}
+    for values, templates in _charts(sources).values():
+        for template in templates:
+            made = _one(template, values, uses)
+            if made:
+                yield made
+
+
+def _charts(sources: Sequence[Source]) -> dict[str, tuple[Source, list[Source]]]:
+    """The default values of charts, by their absolute path, and the templates of each among the sources."""
+    by_path = {os.path.abspath(source.path): source for source in sources}
+    found: dict[str, tuple[Source, list[Source]]] = {}
     for source in sources:
         path = values_of(source.path) if source.may_be_template else None
-        if path is None:
-            continue
-        whole = os.path.abspath(path)
-        values = by_path.get(whole) or read(path)
-        if values is None:
-            continue
-        by_path[whole] = values
-        made = _one(source, values, uses)
+        whole = os.path.abspath(path) if path is not None else ""
+        values = by_path.get(whole) or (read(path) if path is not None else None)
+        if values is not None:
+            by_path[whole] = values
+            found.setdefault(whole, (values, []))[1].append(source)
+    return found
+
+
+def _with_others(sources: Sequence[Source]) -> Iterator[tuple[Source, list[tuple[_Back, ...]]]]:
+    """Each other file of values of a chart, and the templates of the chart with it."""
+    charts = _charts(sources)
+    for path, source, root in overrides({path: values for path, (values, _) in charts.items()}, sources):
+        values, templates = charts[path]
+        whole = merged(next(iter(_roots(values)), root), root)
+        made = [back for template in templates if (back := _one(template, values, {}, whole))]
         if made:
-            yield made
+            yield source, made
+
+
+def _of_others(told: Sequence[Result], values: Source, known: Sequence[Result]) -> Iterator[Result]:
+    """The findings that a file of values has a part in, less those that were told of the same place."""
+    places = {(result.rule.name, result.span) for result in known}
+    for result in told:
+        spans = (result.span, *(each.span for each in result.finding.also))
+        if (result.rule.name, result.span) not in places and any(span.source is values for span in spans):
+            yield result
 
 
 def _roots(values: Source) -> list[Node]:
@@ -190,28 +223,31 @@ _Uses = dict[int, set[tuple[int, int]]]
 """Where each value is used, by its id: templates and places in them."""
 
 
-def _one(template: Source, values: Source, uses: _Uses) -> tuple[_Back, ...]:
+def _one(template: Source, values: Source, uses: _Uses, root: Node | None = None) -> tuple[_Back, ...]:
     """A template with values; where these leave fields out, with all of those fields, with some, and with none.
 
-    Nothing where it has none of the values, or does not come to something that can be read.
+    Nothing where it has none of the values, or does not come to something that can be read. `root` are the values,
+    where they are not just those of the file.
     """
     if values.problems or values.masked or len(_roots(values)) > 1:
         return ()
+    root = root or next(iter(_roots(values)), None)
     try:
         parts = parse(template.text)
-        back = _try(template, parts, values, "keys", uses) or _try(template, parts, values, "code", uses)
+        back = _try(template, parts, values, root, "keys", uses) or _try(template, parts, values, root, "code", uses)
         if back is None or not back.holes:
             return () if back is None else (back,)
-        some = _try(template, parts, values, "some keys", uses) or back
-        none = _try(template, parts, values, "nothing", uses)
+        some = _try(template, parts, values, root, "some keys", uses) or back
+        none = _try(template, parts, values, root, "nothing", uses)
     except (BadTemplate, TooLong):
         return ()
     return () if none is None else (back, some, none)
 
 
-def _try(template: Source, parts: tuple[Part, ...], values: Source, holes: Holes, uses: _Uses) -> _Back | None:
-    roots = _roots(values)
-    filled = fill(template.text, parts, roots[0] if roots else None, holes)
+def _try(
+    template: Source, parts: tuple[Part, ...], values: Source, root: Node | None, holes: Holes, uses: _Uses
+) -> _Back | None:
+    filled = fill(template.text, parts, root, holes)
     if not filled.values:
         return None
     result = Source.from_text(template.path, filled.text)
@@ -259,11 +295,11 @@ class _Back:
         at = place.at
         also = [Also(p.at, each.message) for each in finding.also if (p := self._place(each.at)) is not None]
         if isinstance(at, Node) and id(at.source) in asked and not _lost_quotes(finding.at, at):
-            used = [Also(self._code(code), _FILLED) for _, code in place.values[:1]]
+            used = [Also(self._code(code), self._use(at)) for _, code in place.values[:1]]
             also = [*used, *also]
         else:
             own = [(at, None)] if isinstance(at, Node) else place.values[:3]
-            defaults = [Also(node, "the chart's default") for node, _ in own]
+            defaults = [Also(node, self._about(node)) for node, _ in own]
             at, also = self._span(finding.at), [*defaults, *also]
         edits, shared = self._edits(finding) if fixing else ((), False)
         safety = "unsafe" if shared else finding.safety
@@ -279,6 +315,12 @@ class _Back:
             if other.kind == obj.kind and Span(other.source, other.node.start, other.node.end).touches(span):
                 return other
         return obj
+
+    def _about(self, value: Node) -> str:
+        return _DEFAULT if value.source is self.defaults else _GIVEN
+
+    def _use(self, value: Node) -> str:
+        return "filled in here" + (f": the value is {_DEFAULT}" if value.source is self.defaults else "")
 
     def _code(self, code: Code) -> Span:
         return Span(self.template, code.start, code.end)
