@@ -191,12 +191,15 @@ class Context:
 
     def elsewhere_in_chart(self, source: SourceText, word: str, templates: bool = True) -> bool:
         """Whether another template of the same chart has a word in it, or a YAML file that is no template."""
+        import re
+
         from nodelint.source.charts import other_files, other_templates
 
         where = source.path, templates
         if where not in self._texts:
             self._texts[where] = (other_templates if templates else other_files)(source.path)
-        return any(word in text for text in self._texts[where])
+        whole = re.compile(rf"(?<![\w-]){re.escape(word)}(?![\w-])")
+        return any(word in text and whole.search(text) for text in self._texts[where])
 
     def guarded(self, source: SourceText) -> list[Guarded]:
         """The fields of a template that are written under a condition on a field, alone there."""

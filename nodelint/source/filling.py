@@ -300,23 +300,26 @@ class _Filler:
             value, names = self.values, names[1:]
         else:
             value = self.dot if of == "." else self.variable(str(of))
-        self.stopped(value, names, "Values" if of == "$" or (of == "." and self.top) else "")
+        self.stopped(value, names, of)
         for name in names:
             value = _field(value, name)
         if value is _OPEN:
             raise Unresolved
         return value
 
-    def stopped(self, value: object, names: tuple[str, ...], top: str) -> None:
+    def stopped(self, value: object, names: tuple[str, ...], of: object) -> None:
         """Note a field of a value that is looked up, and is not there: helm stops at it, but for `Values` itself.
 
         What a variable holds, or stands in brackets, has no such fields: helm takes these for nothing.
         """
+        top = of == "$" or (of == "." and self.top)
         if (value is None and not top) or self.code is None or self.unsure or self.off:
             return
+        base = str(of).removesuffix(".") if isinstance(of, str) else ""
+        written = f"{base}.Values" if top else base
         for n, name in enumerate(names):
             if n and (value is None or (isinstance(value, Node) and value.value is None and value.kind == "scalar")):
-                self.broken.append((self.code, (top, *names[: n + 1])))
+                self.broken.append((self.code, (written, *names[: n + 1])))
                 return
             if value is not None and (not isinstance(value, Node) or value.kind != "mapping"):
                 return
