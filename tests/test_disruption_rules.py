@@ -431,3 +431,26 @@ def test_what_v1beta1_refused_of_consolidation_is_said_of_every_target(check: Ch
     words = "consolidateAfter cannot go with consolidationPolicy WhenUnderutilized"
     assert words in [message for _, message in said(check(text, karpenter="1.0.8"))]
     assert ("removed-api", f"v1beta1 refused this too: {words}") in said(check(text, karpenter="1.14.1"))
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (pool(policy="WhenEmpty"), True),
+        (pool(), False),
+        (pool(policy="WhenEmpty").replace("consolidateAfter: 5m", "consolidateAfter: Never"), False),
+        (
+            pool(policy="WhenEmpty").replace("    spec:", "    spec:\n      taints: [{key: a, effect: NoSchedule}]"),
+            False,
+        ),
+        (
+            pool(policy="WhenEmpty").replace(
+                "      requirements:\n",
+                "      requirements:\n        - {key: karpenter.k8s.aws/instance-gpu-count, operator: Exists}\n",
+            ),
+            False,
+        ),
+    ],
+)
+def test_pools_that_consolidate_empty_nodes_only(check: Check, text: str, told: bool) -> None:
+    assert [rule for rule, _ in said(check(text, select=["empty-only"]))] == (["empty-only"] if told else [])

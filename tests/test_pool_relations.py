@@ -112,6 +112,27 @@ def test_spot_only_beside_a_pool_that_takes_its_pods(
     assert [r.severity for r in report.results] == severities
 
 
+SPOT_TAINT = "{key: spot, effect: NoSchedule}"
+EITHER = asking("karpenter.sh/capacity-type", "spot", "on-demand")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ({"lines": [EITHER]}, {"lines": [SPOT], "taint": SPOT_TAINT}, ["spot-without-toleration"]),
+        ({"lines": [ON_DEMAND]}, {"lines": [SPOT], "taint": SPOT_TAINT}, []),
+        ({"lines": [EITHER]}, {"lines": [EITHER], "taint": SPOT_TAINT}, []),
+        ({"lines": [EITHER]}, {"lines": [SPOT], "taint": TAINT}, []),
+        ({"lines": [EITHER], "taint": TAINT}, {"lines": [SPOT], "taint": SPOT_TAINT}, []),
+        ({}, {"lines": [SPOT], "taint": SPOT_TAINT}, []),
+    ],
+)
+def test_spot_nodes_for_pods_that_did_not_ask(
+    check: Check, first: Mapping[str, Any], second: Mapping[str, Any], expected: list[str]
+) -> None:
+    assert rules_said(check(pool("a", **first) + pool("b", **second), select=["spot-without-toleration"])) == expected
+
+
 @pytest.mark.parametrize(("tier", "shadowed"), [("web", True), ("data", False)])
 def test_a_pool_with_subnets_of_its_own_is_not_out_of_reach(check: Check, tier: str, shadowed: bool) -> None:
     of_web, other = CLASS % ("x", "one", "one"), CLASS % ("z", "one", "one")

@@ -1,0 +1,78 @@
+r"""A NodePool without taints that consolidates empty nodes only.
+
+With `WhenEmpty` Karpenter removes a node when its last pod is gone. A node that one small pod holds stays until it
+expires or drifts, and a cheaper type never replaces it. After a peak that can be most of the pool. For batch jobs and
+other work that must not be moved `WhenEmpty` is right; such pools have a taint as a rule, and are let alone here, as
+are pools of accelerators.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  disruption:
+    consolidationPolicy: WhenEmpty
+    consolidateAfter: 5m
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: karpenter.k8s.aws/instance-category
+          operator: In
+          values: ["c", "m", "r"]
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  disruption:
+    consolidationPolicy: WhenEmptyOrUnderutilized
+    consolidateAfter: 5m
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: karpenter.k8s.aws/instance-category
+          operator: In
+          values: ["c", "m", "r"]
+```
+"""
+
+from nodelint.api import Context, Finding, Findings, NodePool, resolve, rule
+
+
+@rule(
+    on=NodePool, group="practice", severity="info", providers=["aws", "auto-mode"], gives_way_to=["no-instance-type"]
+)
+def check(pool: NodePool, context: Context) -> Findings:
+    disruption = pool.node.at("spec", "disruption")
+    policy = disruption.get("consolidationPolicy") if disruption is not None else None
+    if (
+        pool.partial
+        or disruption is None
+        or policy is None
+        or policy.value != "WhenEmpty"
+        or resolve.taints(pool) != frozenset()
+    ):
+        return
+    after = disruption.get("consolidateAfter")
+    resolution = context.resolution(pool)
+    if (after is not None and after.value == "Never") or not resolution.launchable - resolve.special(
+        resolution.catalog
+    ):
+        return
+    yield Finding(
+        at=policy,
+        message="`WhenEmpty`: a node that one small pod holds is never consolidated, nor replaced by a cheaper one",
+        help="`WhenEmptyOrUnderutilized` does both, at the pace of the budgets",
+    )

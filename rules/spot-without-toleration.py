@@ -1,0 +1,88 @@
+r"""A NodePool without a taint may use spot capacity, while another one keeps its spot nodes to pods that tolerate it.
+
+Where a spot pool has a taint such as `spot=true:NoSchedule`, pods are meant to ask for spot capacity. A pool beside
+it that any pod can use, and that allows spot as well, gives spot nodes to all the others: Karpenter tries spot first
+in each pool that allows it. Let that pool use on-demand capacity only, or drop the taint of the other.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.sh/capacity-type, operator: In, values: [spot, on-demand]}
+---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: spot
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      taints:
+        - {key: example.com/spot, effect: NoSchedule}
+      requirements:
+        - {key: karpenter.sh/capacity-type, operator: In, values: [spot]}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
+---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: spot
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      taints:
+        - {key: example.com/spot, effect: NoSchedule}
+      requirements:
+        - {key: karpenter.sh/capacity-type, operator: In, values: [spot]}
+```
+"""
+
+from nodelint.api import Also, Context, Finding, Findings, NodePool, keys, labels, messages, resolve, rule
+
+
+@rule(on=NodePool, group="practice", gives_way_to=["no-capacity-type"], providers=["aws", "auto-mode"])
+def check(pool: NodePool, context: Context) -> Findings:
+    asking = labels.last_asking(pool, keys.CAPACITY_TYPE)
+    if asking is None or resolve.taints(pool) != frozenset():
+        return
+    for other in context.beside(pool):
+        taint = next((each for each in other.taints if _names_spot(each.key) or _names_spot(each.value)), None)
+        if (
+            taint is None
+            or taint.effect == "PreferNoSchedule"
+            or context.resolution(other).capacity_types != ("spot",)
+        ):
+            continue
+        if "spot" in context.resolution(pool).capacity_types:
+            name = messages.short(str(other.name), 30)
+            yield Finding(
+                at=labels.values_at(asking),
+                message=f"any pod gets spot nodes here, while those of `{name}` need a toleration",
+                also=[Also(taint.node, "pods are meant to ask for spot capacity")],
+                help="leave on-demand capacity only, or drop the other pool's taint",
+            )
+        return
+
+
+def _names_spot(word: object) -> bool:
+    return isinstance(word, str) and "spot" in word.lower()
