@@ -7,6 +7,7 @@ hyphens and dots part:
 - `on-demand`, `ondemand` and `od`, where spot capacity is allowed, which is then tried first
 - `arm64`, `arm`, `aarch64` and `graviton`, where amd64 types are left
 - `amd64`, `x86` and `x64`, where arm64 types are left
+- `priority`, `preferred` and `prioritized`, where the pool has no weight, so that it is not tried before others
 - `gpu`, `nvidia` and `cuda`, where no type with a GPU is left; `neuron`, `inferentia` and `trainium` likewise
 
 A name with words of both sides (`spot-od`, `amd64-arm64`) says what it is.
@@ -104,6 +105,7 @@ from nodelint.api import Also, Context, Finding, Findings, Node, NodePool, fixes
 
 CAPACITY = {"spot": ("spot",), "on-demand": ("od", "ondemand")}
 ARCHES = {"arm64": ("arm64", "arm", "aarch64", "graviton"), "amd64": ("amd64", "x86", "x64")}
+PREFERRED = ("preferred", "prioritized", "priority")
 DEVICES = {
     "GPU": ("gpu", "gpus", "nvidia", "cuda"),
     "Neuron device": ("neuron", "inferentia", "trainium"),
@@ -126,6 +128,12 @@ def check(pool: NodePool, context: Context) -> Findings:
         capacity.add("on-demand")
     arches = {arch for arch, names in ARCHES.items() if any(word in names for word in words)}
     devices = {what for what, names in DEVICES.items() if any(word in names for word in words)}
+    if pool.node.at("spec", "weight") is None and any(word in PREFERRED for word in words):
+        yield Finding(
+            at=pool.name_node,
+            message="named to be preferred, but without a `weight`: Karpenter tries it like all others",
+            help="set `spec.weight` (100 is tried first), or rename the pool",
+        )
     if len(capacity) == 1:
         yield from _capacity(pool, capacity.pop(), context)
     if len(arches) == 1:

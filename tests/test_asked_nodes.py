@@ -323,3 +323,53 @@ def test_arm64_alone(check: Check) -> None:
     assert said(check(pool(f"{ARCH} In arm64", more=TAINT.format("arm")), select=rule)) == []
     assert said(check(pool(f"{FAMILY} In m7g,m6i"), select=rule)) == []
     assert len(said(check(pool(f"{FAMILY} In m7g,c7g"), select=rule))) == 1
+
+
+CPU = "karpenter.k8s.aws/instance-cpu"
+MEMORY = "karpenter.k8s.aws/instance-memory"
+GENERATION = "karpenter.k8s.aws/instance-generation"
+
+
+class TestBoundWithoutEffect:
+    @pytest.mark.parametrize(
+        ("lines", "words"),
+        [
+            ([f"{CPU} In '4'", f"{MEMORY} Gt '1500'"], "`instance-memory Gt 1500` excludes nothing of what"),
+            ([f"{CPU} In '4'", f"{MEMORY} Gt '16000'"], None),
+            ([f"{FAMILY} In m6i,m7i", f"{GENERATION} Gt '2'"], "`instance-generation Gt 2` excludes nothing"),
+            ([f"{FAMILY} In m6i,m7i", f"{GENERATION} Gt '6'"], None),
+            ([f"{CATEGORY} In c,m", f"{GENERATION} Gt '2'"], None),
+            ([f"{CATEGORY} In dl", f"{GENERATION} Gt '1'"], None),
+            ([f"{MEMORY} Gt '1'"], None),
+        ],
+    )
+    def test_bounds(self, check: Check, lines: list[str], words: str | None) -> None:
+        found = said(check(pool(*lines), select=["bound-without-effect"]))
+        assert [str(words) in message for _, message in found] == ([True] if words else [])
+
+
+def test_a_name_that_says_priority(check: Check) -> None:
+    for name, spec, expected in (("a-priority", "", 1), ("a-priority", "  weight: 5\n", 0), ("prior", "", 0)):
+        assert len(said(check(pool(ANY, name=name, spec=spec), select=["misleading-name"]))) == expected
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ("team: a", "team: b", True),
+        ("team: a", "team: a", False),
+        ("team: a", "'topology.kubernetes.io/zone': us-east-1a", False),
+    ],
+)
+def test_pools_that_labels_alone_part(check: Check, first: str, second: str, expected: bool) -> None:
+    def labelled(name: str, labels: str, taint: str = "") -> str:
+        text = pool(
+            ANY, "topology.kubernetes.io/zone In us-east-1b" if "zone" in second else ANY, name=name, more=taint
+        )
+        return text.replace("  template:\n", f"  template:\n    metadata: {{labels: {{{labels}}}}}\n")
+
+    rule = ["label-only-pools"]
+    found = said(check(labelled("a", first) + "---\n" + labelled("b", second), select=rule))
+    assert bool(found) is expected
+    parted = labelled("a", first) + "---\n" + labelled("b", second, TAINT.format("b"))
+    assert said(check(parted, select=rule)) == []

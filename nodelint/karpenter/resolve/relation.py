@@ -50,15 +50,19 @@ def comparable(resolution: Resolution) -> bool:
     return read and all(line.known for line in resolution.lines)
 
 
-def shared(a: Resolution, b: Resolution) -> TypeSet:
+def shared(a: Resolution, b: Resolution, own_labels: bool = True) -> TypeSet:
     """The instance types that both can launch; none where a label, a zone or the system tells their nodes apart.
 
-    A pod that asks for no capacity type fits both spot and on-demand nodes, so capacity types part no pools.
+    A pod that asks for no capacity type fits both spot and on-demand nodes, so capacity types part no pools. Without
+    `own_labels` labels that are not well known part none either: a pod need not select them.
     """
     if a.catalog.names != b.catalog.names or a.images.os != b.images.os:
         return NONE
+    known = well_known(a.version)
     for wanted in a.folded:
-        if wanted.key != CAPACITY_TYPE and not wanted.intersects(b.folded.get(wanted.key)):
+        if wanted.key == CAPACITY_TYPE or not (own_labels or wanted.key in known):
+            continue
+        if not wanted.intersects(b.folded.get(wanted.key)):
             return NONE
     return a.launchable & b.launchable
 

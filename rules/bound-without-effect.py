@@ -1,0 +1,107 @@
+r"""A bound that excludes nothing, because another requirement excludes all that it would.
+
+`instance-memory Gt 1500` beside `instance-cpu In 4, 8` takes no type away, and neither does `instance-generation Gt
+2` beside a list of families that are all newer. It does no harm. It reads as if it decided something, and often
+stands for a number or a unit that was meant to be another one: memory is in MiB.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
+        - {key: karpenter.k8s.aws/instance-generation, operator: Gt, values: ["4"]}
+        - {key: karpenter.k8s.aws/instance-cpu, operator: In, values: ["4", "8"]}
+        - {key: karpenter.k8s.aws/instance-memory, operator: Gt, values: ["1500"]}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
+        - {key: karpenter.k8s.aws/instance-generation, operator: Gt, values: ["4"]}
+        - {key: karpenter.k8s.aws/instance-cpu, operator: In, values: ["4", "8"]}
+```
+"""
+
+from nodelint.api import (
+    Also,
+    Context,
+    Finding,
+    Findings,
+    NodePool,
+    fixes,
+    keys,
+    labels,
+    messages,
+    requirement,
+    resolve,
+    rule,
+)
+
+BOUNDS = ("Gt", "Lt", "Gte", "Lte")
+
+
+@rule(
+    on=NodePool,
+    group="practice",
+    severity="info",
+    gives_way_to=["no-instance-type", "repeated-requirement", "no-generation-floor", "removed-api"],
+    providers=["aws", "auto-mode"],
+)
+def check(pool: NodePool, context: Context) -> Findings:
+    if pool.partial or not any(line.operator in BOUNDS for line in pool.requirements):
+        return
+    resolution = context.resolution(pool)
+    if not resolution.candidates or fixes.doubts(resolution):
+        return
+    perhaps = fixes.conditional(pool)
+    sure = [line for line in resolution.lines if line.known and id(line.node) not in perhaps]
+    idle = [line for line in sure if line.operator in BOUNDS and line.without == line.final]
+    for line in idle:
+        reason = _reason(line, sure, resolution)
+        if reason is not None and line.min_values is None and resolution.alive - line.kept:
+            yield _finding(line, reason)
+
+
+def _reason(
+    line: resolve.LineEffect, lines: list[resolve.LineEffect], resolution: resolve.Resolution
+) -> resolve.LineEffect | None:
+    """The one other requirement that leaves nothing for a bound to exclude; of a generation, a list of names only.
+
+    A floor of the generation beside categories is what `no-generation-floor` asks for, whatever it excludes today.
+    """
+    excluded = resolution.alive - line.kept
+    floor = requirement.normalize(line.key) == keys.GENERATION
+    for other in lines:
+        names = requirement.normalize(other.key) in (keys.FAMILY, keys.INSTANCE_TYPE) and other.operator == "In"
+        if other is not line and (names or not floor) and not other.kept & excluded:
+            return other
+    return None
+
+
+def _finding(line: resolve.LineEffect, reason: resolve.LineEffect) -> Finding:
+    bound = f"`{labels.name_of(line.key)} {line.operator} {line.values[0]}`"
+    shown = f"{labels.name_of(reason.key)} {reason.operator} {', '.join(reason.values)}".strip()
+    unit = labels.unit_of(line.key)
+    return Finding(
+        at=line.at.key_node,
+        message=messages.first_fitting(
+            f"{bound} excludes nothing of what `{messages.short(shown, 40)}` leaves",
+            f"{bound} excludes nothing here",
+        ),
+        also=[Also(reason.at.key_node, "leaves no type that the bound excludes")],
+        help=f"remove it, or write the number that was meant{f' ({unit})' if unit is not None else ''}",
+    )
