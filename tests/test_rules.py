@@ -31,6 +31,7 @@ TEXT_RULES = {
     "crossed-condition",
     "dead-default",
     "false-never-printed",
+    "fixed-class-kind",
     "nil-pointer",
     "printed-as-text",
     "repeated-by-loop",

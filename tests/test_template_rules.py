@@ -269,3 +269,42 @@ def test_what_is_required_is_printed_in_any_case(
     nodelint("check", "chart", "--select", "dead-default,required-under-condition", "--unsafe-fixes")
     fixed = (tmp_path / "chart/templates/pool.yaml").read_text(encoding="utf-8")
     assert (fixed.count("{{- end") == 2) == (told == "dead-default")
+
+
+CLASSES = """\
+{{- range $name, $class := .Values.classes }}
+---
+{{- if $class.autoMode }}
+apiVersion: eks.amazonaws.com/v1
+kind: NodeClass
+{{- else }}
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+{{- end }}
+metadata:
+  name: {{ $name }}
+{{- end }}
+"""
+REF = "{group: karpenter.k8s.aws, kind: EC2NodeClass, name: {{ $pool.class }}}"
+
+
+@pytest.mark.parametrize(
+    ("ref", "classes", "told"),
+    [
+        (REF, CLASSES, 1),
+        (REF.replace("{{ $pool.class }}", "default"), CLASSES, 0),
+        (REF.replace("EC2NodeClass", "{{ $pool.kind }}"), CLASSES, 0),
+        (REF, CLASSES.replace("kind: NodeClass", "kind: Other"), 0),
+        (REF, CLASSES.replace("{{- else }}", "{{- end }}\n---\n{{- if $class.own }}"), 0),
+    ],
+)
+def test_a_pool_names_the_kind_of_class_that_the_chart_makes(
+    nodelint: Run, tmp_path: Path, ref: str, classes: str, told: int
+) -> None:
+    text = pool("{{- toYaml $pool.taints | nindent 8 }}")
+    old = "{group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}"
+    chart(tmp_path, VALUES, pool=text.replace(old, ref), classes=classes)
+    assert len(findings(nodelint, "chart", "--select", "fixed-class-kind")) == told
+    text = text.replace("apiVersion", "{{- if not $pool.autoMode }}\napiVersion", 1) + "{{- end }}\n"
+    (tmp_path / "chart/templates/pool.yaml").write_text(text.replace(old, ref), encoding="utf-8")
+    assert findings(nodelint, "chart", "--select", "fixed-class-kind") == []

@@ -193,13 +193,23 @@ class Context:
         """Whether another template of the same chart has a word in it, or a YAML file that is no template."""
         import re
 
+        whole = re.compile(rf"(?<![\w-]){re.escape(word)}(?![\w-])")
+        return any(word in text and whole.search(text) for text in self._beside_in_chart(source, templates))
+
+    def class_switch(self, source: SourceText) -> str | None:
+        """The condition of a chart that makes a class of EKS Auto Mode in the place of an EC2NodeClass."""
+        from nodelint.source.scopes import alternative
+
+        texts = (source.text, *self._beside_in_chart(source, True))
+        return next((found for text in texts if (found := alternative(text, "NodeClass", "EC2NodeClass"))), None)
+
+    def _beside_in_chart(self, source: SourceText, templates: bool) -> list[str]:
         from nodelint.source.charts import other_files, other_templates
 
         where = source.path, templates
         if where not in self._texts:
             self._texts[where] = (other_templates if templates else other_files)(source.path)
-        whole = re.compile(rf"(?<![\w-]){re.escape(word)}(?![\w-])")
-        return any(word in text and whole.search(text) for text in self._texts[where])
+        return self._texts[where]
 
     def guarded(self, source: SourceText) -> list[Guarded]:
         """The fields of a template that are written under a condition on a field, alone there."""

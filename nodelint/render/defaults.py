@@ -118,6 +118,7 @@ _ABOUT_CODE = (
     "crossed-condition",
     "dead-default",
     "false-never-printed",
+    "fixed-class-kind",
     "nil-pointer",
     "repeated-by-loop",
     "required-under-condition",

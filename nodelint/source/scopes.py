@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from nodelint.source.gotemplate import Action, BadTemplate, Block, Branch, Code, Definition, Part, Pipeline, parse
@@ -200,6 +201,19 @@ def scopes(text: str) -> Scopes | None:
         return Scopes(parse(text))
     except BadTemplate:
         return None
+
+
+def alternative(text: str, kind: str, other: str) -> str | None:
+    """The condition by which a template makes an object of one kind in the place of another; None without one."""
+    if f"kind: {kind}" not in text or f"kind: {other}" not in text or (found := scopes(text)) is None:
+        return None
+    for match in re.finditer(rf"(?m)^kind:[ ]*{kind}[ ]*$", text):
+        for region in found.within(*match.span()):
+            start, end = region.around
+            rest = text[start : region.start] + text[region.end : end]
+            if not region.only and re.search(rf"(?m)^kind:[ ]*{other}[ ]*$", rest):
+                return text[start : text.index("}}", start)].strip("{- ")
+    return None
 
 
 def _follow(values: Node, path: Path) -> Iterator[Node]:

@@ -1,0 +1,96 @@
+r"""A chart can make a class of EKS Auto Mode in the place of an EC2NodeClass, and its NodePools name only the latter.
+
+A condition of the chart decides whether a class is a `NodeClass` of `eks.amazonaws.com` or an `EC2NodeClass`. A pool
+that has `kind: EC2NodeClass` fixed never finds a class of the first kind, and launches nothing.
+
+```yaml bad
+{{- if .Values.autoMode }}
+apiVersion: eks.amazonaws.com/v1
+kind: NodeClass
+metadata:
+  name: {{ .Values.name }}
+{{- else }}
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: {{ .Values.name }}
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+{{- end }}
+---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: {{ .Values.name }}
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: {{ .Values.name }}
+      requirements: []
+```
+
+```yaml good
+{{- if .Values.autoMode }}
+apiVersion: eks.amazonaws.com/v1
+kind: NodeClass
+metadata:
+  name: {{ .Values.name }}
+{{- else }}
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: {{ .Values.name }}
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+{{- end }}
+---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: {{ .Values.name }}
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: {{ ternary "eks.amazonaws.com" "karpenter.k8s.aws" .Values.autoMode }}
+        kind: {{ ternary "NodeClass" "EC2NodeClass" .Values.autoMode }}
+        name: {{ .Values.name }}
+      requirements: []
+```
+"""
+
+from nodelint.api import UNKNOWN, Context, Finding, Findings, NodePool, messages, rule
+
+
+@rule(on=NodePool, group="hazard")
+def check(pool: NodePool, context: Context) -> Findings:
+    source = pool.source
+    ref = pool.class_ref
+    if not source.masked or ref is None or "{{" not in source.text:
+        return
+    kinds = [entry.value for entry in ref.node.entries if entry.name == "kind"]
+    name = ref.node.get("name")
+    if len(kinds) != 1 or kinds[0].value != "EC2NodeClass" or name is None or name.value is not UNKNOWN:
+        return
+    scopes, switch = context.scopes(source), context.class_switch(source)
+    if scopes is None or switch is None:
+        return
+    asked = switch.rpartition(".")[2]
+    around = scopes.within(pool.node.start, kinds[0].end)
+    if any(asked in source.text[slice(*region.head)] or not region.only for region in around):
+        return
+    yield Finding(
+        at=kinds[0],
+        message="the kind is fixed, and the chart makes classes of `eks.amazonaws.com` too: a pool never finds these",
+        note=f"`{messages.short(switch)}` makes a `NodeClass` in the place of an `EC2NodeClass`",
+        help="print `group` and `kind` by the same condition",
+    )
