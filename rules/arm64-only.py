@@ -1,31 +1,17 @@
-r"""A NodePool of arm64 nodes only that is not named for them, with no amd64 pool beside it for the same pods.
+r"""A NodePool of arm64 nodes only, whose name, taints and labels say nothing of it: `spot`, `team-a`.
 
-Karpenter knows nothing of container images. A pod that asks for no architecture is put on an arm64 node, and stops
-with `exec format error` where its image was built for amd64 alone; one that asks for amd64 stays Pending. Most
-images are built for both today, and those of one's own often are not.
+Karpenter knows nothing of container images. Who tolerates the taint of such a pool wants spot capacity, or the nodes
+of a team, and gets arm64: a container whose image was built for amd64 alone stops with `exec format error`, and a pod
+that asks for amd64 stays Pending.
 
-Silent where the name of the pool, a taint or a label of its template says that it is about arm64, and where the same
-folder holds a NodePool with the same taints that may launch amd64 types.
+Silent where the same folder holds a NodePool with the same taints that may launch amd64 types. Pools without a taint
+are `untainted-arm64`'s.
 
 ```yaml bad
 apiVersion: karpenter.sh/v1
 kind: NodePool
 metadata:
-  name: general
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [arm64]}
-        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
-```
-
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: graviton
+  name: team-a
 spec:
   template:
     spec:
@@ -34,6 +20,23 @@ spec:
         - {key: kubernetes.io/arch, operator: In, values: [arm64]}
         - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
       taints:
+        - {key: team, value: a, effect: NoSchedule}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: team-a
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [arm64]}
+        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
+      taints:
+        - {key: team, value: a, effect: NoSchedule}
         - {key: kubernetes.io/arch, value: arm64, effect: NoSchedule}
 ```
 """
@@ -51,7 +54,7 @@ WORDS = frozenset({"arm", "arm64", "aarch64", "graviton"})
     providers=["aws", "auto-mode"],
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    if pool.partial or pool.class_ref is None or _says_so(pool):
+    if pool.partial or pool.class_ref is None or not pool.taints or _says_so(pool):
         return
     resolution = context.resolution(pool)
     if tuple(resolution.arches) != ("arm64",) or fixes.doubts(resolution):
@@ -62,8 +65,8 @@ def check(pool: NodePool, context: Context) -> Findings:
     yield Finding(
         at=labels.values_at(line) if line is not None else fixes.place(pool),
         message="all nodes are arm64: a container image without a build for arm64 does not start on them",
-        note="Karpenter launches them for pods that ask for no architecture, too",
-        help="say so by a name or a taint, or allow amd64 as well",
+        note="neither name nor taint say so to whoever uses the pool",
+        help="add a taint that names the architecture, rename the pool, or allow amd64 as well",
     )
 
 
