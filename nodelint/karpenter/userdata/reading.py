@@ -167,6 +167,15 @@ class UserData:
         settings = self.toml.get("settings") if self.toml is not None else None
         return found_in.toml_setting(settings, self.text, path) if isinstance(settings, dict) else None
 
+    def local_storage(self) -> tuple[str, int, int] | None:
+        """What NodeConfig does with a node's local disks, such as `RAID0`, and where it says so."""
+        for part in self.parts:
+            root = self.root(part) if part.kind == "nodeconfig" and self.family == "AL2023" else None
+            strategy = root.at("spec", "instance", "localStorage", "strategy") if root is not None else None
+            if strategy is not None and isinstance(strategy.value, str):
+                return strategy.value, part.start + strategy.start, part.start + strategy.end
+        return None
+
     def cluster(self) -> tuple[int, int] | None:
         """Where it names the cluster: NodeConfig's `cluster`, or the first such key of Bottlerocket's TOML."""
         for part in self.parts:

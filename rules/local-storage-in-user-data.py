@@ -1,0 +1,165 @@
+r"""Local disks that userData sets up: types without such disks, and an array that Karpenter does not know of.
+
+nodeadm mounts the instance store volumes of a node, or makes an array of them, as `localStorage` of a NodeConfig
+says. Where a type has none, it does nothing: a pod that expects `/mnt/k8s-disks/0` finds an empty folder of the root
+volume. And Karpenter does not read the field: with `RAID0` the kubelet keeps its data on the array, while Karpenter
+plans pods with the size of the EBS volume. `instanceStorePolicy: RAID0` says it to both.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  userData: |
+    apiVersion: node.eks.aws/v1alpha1
+    kind: NodeConfig
+    spec:
+      instance:
+        localStorage:
+          strategy: Mount
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
+        - {key: karpenter.k8s.aws/instance-local-nvme, operator: Gt, values: ["0"]}
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  userData: |
+    apiVersion: node.eks.aws/v1alpha1
+    kind: NodeConfig
+    spec:
+      instance:
+        localStorage:
+          strategy: Mount
+```
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
+        - {key: karpenter.k8s.aws/instance-local-nvme, operator: Gt, values: ["0"]}
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  userData: |
+    apiVersion: node.eks.aws/v1alpha1
+    kind: NodeConfig
+    spec:
+      instance:
+        localStorage:
+          strategy: RAID0
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
+        - {key: karpenter.k8s.aws/instance-local-nvme, operator: Gt, values: ["0"]}
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  instanceStorePolicy: RAID0
+```
+"""
+
+from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, fixes, keys, rule
+
+
+@rule(
+    on=EC2NodeClass,
+    group="practice",
+    severity="info",
+    gives_way_to=["user-data-family", "user-data-syntax", "instance-store-without-disks", "removed-api"],
+)
+def check(node_class: EC2NodeClass, context: Context) -> Findings:
+    data = context.user_data(node_class)
+    found = data.local_storage() if data is not None else None
+    if data is None or found is None:
+        return
+    strategy, start, end = found
+    at = data.places.at(start, end)
+    if strategy != "Mount" and node_class.node.at("spec", "instanceStorePolicy") is None:
+        yield Finding(
+            at=at,
+            severity="warning",
+            message=f"Karpenter does not know of `{strategy}`: it plans pods with the size of the EBS volume",
+            help="set `instanceStorePolicy: RAID0`, which tells the node, too",
+        )
+        return
+    for pool in context.pools(node_class):
+        resolution = context.resolution(pool)
+        types = resolution.candidates
+        without = types - context.catalog.having(keys.LOCAL_NVME)
+        if without and not pool.partial and not fixes.doubts(resolution):
+            yield Finding(
+                at=at,
+                message=f"{len(without):,} of {len(types):,} instance types have no local disks for `{strategy}`",
+                also=[Also(fixes.place(pool), "allows them")],
+                help="require `karpenter.k8s.aws/instance-local-nvme Gt 0`",
+            )
+            return
