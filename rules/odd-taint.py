@@ -7,6 +7,8 @@
   that it takes no pods and is never consolidated.
 - Among `taints` such a key keeps away all pods that do not tolerate it. Karpenter launches no node of the pool for
   them.
+- A key that is near one that programs know by heart: system pods tolerate `CriticalAddonsOnly` and no other spelling,
+  and the EBS CSI driver removes `ebs.csi.aws.com/agent-not-ready` alone.
 - A startup taint of `example.com` is copied from Karpenter's documentation, and a made-up one of `karpenter.sh` is
   none of Karpenter's: Karpenter never takes a startup taint off a node, so that somebody else has to.
 - `node.kubernetes.io/not-ready` and `node.kubernetes.io/unreachable` belong to Kubernetes in the same way.
@@ -122,6 +124,10 @@ def _own(taint: manifest.Taint, startup: bool) -> Iterator[Finding]:
     """The finding for a taint that somebody else sets and removes."""
     if not isinstance(taint.key, str) or not isinstance(taint.effect, str):
         return
+    meant = labels.meant_taint(taint.key, startup)
+    if meant is not None:
+        yield _slip(taint, meant, startup)
+        return
     owner = labels.owner_of_taint(taint.key)
     if owner is None and startup and labels.of_nobody(taint.key):
         yield _left_on(taint)
@@ -151,6 +157,21 @@ def _own(taint: manifest.Taint, startup: bool) -> Iterator[Finding]:
             edits=drop,
             help=f"{owner.name} sets and removes it with the effect {' or '.join(owner.effects)}: remove the entry",
         )
+
+
+def _slip(taint: manifest.Taint, meant: str, startup: bool) -> Finding:
+    """The finding for a key that is near the one that programs know."""
+    at = taint.node.get("key") or taint.node
+    written = messages.short(str(taint.key), 40)
+    does = f"{labels.remover_of_taint(meant)} removes" if startup else "pods tolerate"
+    return Finding(
+        at=at,
+        message=f"`{written}` is not the taint that {does}, did you mean `{meant}`?",
+        edits=edits.if_editable(edits.set_value, at, meant),
+        note="it stays on every node, and none is ever initialized"
+        if startup
+        else "a toleration has to name the key letter by letter",
+    )
 
 
 def _left_on(taint: manifest.Taint) -> Finding:

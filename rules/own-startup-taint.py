@@ -51,7 +51,8 @@ def check(pool: NodePool, context: Context) -> Findings:
         key = taint.key
         if not isinstance(key, str) or not key or not isinstance(taint.effect, str):
             continue
-        if labels.remover_of_taint(key) is None and labels.owner_of_taint(key) is None:
+        known = labels.remover_of_taint(key) or labels.owner_of_taint(key) or labels.meant_taint(key, startup=True)
+        if known is None:
             yield Finding(
                 at=taint.node,
                 message=f"`{messages.short(key, 40)}` stays on each node until a program of your own removes it",

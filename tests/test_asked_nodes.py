@@ -51,6 +51,9 @@ class TestStartupTaints:
             ("startup", "own-startup-taint"),
             ("katacontainers.io/runtime-not-ready", "own-startup-taint"),
             ("notexample.com/x", "own-startup-taint"),
+            ("node.cilium.io/agent-notready", "odd-taint"),
+            ("ebs.csi.aws.com/not-ready", "odd-taint"),
+            ("node.cilium.io/other", "own-startup-taint"),
         ],
     )
     def test_who_removes_it(self, check: Check, key: str, rule: str | None) -> None:
@@ -58,6 +61,23 @@ class TestStartupTaints:
         for ref in (CLASS, AUTO):
             found = said(check(pool(ANY, more=taint, ref=ref), select=list(self.RULES)))
             assert [name for name, _ in found] == ([rule] if rule else [])
+
+    @pytest.mark.parametrize(
+        ("key", "meant"),
+        [
+            ("CriticalAddOnsOnly", "CriticalAddonsOnly"),
+            ("criticaladdonsonly", "CriticalAddonsOnly"),
+            ("CriticalAddonOnly", "CriticalAddonsOnly"),
+            ("nvidia.com/gpus", "nvidia.com/gpu"),
+            ("CriticalAddonsOnly", None),
+            ("nvidia.com/gpu", None),
+            ("nvidia.com/gpu-a", None),
+            ("dedicated", None),
+        ],
+    )
+    def test_taints_that_programs_tolerate(self, check: Check, key: str, meant: str | None) -> None:
+        report = check(pool(ANY, more=TAINT.format(key)), select=["odd-taint"])
+        assert [each.finding.edits[0].text for each in report.results] == ([meant] if meant else [])
 
     def test_a_taint_that_stays_is_none_of_it(self, check: Check) -> None:
         taint = "      taints: [{key: example.com/special, effect: NoSchedule}]\n"

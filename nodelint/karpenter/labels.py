@@ -304,6 +304,21 @@ def remover_of_taint(key: str) -> str | None:
     return None if found is None else str(found)
 
 
+def meant_taint(key: str, startup: bool) -> str | None:
+    """The taint that programs remove (`startup`) or tolerate, and that a key was meant to be; else None."""
+    known = _facts()["startup_taints"]["removed"] if startup else _facts()["tolerated_taints"]["keys"]
+    if key in known or (startup and remover_of_taint(key) is not None):
+        return None
+    return next((each for each in known if _meant_for(key, each, startup)), None)
+
+
+def _meant_for(key: str, known: str, startup: bool) -> bool:
+    domain = known.partition("/")[0]
+    if startup and domain.endswith(".csi.aws.com") and key.partition("/")[0] == domain:
+        return True
+    return squash(key) == squash(known) or key == f"{known}s" or (len(known) > 15 and distance(key, known, 2) <= 2)
+
+
 def of_nobody(key: str) -> bool:
     """Whether no program can be expected to remove a taint: it is of a docs' domain, or of Karpenter's own."""
     domain = key.partition("/")[0] if "/" in key else ""
