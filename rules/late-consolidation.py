@@ -1,0 +1,127 @@
+r"""A `consolidateAfter` of an hour or more, and of over half an hour where each node has GPUs or other accelerators.
+
+The time runs from the last pod that started or ended on a node. With `WhenEmptyOrUnderutilized` each of them starts
+it anew, so that a node on which a CronJob runs each hour is never considered. An empty node is paid for as long as
+that, each time: a node with GPUs costs most then. Where starting a node takes long, for large images or models, it
+may be worth it.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: gpu
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [g5]}
+      taints: [{key: nvidia.com/gpu, effect: NoSchedule}]
+  disruption:
+    consolidationPolicy: WhenEmpty
+    consolidateAfter: 100m
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: gpu
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [g5]}
+      taints: [{key: nvidia.com/gpu, effect: NoSchedule}]
+  disruption:
+    consolidationPolicy: WhenEmpty
+    consolidateAfter: 10m
+```
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
+  disruption:
+    consolidationPolicy: WhenEmptyOrUnderutilized
+    consolidateAfter: 2h
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
+  disruption:
+    consolidationPolicy: WhenEmptyOrUnderutilized
+    consolidateAfter: 15m
+```
+"""
+
+from nodelint.api import (
+    EVERY_PROVIDER,
+    Context,
+    Finding,
+    Findings,
+    NodePool,
+    controller,
+    fixes,
+    manifest,
+    resolve,
+    rule,
+)
+
+HOUR = 3600
+HALF_AN_HOUR = 1800
+
+
+@rule(
+    on=NodePool,
+    group="practice",
+    severity="info",
+    gives_way_to=["invalid-field", "no-instance-type", "refused-combination", "removed-api"],
+    providers=EVERY_PROVIDER,
+)
+def check(pool: NodePool, context: Context) -> Findings:
+    block = pool.meant("spec", "disruption")
+    after = block.get("consolidateAfter") if block is not None else None
+    written = manifest.text(after)
+    length = controller.seconds(written) if isinstance(written, str) else None
+    if block is None or after is None or length is None or length <= HALF_AN_HOUR:
+        return
+    resolution = context.resolution(pool)
+    devices = {} if fixes.doubts(resolution) else resolve.devices(resolution.candidates, resolution.catalog)
+    price = resolve.cheapest(resolution.catalog, resolution.candidates) if devices else None
+    if price is not None:
+        yield Finding(
+            at=after,
+            message=f"an empty `{price[1]}` runs `{written}` more, which costs ${price[0] * length / HOUR:,.2f}",
+            help="5m to 15m are enough to bridge the time between two jobs",
+        )
+    elif length >= HOUR and manifest.text(block.get("consolidationPolicy")) == "WhenEmpty":
+        yield Finding(
+            at=after,
+            message=f"an empty node runs `{written}` more",
+            help="5m to 15m are enough to bridge the time between two jobs",
+        )
+    elif length >= HOUR:
+        yield Finding(
+            at=after,
+            message=f"a node is consolidated only where no pod started or ended on it for `{written}`",
+            note="on a node that runs a CronJob more often, consolidation never happens",
+            help="5m to 15m keep nodes from being replaced for each change",
+        )
