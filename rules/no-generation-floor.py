@@ -80,7 +80,7 @@ from nodelint.api import Context, Finding, Findings, NodePool, fixes, keys, labe
 
 @rule(on=NodePool, group="practice", gives_way_to=["no-instance-type", "removed-api"])
 def check(pool: NodePool, context: Context) -> Findings:
-    if pool.partial or pool.class_ref is None:
+    if not pool.of_values and (pool.partial or pool.class_ref is None):
         return
     asked = [item for item in labels.asked(pool) if item.key in (keys.FAMILY, keys.INSTANCE_TYPE, keys.GENERATION)]
     named = [item for item in asked if item.operator != "NotIn"]
@@ -103,8 +103,11 @@ def check(pool: NodePool, context: Context) -> Findings:
         )
         return
     category = labels.last_asking(pool, keys.CATEGORY)
+    if pool.of_values and category is None:
+        return
     yield Finding(
         at=fixes.seen(category.key_node) if category is not None else fixes.place(pool),
         message=f"{counts} run on Xen: {families}",
+        severity="info" if pool.of_values else None,
         help="require `instance-generation Gt 4`, which excludes all of them, or `Gt 2`, which leaves few",
     )

@@ -156,7 +156,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     resolution = context.resolution(pool)
     if resolution.candidates:
         return
-    if pool.partial:
+    if pool.partial and not pool.of_values:  # a chart only adds to what values have
         yield Skip(pool.name_node, "the NodePool is a part: its requirements are known only after rendering")
         return
     if _class_has_none(resolution):
@@ -178,7 +178,7 @@ def check(pool: NodePool, context: Context) -> Findings:
 def _clash(pool: NodePool, context: Context) -> Findings:
     """Requirements on a label that every instance type has, of which nothing is left: for any provider."""
     left: dict[str, tuple[requirement.Requirement, manifest.RequirementLine]] = {}
-    for line in pool.requirements if not pool.partial else ():
+    for line in pool.requirements if pool.of_values or not pool.partial else ():
         asked = _asked(line, context)
         if asked is None:
             continue

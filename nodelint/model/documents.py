@@ -11,13 +11,17 @@ from nodelint.model.providers import AUTO_MODE_GROUP, judged_in_part, why_not_ju
 from nodelint.source import Document, Node, SourceText
 
 
-def objects(source: SourceText, foreign: bool = False) -> Iterator[Object]:
+def objects(source: SourceText, foreign: bool = False, values: bool = False) -> Iterator[Object]:
     """Karpenter's objects for AWS in a source, those inside a `List` or in the values of others too.
+
+    With `values`, what charts make pools and classes of as well (see `model.helm_values`).
 
     NodePools of EKS Auto Mode and of other providers are left out unless `foreign` asks for them. An `apiVersion` in
     a group or version that never had the kind still gives an object, so that it can be reported.
     """
     for obj, reason in _all_objects(source):
+        if obj.of_values and not values:
+            continue
         if reason is None and (foreign or not (isinstance(obj, NodePool) and obj.foreign)):
             yield obj
 
@@ -25,6 +29,8 @@ def objects(source: SourceText, foreign: bool = False) -> Iterator[Object]:
 def left_out(source: SourceText, foreign: bool = False) -> Iterator[tuple[Object, str]]:
     """What of Karpenter's `objects` does not give, and why: classes of others, say."""
     for obj, reason in _all_objects(source):
+        if obj.of_values:
+            continue
         if reason is not None:
             yield obj, reason
         elif not foreign and isinstance(obj, NodePool) and obj.foreign:
@@ -87,6 +93,8 @@ def _object(identity: Identity, document: Document) -> _Found:
     node, api_version, kind, instead = identity
     if kind is None or api_version is None:
         yield from _inside(node, document)
+        if node.parent is None and kind is None and not document.part and not document.target:
+            yield from _of_values(node, document)
         return
     items = node.get("items")
     if kind.endswith("List") and items is not None and items.kind == "sequence":
@@ -108,6 +116,20 @@ def _object(identity: Identity, document: Document) -> _Found:
         yield Object(node, document, api_version, kind), why
     elif group.partition("/")[0] not in (CORE_GROUP, AWS_GROUP):
         yield from _inside(node, document)
+        if kind in _RELEASES:
+            yield from _of_values(node, document)
+
+
+_RELEASES = ("HelmRelease", "Application", "ApplicationSet", "HelmChart", "HelmChartConfig", "Release")
+"""Kinds that hold the values of a chart."""
+
+
+def _of_values(node: Node, document: Document) -> _Found:
+    from nodelint.model import helm_values  # nearly no file holds any
+
+    below = (node,) if node.get("apiVersion") is None else _below(node)
+    for each in below:
+        yield from ((obj, None) for obj in helm_values.found(each, document))
 
 
 def _inside(holder: Node, document: Document) -> _Found:

@@ -125,7 +125,8 @@ class Object:
     """A Kubernetes object of one of Karpenter's kinds.
 
     `partial` says that it may lack fields that are there after rendering: a Kustomize patch, or a
-    template in which whole lines are template code. What it lacks is never reported.
+    template in which whole lines are template code. What it lacks is never reported. `of_values`: it is what a chart
+    makes of values, of which only these are known (see `model.helm_values`).
     """
 
     def __init__(self, node: Node, document: Document, api_version: str, kind: str, partial: bool = False) -> None:
@@ -134,6 +135,7 @@ class Object:
         self.api_version = api_version
         self.kind = kind
         self.partial = partial
+        self.of_values = False
         self._known: dict[Hashable, tuple[tuple[object, ...], Any]] = {}
 
     def once(self, key: Hashable, held: tuple[object, ...], work: Callable[[], _T]) -> _T:
@@ -154,7 +156,18 @@ class Object:
         """Whether a mapping of the object holds all keys that it will have: no template code or patch adds others."""
         if not self.partial:
             return True
+        if self.of_values and not self._in_list(mapping):
+            return False  # charts print lists as they are, and add to mappings
         return not is_part(self.node, self.kind, self.document) and not may_gain(mapping)
+
+    def _in_list(self, node: Node) -> bool:
+        """Whether a list of the object is around a node."""
+        above = node.parent
+        while above is not None and (above.start, above.end) != (self.node.start, self.node.end):
+            if above.kind == "sequence":
+                return True
+            above = above.parent
+        return False
 
     def __repr__(self) -> str:
         return f"<{self.api_version} {self.label}>"

@@ -75,13 +75,22 @@ def added(
         told += _of_others(others, source, told)
         faults += faulty
     told = [result for result in told if result.rule.name != _COMMENTS]
-    told = [result for result in told if not _said(result, plain) and _wanted(result, selection)]
+    told = [result for result in told if _wanted(result, selection)]
+    # What the templates make of values is known here: it is not guessed from the values alone.
+    shown = {id(backs[0].defaults) for backs in made}
+    guessed = {id(o) for o in plain.objects if o.of_values and id(o.source) in shown}
+    kept = [result for result in plain.results if id(result.object) not in guessed]
+    told = [result for result in told if not _said(result, kept)]
     order = {source.path: n for n, source in enumerate(sources)}
     results = sorted(
-        (*(result for result in plain.results if id(result) not in silenced), *told),
+        (*(result for result in kept if id(result) not in silenced), *told),
         key=lambda r: (order.get(r.span.source.path, len(order)), r.span.start, r.rule.name),
     )
-    return plain._replace(results=tuple(results), faults=tuple(dict.fromkeys([*plain.faults, *faults])))
+    return plain._replace(
+        results=tuple(results),
+        objects=tuple(o for o in plain.objects if id(o) not in guessed),
+        faults=tuple(dict.fromkeys([*plain.faults, *faults])),
+    )
 
 
 def _told(
@@ -148,10 +157,10 @@ def _is_about_defaults(rule: Rule) -> bool:
     return not rule.needs and rule.name not in (*_ABOUT_NAMES, *_ABOUT_CODE)
 
 
-def _said(result: Result, plain: Report) -> bool:
+def _said(result: Result, plain: Sequence[Result]) -> bool:
     """Whether the template says the same before it is filled in."""
     at = result.span
-    return any(other.rule is result.rule and other.span.touches(at) for other in plain.results)
+    return any(other.rule is result.rule and other.span.touches(at) for other in plain)
 
 
 def _wanted(result: Result, selection: Selection) -> bool:

@@ -56,6 +56,7 @@ _PATCHES = frozenset({"patch", "patches", "patchesStrategicMerge"})
 _EXPANSION = r"\\[$`\\]|\$\(\(|\$\(|`|\$?\$\{|\$[A-Za-z_]\w*|\$[0-9@*#?$!-]"
 _LONGEST_EXPANSION = 500
 """Characters within which the bracket of a `$(` is looked for."""
+_VALUES = r"""(?m)^[ \t]*(?:-[ \t]+)?["']?(?:requirements|(?:ami|subnet|securityGroup)SelectorTerms)["']?[ \t]*:"""
 _KNOWN = r"\$[A-Z_][A-Z0-9_]*(?!\w)|\$\{[^{}\n]*\}"
 _FIRST_LINE = r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*[ \t]*(?:---|- |[\w\"'./-]+[ \t]*:(?:\s|$)|\{)"
 
@@ -116,7 +117,7 @@ class Reading(NamedTuple):
 def read(source: SourceText, host: Host) -> Iterator[Reading]:
     """The manifests inside a text of a known kind, in their order. Nothing is raised."""
     text = source.text
-    if re.search(GROUPS, text) is None:
+    if re.search(GROUPS, text) is None and not (host == "terraform" and says_values(text, 0, len(text))):
         return
     if host == "terraform":
         yield from _terraform(source, 0, len(text))
@@ -136,7 +137,8 @@ def blocks(source: SourceText, root: Node, within: EmbeddedYaml | None = None) -
         if node.style not in ("literal", "folded") or node.shared:
             continue
         target = jsonpatch.target(node)
-        if target is None and groups.search(text, node.start, node.end) is None:
+        held = groups.search(text, node.start, node.end) is not None or says_values(text, node.start, node.end)
+        if target is None and not held:
             continue
         keys = _keys_above(node)
         body = text.find("\n", node.start, node.end) + 1
@@ -171,6 +173,15 @@ def _says_object(text: str, start: int, end: int) -> bool:
     return re.compile(rf"apiVersion[\"']?[ \t]*:[ \t]*[\"']?{GROUPS}").search(text, start, end) is not None
 
 
+def says_values(text: str, start: int, end: int) -> bool:
+    """Whether a text may be the values of a chart that makes NodePools or EC2NodeClasses of them."""
+    return text.find("karpenter", start, end) >= 0 and re.compile(_VALUES).search(text, start, end) is not None
+
+
+def _may_hold_values(text: str, region: EmbeddedYaml) -> bool:
+    return region.host in ("terraform", "block") and says_values(text, region.start, region.end)
+
+
 # -- Terraform
 
 
@@ -201,6 +212,9 @@ def _text_with_manifests(source: SourceText, region: EmbeddedYaml) -> Iterator[R
     """The manifests of a text that is YAML, or a script whose heredocs are."""
     text = source.text
     if not _says_object(text, region.start, region.end):
+        if _may_hold_values(text, region):
+            readings = read_region(source, region._replace(lenient=True))
+            yield from (reading for reading in readings if reading.root is not None)
         return
     inner = list(_heredocs(text, region.start, region.end))
     for within in inner:
@@ -354,7 +368,9 @@ def read_region(source: SourceText, region: EmbeddedYaml) -> Iterator[Reading]:
     # a shell takes tabs away, and YAML knows none in front of a line
     masked = re.sub(r"(?m)^\t+", lambda match: " " * len(match.group()), masked)
     for begin, end in _documents(masked, prefix):
-        if region.target is not None or _says_object(text, region.start + begin, region.start + end):
+        at, stop = region.start + begin, region.start + end
+        part = region._replace(start=at, end=stop)
+        if region.target is not None or _says_object(text, at, stop) or _may_hold_values(text, part):
             yield _document(source, region, masked[begin:end], region.start + begin, prefix, skipped)
 
 

@@ -146,8 +146,17 @@ class Source(SourceText):
         if self.text.count("apiVersion", document.start, document.end) <= own and not re.compile(_OPERATION).search(
             self.text, document.start, document.end
         ):
-            return False
+            return self._may_hold_values(document)
         return re.compile(_BLOCK_SCALAR).search(self.text, document.start, document.end) is not None
+
+    def _may_hold_values(self, document: Document) -> bool:
+        """Whether a block scalar of a document may hold the values of a chart that makes pools or classes of them."""
+        version = document.root.get("apiVersion") if document.root is not None else None
+        if version is None or "karpenter" in str(version.value):
+            return False
+        from nodelint.source.embedded import says_values
+
+        return says_values(self.text, document.start, document.end)
 
     def _take(self, readings: Iterable[Reading], depth: int = 1) -> None:
         """Make documents of what was found within a text, `depth` texts within each other."""

@@ -228,7 +228,7 @@ def _no_class(pool: NodePool, why: str | None) -> ImageSet:
 
 def _unknown_lines(pool: NodePool) -> Iterable[UnknownFact]:
     where = pool.requirements_node
-    if pool.partial:
+    if pool.partial and not pool.of_values:
         yield UnknownFact(pool.name_node, "the NodePool is a part; the rest of its requirements is elsewhere")
     if where is not None:
         for node in (where, *where.items):

@@ -1,0 +1,93 @@
+"""NodePools and EC2NodeClasses in the values of a chart, where no template shows what becomes of them.
+
+A mapping whose `requirements` are Karpenter's, or that lists selector terms of a class, is a pool or a class to
+whatever chart it is for: lists and the names of fields are those of `spec`. What the chart adds is not known.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from nodelint.model.identity import AWS_GROUP, CLASS_KIND, CORE_GROUP
+from nodelint.model.manifest import EC2NodeClass, NodePool, Object
+from nodelint.source import Document, Node
+from nodelint.source.nodes import MappingEntry
+
+_TERMS = ("amiSelectorTerms", "subnetSelectorTerms", "securityGroupSelectorTerms")
+WORDS = ("requirements", *_TERMS)
+"""One of these keys is in all that is found."""
+
+_LABELS = (
+    r"(?:karpenter\.(?:sh/capacity-type|k8s\.aws/)|node\.kubernetes\.io/instance-type$|eks\.amazonaws\.com/instance-)"
+)
+"""How the keys begin that nothing but Karpenter has requirements on."""
+
+_POOL = ("requirements", "taints", "startupTaints", "weight", "expireAfter", "terminationGracePeriod")
+_DISRUPTION = {"consolidationPolicy", "consolidateAfter", "expireAfter", "budgets"}
+_CLASS = (
+    *_TERMS,
+    "amiFamily",
+    "userData",
+    "blockDeviceMappings",
+    "metadataOptions",
+    "associatePublicIPAddress",
+    "detailedMonitoring",
+)
+_MOST = 20_000
+"""Mappings and lists that are looked at."""
+
+
+def found(root: Node, document: Document) -> Iterator[Object]:
+    """The pools and classes of a mapping that is no Kubernetes object."""
+    text = root.source.text
+    if all(text.find(word, root.start, root.end) < 0 for word in WORDS):
+        return
+    pending = [root]
+    for _ in range(_MOST):
+        if not pending:
+            return
+        node = pending.pop()
+        if node.kind == "scalar" or node.alias or node.shared or node.get("apiVersion") is not None:
+            continue
+        if _is_pool(node):
+            yield _made(NodePool, node, document, f"{CORE_GROUP}/v1", "NodePool", _fields(node))
+        elif _is_class(node):
+            yield _made(EC2NodeClass, node, document, f"{AWS_GROUP}/v1", CLASS_KIND, _CLASS)
+        else:
+            pending += reversed(node.items)
+            pending += (entry.value for entry in reversed(node.entries) if not entry.merged)
+
+
+def _is_pool(node: Node) -> bool:
+    lines = node.get("requirements")
+    if lines is None or lines.kind != "sequence" or any(line.get("operator") is None for line in lines.items):
+        return False
+    keys = [key.value for line in lines.items if (key := line.get("key")) is not None]
+    return any(isinstance(key, str) and re.match(_LABELS, key) for key in keys)
+
+
+def _is_class(node: Node) -> bool:
+    """Whether it lists selector terms; a mapping in the place of a list is the chart's own way to write them."""
+    terms = [each for name in _TERMS if (each := node.get(name)) is not None]
+    return any(each.kind == "sequence" and each.items for each in terms)
+
+
+def _fields(node: Node) -> Sequence[str]:
+    """The fields of a pool that are Karpenter's; `disruption` is the chart's own where it has other keys."""
+    disruption = node.get("disruption")
+    own = disruption is not None and all(entry.name in _DISRUPTION for entry in disruption.entries)
+    return (*_POOL, "disruption") if own else _POOL
+
+
+def _made(
+    cls: type[Object], node: Node, document: Document, api_version: str, kind: str, fields: Sequence[str]
+) -> Object:
+    """The object whose `spec` has the fields of a mapping."""
+    spec, whole = (Node(node.source, node.start, node.end, "mapping", node.style) for _ in range(2))
+    spec.entries = [entry for entry in node.entries if entry.name in fields]
+    spec.parent, whole.parent = whole, node.parent
+    whole.entries = [MappingEntry(Node(node.source, node.start, node.start, "scalar", "plain", "spec"), spec, "spec")]
+    obj = cls(whole, document, api_version, kind, partial=True)
+    obj.of_values = True
+    return obj

@@ -1,0 +1,134 @@
+"""Pools and classes in values, whose chart is not there: their lines are judged, and nothing that they lack."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+from nodelint.model.documents import left_out, objects
+from nodelint.source import Source
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+VALUES = """\
+clusterName: main
+nodePools:
+  batch:
+    # the chart names it
+    requirements:
+      - key: karpenter.k8s.aws/instance-category
+        operator: In
+        values: [c7i]
+      - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+    limits: {resources: {cpu: 10}}
+    disruption: {consolidateAfter: 5s, mode: gentle}
+  web:
+    requirements:
+      - {key: karpenter.k8s.aws/instance-family, operator: In, values: [m7i]}
+      - {key: karpenter.k8s.aws/instance-generation, operator: Lt, values: ["6"]}
+    disruption: {consolidationPolicy: WhenEmptyOrUnderutilized, consolidateAfter: 5s}
+ec2NodeClass:
+  amiSelectorTerms:
+    - alias: al2@latest
+  subnetSelectorTerms:
+    id: subnet-1
+  blockDeviceMappings:
+    - deviceName: /dev/xvda
+      ebs: {volumeSize: 100Gi}
+"""
+
+
+def indented(text: str, by: int) -> str:
+    return "".join(" " * by + line for line in text.splitlines(keepends=True))
+
+
+APPLICATION = """\
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: pools}
+spec:
+  source:
+    chart: pools
+    helm:
+      values: |
+""" + indented(VALUES, 8)
+RELEASE = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: pools}
+spec:
+  values:
+""" + indented(VALUES, 4)
+TERRAFORM = (
+    'resource "helm_release" "pools" {\n  chart = "pools"\n  values = [<<-EOT\n'
+    + indented(VALUES.replace("main", "${local.name}"), 4)
+    + "    EOT\n  ]\n}\n"
+)
+FILES = {"values-prod.yaml": VALUES, "app.yaml": APPLICATION, "release.yaml": RELEASE, "main.tf": TERRAFORM}
+
+
+def test_values_of_a_chart_that_is_elsewhere(nodelint: Run, tmp_path: Path, snapshot: SnapshotAssertion) -> None:
+    (tmp_path / "values.yaml").write_text(VALUES)
+    done = nodelint("check", "--profile", "strict", ".", cwd=tmp_path)
+    assert done.stdout == snapshot
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_wherever_values_stand_the_same_is_said_and_mended(nodelint: Run, tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text(FILES[name])
+    said = nodelint("check", "--profile", "strict", "--format", "concise", ".", cwd=tmp_path).stdout
+    rules = ["value-of-another-key", "no-instance-type", "node-churn", "unsupported-alias", "unencrypted-volume"]
+    assert [rule in said for rule in rules] == [True] * len(rules), said
+    assert said.count(f"{name}:") == len(rules)
+    nodelint("check", "--fix", ".", cwd=tmp_path)
+    after = (tmp_path / name).read_text()
+    assert after == FILES[name].replace("instance-category", "instance-family")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "karpenter: {requirements: [{name: numpy, version: '1'}]}\n",
+        "karpenter: {requirements: [{key: team, operator: In, values: [a]}]}\n",
+        "karpenter: true\nsubnetSelectorTerms: {tags: {a: b}}\n",
+        "karpenter: {requirements: []}\n",
+        VALUES.replace("clusterName: main", "apiVersion: example.com/v1\nkind: Fleet"),
+    ],
+)
+def test_what_is_no_pool_to_whatever_chart_is_left_alone(text: str) -> None:
+    assert list(objects(Source.from_text("values.yaml", text), values=True)) == []
+
+
+def test_only_checks_see_what_charts_make_of_values() -> None:
+    source = Source.from_text("values.yaml", VALUES)
+    assert [obj.kind for obj in objects(source, values=True)] == ["NodePool", "NodePool", "EC2NodeClass"]
+    assert list(objects(source)) == [] == list(left_out(source))
+
+
+def test_a_chart_beside_its_values_says_what_becomes_of_them(nodelint: Run, tmp_path: Path) -> None:
+    template = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: default}
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-generation, operator: Gt, values: ["4"]}
+        {{- toYaml .Values.requirements | nindent 8 }}
+"""
+    values = "requirements:\n  - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m]}\n"
+    (tmp_path / "templates").mkdir()
+    (tmp_path / "Chart.yaml").write_text("apiVersion: v2\nname: pools\nversion: 0.1.0\n")
+    (tmp_path / "values.yaml").write_text(values)
+    select = ("--select", "no-generation-floor", "--format", "concise", ".")
+    assert "no-generation-floor" in nodelint("check", *select, cwd=tmp_path).stdout
+    (tmp_path / "templates" / "pool.yaml").write_text(template)
+    said = nodelint("check", *select, cwd=tmp_path).stdout
+    assert "no-generation-floor" not in said
+    assert "1 object " in said
