@@ -70,14 +70,15 @@ def added(
         fault = f"the default values of charts: {type(error).__name__}: {error}"
         return plain._replace(faults=(*plain.faults, fault))
     silenced = _silenced(plain, told, made, rules)
+    shown = {id(backs[0].defaults) for backs in made}
     for source, backs in _with_others(sources):
+        shown.add(id(source))
         others, faulty = _told(backs, sources, target, rules, selection, (), fixing=False)
         told += _of_others(others, source, told)
         faults += faulty
     told = [result for result in told if result.rule.name != _COMMENTS]
     told = [result for result in told if _wanted(result, selection)]
     # What the templates make of values is known here: it is not guessed from the values alone.
-    shown = {id(backs[0].defaults) for backs in made}
     guessed = {id(o) for o in plain.objects if o.of_values and id(o.source) in shown}
     kept = [result for result in plain.results if id(result.object) not in guessed]
     told = [result for result in told if not _said(result, kept)]
