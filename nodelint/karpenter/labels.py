@@ -22,6 +22,11 @@ from nodelint.karpenter.asked import values_at as values_at
 from nodelint.karpenter.asked import written_for as written_for
 from nodelint.karpenter.spelling import LEAST_FOR_A_GUESS, Words, distance, squash
 from nodelint.karpenter.spelling import one_slip as one_slip
+from nodelint.karpenter.taints import TaintOwner as TaintOwner
+from nodelint.karpenter.taints import meant_taint as meant_taint
+from nodelint.karpenter.taints import of_nobody as of_nobody
+from nodelint.karpenter.taints import owner_of_taint as owner_of_taint
+from nodelint.karpenter.taints import remover_of_taint as remover_of_taint
 from nodelint.model.keys import FAMILY, FLEX, INSTANCE_TYPE, SIZE
 from nodelint.model.releases import NEWEST, Version
 from nodelint.model.requirement import well_known, well_known_since
@@ -280,49 +285,6 @@ def no_kms_key(value: str) -> bool:
     arn = r"arn:aws[a-z-]*:kms:[a-z0-9-]+:[0-9]{12}:"
     form = rf"(?i)({arn}key/|key/)?({key})|({arn})?alias/[\w/-]+"
     return not set("${<") & set(value) and re.fullmatch(form, value) is None
-
-
-class TaintOwner(NamedTuple):
-    """Who sets and removes a taint, and the effects that it has then."""
-
-    name: str
-    effects: tuple[str, ...]
-
-
-def owner_of_taint(key: str) -> TaintOwner | None:
-    """Who sets and removes the taint of a key on nodes itself; None for taints of one's own."""
-    fact = _facts()["owned_taints"].get(key)
-    return None if fact is None else TaintOwner(fact["owner"], tuple(fact["effects"]))
-
-
-def remover_of_taint(key: str) -> str | None:
-    """The known program that takes a startup taint of a key off nodes; None where none is known."""
-    facts = _facts()["startup_taints"]
-    found = facts["removed"].get(key)
-    if found is None:
-        found = next((name for prefix, name in facts["prefixes"].items() if key.startswith(prefix)), None)
-    return None if found is None else str(found)
-
-
-def meant_taint(key: str, startup: bool) -> str | None:
-    """The taint that programs remove (`startup`) or tolerate, and that a key was meant to be; else None."""
-    known = _facts()["startup_taints"]["removed"] if startup else _facts()["tolerated_taints"]["keys"]
-    if key in known or (startup and remover_of_taint(key) is not None):
-        return None
-    return next((each for each in known if _meant_for(key, each, startup)), None)
-
-
-def _meant_for(key: str, known: str, startup: bool) -> bool:
-    domain = known.partition("/")[0]
-    if startup and domain.endswith(".csi.aws.com") and key.partition("/")[0] == domain:
-        return True
-    return squash(key) == squash(known) or key == f"{known}s" or (len(known) > 15 and distance(key, known, 2) <= 2)
-
-
-def of_nobody(key: str) -> bool:
-    """Whether no program can be expected to remove a taint: it is of a docs' domain, or of Karpenter's own."""
-    domain = key.partition("/")[0] if "/" in key else ""
-    return any(domain == each or domain.endswith(f".{each}") for each in _facts()["startup_taints"]["of_nobody"])
 
 
 def installs_driver(script: str, variant: str) -> bool:
