@@ -96,6 +96,7 @@ def test_wherever_values_stand_the_same_is_said_and_mended(nodelint: Run, tmp_pa
         "karpenter: {requirements: [{key: team, operator: In, values: [a]}]}\n",
         "karpenter: true\nsubnetSelectorTerms: {tags: {a: b}}\n",
         "karpenter: {requirements: []}\n",
+        "suite: pools\ntests:\n  - it: works\n    set:\n" + indented(VALUES, 6),
         VALUES.replace("clusterName: main", "apiVersion: example.com/v1\nkind: Fleet"),
     ],
 )

@@ -90,6 +90,7 @@ def added(
     return plain._replace(
         results=tuple(results),
         objects=tuple(o for o in plain.objects if id(o) not in guessed),
+        skipped=tuple(each for each in plain.skipped if id(each.object) not in guessed),
         faults=tuple(dict.fromkeys([*plain.faults, *faults])),
     )
 
