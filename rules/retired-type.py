@@ -36,7 +36,13 @@ spec:
 from nodelint.api import Context, Finding, Findings, NodePool, catalog, fixes, keys, labels, manifest, messages, rule
 
 
-@rule(on=NodePool, group="hazard", severity="info", gives_way_to=["not-offered", "no-instance-type", "removed-api"])
+@rule(
+    on=NodePool,
+    group="hazard",
+    severity="info",
+    gives_way_to=["not-offered", "no-instance-type", "removed-api"],
+    providers=["aws", "auto-mode"],
+)
 def check(pool: NodePool, context: Context) -> Findings:
     for item in labels.asked(pool):
         if item.key not in (keys.FAMILY, keys.INSTANCE_TYPE) or item.operator != "In":

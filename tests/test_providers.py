@@ -109,6 +109,7 @@ class TestAutoMode:
             ([("instance-category", "m5, m6i")], "value-of-another-key"),
             ([("instance-family", "'m5*'")], "wildcard-value"),
             ([("instance-family", "m5, m7g")], "dead-value"),
+            ([("instance-family", "m5, p3")], "retired-type"),
             ([("instance-family", "m5"), ("instance-size", "nano")], "no-instance-type"),
         ],
     )  # fmt: skip
