@@ -59,7 +59,7 @@ spec:
   role: KarpenterNodeRole-main
   amiFamily: Custom
   amiSelectorTerms:
-    - id: ami-0123456789abcdef0
+    - id: ami-0a1b2c3d4e5f60718
   subnetSelectorTerms:
     - tags:
         karpenter.sh/discovery: main
@@ -79,7 +79,7 @@ spec:
   role: KarpenterNodeRole-main
   amiFamily: Custom
   amiSelectorTerms:
-    - id: ami-0123456789abcdef0
+    - id: ami-0a1b2c3d4e5f60718
   subnetSelectorTerms:
     - tags:
         karpenter.sh/discovery: main

@@ -34,7 +34,7 @@ spec:
   securityGroupSelectorTerms:
     - tags:
         karpenter.sh/discovery: main
-    - id: sg-0123456789abcdef0
+    - id: sg-0a1b2c3d4e5f60718
 ```
 
 ```yaml good
@@ -106,7 +106,7 @@ subnets:
 securityGroups:
   - {id: sg-0a, name: nodes, tags: {karpenter.sh/discovery: main}}
 capacityReservations:
-  - {id: cr-0123456789abcdef0, type: p5.48xlarge, zone: us-east-1a, state: expired, tags: {team: ml}}
+  - {id: cr-0a1b2c3d4e5f60718, type: p5.48xlarge, zone: us-east-1a, state: expired, tags: {team: ml}}
 ```
 
 ```yaml bad

@@ -12,7 +12,7 @@ are so near to their end that Karpenter launches nothing in them do not count.
 subnets:
   - {id: subnet-0a, zone: us-east-1a, zoneId: use1-az1, tags: {karpenter.sh/discovery: main}}
 capacityReservations:
-  - {id: cr-0123456789abcdef0, type: p5.48xlarge, zone: us-east-1a, free: 0, tags: {team: ml}}
+  - {id: cr-0a1b2c3d4e5f60718, type: p5.48xlarge, zone: us-east-1a, free: 0, tags: {team: ml}}
 ```
 
 ```yaml bad

@@ -29,7 +29,7 @@ metadata:
 spec:
   amiFamily: AL2023
   role: KarpenterNodeRole-main
-  amiSelectorTerms: [{id: ami-0123456789abcdef0}]
+  amiSelectorTerms: [{id: ami-0a1b2c3d4e5f60718}]
   subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
   securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
 ```
@@ -54,7 +54,7 @@ metadata:
 spec:
   amiFamily: AL2023
   role: KarpenterNodeRole-main
-  amiSelectorTerms: [{id: ami-0123456789abcdef0}]
+  amiSelectorTerms: [{id: ami-0a1b2c3d4e5f60718}]
   subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
   securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
 ```

@@ -1,7 +1,8 @@
 """A value that a person was to replace, such as `<cluster-name>` or `your-node-role`, in a manifest that looks final.
 
 Words such as `cluster-name` and `changeme` as a whole value count too, and ids that AWS does not give, such as
-`sg-zzzz`: an id is a number in hexadecimal digits. So does a `kmsKeyID` that is no id, ARN or alias.
+`sg-zzzz`: an id is a number in hexadecimal digits. So do ids of documentation, such as `ami-123` and
+`subnet-0123456789abcdef0`, and a `kmsKeyID` that is no id, ARN or alias.
 
 Such a text is a value like any other to Kubernetes. A role, a subnet tag or an image of that name is not there, so
 that the class never becomes ready; as a name or a label it is refused. Other rules judge nothing that hangs on it.
@@ -94,9 +95,14 @@ def check(obj: Object, context: Context) -> Findings:
 def _ids(obj: Object) -> Iterator[tuple[Node | Span, str]]:
     """Ids of a class's selector terms and KMS keys that are none: `sg-zzzz`, `kms-key-arn`."""
     if isinstance(obj, EC2NodeClass):
-        for term in (*obj.ami_terms, *obj.subnet_terms, *obj.security_group_terms):
+        terms = (*obj.ami_terms, *obj.subnet_terms, *obj.security_group_terms, *obj.reservation_terms)
+        for term in terms:
             node = term.node.get("id")
-            if node is not None and isinstance(term.id, str) and labels.no_id(term.id):
+            if (
+                node is not None
+                and isinstance(term.id, str)
+                and (labels.no_id(term.id) or labels.made_up_id(term.id))
+            ):
                 yield node, term.id
         mappings = obj.node.at("spec", "blockDeviceMappings")
         for mapping in mappings.items if mappings is not None and mappings.kind == "sequence" else ():

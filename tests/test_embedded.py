@@ -36,16 +36,20 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 LAWS = Laws()
 
 # Whether a value is left to be replaced depends on whether the host is a text for readers, or fills it in.
-HOST_RULES = {"placeholder-left", "terraform-reference"}
+HOST_RULES = {"placeholder-left", "terraform-reference", "unset-variable"}
 
 # Behind `<<-` the shell takes the tabs away, so that places within user data are told as the field's, without a fix.
 USER_DATA_RULES = {
     "admin-container",
     "custom-user-data",
     "hidden-kubelet-setting",
+    "joins-another-cluster",
     "node-labels-in-user-data",
     "overridden-user-data",
     "repeated-bootstrap",
+    "secret-in-user-data",
+    "slow-start",
+    "unpinned-download",
     "user-data-family",
     "user-data-syntax",
 }

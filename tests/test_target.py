@@ -771,7 +771,7 @@ def test_of_many_objects_a_few_are_tried(tmp_path: Path, nodelint: Run) -> None:
 
 
 def test_nothing_is_said_of_older_releases_where_they_would_find_nothing(tmp_path: Path, nodelint: Run) -> None:
-    write(tmp_path, {"pool.yaml": POOL.replace("alias: al2023@v20250403", "id: ami-0123456789abcdef0")})
+    write(tmp_path, {"pool.yaml": POOL.replace("alias: al2023@v20250403", "id: ami-0a1b2c3d4e5f60718")})
     assert "older" not in nodelint("check", "--ignore", "unused-suppression").stdout
     write(tmp_path, {"pool.yaml": POOL})
     assert "older" not in nodelint("check", "--ignore", "loose-image-match").stdout

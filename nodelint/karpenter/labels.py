@@ -279,6 +279,30 @@ def no_id(value: str) -> bool:
     return bool(dash) and kind in _facts()["id_kinds"] and bool(set(number.lower()) - set("0123456789abcdef"))
 
 
+def made_up_id(value: str) -> bool:
+    """Whether an AWS id is one of documentation: `ami-123`, `sg-0123456789abcdef0`, or a known one."""
+    kind, _, number = value.partition("-")
+    if kind not in _facts()["id_kinds"] or len(number) < 3:
+        return False
+    return value in _facts()["documented_ids"] or _counted(number.lower())
+
+
+def _counted(number: str) -> bool:
+    """Whether a number consists of runs of three digits and more that count up or repeat: `abc123`, `111222`."""
+    length, step = 1, None
+    for at in range(1, len(number)):
+        pair = number[at - 1 : at + 1]
+        follows = pair in "0123456789abcdef0" or pair in ("90", "0a")
+        now = "same" if pair[0] == pair[1] else "next" if follows else None
+        if now is not None and (step is None or now == step):
+            length, step = length + 1, now
+        elif length < 3:
+            return False
+        else:
+            length, step = 1, None
+    return length > 2
+
+
 def no_kms_key(value: str) -> bool:
     """Whether EC2 takes a text for no KMS key: neither a key's id, an alias nor the ARN of one."""
     key = r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|mrk-[0-9a-f]{32}"

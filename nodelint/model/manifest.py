@@ -300,6 +300,10 @@ class EC2NodeClass(Object):
     def security_group_terms(self) -> tuple[SelectorTerm, ...]:
         return self._terms("securityGroupSelectorTerms")
 
+    @cached_property
+    def reservation_terms(self) -> tuple[SelectorTerm, ...]:
+        return self._terms("capacityReservationSelectorTerms")
+
     def _terms(self, name: str) -> tuple[SelectorTerm, ...]:
         return tuple(_term(n) for n in _items(self.node.at("spec", name)))
 
