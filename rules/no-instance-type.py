@@ -228,7 +228,8 @@ def _alone(line: resolve.LineEffect, resolution: resolve.Resolution) -> Finding:
         hint = "; ".join(reason for types, reason in resolution.class_removed if types & line.kept)
     elif requirement.normalize(line.key) == keys.OS and runs is not None:
         hint = f"the images of the class run {runs}"
-    under = " with this class" if hint else ""
+    beside = " in EKS Auto Mode" if resolution.pool.foreign else " with this class"
+    under = beside if hint else ""
     if hint is None and unit is not None:
         hint = f"{labels.name_of(line.key)} counts in {unit}"
     return Finding(

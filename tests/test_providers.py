@@ -111,6 +111,9 @@ class TestAutoMode:
             ([("instance-family", "m5, m7g")], "dead-value"),
             ([("instance-family", "m5, p3")], "retired-type"),
             ([("instance-family", "m5"), ("instance-size", "nano")], "no-instance-type"),
+            ([("instance-size", "small, large")], "dead-value"),
+            ([("instance-cpu", "'1', '2'")], "dead-value"),
+            ([("instance-size", "micro")], "no-instance-type"),
         ],
     )  # fmt: skip
     def test_values_are_those_of_instance_types(self, check: Check, lines: list[tuple[str, str]], rule: str) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
+from nodelint.data import table
 from nodelint.ec2.catalog import Catalog, elsewhere
 from nodelint.ec2.facts import NOTHING, AwsFacts, Missing
 from nodelint.ec2.snapshot import Question
@@ -56,7 +57,7 @@ from nodelint.karpenter.resolve.relation import (
 )
 from nodelint.karpenter.resolve.resolution import LineEffect, MinValues, Resolution, Unlaunchable
 from nodelint.karpenter.resolve.supply import Supply
-from nodelint.model.keys import ACCELERATOR_COUNT, ARCH, GPU_COUNT, NITRO_SANDBOX, OS, WINDOWS_BUILD
+from nodelint.model.keys import ACCELERATOR_COUNT, ARCH, CPU, GPU_COUNT, NITRO_SANDBOX, OS, SIZE, WINDOWS_BUILD
 from nodelint.model.manifest import EC2NodeClass, NodePool, RequirementLine
 from nodelint.model.messages import short
 from nodelint.model.releases import KubernetesVersion, Version
@@ -133,7 +134,7 @@ def resolve(
     view = _view(catalog, version, images.build)
     places = places_of(node_class, view, facts)
     supply = Supply(view, node_class, images, places, pool.static)
-    class_removed, open_questions = _left_out(supply)
+    class_removed, open_questions = _left_out(supply, pool)
     alive = view.all - union(types for types, _ in class_removed)
     folded, lines = funnel(pool, supply, alive)
     candidates = lines[-1].final if lines else alive
@@ -160,9 +161,11 @@ def resolve(
     )
 
 
-def _left_out(supply: Supply) -> tuple[tuple[tuple[TypeSet, str], ...], list[UnknownFact]]:
+def _left_out(supply: Supply, pool: NodePool) -> tuple[tuple[tuple[TypeSet, str], ...], list[UnknownFact]]:
     """The types that no pool of the class can have, each with the first reason; and what is unknown of them."""
     reasons = list(supply.places.removed) if supply.places is not None else []
+    if pool.provider == "auto-mode":
+        reasons.append((_too_small(supply.view), "EKS Auto Mode launches types of 2 CPUs and more, from `medium` on"))
     unknown: list[UnknownFact] = []
     if supply.node_class is not None:
         unfit, unknown = class_rules(supply.node_class, supply.images, supply.view, supply.static)
@@ -174,6 +177,13 @@ def _left_out(supply: Supply) -> tuple[tuple[tuple[TypeSet, str], ...], list[Unk
             removed.append((types & alive, reason))
             alive -= types
     return tuple(removed), unknown
+
+
+def _too_small(view: Catalog) -> TypeSet:
+    """The types that EKS Auto Mode never launches."""
+    facts = table("auto_mode")
+    few = union(types for value, types in view.values(CPU).items() if int(value) < facts["least_cpus"])
+    return few | view.having_value(SIZE, *facts["sizes_left_out"])
 
 
 def _unknown_effects(lines: Sequence[LineEffect], folded: Requirements, supply: Supply) -> Iterable[UnknownFact]:
