@@ -454,3 +454,23 @@ def test_what_v1beta1_refused_of_consolidation_is_said_of_every_target(check: Ch
 )
 def test_pools_that_consolidate_empty_nodes_only(check: Check, text: str, told: bool) -> None:
     assert [rule for rule, _ in said(check(text, select=["empty-only"]))] == (["empty-only"] if told else [])
+
+
+@pytest.mark.parametrize(
+    ("limits", "families", "told"),
+    [
+        ("cpu: 100", "c7a, r7a", True),
+        ("cpu: 100", "c7a, m7a", False),
+        ("cpu: 100", "r7a", False),
+        ("cpu: 100, memory: 400Gi", "c7a, r7a", False),
+        ("cpu: 100, nodes: 10", "c7a, r7a", False),
+        ("memory: 400Gi", "c7a, r7a", False),
+        ("cpu: '${CPUS}'", "c7a, r7a", False),
+    ],
+)
+def test_cpus_that_may_come_with_little_or_much_memory(check: Check, limits: str, families: str, told: bool) -> None:
+    line = f"        - {{key: karpenter.k8s.aws/instance-family, operator: In, values: [{families}]}}\n"
+    text = pool().replace("spec:\n", f"spec:\n  limits: {{{limits}}}\n", 1)
+    text = text.replace("      requirements:\n", f"      requirements:\n{line}")
+    found = check(text, select=["memory-not-limited"]).results
+    assert [each.finding.message.partition(":")[0] for each in found] == (["memory is not limited"] if told else [])

@@ -133,6 +133,23 @@ def test_spot_nodes_for_pods_that_did_not_ask(
     assert rules_said(check(pool("a", **first) + pool("b", **second), select=["spot-without-toleration"])) == expected
 
 
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ([asking("karpenter.k8s.aws/instance-family", "t3", "m5"), ON_DEMAND], True),
+        ([asking("karpenter.k8s.aws/instance-family", "t3", "m5"), SPOT], False),
+        ([asking("karpenter.k8s.aws/instance-family", "t3", "m5")], False),
+        ([asking("karpenter.k8s.aws/instance-family", "t3"), ON_DEMAND], False),
+        ([asking("karpenter.k8s.aws/instance-family", "m5"), ON_DEMAND], False),
+        ([asking("karpenter.k8s.aws/instance-family", "t3", "g5"), ON_DEMAND], False),
+    ],
+)
+def test_burstable_types_that_come_first(check: Check, lines: list[str], told: bool) -> None:
+    assert rules_said(check(pool("a", lines=lines), select=["burstable-first"])) == (
+        ["burstable-first"] if told else []
+    )
+
+
 @pytest.mark.parametrize(("tier", "shadowed"), [("web", True), ("data", False)])
 def test_a_pool_with_subnets_of_its_own_is_not_out_of_reach(check: Check, tier: str, shadowed: bool) -> None:
     of_web, other = CLASS % ("x", "one", "one"), CLASS % ("z", "one", "one")

@@ -133,3 +133,13 @@ def most_for_cpu(amount: int, types: TypeSet, catalog: Catalog) -> tuple[float, 
         if price is not None and cpus and amount >= cpus * ONE:
             found.append((amount // (cpus * ONE) * price, name))
     return max(found, default=None)
+
+
+def memory_for_cpu(amount: int, types: TypeSet, catalog: Catalog) -> tuple[tuple[int, str], tuple[int, str]] | None:
+    """The least and the most memory, in GiB, that comes with a limit of CPUs (in billionths), each with its type."""
+    found = []
+    for name in catalog.names_in(types):
+        cpus, mebibytes = (int(catalog.label(name, key) or "0") for key in (CPU, MEMORY))
+        if cpus and amount >= cpus * ONE:
+            found.append((amount * mebibytes // (cpus * ONE * 1024), name))
+    return (min(found), max(found)) if found else None
