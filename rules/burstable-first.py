@@ -3,8 +3,8 @@ r"""An on-demand NodePool that allows burstable `t` types beside others: Karpent
 Of the types that fit the pods Karpenter takes the cheapest, and a `t` type costs less than one of `m`, `c` or `r`
 with as many CPUs and as much memory. Its price is for a part of its CPUs: a `t3.large` may use 30 % of them without
 end. What goes beyond is paid with credits, and then billed by the CPU and hour, or throttled. Karpenter does not know
-of credits. Where pods do more than idle, leave `t` out, or give it a NodePool of its own. Where it is meant, a comment
-that ignores this rule says so.
+of credits. Where pods do more than idle, leave `t` out, or give it a NodePool of its own. Where it is meant,
+ignore this rule in a comment.
 
 ```yaml bad
 apiVersion: karpenter.sh/v1
