@@ -44,7 +44,7 @@ WORDS = ("burst", "burstable", "t2", "t3", "t3a", "t4g")
     on=NodePool,
     group="practice",
     severity="info",
-    gives_way_to=["no-instance-type", "narrow-spot", "one-instance-type", "removed-api"],
+    gives_way_to=["no-instance-type", "removed-api"],
     providers=["aws", "auto-mode"],
 )
 def check(pool: NodePool, context: Context) -> Findings:

@@ -3,7 +3,7 @@ r"""A NodePool for one vendor's devices that lists types with another's: `g4ad` 
 Karpenter counts devices by the vendor's resource: a `g4ad` has `amd.com/gpu`, an `inf2` `aws.amazon.com/neuron`. Pods
 that ask for `nvidia.com/gpu` never fit such a type, so that it adds nothing to choose from. What does run there are
 pods that tolerate the taint and ask for no device. The pool's taints and limits, and the word `nvidia` in its name,
-say which devices it is for. A pool of whose types none has the device of its taint is reported, too.
+say which devices it is for. A pool of whose types none has the device of its taint or of a limit is reported, too.
 
 The fix takes the values out. It is unsafe, for nodes of these types that run are replaced.
 
@@ -109,13 +109,28 @@ def _none(pool: NodePool, resolution: resolve.Resolution) -> Findings:
     keeping = [taint for taint in pool.taints if taint.effect != "PreferNoSchedule" and isinstance(taint.key, str)]
     named = next((taint for taint in keeping if resolve.device_of(str(taint.key)) is not None), None)
     fractions = left & resolution.catalog.having_value(keys.GPU_COUNT, "0")
-    if named is None or not left or fractions or fixes.doubts(resolution):
+    if not left or fractions or fixes.doubts(resolution):
+        return
+    if named is None:
+        yield from _limits(pool)
         return
     yield Finding(
         at=named.node.get("key") or named.node,
         message=f"no instance type left has `{named.key}`: pods that ask for it never run here",
         help="let types in that have the device, or name the taint for what the nodes are for",
     )
+
+
+def _limits(pool: NodePool) -> Findings:
+    """Limits of devices that no type left has."""
+    for limit in resolve.limits(pool):
+        if resolve.device_of(limit.resource) is not None and limit.amount:
+            yield Finding(
+                at=limit.at.key_node,
+                message=f"the limit of `{limit.resource}` counts nothing: no instance type left has one",
+                severity="info",
+                help="limit the devices that the types have, or cpu and memory",
+            )
 
 
 def _listed(pool: NodePool, others: TypeSet, resolution: resolve.Resolution, device: str) -> Findings:

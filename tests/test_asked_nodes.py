@@ -79,6 +79,20 @@ class TestStartupTaints:
         report = check(pool(ANY, more=TAINT.format(key)), select=["odd-taint"])
         assert [each.finding.edits[0].text for each in report.results] == ([meant] if meant else [])
 
+    @pytest.mark.parametrize(
+        ("key", "expected"),
+        [
+            ("karpenter.sh/spot", 1),
+            ("node.karpenter.sh/pool", 1),
+            ("karpenter.k8s.aws/x", 1),
+            ("spot", 0),
+            ("mykarpenter.sh/x", 0),
+            ("karpenter.sh/disrupted", 0),
+        ],
+    )
+    def test_karpenters_domain(self, check: Check, key: str, expected: int) -> None:
+        assert len(said(check(pool(ANY, more=TAINT.format(key)), select=["taint-in-karpenters-domain"]))) == expected
+
     def test_a_taint_that_stays_is_none_of_it(self, check: Check) -> None:
         taint = "      taints: [{key: example.com/special, effect: NoSchedule}]\n"
         assert said(check(pool(ANY, more=taint), select=list(self.RULES))) == []
@@ -104,7 +118,9 @@ class TestDeviceOfAnotherVendor:
             ("g4ad,g5", "nvidia.com/gpu", "amd.com/gpu: 8", None),
             ("m5,g5", "nvidia.com/gpu", None, None),
             ("m5,m6i", "nvidia.com/gpu", None, "no instance type left has `nvidia.com/gpu`"),
-            ("m5,m6i", "team", "nvidia.com/gpu: 1", None),
+            ("m5,m6i", "team", "nvidia.com/gpu: 1", "the limit of `nvidia.com/gpu` counts nothing"),
+            ("m5,m6i", "team", "nvidia.com/gpu: 0", None),
+            ("g4ad", "team", "nvidia.com/gpu: 1", "the limit of `nvidia.com/gpu` counts nothing"),
             ("g6f", "nvidia.com/gpu", None, None),
         ],
     )

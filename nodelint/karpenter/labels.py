@@ -24,6 +24,7 @@ from nodelint.karpenter.spelling import LEAST_FOR_A_GUESS, Words, distance, squa
 from nodelint.karpenter.spelling import one_slip as one_slip
 from nodelint.karpenter.taints import TaintOwner as TaintOwner
 from nodelint.karpenter.taints import meant_taint as meant_taint
+from nodelint.karpenter.taints import of_karpenter as of_karpenter
 from nodelint.karpenter.taints import of_nobody as of_nobody
 from nodelint.karpenter.taints import owner_of_taint as owner_of_taint
 from nodelint.karpenter.taints import remover_of_taint as remover_of_taint

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from nodelint.data import table
 from nodelint.karpenter.spelling import distance, squash
+from nodelint.model.identity import AWS_GROUP, CORE_GROUP
 from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
@@ -52,7 +55,16 @@ def _meant_for(key: str, known: str, startup: bool) -> bool:
 def of_nobody(key: str) -> bool:
     """Whether no program can be expected to remove a taint: it is of a docs' domain, or of Karpenter's own."""
     domain = key.partition("/")[0] if "/" in key else ""
-    return any(domain == each or domain.endswith(f".{each}") for each in _facts()["startup_taints"]["of_nobody"])
+    return of_karpenter(domain) or _within(domain, _facts()["startup_taints"]["of_docs"])
+
+
+def of_karpenter(domain: str) -> bool:
+    """Whether a domain of keys is Karpenter's own, or below it."""
+    return _within(domain, (CORE_GROUP, AWS_GROUP))
+
+
+def _within(domain: str, domains: Iterable[str]) -> bool:
+    return any(domain == each or domain.endswith(f".{each}") for each in domains)
 
 
 def _facts() -> dict[str, Any]:

@@ -1,0 +1,58 @@
+r"""A taint of one's own in Karpenter's domain, such as `karpenter.sh/spot`.
+
+The domains `karpenter.sh` and `karpenter.k8s.aws` belong to Karpenter. It refuses labels of one's own there, and
+takes such a taint as it is. It works like any other, reads as if Karpenter had set it, and is in the way when a
+release gives the key a meaning. Name taints with a domain of your own, or without one: `spot`, `team.example/spot`.
+Taints are part of the template, so that a new key replaces the pool's nodes; pods need the new toleration before.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: spot
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      taints: [{key: karpenter.sh/spot, effect: NoSchedule}]
+      requirements:
+        - {key: karpenter.sh/capacity-type, operator: In, values: [spot]}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: spot
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      taints: [{key: spot, effect: NoSchedule}]
+      requirements:
+        - {key: karpenter.sh/capacity-type, operator: In, values: [spot]}
+```
+"""
+
+from nodelint.api import EVERY_PROVIDER, Context, Finding, Findings, NodePool, labels, messages, rule
+
+
+@rule(
+    on=NodePool,
+    group="practice",
+    severity="info",
+    gives_way_to=["odd-taint", "controller-check", "invalid-field"],
+    providers=EVERY_PROVIDER,
+)
+def check(pool: NodePool, context: Context) -> Findings:
+    for taint in pool.taints:
+        key = taint.key
+        if not isinstance(key, str) or labels.owner_of_taint(key) is not None:
+            continue
+        domain = key.partition("/")[0] if "/" in key else ""
+        if labels.of_karpenter(domain):
+            yield Finding(
+                at=taint.node.get("key") or taint.node,
+                message=f"`{messages.short(key, 40)}` is not Karpenter's, but in its domain `{domain}`",
+                help="name it with a domain of your own, or without one",
+            )
