@@ -134,6 +134,27 @@ def test_spot_nodes_for_pods_that_did_not_ask(
 
 
 @pytest.mark.parametrize(
+    ("spot", "other", "told"),
+    [
+        ("spot.yaml", "other.yaml", 0),
+        ("spot.sh", "other.sh", 1),
+        ("spot.yaml", "other.sh", 1),
+        ("spot.yaml", "same.yaml", 1),
+    ],
+)
+def test_pools_of_other_scripts_and_other_versions_of_a_pool_are_no_fallback(
+    rules: dict[str, Rule], spot: str, other: str, told: int
+) -> None:
+    def source(path: str, text: str) -> Source:
+        return Source.from_text(path, f"kubectl apply -f - <<EOF\n{text}EOF\n" if path.endswith(".sh") else text)
+
+    name = "a" if other.startswith("same") else "b"
+    sources = [source(spot, pool("a", lines=[SPOT])), source(other, pool(name))]
+    report = lint(sources, Target(NEWEST), rules, Selection(select=frozenset(["spot-only"])))
+    assert len(report.results) == told
+
+
+@pytest.mark.parametrize(
     ("lines", "told"),
     [
         ([asking("karpenter.k8s.aws/instance-family", "t3", "m5"), ON_DEMAND], True),

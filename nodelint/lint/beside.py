@@ -37,7 +37,7 @@ def groups(objects: Sequence[Object], class_of: ClassOf) -> dict[int, list[NodeP
     region_of = _regions(objects)
     found: dict[int, list[NodePool]] = {}
     for folder, members in by_folder.items():
-        files = all(pool.document.host in _APPLIED for pool in members)
+        files = all(pool.document.host in APPLIED for pool in members)
         whole = len(members) <= _MOST and folder not in ambiguous and files
         for part in [members] if whole else _by_region(members, region_of):
             for group in _by_cluster(part, class_of):
@@ -69,7 +69,7 @@ def namesakes(objects: Sequence[Object]) -> dict[int, Object]:
     return found
 
 
-_APPLIED = (None, "terraform", "hcl")
+APPLIED = (None, "terraform", "hcl")
 """Where documents stand that are applied as a whole; a script or a text for readers has several texts of its own."""
 
 
@@ -80,7 +80,7 @@ def _regions(objects: Iterable[Object]) -> dict[int, tuple[str, int]]:
     end = -1
     for o in objects:
         document, path = o.document, o.source.path
-        if document.host in _APPLIED:
+        if document.host in APPLIED:
             found[id(o)] = path, -1
             continue
         follows = last is not None and last[0] == path and document.start <= end

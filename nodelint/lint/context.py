@@ -333,8 +333,14 @@ class Context:
         return [*found, *(other for other in pools if _names(other, found[0]))] if found else []
 
     def siblings(self, pool: NodePool) -> list[NodePool]:
-        """The other NodePools of the same folder with the same taints: pods that use one can use the others."""
+        """The other NodePools of the same folder with the same taints: pods that use one can use the others.
+
+        Each script, and each text for readers, stands for itself; an object of the same name is another version.
+        """
+        from nodelint.lint.beside import APPLIED
+
         folder, taints = os.path.dirname(pool.source.path), _taints(pool)
+        alone = pool.document.host not in APPLIED
         return [
             o
             for o in (self._foreign if pool.foreign else self.objects)
@@ -344,6 +350,7 @@ class Context:
             and served(o, self.karpenter)
             and os.path.dirname(o.source.path) == folder
             and _taints(o) == taints
+            and (o.source is pool.source or (not alone and o.document.host in APPLIED and o.name != pool.name))
         ]
 
     @cached_property
