@@ -1,4 +1,4 @@
-r"""A limit that keeps out a quarter or more of the instance types which the requirements allow.
+r"""A limit that keeps out a quarter or more of the instance types which the requirements allow, or a listed one.
 
 A type that has more of a resource than the limit can never be launched, however empty the pool is. That may be meant;
 then a requirement says it better, for it shows in events and in `nodelint explain`. Where it is not meant, larger
@@ -68,8 +68,8 @@ def check(pool: NodePool, context: Context) -> Findings:
         return
     all = resolution.candidates
     limit, out = max(((limit, resolve.beyond(limit, resolution)) for limit in limits), key=lambda each: len(each[1]))
-    # The few largest types of a broad pool are out of most limits, and nobody means them.
-    if out == all or len(out) * 4 < len(all) or not out:
+    # The few largest types of a broad pool are out of most limits, and nobody means them unless they are named.
+    if out == all or not out or (len(out) * 4 < len(all) and not _named(pool)):
         return
     name, amount = resolve.largest(limit.resource, all, resolution.catalog)
     key = labels.name_of(keys.CPU if limit.resource == "cpu" else keys.MEMORY)
@@ -79,3 +79,9 @@ def check(pool: NodePool, context: Context) -> Findings:
         f"{len(all):,} instance types: `{name}` has {amount}",
         help=f"raise the limit, or restrict the instance types by {key}",
     )
+
+
+def _named(pool: NodePool) -> bool:
+    """Whether the pool lists its instance types by their names."""
+    asked = labels.last_asking(pool, keys.INSTANCE_TYPE)
+    return asked is not None and asked.operator == "In"

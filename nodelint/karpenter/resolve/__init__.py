@@ -33,8 +33,11 @@ from nodelint.karpenter.resolve.devices import (
 )
 from nodelint.karpenter.resolve.funnel import funnel, lost_on_claim
 from nodelint.karpenter.resolve.limits import (
+    Growth,
     Limit,
+    Reach,
     beyond,
+    growth,
     known_resource,
     largest,
     limits,
@@ -67,10 +70,12 @@ from nodelint.source import UNKNOWN, Node
 
 __all__ = [
     "ELSEWHERE",
+    "Growth",
     "Lack",
     "Limit",
     "LineEffect",
     "MinValues",
+    "Reach",
     "Resolution",
     "Twin",
     "Unlaunchable",
@@ -86,6 +91,7 @@ __all__ = [
     "devices",
     "first_neuron",
     "flex_before",
+    "growth",
     "having_device",
     "image_vendors",
     "known_resource",

@@ -6,7 +6,7 @@ The scheduler passes over each type whose capacity is more than what is left of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from nodelint.data import table
 from nodelint.ec2.catalog import Catalog
@@ -143,3 +143,66 @@ def memory_for_cpu(amount: int, types: TypeSet, catalog: Catalog) -> tuple[tuple
         if cpus and amount >= cpus * ONE:
             found.append((amount * mebibytes // (cpus * ONE * 1024), name))
     return (min(found), max(found)) if found else None
+
+
+class Reach(NamedTuple):
+    """How many nodes of a type a limit allows; what the type has of its resource, and their price per hour."""
+
+    limit: Limit
+    nodes: int
+    type: str
+    amount: str
+    cost: float | None
+
+
+class Growth(NamedTuple):
+    """How far a pool can grow within limits of CPUs and memory.
+
+    `most` and `fewest` are the numbers of its smallest and of its largest type. `cpus` are reached at most where
+    memory ends it, `gibs` (GiB of memory) where CPUs do. `least` and `greatest` are the GiB per CPU of its types.
+    """
+
+    most: Reach
+    fewest: Reach
+    cpus: float
+    gibs: float
+    least: float
+    greatest: float
+
+
+_COUNTED = 0.9
+"""The least part of its type's memory that Karpenter counts of a node."""
+
+
+def growth(counted: Sequence[Limit], resolution: Resolution) -> Growth | None:
+    """How far limits of `cpu` and `memory` let a pool grow; None where no type is within them."""
+    catalog, types = resolution.catalog, resolution.candidates
+    for limit in counted:
+        types -= beyond(limit, resolution)
+    sizes = {
+        n: (int(catalog.label(n, CPU) or "0"), int(catalog.label(n, MEMORY) or "0")) for n in catalog.names_in(types)
+    }
+    if not sizes or any(0 in size for size in sizes.values()):
+        return None
+    most: list[Reach] = []
+    fewest: list[Reach] = []
+    for limit in counted:
+        at, unit = (0, ONE) if limit.resource == "cpu" else (1, _MIB)
+        total = (limit.amount or 0) / unit
+        small, large = (choice(sizes, key=lambda name: (sizes[name][at], name)) for choice in (min, max))
+        share = _COUNTED if at else 1
+        for found, name, part in ((most, small, share), (fewest, large, 1)):
+            size = sizes[name][at]
+            price, nodes = catalog.price(name), int(total / (size * part))
+            cost = None if price is None else price * nodes
+            found.append(Reach(limit, nodes, name, f"{size / 1024:g}Gi" if at else str(size), cost))
+    amounts = {limit.resource: limit.amount or 0 for limit in counted}
+    ratios = [memory / 1024 / cpus for cpus, memory in sizes.values()]
+    return Growth(
+        min(most, key=lambda each: each.nodes),
+        min(fewest, key=lambda each: each.nodes),
+        amounts.get("memory", 0) / _MIB / 1024 / min(ratios),
+        amounts.get("cpu", 0) / ONE * max(ratios),
+        min(ratios),
+        max(ratios),
+    )

@@ -1,0 +1,158 @@
+r"""Limits that do not fit the instance types left: one that is never reached, or room for one node or for hundreds.
+
+Karpenter adds up the CPUs and the memory of a pool's nodes, and launches no node beyond a limit. What that means in
+nodes depends on the instance types:
+
+- With `cpu: 1000` and `memory: 500Gi` a pool of types with 4 GiB per CPU ends at 125 CPUs. The limit that is never
+  reached reads as if the pool could grow eight times as far.
+- Where only one or two nodes fit, a node that fails takes all or half of the pool's pods with it, and no third one
+  starts when these need more.
+- A limit of 1000 CPUs on types that have two is 500 nodes: an endless loop of pods is stopped late.
+
+The rule reckons with the type that fits best: that a limit is never reached holds for every mix of the types left.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [m7i, m7a, m6i]}
+  limits:
+    cpu: 1000
+    memory: 500Gi
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [m7i, m7a, m6i]}
+  limits:
+    cpu: 1000
+    memory: 4000Gi
+```
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: small
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: node.kubernetes.io/instance-type, operator: In, values: [t3.medium, t3a.medium]}
+  limits:
+    cpu: 1000
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: small
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: node.kubernetes.io/instance-type, operator: In, values: [t3.medium, t3a.medium]}
+  limits:
+    cpu: 40
+```
+"""
+
+from collections.abc import Iterator
+
+from nodelint.api import Also, Context, Finding, Findings, NodePool, fixes, messages, quantities, resolve, rule
+
+FEW = 2
+MANY = 300
+OUT_OF_BALANCE = 0.6
+"""A limit of which the other leaves less than this part is plainly not meant to be reached."""
+
+
+@rule(
+    on=NodePool,
+    group="practice",
+    severity="info",
+    gives_way_to=["limit-too-small", "limit-below-largest", "no-instance-type", "unknown-limit", "removed-api"],
+    providers=["aws", "auto-mode"],
+)
+def check(pool: NodePool, context: Context) -> Findings:
+    limits = {limit.resource: limit for limit in resolve.limits(pool)}
+    counted = [limits[name] for name in ("cpu", "memory") if name in limits]
+    if not counted or any(not limit.amount for limit in limits.values()) or pool.static or pool.partial:
+        return
+    resolution = context.resolution(pool)
+    if not resolution.candidates or fixes.doubts(resolution):
+        return
+    size = resolve.growth(counted, resolution)
+    if size is None:
+        return
+    if len(counted) == 2:
+        yield from _balance(counted[0], counted[1], size)
+    if "nodes" in limits:
+        return
+    if size.most.nodes <= FEW:
+        yield _few(size.most)
+    elif size.fewest.nodes >= MANY:
+        yield _many(size.fewest)
+
+
+def _balance(cpu: resolve.Limit, memory: resolve.Limit, size: resolve.Growth) -> Iterator[Finding]:
+    """Of a limit of CPUs and one of memory, the one that the other does not let be reached."""
+    cpus, gibs = ((limit.amount or 0) / quantities.ONE for limit in (cpu, memory))
+    if size.cpus <= OUT_OF_BALANCE * cpus:
+        unreached, other, end = cpu, memory, f"{size.cpus:,.0f} CPUs"
+        why = f"the types left have {size.least:.3g} GiB per CPU or more"
+    elif size.gibs <= OUT_OF_BALANCE * gibs / 1024**3:
+        unreached, other, end = memory, cpu, f"{size.gibs:,.0f}Gi"
+        why = f"the types left have {size.greatest:.3g} GiB per CPU or less"
+    else:
+        return
+    yield Finding(
+        at=fixes.seen(unreached.at.node),
+        message=f"the {unreached.resource} limit `{_shown(unreached)}` is never reached:"
+        f" the {other.resource} limit `{_shown(other)}` ends at about {end} or less",
+        also=[Also(other.at.node, why)],
+        help="set both limits to the size that the pool may grow to",
+    )
+
+
+def _few(reach: resolve.Reach) -> Finding:
+    limit, whose = reach.limit, "all pods of the pool wait" if reach.nodes == 1 else "half of the pool's pods wait"
+    return Finding(
+        at=fixes.seen(limit.at.node),
+        message=f"the {limit.resource} limit `{_shown(limit)}` leaves room for"
+        f" {messages.counted(reach.nodes, 'node')} at most: `{reach.type}` has {reach.amount}",
+        note=f"when a node fails, {whose} for another",
+        help="leave room for a node more than the pool needs",
+    )
+
+
+def _many(reach: resolve.Reach) -> Finding:
+    limit = reach.limit
+    return Finding(
+        at=fixes.seen(limit.at.node),
+        message=f"the {limit.resource} limit `{_shown(limit)}` allows {reach.nodes:,} nodes or more:"
+        f" `{reach.type}`, the largest type left, has {reach.amount}",
+        note=f"that costs ${reach.cost:,.0f} an hour on demand" if reach.cost else None,
+        help="a limit stops a runaway: set it to somewhat more than the pool needs",
+    )
+
+
+def _shown(limit: resolve.Limit) -> str:
+    return messages.short(str(limit.at.node.value), 16)

@@ -1,0 +1,67 @@
+"""Limits against the instance types that a pool can launch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from nodelint.lint.engine import Report
+
+Check = Callable[..., Report]
+
+
+def pool(limits: str, *types: str) -> str:
+    return f"""\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  limits: {{{limits}}}
+  template:
+    spec:
+      nodeClassRef: {{group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}}
+      requirements:
+        - {{key: node.kubernetes.io/instance-type, operator: In, values: [{", ".join(types)}]}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("limits", "types", "expected"),
+    [
+        # m5 has 4 GiB per CPU, c5 has 2, r5 has 8.
+        (
+            "cpu: 100, memory: 100Gi",
+            ["m5.large", "r5.large"],
+            "the cpu limit `100` is never reached: the memory limit `100Gi` ends at about 25 CPUs or less",
+        ),
+        ("cpu: 100, memory: 100Gi", ["c5.large", "m5.large"], "ends at about 50 CPUs or less"),
+        ("cpu: 100, memory: 150Gi", ["c5.large", "m5.large"], None),
+        (
+            "cpu: 100, memory: 1000Gi",
+            ["c5.large", "m5.large"],
+            "the memory limit `1000Gi` is never reached: the cpu limit `100` ends at about 400Gi or less",
+        ),
+        ("cpu: 100, memory: 1000Gi", ["m5.large", "r5.large"], None),
+        ("cpu: 0, memory: 1000Gi", ["m5.large"], None),
+        ("cpu: 100, memory: 1000Gi, nodes: 10", ["m5.large"], "ends at about 400Gi or less"),
+        ("cpu: 2", ["m5.large"], "the cpu limit `2` leaves room for 1 node at most: `m5.large` has 2"),
+        ("cpu: 100, memory: 16Gi", ["m5.large"], "the memory limit `16Gi` leaves room for 2 nodes at most"),
+        ("memory: 24Gi", ["m5.large"], None),
+        ("cpu: 2000", ["m5.large", "m5.xlarge"], "the cpu limit `2000` allows 500 nodes or more: `m5.xlarge`"),
+        ("cpu: 2000, nodes: 20", ["m5.large", "m5.xlarge"], None),
+        ("cpu: 500", ["m5.large", "m5.xlarge"], None),
+    ],
+)
+def test_limits_that_do_not_fit_the_types(check: Check, limits: str, types: list[str], expected: str | None) -> None:
+    messages = [each.finding.message for each in check(pool(limits, *types), select=["odd-limit"]).results]
+    assert len(messages) >= (expected is not None)
+    assert any(expected in message for message in messages) if expected is not None else messages == []
+
+
+def test_a_type_that_is_listed_is_not_kept_out(check: Check) -> None:
+    types = [f"{family}.large" for family in ("m5", "m5a", "m6i", "r5", "r6i", "c5")]
+    [result] = check(pool("memory: 200Gi", *types, "r5.8xlarge"), select=["limit-below-largest"]).results
+    assert result.finding.message == "the memory limit `200Gi` excludes 1 of 7 instance types: `r5.8xlarge` has 256Gi"
+    assert check(pool("memory: 300Gi", *types, "r5.8xlarge"), select=["limit-below-largest"]).results == ()
