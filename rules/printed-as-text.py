@@ -61,9 +61,17 @@ def check(obj: Object, context: Context) -> Findings:
         default = context.chart_default(source, printed[1])
         if kind in ("item", "text") and (default is None or default.kind == "scalar" or not default.plain()):
             continue
+        if kind == "text" and default is not None and _stands_in(default):
+            continue  # it says that a value is needed, and who gives one may give a text
         if default is not None and default.kind == "scalar" and default.value not in (None, ""):
             continue
         yield _finding(node, kind, printed, default)
+
+
+def _stands_in(default: Node) -> bool:
+    """Whether nothing in a default has a value: `tags: {karpenter.sh/discovery: ""}`."""
+    below = [*(entry.value for entry in default.entries), *default.items]
+    return all(_stands_in(node) for node in below) if below else default.value in (None, "")
 
 
 def _finding(node: Node, kind: str, printed: re.Match[str], default: Node | None) -> Finding:

@@ -348,6 +348,7 @@ LIST = POOL.replace(
         ),
         (POOL, "spot: {a: b}\ntypes: [m5.large]\n", ["warning"], "spot: {{ .Values.spot }}"),
         (POOL, "spot: []\ntypes: [m5.large]\n", [], "spot: {{ .Values.spot }}"),
+        (POOL, "spot: {a: '', b: {c: ''}}\ntypes: [m5.large]\n", [], "spot: {{ .Values.spot }}"),
         (
             LIST + "  limits: {{ .Values.limits }}\n",
             "types: '[m5.large]'\nlimits: {cpu: 10}\n",
