@@ -10,6 +10,7 @@ hyphens and dots part:
 - `priority`, `preferred` and `prioritized`, where the pool has no weight, so that it is not tried before others
 - `gpu`, `nvidia` and `cuda`, where no type with a GPU is left; `neuron`, `inferentia` and `trainium` likewise
 
+Labels of the template whose value is such a word, `lifecycle: spot`, are held to the same: pods select them.
 A name with words of both sides (`spot-od`, `amd64-arm64`) says what it is.
 
 ```yaml bad
@@ -101,7 +102,20 @@ spec:
 ```
 """
 
-from nodelint.api import Also, Context, Finding, Findings, Node, NodePool, fixes, keys, labels, resolve, rule
+from nodelint.api import (
+    Also,
+    Context,
+    Finding,
+    Findings,
+    Node,
+    NodePool,
+    fixes,
+    keys,
+    labels,
+    messages,
+    resolve,
+    rule,
+)
 
 CAPACITY = {"spot": ("spot",), "on-demand": ("od", "ondemand")}
 ARCHES = {"arm64": ("arm64", "arm", "aarch64", "graviton"), "amd64": ("amd64", "x86", "x64")}
@@ -121,28 +135,42 @@ DEVICES = {
 )
 def check(pool: NodePool, context: Context) -> Findings:
     words = labels.words_of(pool.name)
-    if pool.partial or not words or context.namesake(pool) is not None:
+    if pool.partial or context.namesake(pool) is not None:
         return
-    capacity = {kind for kind, names in CAPACITY.items() if any(word in names for word in words)}
-    if "on-demand" in "-".join(words):
-        capacity.add("on-demand")
-    arches = {arch for arch, names in ARCHES.items() if any(word in names for word in words)}
-    devices = {what for what, names in DEVICES.items() if any(word in names for word in words)}
     if pool.node.at("spec", "weight") is None and any(word in PREFERRED for word in words):
         yield Finding(
             at=pool.name_node,
             message="named to be preferred, but without a `weight`: Karpenter tries it like all others",
             help="set `spec.weight` (100 is tried first), or rename the pool",
         )
-    if len(capacity) == 1:
-        yield from _capacity(pool, capacity.pop(), context)
-    if len(arches) == 1:
-        yield from _arch(pool, arches.pop(), context)
-    if len(devices) == 1:
-        yield from _device(pool, devices.pop(), context)
+    named = _kinds(words)
+    yield from _against(pool, pool.name_node, "named for {}", named, context)
+    for label in pool.template_labels:
+        kinds = _kinds(labels.words_of(label.value)) - named
+        if kinds and len(labels.words_of(label.value)) <= 2:
+            shown = messages.short(f"{label.key}: {label.value}", 40)
+            yield from _against(pool, fixes.seen(label.node), f"nodes are labelled `{shown}`", kinds, context)
 
 
-def _capacity(pool: NodePool, named: str, context: Context) -> Findings:
+def _kinds(words: tuple[str, ...]) -> set[str]:
+    """What words say of capacity, architecture and devices; nothing of what they name both sides of."""
+    found = set()
+    for kinds in (CAPACITY, ARCHES, DEVICES):
+        said = {kind for kind, names in kinds.items() if any(word in names for word in words)}
+        if kinds is CAPACITY and "on-demand" in "-".join(words):
+            said.add("on-demand")
+        found |= said if len(said) == 1 else set()
+    return found
+
+
+def _against(pool: NodePool, at: Node, start: str, kinds: set[str], context: Context) -> Findings:
+    """What the requirements allow beside the kinds that something says; `start` begins the message."""
+    for kind in sorted(kinds):
+        judge = _capacity if kind in CAPACITY else _arch if kind in ARCHES else _device
+        yield from judge(pool, at, start, kind, context)
+
+
+def _capacity(pool: NodePool, at: Node, start: str, named: str, context: Context) -> Findings:
     resolution = context.resolution(pool)
     other = "spot" if named == "on-demand" else "on-demand"
     if other not in resolution.capacity_types or fixes.doubts(resolution, (keys.CAPACITY_TYPE,)):
@@ -152,11 +180,11 @@ def _capacity(pool: NodePool, named: str, context: Context) -> Findings:
     if named not in resolution.capacity_types:
         said = f"but only {other} is allowed"
     yield Finding(
-        at=pool.name_node,
-        message=f"named for {named} capacity, {said}",
+        at=at,
+        message=f"{start.replace('{}', f'{named} capacity')}, {said}",
         severity="warning" if other == "spot" else None,
         also=[_also(labels.values_at(line), other)] if line is not None else (),
-        help=f"require `karpenter.sh/capacity-type In [{named}]`, or rename the pool",
+        help=f"require `karpenter.sh/capacity-type In [{named}]`, or say what is meant",
     )
 
 
@@ -164,7 +192,7 @@ def _also(node: Node, what: str) -> Also:
     return Also(fixes.seen(node), f"allows {what}")
 
 
-def _arch(pool: NodePool, named: str, context: Context) -> Findings:
+def _arch(pool: NodePool, at: Node, start: str, named: str, context: Context) -> Findings:
     resolution = context.resolution(pool)
     left = resolution.launchable or resolution.candidates
     other = "amd64" if named == "arm64" else "arm64"
@@ -175,21 +203,21 @@ def _arch(pool: NodePool, named: str, context: Context) -> Findings:
         return  # the images decide, and are not known
     line = labels.last_asking(pool, keys.ARCH)
     yield Finding(
-        at=pool.name_node,
-        message=f"named for {named}, but {len(types):,} of the {len(left):,} instance types left are {other}",
+        at=at,
+        message=f"{start.replace('{}', named)}, but {len(types):,} of {len(left):,} instance types left are {other}",
         also=[_also(labels.values_at(line), other)] if line is not None else (),
-        help=f"require `kubernetes.io/arch In [{named}]`, or rename the pool",
+        help=f"require `kubernetes.io/arch In [{named}]`, or say what is meant",
     )
 
 
-def _device(pool: NodePool, named: str, context: Context) -> Findings:
+def _device(pool: NodePool, at: Node, start: str, named: str, context: Context) -> Findings:
     resolution = context.resolution(pool)
     having = resolution.catalog.having(keys.GPU_COUNT if named == "GPU" else keys.ACCELERATOR_COUNT)
     left = resolution.candidates
     if not left or left & having or resolve.special(resolution.catalog) & left or fixes.doubts(resolution):
         return
     yield Finding(
-        at=pool.name_node,
-        message=f"named for {named}s, but none of the {len(left):,} instance types left has one",
-        help="let types in that have one, or rename the pool",
+        at=at,
+        message=f"{start.replace('{}', f'{named}s')}, but none of the {len(left):,} instance types left has one",
+        help="let types in that have one, or say what is meant",
     )

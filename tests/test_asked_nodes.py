@@ -193,6 +193,22 @@ class TestMisleadingName:
         found = said(check(pool(*lines, name=name), select=["misleading-name"]))
         assert [str(words) in message for _, message in found] == ([True] if words else [])
 
+    @pytest.mark.parametrize(
+        ("label", "lines", "words"),
+        [
+            ("lifecycle: spot", [f"{CAPACITY} In spot,on-demand"], "labelled `lifecycle: spot`, but on-demand"),
+            ("lifecycle: spot", [f"{CAPACITY} In spot"], None),
+            ("lifecycle: on-demand", [ANY], "but spot is allowed, and tried first"),
+            ("arch: arm64", [f"{CATEGORY} In m"], "nodes are labelled `arch: arm64`, but"),
+            ("type: gpu", [f"{CATEGORY} In m"], "nodes are labelled `type: gpu`, but none"),
+            ("team: spot-and-on-demand", [f"{CAPACITY} In spot"], None),
+        ],
+    )  # fmt: skip
+    def test_labels(self, check: Check, label: str, lines: list[str], words: str | None) -> None:
+        text = pool(*lines).replace("  template:\n", f"  template:\n    metadata: {{labels: {{{label}}}}}\n")
+        found = said(check(text, select=["misleading-name"]))
+        assert [str(words) in message for _, message in found] == ([True] if words else [])
+
 
 class TestKindsOfTypes:
     @pytest.mark.parametrize(
