@@ -2,7 +2,8 @@ r"""A template prints some fields of a value one by one, and leaves out one that
 
 Whoever writes `value: gpu` into a taint of the values, and whose template prints `key` and `effect` alone, gets a
 taint without a value, and hears nothing of it. The rule looks at loops over taints, requirements and budgets, and at
-values that are named like a field of the object, stand beside those that are printed, and are in no template.
+values that are named like a field of the object, stand beside those that are printed, and that no template prints
+there: in the chart's `values.yaml`, the `values-….yaml` beside it, and the values for trials in `ci/`.
 
 `toYaml` prints a value with all that it has.
 
@@ -103,10 +104,10 @@ def _items(obj: Object, known: dict[str, dict[str, str]]) -> Iterator[tuple[str,
 
 
 def _unused(obj: Object, context: Context) -> Findings:
-    """Values beside those that the object prints, which are named like one of its fields, and are in no template."""
-    source, scopes, values = obj.source, context.scopes(obj.source), context.chart_values(obj.source)
+    """Values beside those that the object prints, named like one of its fields, that no template uses."""
+    source, scopes, defaults = obj.source, context.scopes(obj.source), context.chart_values(obj.source)
     shape = context.schemas.shape(obj.kind, obj.version, context.karpenter)
-    if values is None or shape is None or scopes is None:
+    if defaults is None or shape is None or scopes is None:
         return
     told: set[tuple[str, ...]] = set()
     for use in scopes.uses:
@@ -116,23 +117,31 @@ def _unused(obj: Object, context: Context) -> Findings:
             continue
         told.add(around)
         known = scopes.below(around) | GENERAL
-        for node in scopes.follow(values, around):
-            for entry in node.entries:
+        for values in (defaults, *context.more_values(source)) if not scopes.loops_over(around) else ():
+            for entry in (entry for node in scopes.follow(values, around) for entry in node.entries):
                 name = entry.name
                 if name is None or name in known or _is_empty(entry.value) or not shape.has_below(name):
                     continue
-                if (
-                    scopes.in_code(name)
-                    or context.elsewhere_in_chart(source, name)
-                    or _says_the_same(obj, name, entry.value)
-                ):
+                if name in scopes.loose or context.elsewhere_in_chart(source, name):
                     continue
+                if _says_the_same(obj, name, entry.value):
+                    continue
+                code = Span(source, use.code.start, use.code.end)
+                at, also = (
+                    (code, Also(entry.key, "the chart's default"))
+                    if values is defaults
+                    else (entry.key, Also(code, "the template prints this of them"))
+                )
+                read = scopes.paths_to(name)
                 yield Finding(
-                    at=Span(source, use.code.start, use.code.end),
-                    message=f"`{name}` is in the values beside `{use.path[-1]}`, and no template prints it",
-                    also=[Also(entry.key, "the chart's default")],
+                    at=at,
+                    message=f"`{name}` is in the values beside `{use.path[-1]}`, and no template prints it"
+                    + (" there" if read else ""),
+                    also=[also],
                     note="whoever sets it hears nothing of it",
-                    help="print it, or remove it from the values",
+                    help=f"the template reads it as `{read[0]}`"
+                    if read
+                    else "print it, or remove it from the values",
                 )
 
 

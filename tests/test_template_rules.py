@@ -97,6 +97,39 @@ def test_a_template_that_writes_a_field_itself_ignores_another_value_only(nodeli
         assert len(findings(nodelint, f"{value}/chart", "--select", "unprinted-field")) == told
 
 
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("{{ .after }}", True),
+        ('{{ if hasKey . "after" }}{{ .after }}{{ end }}', True),
+        ('{{ .after }}{{ get . "more" }}', True),
+        ('{{ .after }}{{ index . "more" "most" }}', True),
+        ('{{ .after }}{{ index . "expireAfter" }}', False),
+        ('{{ .after }}{{ if hasKey . "expireAfter" }}{{ end }}', False),
+        ("{{ toYaml . }}", False),
+        ("{{ get . $name }}", False),
+        ("{{ range $k, $v := . }}{{ $k }}: {{ $v }}{{ end }}{{ .after }}", False),
+        ('{{ .after }}{{ include "more" . }}', False),
+        ('{{ .after }}{{ "expireAfter" }}', False),
+    ],
+)
+def test_a_value_of_another_file_that_the_template_reads_elsewhere(
+    nodelint: Run, tmp_path: Path, code: str, told: bool
+) -> None:
+    text = pool("{{- toYaml $pool.taints | nindent 8 }}").replace(
+        "  weight",
+        "      expireAfter: {{ $pool.expireAfter }}\n  disruption:\n    {{- with $pool.disruption }}\n"
+        f"    consolidateAfter: {code}\n    {{{{- end }}}}\n  weight",
+    )
+    chart(tmp_path, VALUES, pool=text)
+    (tmp_path / "chart/ci").mkdir()
+    (tmp_path / "chart/ci/trial-values.yaml").write_text(
+        "pools:\n  a:\n    disruption: {after: 1m, expireAfter: 24h}\n", encoding="utf-8"
+    )
+    done = findings(nodelint, "chart", "--select", "unprinted-field")
+    assert [line.partition(":")[0].rpartition("/")[2] for line in done] == ["trial-values.yaml"] * told
+
+
 PLACES = """\
 apiVersion: karpenter.sh/v1
 kind: NodePool

@@ -60,6 +60,7 @@ class Context:
         self._class_of: dict[int, EC2NodeClass | None] = {}
         self._conversions: dict[int, Conversion] = {}
         self._defaults: dict[str, Node | None] = {}
+        self._more_values: dict[str, list[Node]] = {}
         self._scopes: dict[int, Scopes | None] = {}
         self._texts: dict[tuple[str, bool], list[str]] = {}
         self._stored: dict[int, Mapping[str, Any] | None] = {}
@@ -149,6 +150,14 @@ class Context:
 
             self._defaults[source.path] = default_values(source.path)
         return self._defaults[source.path]
+
+    def more_values(self, source: SourceText) -> list[Node]:
+        """What the chart that a template is of has of values beside the defaults."""
+        if source.path not in self._more_values:
+            from nodelint.source.charts import more_values
+
+            self._more_values[source.path] = more_values(source.path)
+        return self._more_values[source.path]
 
     def scopes(self, source: SourceText) -> Scopes | None:
         """The fields that a template of Helm uses, and its loops and conditions; None for any other text."""

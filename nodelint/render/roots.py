@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from nodelint.source import Document, Node, Source, reading
+from nodelint.source.charts import OTHER_VALUES, TRIAL_VALUES
 from nodelint.source.compose import compose
 from nodelint.source.discover import CHART
 from nodelint.source.gitignore import Ignored, entered
@@ -21,8 +22,6 @@ _MARK = b"karpenter"
 _LARGEST = 64 << 20
 _PASSED_OVER = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
 _TEXTS = (".yaml", ".yml", ".json", ".tpl", ".txt")
-_VALUES = r"values[-._][^/]*\.ya?ml"
-_CI_VALUES = r"[^/]*values\.ya?ml"
 _MOST_FILES = 5000
 """Files of one overlay or chart: a guard against bases that name one another in a tangle."""
 
@@ -230,10 +229,10 @@ def _chart(folder: str, files: list[str]) -> Root | None:
     about = nodes_of(source)[:1] if source is not None else []
     if any(_said(node, "type") == "library" for node in about):
         return None
-    values = [os.path.join(folder, n) for n in sorted(files) if re.fullmatch(_VALUES, n)]
+    values = [os.path.join(folder, n) for n in sorted(files) if re.fullmatch(OTHER_VALUES, n)]
     trial = os.path.join(folder, "ci")
     if os.path.isdir(trial):
-        values += [os.path.join(trial, n) for n in sorted(os.listdir(trial)) if re.fullmatch(_CI_VALUES, n)]
+        values += [os.path.join(trial, n) for n in sorted(os.listdir(trial)) if re.fullmatch(TRIAL_VALUES, n)]
     values = [os.path.normpath(path) for path in values]
     parts = [os.path.join(folder, CHART), *values]
     parts += [os.path.join(folder, n) for n in ("values.yaml",) if n in files]

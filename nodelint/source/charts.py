@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator
 
 from nodelint.source import Node, Source, reading
@@ -14,6 +15,11 @@ _FOLDER = "templates"
 _VALUES = "values.yaml"
 _LARGEST = 4 << 20
 _MOST_FILES = 500
+_MOST_VALUES = 50
+
+OTHER_VALUES = r"values[-._][^/]*\.ya?ml"
+TRIAL_VALUES = r"[^/]*values\.ya?ml"
+"""Names of further files of values: beside the chart's own, and in its folder `ci`."""
 
 
 def values_of(path: str) -> str | None:
@@ -48,8 +54,26 @@ def _templates_around(path: str) -> str | None:
 def default_values(path: str) -> Node | None:
     """The default values for a template; None where it has none that can be read."""
     values = values_of(path)
+    return _root(values) if values is not None else None
+
+
+def more_values(path: str) -> list[Node]:
+    """What the chart of a template has of values beside the defaults: `values-prod.yaml`, and `ci/` for trials."""
+    values = values_of(path)
     if values is None:
-        return None
+        return []
+    chart, found = os.path.dirname(values), []
+    for folder, pattern in ((chart, OTHER_VALUES), (os.path.join(chart, "ci"), TRIAL_VALUES)):
+        try:
+            names = sorted(os.listdir(folder or os.curdir))
+        except OSError:
+            continue
+        found += [os.path.join(folder, name) for name in names if re.fullmatch(pattern, name)]
+    roots = (_root(each) for each in found[:_MOST_VALUES])
+    return [root for root in roots if root is not None]
+
+
+def _root(values: str) -> Node | None:
     try:
         home = reading.repository(os.path.dirname(os.path.abspath(values)))
         source = Source(values, reading.read(values, _LARGEST, within=home).decode())

@@ -15,6 +15,9 @@ Path = tuple[str, ...]
 EACH = "*"
 """The step to every item of a list, or to every value of a mapping."""
 
+_NAMING = ("get", "hasKey", "index")
+"""Functions that name a field by a text."""
+
 _TESTS = frozenset(("and", "empty", "eq", "ge", "gt", "hasKey", "kindIs", "le", "len", "lt", "ne", "not", "or"))
 
 
@@ -57,6 +60,7 @@ class Scopes:
         self.uses: list[FieldUse] = []
         self.regions: list[Branched] = []
         self.loose: set[str] = set()
+        self._named: dict[Path, bool] = {}  # fields that a function names by a text, and whether all of them is used
         self._variables: list[dict[str, Path | None]] = [{"$": ()}]
         self._dot: Path | None = ()
         self._all(parts)
@@ -68,11 +72,22 @@ class Scopes:
     def below(self, path: Path) -> set[str]:
         """The names of the fields that are used of what a path leads to."""
         depth = len(path)
-        return {use.path[depth] for use in self.uses if len(use.path) > depth and use.path[:depth] == path}
+        paths = (*(use.path for use in self.uses), *self._named)
+        return {each[depth] for each in paths if len(each) > depth and each[:depth] == path}
 
     def prints_whole(self, path: Path) -> bool:
         """Whether what a path leads to may be printed as a whole, or is part of what is."""
-        return any(use.whole and use.path == path[: len(use.path)] for use in self.uses)
+        whole = (*(use.path for use in self.uses if use.whole), *(each for each, all in self._named.items() if all))
+        return any(each == path[: len(each)] for each in whole)
+
+    def loops_over(self, path: Path) -> bool:
+        """Whether a loop runs over all fields of what a path leads to."""
+        return EACH in self.below(path)
+
+    def paths_to(self, name: str) -> list[str]:
+        """Where the template reads a field of a name, as people write it: `pools.*.weight`."""
+        paths = (*(use.path for use in self.uses), *self._named)
+        return list(dict.fromkeys(".".join(path[1:]) for path in paths if len(path) > 1 and path[-1] == name))
 
     def unguarded(self, path: Path) -> list[FieldUse]:
         """The uses of fields of what a path leads to, where no condition around asks for that."""
@@ -93,7 +108,7 @@ class Scopes:
 
     def in_code(self, word: str) -> bool:
         """Whether code mentions a word, as a field, or in any other way."""
-        return word in self.loose or any(word in use.path for use in self.uses)
+        return word in self.loose or any(word in path for path in (*(use.path for use in self.uses), *self._named))
 
     # -- reading
 
@@ -174,8 +189,22 @@ class Scopes:
                 self._use(expression.of, code, whole)
             return
         inner = whole or expression.value not in _TESTS
+        named = self._by_name(expression)
+        if named is not None:
+            self._named[named] = self._named.get(named, False) or (whole and expression.value != "hasKey")
+            self._use(expression.args[0], code, False)
+            return
         for arg in expression.args:
             self._use(arg, code, inner, expression.value == "default" and arg is expression.args[-1])
+
+    def _by_name(self, expression: Pipeline) -> Path | None:
+        """The path of a field that texts name, as in `hasKey .Values.pool "weight"`; None for anything else."""
+        if expression.value not in _NAMING or len(expression.args) < 2:
+            return None
+        base, *texts = expression.args
+        path = self._path(base)
+        names = tuple(each.value for each in texts if each.kind == "value" and isinstance(each.value, str))
+        return None if path is None or len(names) < len(texts) else (*path, *names)
 
     def _path(self, expression: Pipeline) -> Path | None:
         """The path of a field; None for any other expression, and for a field of what is not known."""
