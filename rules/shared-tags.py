@@ -84,7 +84,7 @@ spec:
   role: KarpenterNodeRole-main
   amiSelectorTerms: [{alias: al2023@v20250403}]
   subnetSelectorTerms: [{tags: {alpha.eksctl.io/cluster-name: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {alpha.eksctl.io/cluster-name: main}}]
 ```
 
 ```yaml good
@@ -151,4 +151,6 @@ def _why(tags: list[str], what: str) -> str | None:
         return "marks public subnets of the cluster as well as private ones"
     if what == "subnets" and all(tag in EKSCTL for tag in tags):
         return "is on the public subnets that eksctl makes as well as on private ones"
+    if what == "security groups" and all(tag in EKSCTL for tag in tags):
+        return "is on every group that eksctl makes for the cluster, that of the control plane too"
     return None
