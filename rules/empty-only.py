@@ -3,7 +3,7 @@ r"""A NodePool without taints that consolidates empty nodes only.
 With `WhenEmpty` Karpenter removes a node when its last pod is gone. A node that one small pod holds stays until it
 expires or drifts, and a cheaper type never replaces it. After a peak that can be most of the pool. For batch jobs and
 other work that must not be moved `WhenEmpty` is right; such pools have a taint as a rule, and are let alone here, as
-are pools of accelerators.
+are pools of accelerators. A taint that only tells the architecture, such as `arm64`, says nothing of the work.
 
 ```yaml bad
 apiVersion: karpenter.sh/v1
@@ -48,7 +48,11 @@ spec:
 ```
 """
 
+import re
+
 from nodelint.api import Context, Finding, Findings, NodePool, resolve, rule
+
+ARCHITECTURE = {"amd64", "arch", "architecture", "arm", "arm64", "graviton", "x86"}
 
 
 @rule(
@@ -57,13 +61,10 @@ from nodelint.api import Context, Finding, Findings, NodePool, resolve, rule
 def check(pool: NodePool, context: Context) -> Findings:
     disruption = pool.node.at("spec", "disruption")
     policy = disruption.get("consolidationPolicy") if disruption is not None else None
-    if (
-        pool.partial
-        or disruption is None
-        or policy is None
-        or policy.value != "WhenEmpty"
-        or resolve.taints(pool) != frozenset()
-    ):
+    if pool.partial or disruption is None or policy is None or policy.value != "WhenEmpty":
+        return
+    taints = resolve.taints(pool)
+    if taints is None or not all(_of_architecture(key) for key, _, _ in taints):
         return
     after = disruption.get("consolidateAfter")
     resolution = context.resolution(pool)
@@ -76,3 +77,8 @@ def check(pool: NodePool, context: Context) -> Findings:
         message="`WhenEmpty`: a node that one small pod holds is never consolidated, nor replaced by a cheaper one",
         help="`WhenEmptyOrUnderutilized` does both, at the pace of the budgets",
     )
+
+
+def _of_architecture(key: str) -> bool:
+    """Whether a taint keeps pods away whose images are for another architecture, and says nothing of their work."""
+    return not ARCHITECTURE.isdisjoint(re.split(r"[^a-z0-9]+", key.lower()))

@@ -1,9 +1,10 @@
-r"""A `consolidateAfter` of an hour or more, and of over half an hour where each node has GPUs or other accelerators.
+r"""A `consolidateAfter` of an hour or more or `Never`, and of over half an hour where each node has accelerators.
 
 The time runs from the last pod that started or ended on a node. With `WhenEmptyOrUnderutilized` each of them starts
 it anew, so that a node on which a CronJob runs each hour is never considered. An empty node is paid for as long as
 that, each time: a node with GPUs costs most then. Where starting a node takes long, for large images or models, it
-may be worth it.
+may be worth it. With `Never` (for a Provisioner: with neither `consolidation` nor `ttlSecondsAfterEmpty`) a node that
+runs empty stays until it expires or drifts.
 
 ```yaml bad
 apiVersion: karpenter.sh/v1
@@ -100,6 +101,12 @@ def check(pool: NodePool, context: Context) -> Findings:
     block = pool.meant("spec", "disruption")
     after = block.get("consolidateAfter") if block is not None else None
     written = manifest.text(after)
+    if after is not None and written == "Never" and pool.node.at("spec", "replicas") is None:
+        yield Finding(
+            at=after,
+            message="no node is consolidated, not even an empty one: each stays until it expires or drifts",
+            help="`consolidationPolicy: WhenEmpty` with 5m moves no running pod",
+        )
     length = controller.seconds(written) if isinstance(written, str) else None
     if block is None or after is None or length is None or length <= HALF_AN_HOUR:
         return

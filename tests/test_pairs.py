@@ -209,3 +209,18 @@ def test_what_holds_for_the_old_object_is_not_said_again_of_the_new_one(repo: Pa
     written(repo, a=POOL.replace("  name: batch\n", "  name: batch\n  namespace: karpenter\n", 1), node=ENDED)
     done = nodelint("check", "--select", "cluster-scoped-namespace", "--format", "concise", ".", cwd=repo)
     assert done.stdout.count("[cluster-scoped-namespace]") == 1
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ("  ttlSecondsAfterEmpty: 30\n", "pool.yaml:12:3: info[empty-only]"),
+        ("  consolidation: {enabled: false}\n", "pool.yaml:12:28: info[late-consolidation]"),
+        ("", "pool.yaml:4:9: info[late-consolidation]"),
+    ],
+)
+def test_what_a_provisioner_says_of_consolidation_is_told_where_it_says_it(
+    repo: Path, nodelint: Run, written: str, told: str
+) -> None:
+    (repo / "pool.yaml").write_text(POOL + written, encoding="utf-8")
+    assert told in nodelint("check", "--format", "concise", "--profile", "strict", ".", cwd=repo).stdout

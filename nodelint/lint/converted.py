@@ -125,7 +125,9 @@ def _consolidation(span: Span, now: Object, old: Object) -> Node | None:
     policy = old.node.at("spec", "disruption", "consolidationPolicy") or old.node.at(
         "spec", "consolidation", "enabled"
     )
-    return policy or (spec.key("disruption") if spec is not None else None)
+    if policy is None and spec is not None:
+        policy = spec.key("ttlSecondsAfterEmpty") or spec.key("disruption")
+    return policy or (old.name_node if old.kind == "Provisioner" else None)
 
 
 def _node_at(span: Span, obj: Object) -> Node | Span:
