@@ -95,6 +95,42 @@ spec:
         - key: example.com/team
           effect: NoSchedule
 ```
+
+What stood in a Provisioner becomes what v1 has:
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  ttlSecondsAfterEmpty: 30
+  ttlSecondsUntilExpired: 2592000
+  consolidation:
+    enabled: true
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+      expireAfter: 720h
+  disruption:
+    consolidationPolicy: WhenEmptyOrUnderutilized
+    consolidateAfter: 30s
+```
 """
 
 from nodelint.api import (
@@ -130,6 +166,9 @@ def check(obj: Object, context: Context) -> Findings:
             if problem.layer == "unknown":
                 changes = _renamed(problem) or _settled(obj, problem, context)
                 safety: Safety | None = "unsafe" if changes and _moves_nodes(obj, problem, context) else None
+                if not changes and (changes := _of_provisioner(obj, problem)):
+                    accepted = not apiserver.refuses(obj, context.karpenter, context.schemas)
+                    safety = "unsafe" if accepted else None
                 changes = changes or _without(problem)
                 # a release that is not known here may have the field
                 unsure = releases.judged_as(context.karpenter) is not None
@@ -189,6 +228,19 @@ def _settled(obj: Object, problem: apiserver.SchemaProblem, context: Context) ->
     if any(step.endswith("[]") for step in home):
         return []
     return convert.settled(obj, at, home if home == at[:-1] else (*home, at[-1]))
+
+
+_OF_PROVISIONER = ("ttlSecondsAfterEmpty", "ttlSecondsUntilExpired", "consolidation", "providerRef")
+
+
+def _of_provisioner(obj: Object, problem: apiserver.SchemaProblem) -> list[Edit]:
+    """A field of v1alpha5 in a NodePool of v1 becomes what v1 has."""
+    at = tuple(problem.path.split("."))
+    if obj.version != "v1" or obj.partial or at[-1] not in _OF_PROVISIONER or problem.node.shared:
+        return []
+    if not isinstance(obj, NodePool) or problem.node.parent is not obj.node.at(*at[:-1]):
+        return []
+    return convert.settled_of_provisioner(obj, at)
 
 
 def _without(problem: apiserver.SchemaProblem) -> list[Edit]:

@@ -206,13 +206,19 @@ class TestFieldsThatLookLikeAnother:
     )
     WEIGHT = POOL.format(labels="{}") + "  weigth: VALUE\n"
 
-    @pytest.mark.parametrize("text, words", [(GRACE, "did you mean"), (CONSOLIDATION, "use consolidationPolicy")])
-    def test_no_fix_that_would_be_refused(self, check: Check, repair: Repair, text: str, words: str) -> None:
-        report = check(text)
+    def test_no_fix_that_would_be_refused(self, check: Check, repair: Repair) -> None:
+        report = check(self.GRACE)
         assert names(report) == ["unknown-field"]
-        assert words in report.results[0].finding.message
-        [source] = repair(text).sources
-        assert source.text == text
+        assert "did you mean" in report.results[0].finding.message
+        [source] = repair(self.GRACE).sources
+        assert source.text == self.GRACE
+
+    def test_consolidation_of_a_provisioner_becomes_a_policy(self, check: Check, repair: Repair) -> None:
+        assert "use consolidationPolicy" in check(self.CONSOLIDATION).results[0].finding.message
+        old, new = "consolidation: {enabled: true}", "consolidationPolicy: WhenEmptyOrUnderutilized"
+        assert repair(self.CONSOLIDATION).sources[0].text == self.CONSOLIDATION.replace(old, new)
+        held = self.CONSOLIDATION.replace("enabled: true", "enabled: '${CONSOLIDATE}'")
+        assert repair(held).sources[0].text == held
 
     @pytest.mark.parametrize("value", ["10", '"10"'])
     def test_a_value_that_fits_or_can_be_made_to_fit(self, repair: Repair, value: str) -> None:

@@ -25,7 +25,7 @@ from nodelint.karpenter.convert.migrate import (
     same,
 )
 from nodelint.karpenter.convert.relations import Relations, is_class, is_old, is_pool, reference_path
-from nodelint.karpenter.convert.retired import node_template, provisioner
+from nodelint.karpenter.convert.retired import node_template, provisioner, settle
 from nodelint.karpenter.convert.rewrite import Draft, EntryLines, Path, edits_between
 from nodelint.model.finding import Edit
 from nodelint.model.manifest import Object, text
@@ -189,6 +189,16 @@ def settled(obj: Object, source: Path, target: Path) -> list[Edit]:
             if not parents[depth]:
                 del parents[depth - 1][source[depth - 1]]
     return _settled(obj, [_Member(obj, value=value, moved=(source, target))])
+
+
+def settled_of_provisioner(obj: Object, path: Path) -> list[Edit]:
+    """The edits that make a field of a Provisioner in a v1 NodePool what v1 has for it; none where it has nothing."""
+    value = held(obj.node)
+    try:
+        settle(value, path)
+    except Blocked:
+        return []
+    return _settled(obj, [_Member(obj, value=value)])
 
 
 def settled_kubelet(pool: Object, world: Sequence[Object]) -> list[Edit]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import itertools
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from nodelint.karpenter.convert.migrate import (
@@ -176,6 +177,40 @@ def _provisioner_disruption(old: Plain, partial: bool) -> Plain:
     if partial and consolidation is None:
         return {}
     return {"consolidationPolicy": "WhenEmpty", "consolidateAfter": "Never"}
+
+
+def settle(value: Plain, path: Sequence[str]) -> None:
+    """Move a field of a Provisioner that stands in a v1 NodePool to what v1 has, in place; what is set there stays.
+
+    Raises Blocked where v1 has nothing for it.
+    """
+    spec, name, holder = field(value, "spec"), path[-1], value
+    for step in path[:-1]:
+        holder = field(holder, step)
+    old = holder.pop(name)
+    if name in ("consolidation", "ttlSecondsAfterEmpty"):
+        other = holder.pop("ttlSecondsAfterEmpty" if name == "consolidation" else "consolidation", None)
+        consolidation, after = (old, other) if name == "consolidation" else (other, old)
+        enabled = field({"": consolidation}, "").get("enabled", False)
+        if not isinstance(enabled, bool):
+            raise Blocked("consolidation.enabled is no boolean: v1 says it by a policy")
+        home = _home(spec, "disruption")
+        home.setdefault("consolidationPolicy", "WhenEmptyOrUnderutilized" if enabled else "WhenEmpty")
+        home.setdefault("consolidateAfter", _seconds(after) if after is not None else "0s" if enabled else "Never")
+    elif name == "ttlSecondsUntilExpired":
+        _home(spec, "template", "spec").setdefault("expireAfter", _seconds(old))
+    elif name == "providerRef" and isinstance(old, dict):
+        _home(spec, "template", "spec").setdefault("nodeClassRef", class_reference(old, partial=False))
+    else:
+        raise Blocked(f"v1 has nothing for `{name}`")
+
+
+def _home(spec: Plain, *path: str) -> Plain:
+    for name in path:
+        spec = spec.setdefault(name, {})
+        if not isinstance(spec, dict):
+            raise Blocked(f"`{name}` is not a mapping")
+    return spec
 
 
 def _seconds(value: Any) -> str:
