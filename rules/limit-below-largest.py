@@ -56,7 +56,7 @@ from nodelint.api import Context, Finding, Findings, NodePool, fixes, keys, labe
     on=NodePool,
     group="practice",
     severity="info",
-    gives_way_to=["limit-too-small", "no-instance-type", "removed-api"],
+    gives_way_to=["limit-too-small", "value-beyond-limit", "no-instance-type", "removed-api"],
     providers=["aws", "auto-mode"],
 )
 def check(pool: NodePool, context: Context) -> Findings:
@@ -82,6 +82,6 @@ def check(pool: NodePool, context: Context) -> Findings:
 
 
 def _named(pool: NodePool) -> bool:
-    """Whether the pool lists its instance types by their names."""
-    asked = labels.last_asking(pool, keys.INSTANCE_TYPE)
-    return asked is not None and asked.operator == "In"
+    """Whether the pool lists its instance types by their names, or by families and sizes."""
+    lists = {item.key for item in labels.asked(pool) if item.operator == "In"}
+    return keys.INSTANCE_TYPE in lists or {keys.FAMILY, keys.SIZE} <= lists

@@ -474,3 +474,34 @@ def test_cpus_that_may_come_with_little_or_much_memory(check: Check, limits: str
     text = text.replace("      requirements:\n", f"      requirements:\n{line}")
     found = check(text, select=["memory-not-limited"]).results
     assert [each.finding.message.partition(":")[0] for each in found] == (["memory is not limited"] if told else [])
+
+
+def of_sizes(sizes: str, limits: str) -> str:
+    lines = (
+        "instance-family, operator: In, values: [m7i, c7i]}",
+        f"instance-size, operator: In, values: [{sizes}]}}",
+    )
+    added = "".join(f"        - {{key: karpenter.k8s.aws/{line}\n" for line in lines)
+    text = pool().replace("spec:\n", f"spec:\n  limits: {{{limits}}}\n", 1)
+    return text.replace("      requirements:\n", f"      requirements:\n{added}")
+
+
+@pytest.mark.parametrize(
+    ("sizes", "limits", "messages"),
+    [
+        ("large, 8xlarge", "cpu: 20", ["no node of instance-size `8xlarge` fits the cpu limit `20`"]),
+        ("large, 8xlarge", "memory: 32Gi", ["no node of instance-size `8xlarge` fits the memory limit `32Gi`"]),
+        (
+            "large, 8xlarge, 12xlarge, 16xlarge",
+            "cpu: 20",
+            ["no node of instance-size `8xlarge` and `12xlarge` and 1 more fits the cpu limit `20`"],
+        ),
+        ("large, 8xlarge", "cpu: 32", []),
+        ("large, 8xlarge", "memory: 64Gi", []),  # c7i.8xlarge has 64Gi
+        ("8xlarge, 12xlarge", "cpu: 20", []),  # which limit-too-small says
+        ("large, 8xlarge", "cpu: '${CPUS}'", []),
+    ],
+)
+def test_values_beyond_a_limit(check: Check, sizes: str, limits: str, messages: list[str]) -> None:
+    found = check(of_sizes(sizes, limits), select=["value-beyond-limit"]).results
+    assert [each.finding.message for each in found] == messages

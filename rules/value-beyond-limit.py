@@ -1,0 +1,111 @@
+r"""A listed value whose instance types are all larger than a limit of the pool: none of them is ever launched.
+
+Before it launches a node, Karpenter passes over each type that has more of a resource than the limits leave. A type
+with more CPUs than `limits.cpu` does not fit the emptiest pool. Where all types of a value are such, the value is
+there for nothing, and pods that need so large a node stay Pending.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  limits:
+    cpu: 20
+    memory: 100Gi
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [m7i, c7i]}
+        - {key: karpenter.k8s.aws/instance-size, operator: In, values: [large, xlarge, 8xlarge]}
+        - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  limits:
+    cpu: 20
+    memory: 100Gi
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [m7i, c7i]}
+        - {key: karpenter.k8s.aws/instance-size, operator: In, values: [large, xlarge]}
+        - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
+```
+"""
+
+from nodelint.api import (
+    Also,
+    Context,
+    Finding,
+    Findings,
+    NodePool,
+    RequirementLine,
+    TypeSet,
+    fixes,
+    labels,
+    manifest,
+    messages,
+    requirement,
+    resolve,
+    rule,
+)
+
+
+@rule(
+    on=NodePool,
+    group="hazard",
+    gives_way_to=["limit-too-small", "unknown-limit", "no-instance-type", "dead-value", "removed-api"],
+    providers=["aws", "auto-mode"],
+)
+def check(pool: NodePool, context: Context) -> Findings:
+    if pool.partial or not any(line.operator == "In" and len(line.values) > 1 for line in pool.requirements):
+        return
+    limits = [limit for limit in resolve.limits(pool) if limit.amount]
+    if not limits:
+        return
+    resolution = context.resolution(pool)
+    fit = resolve.within(resolution)
+    if fit == resolution.candidates or not fit or fixes.doubts(resolution):
+        return
+    out = [(limit, resolve.beyond(limit, resolution)) for limit in limits]
+    for line in resolution.lines:
+        if line.operator != "In" or not line.known or not isinstance(line.at, RequirementLine):
+            continue
+        dead = []
+        for value in line.at.values:
+            types = resolution.candidates & resolution.catalog.having_value(line.key, str(value.text))
+            if types and not types & fit:
+                dead.append((value, types))
+        if dead and requirement.normalize(line.key) in resolution.catalog.keys:
+            yield _finding(line.at, dead, out, resolution)
+            return
+
+
+def _finding(
+    line: RequirementLine,
+    dead: list[tuple[manifest.Value, TypeSet]],
+    out: list[tuple[resolve.Limit, TypeSet]],
+    resolution: resolve.Resolution,
+) -> Finding:
+    value, types = dead[0]
+    alone = next((limit for limit, beyond in out if not types - beyond), None)
+    limit = alone or out[0][0]
+    names = " and ".join(f"`{messages.short(str(each.text), 20)}`" for each, _ in dead[:2])
+    more = f" and {len(dead) - 2} more" if len(dead) > 2 else ""
+    name, amount = resolve.largest(limit.resource, types, resolution.catalog)
+    which = f"the {limit.resource} limit `{limit.at.node.value}`" if alone else "the limits"
+    return Finding(
+        at=fixes.seen(value.node),
+        message=f"no node of {labels.name_of(str(line.key))} {names}{more} fits {which}",
+        covers=[limit.at.node],
+        also=[Also(limit.at.node, f"`{name}` has {amount}")],
+        help="raise the limit, or take the value out",
+    )
