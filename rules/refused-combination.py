@@ -104,6 +104,19 @@ def _one_selector(term: Node) -> Ways:
     return "to select by either, write two terms", [*keep, (f"keep {named}", _without(term, ["id"]))]
 
 
+def _split_term(term: Node) -> Ways:
+    """An owner in a term of its own: the one before lacks it."""
+    owner, terms = term.get("owner"), term.parent
+    at = next((n for n, item in enumerate(terms.items) if item is term), 0) if terms is not None else 0
+    before = terms.items[at - 1] if terms is not None and at else None
+    if owner is None or len(term.entries) > 1 or before is None or before.get("owner") is not None:
+        return None, []
+    if before.get("name") is None and before.get("tags") is None:
+        return None, []
+    merged = [*edits.if_editable(edits.add_key, before, "owner", owner.plain()), *edits.if_editable(edits.remove, term)]
+    return "`-` begins a new term: the owner belongs to the one before", [("one term", merged)]
+
+
 def _alias_alone(term: Node) -> Ways:
     others = [str(entry.name) for entry in term.entries if entry.name not in ("alias", None)]
     return None, [("keep the alias", _without(term, others)), ("drop the alias", _without(term, ["alias"]))]
@@ -178,6 +191,7 @@ _WAYS: dict[str, tuple[str, Callable[[Node], Ways]]] = {
     "`role` and `instanceProfile` cannot": ("role", _identity),
     "`id` cannot go with": ("id", _one_selector),
     "`alias` cannot go with": ("alias", _alias_alone),
+    "an image selector needs": ("owner", _split_term),
     "an `alias` must be the only": ("alias", _lone_alias),
     "amiFamily is needed": ("amiSelectorTerms", _family),
     "minValues is": ("minValues", _fewer),
