@@ -117,10 +117,10 @@ def check(pool: NodePool, context: Context) -> Findings:
             )
     for startup, taints in ((False, pool.taints), (True, pool.startup_taints)):
         for taint in taints:
-            yield from _own(taint, startup)
+            yield from _own(taint, startup, pool, context)
 
 
-def _own(taint: manifest.Taint, startup: bool) -> Iterator[Finding]:
+def _own(taint: manifest.Taint, startup: bool, pool: NodePool, context: Context) -> Iterator[Finding]:
     """The finding for a taint that somebody else sets and removes."""
     if not isinstance(taint.key, str) or not isinstance(taint.effect, str):
         return
@@ -143,11 +143,14 @@ def _own(taint: manifest.Taint, startup: bool) -> Iterator[Finding]:
             edits=drop,
         )
     elif taint.effect in owner.effects:
+        late = owner.name == "Karpenter" and _is_custom(pool, context)
+        does = "Karpenter sets it too late for the family Custom" if late else f"{owner.name} sets and removes it"
         yield Finding(
             at=taint.node,
-            message=f"{name} has no effect here: {owner.name} sets and removes it",
+            message=f"{name} has no effect here: {does}",
             severity="info",
             edits=drop,
+            help="register the node with it in the userData: `--register-with-taints`" if late else None,
         )
     else:
         yield Finding(
@@ -157,6 +160,12 @@ def _own(taint: manifest.Taint, startup: bool) -> Iterator[Finding]:
             edits=drop,
             help=f"{owner.name} sets and removes it with the effect {' or '.join(owner.effects)}: remove the entry",
         )
+
+
+def _is_custom(pool: NodePool, context: Context) -> bool:
+    """Whether the user data of the class lets its nodes join, and not Karpenter's."""
+    node_class = context.node_class(pool)
+    return node_class is not None and node_class.ami_family == "Custom"
 
 
 def _slip(taint: manifest.Taint, meant: str, startup: bool) -> Finding:

@@ -111,10 +111,14 @@ def _split_term(term: Node) -> Ways:
     before = terms.items[at - 1] if terms is not None and at else None
     if owner is None or len(term.entries) > 1 or before is None or before.get("owner") is not None:
         return None, []
-    if before.get("name") is None and before.get("tags") is None:
+    if (before.get("name") is None and before.get("tags") is None) or not isinstance(owner.value, str):
         return None, []
-    merged = [*edits.if_editable(edits.add_key, before, "owner", owner.plain()), *edits.if_editable(edits.remove, term)]
+    merged = edits.if_editable(_one_term, before, term, owner.value)
     return "`-` begins a new term: the owner belongs to the one before", [("one term", merged)]
+
+
+def _one_term(before: Node, term: Node, owner: str) -> list[Edit]:
+    return [*edits.add_key(before, "owner", owner), *edits.remove(term)]
 
 
 def _alias_alone(term: Node) -> Ways:

@@ -136,6 +136,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     image_set = context.images(node_class)
     alias, node = image_set.alias, image_set.alias_node
     if alias is None:
+        yield from _of_placeholders(node_class)
         yield from _of_terms(node_class, image_set)
         return
     if node is None or alias.version != "latest" or alias.family not in images.families() or node.value is UNKNOWN:
@@ -168,6 +169,18 @@ def _pinned(image_set: images.ImageSet, version: str | None) -> list[Edit]:
     return (
         fixes.set_alias(image_set, image_set.alias.family, version) if image_set.alias is not None and version else []
     )
+
+
+def _of_placeholders(node_class: EC2NodeClass) -> Iterator[Finding]:
+    """An alias whose family is filled in and whose version is written: `{{ .Values.family }}@latest`."""
+    for term in node_class.ami_terms:
+        node = term.node.get("alias")
+        if node is not None and node.value is UNKNOWN and re.search(r"[})]@latest[\"']?$", node.written.strip()):
+            yield Finding(
+                at=node,
+                message="`@latest` replaces nodes whenever an image is published",
+                help="let the version be filled in too, and pin it",
+            )
 
 
 def _of_terms(node_class: EC2NodeClass, image_set: images.ImageSet) -> Iterator[Finding]:

@@ -215,6 +215,10 @@ def _hint(
     kubernetes: releases.KubernetesVersion | None,
 ) -> str | None:
     if problem.kind == "family":
+        if "ubuntu" in alias.family.lower():
+            version = kubernetes or "<version>"
+            name = f'`name: ubuntu-eks/k8s_{version}/images/*`, `owner: "{images.canonical()}"`'
+            return f"Ubuntu has no alias: set `amiFamily: AL2`, whose user data it takes, and select {name}"
         return f"use one of {', '.join(f'`{family}`' for family in images.families(karpenter, kubernetes))}"
     if problem.kind == "release" and problem.since is not None:
         return f"upgrade to Karpenter {problem.since}"

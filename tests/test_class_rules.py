@@ -288,3 +288,39 @@ def test_names_that_a_tool_made_up(field: str, name: str, word: str | None) -> N
     )
     assert [word in result.finding.message for result in report.results if word] == ([True] if word else [])
     assert bool(report.results) == bool(word)
+
+
+@pytest.mark.parametrize(
+    ("terms", "count"),
+    [
+        ("{name: 'golden-*'}, {owner: self}", 1),
+        ("{tags: {a: b}}, {owner: '123456789012'}", 1),
+        ("{name: 'golden-*', owner: amazon}, {owner: self}", 0),
+        ("{id: ami-0a1b2c3d4e5f60718}, {owner: self}", 0),
+        ("{owner: self}, {name: 'golden-*'}", 0),
+    ],
+)
+def test_an_owner_in_a_term_of_its_own_goes_to_the_one_before(terms: str, count: int) -> None:
+    text = CLASS.replace("AMI", terms) + "  amiFamily: AL2023\n"
+    selection = Selection(select=frozenset(["refused-combination"]))
+    [result] = lint([Source.from_text("a.yaml", text)], Target(NEWEST), RULES, selection).results
+    assert len(result.finding.suggestions) == count
+    for each in result.finding.suggestions:
+        mended = Source.from_text("a.yaml", apply(text, each.edits))
+        assert not lint([mended], Target(NEWEST), RULES, selection).results
+
+
+def test_the_version_of_an_alias_is_judged_where_its_family_is_filled_in() -> None:
+    aliases = ("{{ lower .Values.family }}@latest", "${family}@latest", "{{ .family }}@v20250403", "{{ .alias }}")
+    assert [bool(said("unpinned-image", f"{{alias: '{each}'}}")) for each in aliases] == [True, True, False, False]
+
+
+@pytest.mark.parametrize(("family", "does"), [("AL2023", "Karpenter sets and removes it"), ("Custom", "too late")])
+def test_the_taint_of_registration_is_the_user_datas_to_set_for_custom_images(family: str, does: str) -> None:
+    taint = "      startupTaints: [{key: karpenter.sh/unregistered, effect: NoExecute}]\n"
+    spec = f"  amiFamily: {family}\n  userData: '#!/bin/sh'\n"
+    text = CLASS.replace("AMI", "{id: ami-0a1b2c3d4e5f60718}") + spec + POOL.replace("FAMILIES", "m6i") + taint
+    [result] = lint(
+        [Source.from_text("a.yaml", text)], Target(NEWEST), RULES, Selection(select=frozenset(["odd-taint"]))
+    ).results
+    assert does in result.finding.message

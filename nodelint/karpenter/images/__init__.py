@@ -35,7 +35,7 @@ from nodelint.karpenter.images.families import (
     system_gib,
     variant_requirements,
 )
-from nodelint.karpenter.images.names import Mixture, mixture, name_matches
+from nodelint.karpenter.images.names import Mixture, canonical, mixture, name_matches
 from nodelint.karpenter.images.records import Image, ImageProblem, ImageSet, TermImages, UnknownFact
 from nodelint.model.keys import ARCH
 from nodelint.model.manifest import Alias, EC2NodeClass, Text, requirement_line, text
@@ -58,6 +58,7 @@ __all__ = [
     "alias_version_valid",
     "aliases_with",
     "ami_family_of",
+    "canonical",
     "default_gib",
     "devices_of",
     "ended",

@@ -30,6 +30,11 @@ def name_matches(pattern: str) -> list[Match]:
     return _matches("names", pattern)
 
 
+def canonical() -> str:
+    """The account that publishes Ubuntu's images for EKS."""
+    return str(table("image_names")["canonical"])
+
+
 class Mixture(NamedTuple):
     """What published images a name pattern finds that are not for the same nodes.
 
