@@ -127,6 +127,7 @@ from nodelint.api import (
     requirement,
     resolve,
     rule,
+    selectors,
 )
 
 
@@ -155,6 +156,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         return
     resolution = context.resolution(pool)
     if resolution.candidates:
+        yield from _elsewhere(resolution)
         return
     if pool.partial and not pool.of_values:  # a chart only adds to what values have
         yield Skip(pool.name_node, "the NodePool is a part: its requirements are known only after rendering")
@@ -192,6 +194,25 @@ def _clash(pool: NodePool, context: Context) -> Findings:
             )
             return
         left[asked.key] = both, line
+
+
+def _elsewhere(resolution: resolve.Resolution) -> Findings:
+    """Zones of which none lies in a region that is asked for beside them."""
+    zones, regions = resolution.folded.get(keys.ZONE), resolution.folded.get(keys.REGION)
+    if zones.complement or not zones.values or keys.REGION not in resolution.folded:
+        return
+    theirs = {selectors.region_of(zone) for zone in zones.values}
+    if None in theirs or any(regions.has(str(region)) for region in theirs):
+        return
+    lines = [line for line in resolution.lines if requirement.normalize(line.key) in (keys.ZONE, keys.REGION)]
+    first = next(line for line in lines if requirement.normalize(line.key) != requirement.normalize(lines[-1].key))
+    yield Finding(
+        at=_key(lines[-1]),
+        message=f"`{_shown(first, 40)}` and `{_shown(lines[-1], 40)}` exclude each other: no zone is in the region",
+        also=[Also(_key(first), f"`{_shown(first, 60)}`")],
+        covers=[line.at.node for line in lines],
+        help="ask for zones of the cluster's region",
+    )
 
 
 def _asked(line: manifest.RequirementLine, context: Context) -> requirement.Requirement | None:

@@ -425,3 +425,24 @@ def test_pools_that_labels_alone_part(check: Check, first: str, second: str, exp
     assert bool(found) is expected
     parted = labelled("a", first) + "---\n" + labelled("b", second, TAINT.format("b"))
     assert said(check(parted, select=rule)) == []
+
+
+ZONE = "topology.kubernetes.io/zone"
+REGION = "topology.kubernetes.io/region"
+
+
+@pytest.mark.parametrize(
+    ("zones", "region", "expected"),
+    [
+        ("In us-east-1a,us-west-2b", "In eu-west-1", True),
+        ("In us-east-1a", "NotIn us-east-1", True),
+        ("In us-east-1a,eu-west-1b", "In eu-west-1", False),
+        ("In us-east-1-bos-1a", "In us-east-1", False),
+        ("NotIn us-east-1a", "In eu-west-1", False),
+        ("In somewhere", "In eu-west-1", False),
+    ],
+)
+def test_zones_of_another_region(check: Check, zones: str, region: str, expected: bool) -> None:
+    for lines in ((f"{ZONE} {zones}", f"{REGION} {region}"), (f"{REGION} {region}", f"{ZONE} {zones}")):
+        found = said(check(pool(*lines), select=["no-instance-type"]))
+        assert [message.endswith("no zone is in the region") for _, message in found] == ([True] if expected else [])
