@@ -200,8 +200,14 @@ def _judge(
 
 
 def _of_charts(sources: Sequence[Source]) -> bool:
-    """Whether a template of a chart may be among the sources; where none is, nothing is loaded for them."""
-    return any(source.may_be_template for source in sources)
+    """Whether a template of a chart or of Terraform may be among the sources; where none is, nothing is loaded."""
+    if any(source.may_be_template for source in sources):
+        return True
+    if not any("${" in source.text or source.path.endswith((".tf", ".tofu")) for source in sources):
+        return False
+    from nodelint.render.terraform import any_filled
+
+    return any_filled(sources)
 
 
 def known(session: Session) -> Sequence[KnownFinding] | None:

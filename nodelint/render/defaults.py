@@ -17,10 +17,11 @@ from nodelint.lint import engine
 from nodelint.lint.results import Result
 from nodelint.model.documents import objects
 from nodelint.model.finding import Also, Edit, Finding, Span, span_of
+from nodelint.render import terraform
 from nodelint.render.changes import changed, to
 from nodelint.render.overrides import beside, merged, overrides
 from nodelint.render.roots import nodes_of, read
-from nodelint.source import Node, Source, reread
+from nodelint.source import Node, Source, SourceText, reread
 from nodelint.source.charts import values_of
 from nodelint.source.compose import compose
 from nodelint.source.filling import Filled, Holes, Segment, TooLong, fill
@@ -60,16 +61,18 @@ def added(
 ) -> Report:
     """What `engine.lint` said of files, and what the default values of charts do to their templates among them."""
     try:
-        made = list(_filled(sources))
-        if not made:
+        made, given = list(_filled(sources)), list(_given(sources))
+        if not made and not given:
             return plain
         told, faults = _told(made, sources, target, rules, selection, context_sources)
+        others, faulty = _told(given, sources, target, rules, selection, context_sources, fixing=False)
+        told, faults = [*told, *others], [*faults, *faulty]
     except Exception as error:
         if os.environ.get("NODELINT_DEBUG"):
             raise
         fault = f"the default values of charts: {type(error).__name__}: {error}"
         return plain._replace(faults=(*plain.faults, fault))
-    silenced = _silenced(plain, told, made, rules)
+    silenced = _silenced(plain, told, [*made, *given], rules)
     shown = {id(backs[0].defaults) for backs in made}
     for source, backs in _with_others(sources):
         shown.add(id(source))
@@ -105,6 +108,8 @@ def _told(
     fixing: bool = True,
 ) -> tuple[list[Result], list[str]]:
     """What values are found to do, whatever stands for what they leave out."""
+    if not made:
+        return [], []
     judged = {name: rule for name, rule in rules.items() if _is_about_defaults(rule)}
     replaced = {id(backs[0].template) for backs in made}
     around = [source for source in (*sources, *context_sources) if id(source) not in replaced]
@@ -243,21 +248,39 @@ def _one(template: Source, values: Source, uses: _Uses, root: Node | None = None
     """
     if values.problems or values.masked or len(_roots(values)) > 1:
         return ()
-    root = root or next(iter(_roots(values)), None)
     try:
         parts = parse(template.text)
+    except BadTemplate:
+        return ()
+    return _variants(template, parts, values, root or next(iter(_roots(values)), None), uses)
+
+
+def _given(sources: Sequence[Source]) -> Iterator[tuple[_Back, ...]]:
+    """The texts that Terraform fills in."""
+    for template, parts, values in terraform.templates(sources):
+        made = _variants(template, parts, values.source, values, {})
+        for back in made:
+            back.default = "the variable's value"
+        if made:
+            yield made
+
+
+def _variants(
+    template: Source, parts: tuple[Part, ...], values: SourceText, root: Node | None, uses: _Uses
+) -> tuple[_Back, ...]:
+    try:
         back = _try(template, parts, values, root, "keys", uses) or _try(template, parts, values, root, "code", uses)
         if back is None or not back.holes:
             return () if back is None else (back,)
         some = _try(template, parts, values, root, "some keys", uses) or back
         none = _try(template, parts, values, root, "nothing", uses)
-    except (BadTemplate, TooLong):
+    except TooLong:
         return ()
     return () if none is None else (back, some, none)
 
 
 def _try(
-    template: Source, parts: tuple[Part, ...], values: Source, root: Node | None, holes: Holes, uses: _Uses
+    template: Source, parts: tuple[Part, ...], values: SourceText, root: Node | None, holes: Holes, uses: _Uses
 ) -> _Back | None:
     filled = fill(template.text, parts, root, holes)
     if not filled.values:
@@ -290,10 +313,11 @@ def _lost_quotes(at: Node | Span, value: Node) -> bool:
 class _Back:
     """Where the result of a template is from."""
 
-    def __init__(self, template: Source, result: Source, defaults: Source, filled: Filled, uses: _Uses) -> None:
+    def __init__(self, template: Source, result: Source, defaults: SourceText, filled: Filled, uses: _Uses) -> None:
         self.template = template
         self.result = result
         self.defaults = defaults
+        self.default = _DEFAULT
         self._uses = uses
         self.holes = filled.holes
         self._segments = filled.segments
@@ -329,7 +353,7 @@ class _Back:
         return obj
 
     def _about(self, value: Node) -> str:
-        return _DEFAULT if value.source is self.defaults else _GIVEN
+        return self.default if value.source is self.defaults or self.default != _DEFAULT else _GIVEN
 
     def _use(self, value: Node) -> str:
         return "filled in here" + (f": the value is {_DEFAULT}" if value.source is self.defaults else "")
@@ -461,7 +485,7 @@ class _Back:
         others = [edit for edit in edits if edit.source is self.defaults]
         template = reread(self.template, apply(self.template.text, own)) if own else self.template
         values = reread(self.defaults, apply(self.defaults.text, others)) if others else self.defaults
-        made = _one(template, values, {})
+        made = _one(template, values, {}) if isinstance(values, Source) else ()
         if not made or len(own) + len(others) < len(edits):
             return False
         roots = [document.root.plain() for document in made[0].result.documents if document.root is not None]

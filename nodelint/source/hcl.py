@@ -374,3 +374,45 @@ def _unescaped(match: re.Match[str]) -> str:
         return match[4][0]
     number = int(code, 16)
     return chr(number) if number < 0xD800 or 0xE000 <= number < 0x110000 else "\ufffd"
+
+
+def members(source: SourceText, at: int | None) -> dict[str, Node]:
+    """What a block sets by `name = value`, less what is in blocks within it; `at` is its `{`, None for a whole file.
+
+    What cannot be read is left out.
+    """
+    tokens = Text(source.text, 0 if at is None else at, len(source.text)).tokens
+    reader = _Reader(source, tokens)
+    found: dict[str, Node] = {}
+    index = 0 if at is None else 1
+    while index < len(tokens) and tokens[index].kind != "}":
+        kind = tokens[index].kind
+        if kind in ("id", "str") and reader.kind(index + 1) == "=":
+            name = source.text[tokens[index].start : tokens[index].end].strip('"')
+            try:
+                found[name], index = reader.value(index + 2, ("nl", ",", "}"), 1)
+            except HclError:
+                return found
+        elif kind in _PAIRS:
+            index = _behind(tokens, index)
+        else:
+            index += 1
+    return found
+
+
+def _behind(tokens: list[Token], index: int) -> int:
+    """The index behind the bracket that closes the one at `index`."""
+    depth = 0
+    for n in range(index, len(tokens)):
+        depth += (tokens[n].kind in _PAIRS) - (tokens[n].kind in ("}", "]", ")"))
+        if depth == 0:
+            return n + 1
+    return len(tokens)
+
+
+def object_at(source: SourceText, at: int) -> Node | None:
+    """The object whose `{` is at an offset; None where it cannot be read."""
+    try:
+        return _Reader(source, Text(source.text, at, len(source.text)).tokens).object(0, 0)[0]
+    except HclError:
+        return None
