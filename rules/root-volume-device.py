@@ -172,7 +172,7 @@ SNAPSHOT = "20Gi"
 @rule(on=EC2NodeClass, group="hazard", fix="unsafe")
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     mappings = node_class.node.at("spec", "blockDeviceMappings")
-    if mappings is None or mappings.kind != "sequence" or not mappings.items or node_class.partial:
+    if mappings is None or mappings.kind != "sequence" or not mappings.items or not node_class.shows_all(mappings):
         return
     names = [mapping.get("deviceName") for mapping in mappings.items]
     given = [node.value for node in names if node is not None and isinstance(node.value, str)]

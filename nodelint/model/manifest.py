@@ -161,8 +161,8 @@ class Object:
         return not is_part(self.node, self.kind, self.document) and not may_gain(mapping)
 
     def _in_list(self, node: Node) -> bool:
-        """Whether a list of the object is around a node."""
-        above = node.parent
+        """Whether a node is a list of the object, or a list is around it."""
+        above: Node | None = node
         while above is not None and (above.start, above.end) != (self.node.start, self.node.end):
             if above.kind == "sequence":
                 return True
