@@ -353,6 +353,15 @@ def helm(tmp_path: Path, stand_in: Callable[[str, str], Path]) -> Path:
     return stand_in("helm", f"print(open({prod!r} if 'spott' in sys.stdin.read() else {default!r}).read())")
 
 
+def test_what_is_wrong_with_a_template_itself_is_told_whatever_is_rendered(
+    here: Path, helm: Path, judged: Lint
+) -> None:
+    never = "  {{- if .Values.market }}\n  marketOptions: {}\n  {{- end }}\n"
+    pool = CHART["chart/templates/pool.yaml"]
+    write(here, CHART | {"chart/templates/pool.yaml": pool + never})
+    assert ("unknown-field", "chart/templates/pool.yaml", pool.count("\n") + 2) in said(judged())
+
+
 def test_a_value_handed_to_a_chart_is_told_in_the_file_of_values(here: Path, helm: Path, judged: Lint) -> None:
     write(here, CHART)
     report = judged()

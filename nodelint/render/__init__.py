@@ -111,6 +111,7 @@ def lint(
         return plain
     at_hand = {os.path.abspath(s.path): s for s in (*context_sources, *sources)}
     covered: set[str] = set()
+    read_too: set[str] = set()
     back = _LedBack()
     for root, source in rendering.builds:
         files = {os.path.abspath(path): path for path in root.parts}
@@ -118,6 +119,7 @@ def lint(
         at_hand.update((os.path.abspath(s.path), s) for s in parts)
         origins = Origins(root, source, parts)
         covered |= _covered(root, origins, files)
+        read_too |= set(files)
         around = [s for s in (*sources, *context_sources) if os.path.abspath(s.path) not in files]
         report = engine.lint([source], target, rules, selection, around)
         for result in report.results:
@@ -129,7 +131,23 @@ def lint(
         for obj in report.objects:
             of_files = origins.object_of(obj) or obj
             back.judged.setdefault(id(of_files), of_files)
-    return _with(back, plain, covered, sources)
+    # What a chart makes of its values is known: it is not guessed from the values alone.
+    guessed = {id(o) for o in plain.objects if o.of_values and os.path.abspath(o.source.path) in read_too}
+    results = tuple(r for r in plain.results if id(r.object) not in guessed)
+    objects = tuple(o for o in plain.objects if id(o) not in guessed)
+    texts = [source.text for root, source in rendering.builds if root.tool == "helm"]
+    kept = {id(r) for r in results if _is_about_code(r, texts)}
+    return _with(back, plain._replace(results=results, objects=objects), covered, kept, sources)
+
+
+def _is_about_code(result: Result, rendered: Sequence[str]) -> bool:
+    """Whether a finding about a template is about its code, or about a field that none of the results has."""
+    span = result.span
+    text = span.source.text[span.start : span.end]
+    if not span.source.masked or not text or not rendered:
+        return False
+    is_key = text.isidentifier() and span.source.text[span.end : span.end + 1] == ":"
+    return "{{" in text or (is_key and not any(f"{text}:" in each for each in rendered))
 
 
 class _LedBack:
@@ -142,13 +160,17 @@ class _LedBack:
         self.faults: list[str] = []
 
 
-def _with(back: _LedBack, plain: Report, covered: set[str], sources: Sequence[Source]) -> Report:
-    """The report about files, with what was led back in the place of all about files that are covered by it."""
+def _with(back: _LedBack, plain: Report, covered: set[str], kept: set[int], sources: Sequence[Source]) -> Report:
+    """The report about files, with what was led back in the place of all about files that are covered by it.
+
+    `kept` are the ids of results that hold all the same.
+    """
 
     def is_left(path: str) -> bool:
         return os.path.abspath(path) not in covered
 
-    results = [*(r for r in plain.results if is_left(r.span.source.path)), *back.told.values()]
+    left = (r for r in plain.results if id(r) in kept or is_left(r.span.source.path))
+    results = [*left, *back.told.values()]
     order = {source.path: n for n, source in enumerate(sources)}
     results.sort(
         key=lambda r: (order.get(r.span.source.path, len(order)), r.span.source.path, r.span.start, r.rule.name)
