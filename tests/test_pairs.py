@@ -224,3 +224,14 @@ def test_what_a_provisioner_says_of_consolidation_is_told_where_it_says_it(
 ) -> None:
     (repo / "pool.yaml").write_text(POOL + written, encoding="utf-8")
     assert told in nodelint("check", "--format", "concise", "--profile", "strict", ".", cwd=repo).stdout
+
+
+def test_a_class_that_names_no_family_is_told_what_it_takes(repo: Path, nodelint: Run) -> None:
+    written(repo, node=CLASS)
+    said = nodelint("check", ".", cwd=repo).stdout
+    assert "node.yaml:4:9: warning[unsupported-alias]: `al2` has no image on Kubernetes 1.33" in said
+    assert "  note: an AWSNodeTemplate without amiFamily takes AL2\n" in said
+    written(repo, node=CLASS + "  amiSelector: {aws-ids: ami-0123456789abcdef0}\n")
+    assert "ended-family" in nodelint("check", ".", cwd=repo).stdout, "AL2 user data, whatever the image is"
+    written(repo, node=CLASS + "  amiFamily: Bottlerocket\n")
+    assert "ended-family" not in nodelint("check", ".", cwd=repo).stdout

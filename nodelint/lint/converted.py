@@ -18,6 +18,8 @@ from nodelint.model.manifest import GROUPS, Object, Retired, served
 from nodelint.source import SourceText, reread
 from nodelint.source.nodes import Node
 
+_NO_FAMILY = "an AWSNodeTemplate without amiFamily takes AL2"
+
 
 class Converted:
     """The objects of a run with those of old APIs as v1.
@@ -64,9 +66,12 @@ class Converted:
             at = self._back(result.span, now, old) if old is not None else None
             places = ((each, self._back(each.span)) for each in result.finding.also)
             also = [each._replace(at=place) for each, place in places if place is not None]
+            note = result.finding.note
+            if old is not None and old.kind == "AWSNodeTemplate" and old.node.at("spec", "amiFamily") is None:
+                note = note or (_NO_FAMILY if at is old.name_node and _is_image(now, result.span) else None)
             for place, obj in [(at, old)] if at is not None else self._moved(result.span, now):
                 finding = result.finding._replace(
-                    at=place, edits=(), safety=None, covers=(), also=also, suggestions=()
+                    at=place, edits=(), safety=None, covers=(), also=also, suggestions=(), note=note
                 )
                 found.append(result._replace(finding=finding, object=obj))
         return found
@@ -77,13 +82,12 @@ class Converted:
             return span
         found = way.back(span, old)
         if found is None and now is not None and old is not None:
-            terms = now.node.at("spec", "amiSelectorTerms")
-            # The terms that conversion adds say what the family alone said before.
-            if terms is not None and terms.start <= span.start <= terms.end:
-                return old.node.at("spec", "amiFamily")
+            # The terms that conversion adds say what the family alone said before, or what none meant.
+            if _is_image(now, span):
+                return old.node.at("spec", "amiFamily") or _selector(now, span, old) or old.name_node
             expiry = now.node.at("spec", "template", "spec", "expireAfter")
             # A Provisioner's nodes did not expire unless it said when.
-            if old.kind == "Provisioner" and expiry is not None and expiry.start <= span.start <= expiry.end:
+            if old.kind == "Provisioner" and _holds(expiry, span):
                 return old.name_node
             return _consolidation(span, now, old)
         return _node_at(found, old) if found is not None and old is not None else found
@@ -114,12 +118,26 @@ def _renamed(obj: Object) -> list[Edit]:
     return if_editable(set_value, node, f"{GROUPS[obj.kind]}/v1")
 
 
+def _holds(node: Node | None, span: Span) -> bool:
+    return node is not None and node.source is span.source and node.start <= span.start <= node.end
+
+
+def _is_image(now: Object, span: Span) -> bool:
+    """Whether a place says which images an object takes."""
+    return any(_holds(now.node.at("spec", name), span) for name in ("amiSelectorTerms", "amiFamily"))
+
+
+def _selector(now: Object, span: Span, old: Object) -> Node | None:
+    """The selector of images that became the terms which hold a place."""
+    return old.node.at("spec", "amiSelector") if _holds(now.node.at("spec", "amiSelectorTerms"), span) else None
+
+
 def _consolidation(span: Span, now: Object, old: Object) -> Node | None:
     """What an old API says of consolidation in place of a policy, or of a wait that was left open there."""
     block = now.node.at("spec", "disruption")
     names = ("consolidationPolicy", "consolidateAfter") if block is not None else ()
     found = [node for name in names if block is not None and (node := block.get(name)) is not None]
-    if not any(node.start <= span.start <= node.end for node in found):
+    if not any(_holds(node, span) for node in found):
         return None
     spec = old.node.get("spec")
     policy = old.node.at("spec", "disruption", "consolidationPolicy") or old.node.at(
