@@ -505,3 +505,30 @@ def of_sizes(sizes: str, limits: str) -> str:
 def test_values_beyond_a_limit(check: Check, sizes: str, limits: str, messages: list[str]) -> None:
     found = check(of_sizes(sizes, limits), select=["value-beyond-limit"]).results
     assert [each.finding.message for each in found] == messages
+
+
+@pytest.mark.parametrize(
+    ("place", "annotation", "message", "safety"),
+    [
+        ("template", "node.alpha.kubernetes.io/ttl: '0'", "`node.alpha.kubernetes.io/ttl` gives nodes no", "unsafe"),
+        ("template", "karpenter.sh/do-not-evict: 'true'", "`karpenter.sh/do-not-evict` has no effect", "unsafe"),
+        ("template", "karpenter.sh/do-not-disrupt: 'true'", "no node of the pool is ever replaced for", "unsafe"),
+        ("template", "karpenter.sh/do-not-disrupt: 'false'", None, None),
+        ("object", "karpenter.sh/do-not-disrupt: 'true'", "`karpenter.sh/do-not-disrupt` does nothing on a", "safe"),
+        ("object", "node.alpha.kubernetes.io/ttl: '0'", None, None),
+        ("template", "example.com/ttl: '0'", None, None),
+    ],
+)
+def test_annotations_that_do_not_what_they_seem_to(
+    check: Check, place: str, annotation: str, message: str | None, safety: str | None
+) -> None:
+    annotations = f"annotations: {{example.com/owner: me, {annotation}}}\n"
+    line, new = (
+        ("  template:\n", f"  template:\n    metadata:\n      {annotations}")
+        if place == "template"
+        else ("  name: default\nspec", f"  name: default\n  {annotations}spec")
+    )
+    found = check(pool().replace(line, new, 1), select=["odd-annotation"]).results
+    assert [(each.finding.message[: len(message or "")], each.safety) for each in found] == (
+        [] if message is None else [(message, safety)]
+    )

@@ -77,6 +77,12 @@ def names_jobs(pool: NodePool) -> str | None:
     return None
 
 
+def idle_annotation(key: str) -> tuple[str, str] | None:
+    """What is wrong with an annotation of nodes that has no effect, and what does have it; None for any other."""
+    said = table("vocabulary")["idle_annotations"].get(key)
+    return None if said is None else (str(said[0]), str(said[1]))
+
+
 def key_of(node: Node) -> Node:
     """The key under which a node stands, to point at a field by its name; the node itself where it has none."""
     entries = node.parent.entries if node.parent is not None and node.parent.kind == "mapping" else ()

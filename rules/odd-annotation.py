@@ -1,0 +1,124 @@
+r"""An annotation that does nothing where it stands, or that keeps Karpenter from replacing any node of the pool.
+
+Karpenter puts the annotations of `spec.template.metadata` on each node. Some do not do there what they seem to:
+
+- `node.alpha.kubernetes.io/ttl` is no lifetime. It says how long the kubelet keeps secrets and config maps, and the
+  node controller of Kubernetes overwrites it. Nodes live as long as `expireAfter` says.
+- `karpenter.sh/do-not-evict` and `karpenter.sh/do-not-consolidate` ended with v1alpha5.
+- Annotations of the Cluster Autoscaler are read by the Cluster Autoscaler only.
+- `karpenter.sh/do-not-disrupt: "true"` does act: no node of the pool is replaced for drift or consolidated, not even
+  an empty one. New images and changes of the NodePool reach nodes only when these expire. On a pod it protects the
+  pod's node, for as long as the pod runs.
+
+On the NodePool itself (`metadata.annotations`), `karpenter.sh/do-not-disrupt` does nothing: Karpenter asks pods and
+nodes.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    metadata:
+      annotations:
+        example.com/owner: platform
+        node.alpha.kubernetes.io/ttl: "3600"
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    metadata:
+      annotations:
+        example.com/owner: platform
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    metadata:
+      annotations:
+        example.com/owner: platform
+        karpenter.sh/do-not-disrupt: "true"
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    metadata:
+      annotations:
+        example.com/owner: platform
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```
+"""
+
+from nodelint.api import EVERY_PROVIDER, Context, Finding, Findings, NodePool, edits, fixes, manifest, rule
+
+DO_NOT_DISRUPT = "karpenter.sh/do-not-disrupt"
+
+
+@rule(
+    on=NodePool,
+    group="hazard",
+    fix="unsafe",
+    gives_way_to=["invalid-field", "unknown-field", "removed-api"],
+    providers=EVERY_PROVIDER,
+)
+def check(pool: NodePool, context: Context) -> Findings:
+    template = pool.node.at("spec", "template", "metadata", "annotations")
+    for each in manifest.labels(pool.node.at("metadata", "annotations")):
+        if each.key == DO_NOT_DISRUPT:
+            yield Finding(
+                at=each.key_node,
+                message=f"`{DO_NOT_DISRUPT}` does nothing on a NodePool: Karpenter asks pods and nodes for it",
+                edits=edits.if_editable(edits.remove, each.node),
+                safety="safe",
+                help="annotate the pods that have to stay, or restrict `disruption.budgets`",
+            )
+    for each in manifest.labels(template):
+        if each.key == DO_NOT_DISRUPT and each.value == "true":
+            yield Finding(
+                at=each.key_node,
+                message="no node of the pool is ever replaced for drift or consolidated: each has this annotation",
+                edits=edits.if_editable(edits.remove, each.node),
+                note="new images and changes of the manifests reach nodes only when these expire",
+                help="annotate the pods that have to stay",
+            )
+        idle = fixes.idle_annotation(each.key) if isinstance(each.key, str) else None
+        if idle is not None:
+            what, instead = idle
+            yield Finding(
+                at=each.key_node,
+                message=f"`{each.key}` {what}",
+                edits=edits.if_editable(edits.remove, each.node),
+                note="a change of the template's annotations replaces the pool's nodes",
+                help=instead,
+            )
