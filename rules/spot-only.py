@@ -3,8 +3,8 @@ r"""A NodePool that may use spot capacity only, with no on-demand NodePool besid
 Spot instances are cheaper and can be taken back at any time; when a region runs short of them, all types run short at
 once. Karpenter tries spot first and falls back to on-demand only where the NodePool allows both, or where another
 NodePool that the pods can use does. For work that can wait, spot alone is fine. Silent where the same folder holds a
-NodePool with the same taints that may use on-demand capacity. Where such a NodePool has fewer taints, pods that
-tolerate this one's fall back to it as well, unless a node selector ties them to this one; then it is only mentioned.
+NodePool with the same taints and labels that may use on-demand capacity. Where such a NodePool has fewer taints or other
+labels, only pods that no node selector ties to this one fall back to it; then it is only mentioned.
 
 ```yaml bad
 apiVersion: karpenter.sh/v1
@@ -76,9 +76,10 @@ def check(pool: NodePool, context: Context) -> Findings:
     spot = labels.last_asking(pool, keys.CAPACITY_TYPE)
     if spot is None or context.resolution(pool).capacity_types != ("spot",):
         return
-    if any("on-demand" in context.resolution(other).capacity_types for other in context.siblings(pool)):
+    beside = [o for o in context.siblings(pool) if "on-demand" in context.resolution(o).capacity_types]
+    if any(_labels(pool) <= _labels(other) for other in beside):
         return
-    fallback = _fallback(pool, context)
+    fallback = beside[0] if beside else _fallback(pool, context)
     if fallback is not None:
         name = messages.short(str(fallback.name), 30)
         yield Finding(
@@ -95,6 +96,11 @@ def check(pool: NodePool, context: Context) -> Findings:
         help="add `on-demand` (Karpenter still tries spot first), or an on-demand NodePool of lower weight",
         suggestions=_ways(spot.at) if isinstance(spot.at, RequirementLine) else (),
     )
+
+
+def _labels(pool: NodePool) -> set[tuple[object, object]]:
+    """What pods may select nodes of a pool by."""
+    return {(label.key, label.value) for label in pool.template_labels}
 
 
 def _fallback(pool: NodePool, context: Context) -> NodePool | None:

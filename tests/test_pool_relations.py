@@ -103,6 +103,9 @@ def test_two_pools_of_a_file(
         ({"taint": TAINT}, {"lines": [SPOT]}, ["warning", "warning"]),
         ({}, {"taint": TAINT}, ["warning"]),
         ({"taint": TAINT}, {"taint": TAINT}, []),
+        ({"label": "team: a"}, {}, ["info"]),
+        ({"label": "team: a"}, {"label": "team: a"}, []),
+        ({}, {"label": "team: a"}, []),
     ],
 )
 def test_spot_only_beside_a_pool_that_takes_its_pods(
