@@ -3,8 +3,8 @@ r"""A NodePool that may use spot capacity only, with no on-demand NodePool besid
 Spot instances are cheaper and can be taken back at any time; when a region runs short of them, all types run short at
 once. Karpenter tries spot first and falls back to on-demand only where the NodePool allows both, or where another
 NodePool that the pods can use does. For work that can wait, spot alone is fine. Silent where the same folder holds a
-NodePool with the same taints and labels that may use on-demand capacity. Where such a NodePool has fewer taints or other
-labels, only pods that no node selector ties to this one fall back to it; then it is only mentioned.
+NodePool with the same taints and labels that may use on-demand capacity. Where such a NodePool has fewer taints or
+other labels, only pods that no node selector ties to this one fall back to it; then it is only mentioned.
 
 ```yaml bad
 apiVersion: karpenter.sh/v1
