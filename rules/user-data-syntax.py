@@ -4,6 +4,9 @@ Karpenter takes archives and TOML apart to add its own part, and launches nothin
 the MIME header, a boundary that should be quoted, a last boundary that is missing. A NodeConfig goes to the node as
 it is: nodeadm refuses one of a wrong type or `apiVersion`, and the node never joins; what it does not know it drops.
 
+Of `settings.kubernetes` of Bottlerocket, Karpenter keeps the settings that its release knows, and drops all others. A
+value of another type than the setting has, such as a number for `image-gc-high-threshold-percent`, ends the launch.
+
 Shell and PowerShell are not parsed.
 
 ```yaml bad
@@ -161,7 +164,7 @@ from nodelint.api import Context, EC2NodeClass, Finding, Findings, edits, rule
 @rule(on=EC2NodeClass, group="correctness", fix="safe", gives_way_to=["removed-api"])
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     data = context.user_data(node_class)
-    for trouble in data.broken() if data is not None else ():
+    for trouble in (*data.broken(), *data.lost(context.karpenter)) if data is not None else ():
         assert data is not None
         yield Finding(
             at=data.places.at(trouble.start, trouble.end),

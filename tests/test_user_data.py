@@ -415,3 +415,34 @@ def test_a_second_bootstrap_is_an_error_where_nodes_or_settings_are_lost(
     selection = Selection(select=frozenset(["repeated-bootstrap"]))
     (result,) = lint([Source.from_text("a.yaml", text)], Target(release), RULES, selection).results
     assert (result.severity, message in (result.finding.note or "")) == (severity, True)
+
+
+@pytest.mark.parametrize(
+    ("setting", "release", "says"),
+    [
+        ("memory-manager-reserved-memory = 1", "1.14.1", "drops settings.kubernetes.memory-manager-reserved-memory"),
+        ("memory-manager-policy = 'Static'", "1.9.0", "drops settings.kubernetes.memory-manager-policy"),
+        ("memory-manager-policy = 'Static'", "1.10.0", None),
+        ("eviction-soft = {'memory.available' = '5%'}", "1.4.0", "drops settings.kubernetes.eviction-soft"),
+        ("kubeReserved = {cpu = '1'}", "1.14.1", "did you mean `kube-reserved`?"),
+        ("image-gc-high-threshold-percent = 85", "1.14.1", 'has to be a string: `"85"`'),
+        ("image-gc-high-threshold-percent = '85'", "1.14.1", None),
+        ("event-qps = '10'", "1.14.1", "has to be an integer: `10`"),
+        ("event-qps = 10.5", "1.14.1", "has to be an integer"),
+        ("seccomp-default = 'true'", "1.14.1", "has to be a boolean: `true`"),
+        ("allowed-unsafe-sysctls = 'net.core.somaxconn'", "1.14.1", "has to be a list of strings"),
+        ("node-labels = {a = true}", "1.14.1", "settings.kubernetes.node-labels.a has to be a string"),
+        ("node-labels = ['a=b']", "1.14.1", "settings.kubernetes.node-labels has to be a table"),
+        ("static-pods = {a = {enabled = true, manifest = 'x'}}", "1.14.1", None),
+    ],
+)
+def test_what_karpenter_knows_of_bottlerockets_settings(setting: str, release: str, says: str | None) -> None:
+    text = written("bottlerocket", f"[settings.kubernetes]\n{setting}\n[settings.pki.any]\ntrusted = true\n")
+    target = Target(Version.parse(release))
+    selection = Selection(select=frozenset(["user-data-syntax"]))
+    report = lint([Source.from_text("a.yaml", text)], target, RULES, selection)
+    name = setting.partition(" =")[0]
+    assert [says in r.finding.message for r in report.results if says] == ([True] if says else [])
+    assert [text[r.finding.span.start : r.finding.span.end] in (name, "a") for r in report.results] == [True] * bool(
+        says
+    )

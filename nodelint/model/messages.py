@@ -33,9 +33,12 @@ def first_fitting(*messages: str) -> str:
     return next((message for message in messages if len(message) <= LONGEST_MESSAGE), messages[-1])
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """The end of a message about a name that there is not: the nearest that there is, or nothing."""
+def did_you_mean(name: str, known: Iterable[str], least: float = 0.6) -> str:
+    """The end of a message about a name that there is not: the nearest that there is, or nothing.
+
+    `least` is how alike they have to be, as difflib measures it.
+    """
     from difflib import get_close_matches
 
-    near = get_close_matches(name, list(known), 1)
+    near = get_close_matches(name, list(known), 1, least)
     return f", did you mean `{near[0]}`?" if near else ""

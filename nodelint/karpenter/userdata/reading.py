@@ -15,6 +15,7 @@ from nodelint.karpenter.userdata.places import ScalarPlaces
 from nodelint.karpenter.userdata.settings import BootstrapCall, KubeletSetting, NodeLabel, TomlSetting
 from nodelint.model.finding import Edit
 from nodelint.model.manifest import EC2NodeClass, text
+from nodelint.model.releases import Version
 from nodelint.source import Node
 from nodelint.source.unreadable import Unreadable
 
@@ -141,6 +142,15 @@ class UserData:
                 UserDataProblem(0, len(self.text.partition("\n")[0]), message, "everything outside is dropped")
             )
         return [*troubled, *self._broken]
+
+    def lost(self, release: Version) -> list[UserDataProblem]:
+        """What a release of Karpenter drops of Bottlerocket's settings, or cannot read."""
+        settings = self.toml.get("settings") if self.toml is not None else None
+        if not isinstance(settings, dict):
+            return []
+        from nodelint.karpenter.userdata.bottlerocket import faults
+
+        return list(faults(settings, self.text, release))
 
     def calls(self) -> list[BootstrapCall]:
         """The calls by which a script lets its node join a cluster."""

@@ -1,0 +1,74 @@
+"""Bottlerocket's TOML as Karpenter reads it: `settings.kubernetes` into fields of its own, all else as it stands.
+
+What it has no field for is lost when it writes the settings again, and a value of another type ends the launch
+(`bottlerocketsettings.go` in `pkg/providers/amifamily/bootstrap`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nodelint.data import table
+from nodelint.karpenter.userdata.parts import UserDataProblem
+from nodelint.karpenter.userdata.settings import find_key
+from nodelint.model.messages import did_you_mean, short
+from nodelint.model.releases import Version
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
+_NO_LAUNCH = "Karpenter cannot read the userData and launches nothing with this class"
+_SCALARS = {"string": str, "integer": int, "boolean": bool}
+
+
+def faults(settings: dict[str, Any], text: str, release: Version) -> Iterator[UserDataProblem]:
+    """What a release of Karpenter drops of `settings.kubernetes`, and what it cannot read."""
+    kubernetes = settings.get("kubernetes")
+    known = table("nodeconfig")["bottlerocketKubernetes"]
+    for key, value in kubernetes.items() if isinstance(kubernetes, dict) else ():
+        fact = known.get(key)
+        since = fact.get("since") if fact is not None else None
+        if fact is None or (since is not None and release < Version.parse(since)):
+            yield _dropped(key, since, text, release, list(known))
+            continue
+        for path, kind in _mismatches(value, fact["type"]):
+            start, end = find_key(text, ("settings", "kubernetes", key, *path))
+            name = short(".".join((key, *path)), 50)
+            yield UserDataProblem(start, end, f"settings.kubernetes.{name} has to be {kind}", _NO_LAUNCH)
+
+
+def _dropped(key: str, since: str | None, text: str, release: Version, known: list[str]) -> UserDataProblem:
+    start, end = find_key(text, ("settings", "kubernetes", key))
+    meant = did_you_mean(key, known, 0.85) if since is None else ""
+    message = f"Karpenter {release} drops settings.kubernetes.{short(key, 45)}{meant}"
+    note = "it writes `settings.kubernetes` anew, with the settings that it knows alone"
+    return UserDataProblem(start, end, message, note, help=f"upgrade to Karpenter {since}" if since else None)
+
+
+def _mismatches(value: Any, wanted: str) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Where a value is not of the type of its setting, below it, and what it has to be there."""
+    if wanted in _SCALARS:
+        if type(value) is not _SCALARS[wanted]:
+            yield (), f"{'an' if wanted == 'integer' else 'a'} {wanted}{_as_written(value, wanted)}"
+    elif wanted == "list":
+        if not isinstance(value, list) or any(not isinstance(each, str) for each in value):
+            yield (), "a list of strings"
+    elif not isinstance(value, dict):
+        yield (), "a table"
+    else:
+        below = {"strings": "string", "lists": "list"}.get(wanted, "")
+        for key, each in value.items() if below else ():
+            yield from (((key, *path), kind) for path, kind in _mismatches(each, below))
+
+
+def _as_written(value: Any, wanted: str) -> str:
+    """The value in the form that is wanted, where only quotes make the difference."""
+    if wanted == "string" and type(value) in (int, bool):
+        return f': `"{str(value).lower()}"`'
+    if wanted == "integer" and isinstance(value, str) and value.isdigit():
+        return f": `{value}`"
+    if wanted == "boolean" and value in ("true", "false"):
+        return f": `{value}`"
+    return ""
