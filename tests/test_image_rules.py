@@ -978,3 +978,19 @@ def test_a_pattern_that_finds_images_for_different_nodes_is_told(term: str, said
     report = lint([source], Target(NEWEST), load(bundled()), Selection(select=frozenset({"image-of-any-kubernetes"})))
     assert [said in r.finding.message for r in report.results if said] == ([True] if said else [])
     assert bool(report.results) is (said is not None)
+
+
+@pytest.mark.parametrize(
+    ("version", "day"),
+    [
+        ("v1.20.0", "2024-10-24"),
+        ("1.30.0", "2025-04-01"),
+        ("v1.43.0", "2025-07-26"),
+        ("v1.46.0", None),
+        ("2.0.0", None),
+    ],
+)
+def test_the_age_of_bottlerockets_versions(version: str, day: str | None) -> None:
+    source = Source.from_text("a.yaml", nodeclass(ami=f"alias: bottlerocket@{version}"))
+    report = lint([source], Target(NEWEST), load(bundled()), Selection(select=frozenset({"old-image"})))
+    assert [str(day) in r.finding.message for r in report.results] == ([True] if day else [])

@@ -80,12 +80,11 @@ def published_by(family: str | None, version: str) -> str | None:
     dated = re.search(r"(?<!\d)v?(20\d\d)-?(0[1-9]|1[0-2])-?(0[1-9]|[12]\d|3[01])(?!\d)", version)
     if dated is not None:
         return "-".join(dated.groups())
-    last = alias_families().get(family or "", {}).get("dated")
-    numbers = re.search(r"(?<![\d.])v?(\d+\.\d+\.\d+)(?![\d.])", version) if last else None
-    if numbers is None or Version.parse(numbers[1]) > Version.parse(last[0]):
+    days = alias_families().get(family or "", {}).get("dated")
+    numbers = re.search(r"(?<![\d.])v?(\d+\.\d+\.\d+)(?![\d.])", version) if days else None
+    if numbers is None:
         return None
-    day: str = last[1]
-    return day
+    return next((day for last, day in days if Version.parse(numbers[1]) <= Version.parse(last)), None)
 
 
 def alias_version_valid(alias: Alias) -> bool:
