@@ -79,6 +79,8 @@ from collections.abc import Iterator
 from nodelint.api import Also, Context, Finding, Findings, NodePool, fixes, messages, quantities, resolve, rule
 
 FEW = 2
+NARROW = 12
+HALF = 0.5
 MANY = 300
 OUT_OF_BALANCE = 0.6
 """A limit of which the other leaves less than this part is plainly not meant to be reached."""
@@ -102,9 +104,9 @@ def check(pool: NodePool, context: Context) -> Findings:
     size = resolve.growth(counted, resolution)
     if size is None:
         return
-    if len(counted) == 2:
-        yield from _balance(counted[0], counted[1], size)
-    if "nodes" in limits:
+    unlike = list(_balance(counted[0], counted[1], size)) if len(counted) == 2 else []
+    yield from unlike
+    if unlike or "nodes" in limits:
         return
     if size.most.nodes <= FEW:
         yield _few(size.most)
@@ -122,6 +124,7 @@ def _balance(cpu: resolve.Limit, memory: resolve.Limit, size: resolve.Growth) ->
         unreached, other, end = memory, cpu, f"{size.gibs:,.0f}Gi"
         why = f"the types left have {size.greatest:.3g} GiB per CPU or less"
     else:
+        yield from _early(cpu, memory, cpus, size)
         return
     yield Finding(
         at=fixes.seen(unreached.at.node),
@@ -130,6 +133,19 @@ def _balance(cpu: resolve.Limit, memory: resolve.Limit, size: resolve.Growth) ->
         also=[Also(other.at.node, why)],
         help="set both limits to the size that the pool may grow to",
     )
+
+
+def _early(cpu: resolve.Limit, memory: resolve.Limit, cpus: float, size: resolve.Growth) -> Iterator[Finding]:
+    """A limit of memory that most of a few types reach long before that of CPUs."""
+    end = size.cpus * size.least / size.middle
+    if size.types <= NARROW and end <= HALF * cpus:
+        yield Finding(
+            at=fixes.seen(cpu.at.node),
+            message=f"the memory limit `{_shown(memory)}` ends at about {end:,.0f} CPUs with most types left:"
+            f" the cpu limit is `{_shown(cpu)}`",
+            also=[Also(memory.at.node, f"most types left have {size.middle:.3g} GiB per CPU or more")],
+            help="set both limits to the size that the pool may grow to",
+        )
 
 
 def _few(reach: resolve.Reach) -> Finding:

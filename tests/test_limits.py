@@ -37,7 +37,12 @@ spec:
             "the cpu limit `100` is never reached: the memory limit `100Gi` ends at about 25 CPUs or less",
         ),
         ("cpu: 100, memory: 100Gi", ["c5.large", "m5.large"], "ends at about 50 CPUs or less"),
-        ("cpu: 100, memory: 150Gi", ["c5.large", "m5.large"], None),
+        ("cpu: 100, memory: 250Gi", ["c5.large", "m5.large"], None),
+        (
+            "cpu: 20, memory: 40Gi",
+            ["t3.medium", "t3.large", "t3.xlarge"],
+            "the memory limit `40Gi` ends at about 10 CPUs with most types left: the cpu limit is `20`",
+        ),
         (
             "cpu: 100, memory: 1000Gi",
             ["c5.large", "m5.large"],
@@ -47,7 +52,7 @@ spec:
         ("cpu: 0, memory: 1000Gi", ["m5.large"], None),
         ("cpu: 100, memory: 1000Gi, nodes: 10", ["m5.large"], "ends at about 400Gi or less"),
         ("cpu: 2", ["m5.large"], "the cpu limit `2` leaves room for 1 node at most: `m5.large` has 2"),
-        ("cpu: 100, memory: 16Gi", ["m5.large"], "the memory limit `16Gi` leaves room for 2 nodes at most"),
+        ("memory: 16Gi", ["m5.large"], "the memory limit `16Gi` leaves room for 2 nodes at most"),
         ("memory: 24Gi", ["m5.large"], None),
         ("cpu: 2000", ["m5.large", "m5.xlarge"], "the cpu limit `2000` allows 500 nodes or more: `m5.xlarge`"),
         ("cpu: 2000, nodes: 20", ["m5.large", "m5.xlarge"], None),
@@ -62,6 +67,7 @@ def test_limits_that_do_not_fit_the_types(check: Check, limits: str, types: list
 
 def test_a_type_that_is_listed_is_not_kept_out(check: Check) -> None:
     types = [f"{family}.large" for family in ("m5", "m5a", "m6i", "r5", "r6i", "c5")]
-    [result] = check(pool("memory: 200Gi", *types, "r5.8xlarge"), select=["limit-below-largest"]).results
-    assert result.finding.message == "the memory limit `200Gi` excludes 1 of 7 instance types: `r5.8xlarge` has 256Gi"
-    assert check(pool("memory: 300Gi", *types, "r5.8xlarge"), select=["limit-below-largest"]).results == ()
+    rules = ["limit-below-largest", "value-beyond-limit"]
+    [result] = check(pool("memory: 200Gi", *types, "r5.8xlarge"), select=rules).results
+    assert "r5.8xlarge" in result.finding.message
+    assert check(pool("memory: 300Gi", *types, "r5.8xlarge"), select=rules).results == ()

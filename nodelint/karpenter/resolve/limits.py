@@ -159,7 +159,8 @@ class Growth(NamedTuple):
     """How far a pool can grow within limits of CPUs and memory.
 
     `most` and `fewest` are the numbers of its smallest and of its largest type. `cpus` are reached at most where
-    memory ends it, `gibs` (GiB of memory) where CPUs do. `least` and `greatest` are the GiB per CPU of its types.
+    memory ends it, `gibs` (GiB of memory) where CPUs do. `least`, `middle` and `greatest` are the GiB per CPU of its
+    `types`.
     """
 
     most: Reach
@@ -167,7 +168,9 @@ class Growth(NamedTuple):
     cpus: float
     gibs: float
     least: float
+    middle: float
     greatest: float
+    types: int
 
 
 _COUNTED = 0.9
@@ -197,12 +200,14 @@ def growth(counted: Sequence[Limit], resolution: Resolution) -> Growth | None:
             cost = None if price is None else price * nodes
             found.append(Reach(limit, nodes, name, f"{size / 1024:g}Gi" if at else str(size), cost))
     amounts = {limit.resource: limit.amount or 0 for limit in counted}
-    ratios = [memory / 1024 / cpus for cpus, memory in sizes.values()]
+    ratios = sorted(memory / 1024 / cpus for cpus, memory in sizes.values())
     return Growth(
         min(most, key=lambda each: each.nodes),
         min(fewest, key=lambda each: each.nodes),
-        amounts.get("memory", 0) / _MIB / 1024 / min(ratios),
-        amounts.get("cpu", 0) / ONE * max(ratios),
-        min(ratios),
-        max(ratios),
+        amounts.get("memory", 0) / _MIB / 1024 / ratios[0],
+        amounts.get("cpu", 0) / ONE * ratios[-1],
+        ratios[0],
+        ratios[len(ratios) // 2],
+        ratios[-1],
+        len(ratios),
     )
