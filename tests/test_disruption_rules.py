@@ -532,3 +532,28 @@ def test_annotations_that_do_not_what_they_seem_to(
     assert [(each.finding.message[: len(message or "")], each.safety) for each in found] == (
         [] if message is None else [(message, safety)]
     )
+
+
+@pytest.mark.parametrize(
+    ("categories", "limits", "told"),
+    [
+        ("g, p", "cpu: 1000", True),  # g6f has a part of a GPU
+        ("g, p", "cpu: 1000, nvidia.com/gpu: 8", False),
+        ("g, p, c", "cpu: 1000", False),
+    ],
+)
+def test_limits_that_count_no_gpu(check: Check, categories: str, limits: str, told: bool) -> None:
+    line = f"        - {{key: karpenter.k8s.aws/instance-category, operator: In, values: [{categories}]}}\n"
+    text = pool().replace("spec:\n", f"spec:\n  limits: {{{limits}}}\n", 1)
+    text = text.replace("      requirements:\n", f"      requirements:\n{line}")
+    found = check(text, select=["no-limits"]).results
+    assert [each.finding.message.partition(":")[0] for each in found] == (
+        ["the limits do not count GPUs"] if told else []
+    )
+
+
+def test_a_pool_without_a_template_is_told_of_that_alone(check: Check) -> None:
+    text = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\nspec:\n  limits: {cpu: 10}\n"
+    assert [rule for rule, _ in said(check(text, select=["accelerator-by-accident", "invalid-field"]))] == [
+        "invalid-field"
+    ]

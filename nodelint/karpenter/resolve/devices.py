@@ -26,9 +26,13 @@ def special(catalog: Catalog) -> TypeSet:
 
 
 def devices(types: TypeSet, catalog: Catalog) -> dict[str, int]:
-    """The GPUs and accelerators by resource, each with how many types have it; empty where some type has none."""
+    """The GPUs and accelerators by resource, each with how many types have it; empty where some type has none.
+
+    Types with a part of a GPU, of which Karpenter counts none, have neither none nor one: they are passed over.
+    """
     found: dict[str, int] = {}
-    for name in catalog.names_in(types):
+    whole = having_any_device(catalog)
+    for name in catalog.names_in(types - (accelerated(catalog) - whole)):
         own = [each for each in table("resources")["devices"] if each in catalog.resources(name)]
         if not own:
             return {}
@@ -42,6 +46,11 @@ def device_of(key: str) -> str | None:
     facts = table("resources")
     found = facts["same_device"].get(key, key)
     return str(found) if found in facts["devices"] else None
+
+
+def having_any_device(catalog: Catalog) -> TypeSet:
+    """The types of whose GPUs or accelerators Karpenter counts at least one."""
+    return union(having_device(device, catalog) for device in table("resources")["devices"])
 
 
 def having_device(device: str, catalog: Catalog) -> TypeSet:
