@@ -46,7 +46,7 @@ from nodelint.api import Also, Context, Edit, Finding, Findings, Object, Span, r
 @rule(on=Object, group="hazard", fix="unsafe")
 def check(obj: Object, context: Context) -> Findings:
     source = obj.source
-    if not source.masked or source.text.find("default", obj.node.start, obj.node.end) < 0:
+    if source.text.find("default", obj.node.start, obj.node.end) < 0:
         return
     scopes = context.scopes(source)
     if scopes is None:

@@ -45,7 +45,7 @@ from nodelint.api import Also, Context, Finding, Findings, Node, Object, Span, m
 @rule(on=Object, group="hazard", gives_way_to=["dead-default"])
 def check(obj: Object, context: Context) -> Findings:
     source = obj.source
-    if not source.masked or source.text.find("{{", obj.node.start, obj.node.end) < 0:
+    if source.text.find("{{", obj.node.start, obj.node.end) < 0:
         return
     scopes = context.scopes(source)
     if scopes is None:

@@ -56,7 +56,7 @@ GENERAL = frozenset(
 @rule(on=Object, group="hazard")
 def check(obj: Object, context: Context) -> Findings:
     source = obj.source
-    if not source.masked or source.text.find("{{", obj.node.start, obj.node.end) < 0:
+    if source.text.find("{{", obj.node.start, obj.node.end) < 0:
         return
     if context.scopes(source) is not None:
         yield from _picked(obj, context)

@@ -54,7 +54,7 @@ OWNERS = (".owner", ".ownerID")
 @rule(on=Object, group="hazard", fix="unsafe", gives_way_to=["invalid-field", "printed-as-text"])
 def check(obj: Object, context: Context) -> Findings:
     source = obj.source
-    if not source.masked or source.text.find("{{", obj.node.start, obj.node.end) < 0:
+    if source.text.find("{{", obj.node.start, obj.node.end) < 0:
         return
     scopes = context.scopes(source)
     if scopes is None:

@@ -30,6 +30,7 @@ TEXT_RULES = {
     "yaml-syntax",
     "crossed-condition",
     "dead-default",
+    "empty-default",
     "false-never-printed",
     "fixed-class-kind",
     "nil-pointer",

@@ -341,3 +341,31 @@ def test_a_pool_names_the_kind_of_class_that_the_chart_makes(
     text = text.replace("apiVersion", "{{- if not $pool.autoMode }}\napiVersion", 1) + "{{- end }}\n"
     (tmp_path / "chart/templates/pool.yaml").write_text(text.replace(old, ref), encoding="utf-8")
     assert findings(nodelint, "chart", "--select", "fixed-class-kind") == []
+
+
+ROLE = nodeclass().replace("role: KarpenterNodeRole-main", "@role")
+
+
+@pytest.mark.parametrize(
+    ("role", "values", "told"),
+    [
+        ("role: {{ .Values.role }}", "role: ''\n", 1),
+        ('role: "{{ .Values.role }}"', "role:\n", 1),
+        ("role: {{ .Values.role | quote }}", "role: ''\n", 1),
+        ("instanceProfile: {{ .Values.role | quote }}", "role: ''\n", 1),
+        ("role: {{ .Values.role }}", "role: main\n", 0),
+        ("role: {{ .Values.role }}", "other: main\n", 0),
+        ("role: {{ .Values.role | default .Values.other }}", "role: ''\n", 0),
+        ('role: {{ required "set it" .Values.role }}', "role: ''\n", 0),
+        ("{{- if .Values.role }}\n  role: {{ .Values.role }}\n  {{- end }}", "role: ''\n", 0),
+        ("role: {{ .Values.staging }}", "staging: ''\n", 0),
+        ("role: main\n  context: {{ .Values.context }}", "context: ''\n", 0),
+    ],
+)
+def test_a_value_that_an_installation_has_to_give_is_told(
+    nodelint: Run, tmp_path: Path, role: str, values: str, told: int
+) -> None:
+    chart(tmp_path, values, klass=ROLE.replace("@role", role))
+    (tmp_path / "chart/staging.yaml").write_text("staging: main\n", encoding="utf-8")
+    done = findings(nodelint, "chart", "--select", "empty-default")
+    assert len(done) == told

@@ -133,6 +133,7 @@ _ABOUT_NAMES = ("duplicate-name", "placeholder-left", "unknown-node-class")
 _ABOUT_CODE = (
     "crossed-condition",
     "dead-default",
+    "empty-default",
     "false-never-printed",
     "fixed-class-kind",
     "nil-pointer",
