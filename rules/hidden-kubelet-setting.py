@@ -5,6 +5,8 @@ data reserves (`kubeReserved`, `systemReserved`, eviction thresholds) or allows 
 read. It launches nodes that turn out to be too small for the pods that they were launched for, and launches again;
 or it thinks nodes full that are not.
 
+For the family `Custom` both are needed: the user data configures the node, and Karpenter plans by `spec.kubelet`.
+
 The fix moves a field of NodeConfig to `spec.kubelet`. It replaces the nodes of the class.
 
 ```yaml bad
@@ -105,7 +107,7 @@ spec:
 ```
 """
 
-from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, edits, rule
+from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, edits, rule, userdata
 
 PLANNED = ("kubeReserved", "systemReserved", "evictionHard", "evictionSoft", "podsPerCore")
 
@@ -114,6 +116,8 @@ PLANNED = ("kubeReserved", "systemReserved", "evictionHard", "evictionSoft", "po
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     data = context.user_data(node_class)
     kubelet = node_class.node.at("spec", "kubelet")
+    if node_class.ami_family == "Custom":
+        yield from _of_custom(node_class, context)
     for setting in data.settings() if data is not None else ():
         assert data is not None
         if setting.how != "flag" and setting.name not in PLANNED:
@@ -127,4 +131,28 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             if beside is not None
             else [],
             help=f"set spec.kubelet.{setting.name} instead: Karpenter reads it and passes it to the kubelet",
+        )
+
+
+def _of_custom(node_class: EC2NodeClass, context: Context) -> Findings:
+    """What user data of the family Custom sets, where `spec.kubelet` does not tell Karpenter the same."""
+    if node_class.node.at("spec", "userData") is None:
+        return
+    data = userdata.read_custom(node_class, context.images(node_class).boots)
+    for setting in data.planned() if data is not None else ():
+        assert data is not None
+        beside = node_class.node.at("spec", "kubelet", setting.name)
+        if beside is not None and (setting.name != "maxPods" or beside.value == setting.value):
+            continue
+        if setting.name == "maxPods" and (
+            not isinstance(setting.value, int) or (beside is not None and not isinstance(beside.value, int))
+        ):
+            continue
+        plans = "without it" if beside is None else f"with {beside.value}"
+        yield Finding(
+            at=data.places.at(setting.start, setting.end),
+            message=f"`{setting.written}` in userData is not read by Karpenter, which plans nodes {plans}",
+            also=[Also(beside, "Karpenter plans with this value")] if beside is not None else [],
+            note="for the family Custom, spec.kubelet reaches no node, and Karpenter plans by it alone",
+            help=f"set spec.kubelet.{setting.name} to the same value",
         )

@@ -55,7 +55,7 @@ spec:
 ```
 """
 
-from nodelint.api import Context, EC2NodeClass, Finding, Findings, edits, releases, rule
+from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, edits, releases, rule
 
 _TAINT = "karpenter.sh/unregistered"
 
@@ -70,12 +70,16 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         if call.program == "nodeadm" or (call.program == "bootstrap.sh" and data.family != "AL2"):
             continue
         first = data.text.find("\n", call.start)
+        endpoint = data.text.find("--apiserver-endpoint", call.start, call.end)
         comes, fails = _outcome(node_class, data.text[call.start : call.end], context)
         yield Finding(
             at=data.places.at(call.start, call.end if first < 0 else min(first, call.end)),
             message=f"{call.program} runs twice: this call starts the kubelet, and Karpenter's own comes too late",
             severity=None if fails else "warning",
             edits=edits.if_editable(data.places.replace, *call.lines, "") if call.plain else (),
+            also=[Also(data.places.at(endpoint, endpoint + 20), "one cluster's endpoint: Karpenter knows its own")]
+            if endpoint >= 0
+            else [],
             note=comes,
             help="remove the call, and set its options in spec.kubelet and the NodePool's template",
         )

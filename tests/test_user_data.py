@@ -446,3 +446,31 @@ def test_what_karpenter_knows_of_bottlerockets_settings(setting: str, release: s
     assert [text[r.finding.span.start : r.finding.span.end] in (name, "a") for r in report.results] == [True] * bool(
         says
     )
+
+
+@pytest.mark.parametrize(
+    ("data", "spec", "says"),
+    [
+        ("#!/bin/bash\n/etc/eks/bootstrap.sh main --kubelet-extra-args '--max-pods=110'\n", "", "without it"),
+        (
+            "#!/bin/bash\n/etc/eks/bootstrap.sh main --kubelet-extra-args '--max-pods=110'\n",
+            "{maxPods: 58}",
+            "with 58",
+        ),
+        ("#!/bin/bash\n/etc/eks/bootstrap.sh main --kubelet-extra-args '--max-pods=110'\n", "{maxPods: 110}", None),
+        ("#!/bin/bash\nkubelet --max-pods=$(max-pods-calculator.sh)\n", "", None),
+        ("#!/bin/bash\n# --max-pods=110\n/etc/eks/bootstrap.sh main\n", "", None),
+        ("#!/bin/bash\nkubelet --kube-reserved=cpu=1,memory=2Gi\n", "", "`--kube-reserved`"),
+        ("#!/bin/bash\nkubelet --kube-reserved cpu=1,memory=2Gi\n", "{kubeReserved: {cpu: '1', memory: 2Gi}}", None),
+        (NODECONFIG + "  kubelet:\n    config:\n      maxPods: 110\n", "", "`maxPods`"),
+        ("[settings.kubernetes]\nmax-pods = 110\n", "", "`max-pods`"),
+    ],
+)
+def test_what_custom_user_data_sets_karpenter_has_to_be_told(data: str, spec: str, says: str | None) -> None:
+    kubelet = f"  kubelet: {spec}\n" if spec else ""
+    text = CLASS.replace("alias: ALIAS", "id: ami-0a1b2c3d4e5f60718") + "  amiFamily: Custom\n" + kubelet
+    text += "  userData: |\n" + textwrap.indent(data, "    ")
+    selection = Selection(select=frozenset(["hidden-kubelet-setting"]))
+    report = lint([Source.from_text("a.yaml", text)], Target(NEWEST), RULES, selection)
+    assert [says in r.finding.message for r in report.results if says] == ([True] if says else [])
+    assert bool(report.results) is bool(says)

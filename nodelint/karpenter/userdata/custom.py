@@ -15,6 +15,7 @@ from nodelint.karpenter.userdata import settings as found_in
 from nodelint.karpenter.userdata.fit import WORDS, end_of_line, first_line, unrunnable
 from nodelint.karpenter.userdata.parts import Archive, Part, UserDataProblem, archive, is_mime
 from nodelint.karpenter.userdata.reading import UserData
+from nodelint.karpenter.userdata.settings import KubeletSetting
 from nodelint.model.manifest import EC2NodeClass, text
 from nodelint.source import Node
 
@@ -47,6 +48,14 @@ class CustomUserData(UserData):
         if self.mime:
             return archive(self.text)
         return Archive((Part(self.looks or "shell", 0, len(self.text)),), ())
+
+    def planned(self) -> Iterator[KubeletSetting]:
+        """The kubelet's settings by which Karpenter plans: it has to be told of them in `spec.kubelet` too."""
+        names = table("nodeconfig")["planned"]
+        yield from (setting for setting in self.settings() if setting.name in names)
+        for part in self.parts:
+            if part.kind in ("shell", "plain"):
+                yield from found_in.of_flags(self.text, part.start, part.end)
 
     def joining(self) -> Iterator[tuple[int, int]]:
         """The ranges that name the cluster to join: calls of a bootstrap program, fields of NodeConfig and TOML."""

@@ -109,6 +109,18 @@ def of_nodeconfig(root: Node, part: Part) -> Iterator[KubeletSetting]:
             yield KubeletSetting(names[flag], flag, "flag", base + item.start, base + item.end, item)
 
 
+def of_flags(text: str, start: int, end: int) -> Iterator[KubeletSetting]:
+    """The flags of a script that Karpenter plans with, less those whose value the script works out."""
+    names = {flag: name for name, (_, flag) in table("nodeconfig")["planned"].items()}
+    flags = "|".join(map(re.escape, names))
+    for found in re.compile(rf"(?<![\w-])({flags})[= ]([\"']?)([\w.,:=<%-]+)(?=[\s\"'\\]|$)").finditer(
+        text, start, end
+    ):
+        if not _is_comment(text, found.start()):
+            value = int(found[3]) if found[3].isdigit() else found[3]
+            yield KubeletSetting(names[found[1]], found[1], "flag", *found.span(1), value=value)
+
+
 def of_toml(settings: dict[str, Any], text: str) -> Iterator[KubeletSetting]:
     """The kubelet's settings of Bottlerocket's TOML that Karpenter writes or plans with."""
     kubernetes = settings.get("kubernetes")
