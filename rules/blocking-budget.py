@@ -49,7 +49,7 @@ spec:
 ```
 """
 
-from nodelint.api import EVERY_PROVIDER, Context, Finding, Findings, Node, NodePool, Skip, budgets, rule
+from nodelint.api import EVERY_PROVIDER, Also, Context, Finding, Findings, Node, NodePool, Skip, budgets, rule
 
 HINT = "add `schedule` (UTC) and `duration`, or restrict the budget to `reasons: [Underutilized]`"
 CHANGES = "new images and changes of the manifests"
@@ -82,9 +82,12 @@ def check(pool: NodePool, context: Context) -> Findings:
     others = every is not None and all(stretch.closed for stretch in every)
     what = "drift or consolidation" if others else "drift"
     written = at.get("nodes") or at
+    closed = [each for each in node.items if each is not at and each.get("schedule") is not None]
     yield Finding(
         at=written,
         message=f"a budget of `{written.value}` nodes applies at all times: no node is replaced for {what}",
+        also=[Also(each, "allows nothing more: the smallest budget counts") for each in closed],
+        covers=closed,
         note=_note(pool),
         help=HINT,
     )

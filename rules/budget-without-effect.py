@@ -99,7 +99,7 @@ from nodelint.api import EVERY_PROVIDER, Also, Context, Finding, Findings, NodeP
     on=NodePool,
     group="hazard",
     fix="safe",
-    gives_way_to=["invalid-field", "controller-check", "refused-combination"],
+    gives_way_to=["invalid-field", "controller-check", "refused-combination", "blocking-budget"],
     providers=EVERY_PROVIDER,
 )
 def check(pool: NodePool, context: Context) -> Findings:

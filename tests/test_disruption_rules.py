@@ -346,7 +346,6 @@ ALWAYS = "applies at all times, and the smallest counts"
 @pytest.mark.parametrize(
     ("budgets", "expected"),
     [
-        ([{"nodes": '"0"'}, {"nodes": '"30%"', **NIGHT}], [("warning", "`30%` allows nothing more: the one of `0`")]),
         ([{"nodes": '"1"'}, {"nodes": '"10%"', **NIGHT}], [("warning", "`10%` allows nothing more: the one of `1`")]),
         ([{"nodes": '"1"', **NIGHT}, {"nodes": '"1"'}], [("info", "`1` changes nothing: the one of `1`")]),
         ([{"nodes": '"10%"'}, {"nodes": '"10%"'}], [("info", "`10%` changes nothing: the one of `10%`")]),
@@ -367,6 +366,13 @@ def test_a_budget_that_never_counts(
     report = check(pool(*budgets), select=["budget-without-effect"])
     told = [(severity, f"this budget of {words} {ALWAYS}") for severity, words in expected]
     assert [(r.severity, r.finding.message) for r in report.results] == told
+
+
+def test_a_window_that_a_budget_of_zero_closes_is_told_with_that(check: Check) -> None:
+    both = ["blocking-budget", "budget-without-effect"]
+    [result] = check(pool({"nodes": '"0"'}, {"nodes": '"30%"', **NIGHT}), select=both).results
+    assert result.rule.name == "blocking-budget"
+    assert [each.message for each in result.finding.also] == ["allows nothing more: the smallest budget counts"]
 
 
 def test_a_budget_of_the_same_hours_counts_no_less(check: Check) -> None:
