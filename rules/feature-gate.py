@@ -1,8 +1,9 @@
-r"""A static NodePool (`replicas`): the controller keeps its nodes only with the feature gate `StaticCapacity`.
+r"""What only works with a feature gate that is off by default: a static NodePool (`replicas`), a NodeOverlay.
 
 The API server takes `replicas` in every release that has the field. The controller acts on it only where it was
 started with the gate (`settings.featureGates.staticCapacity: true` of the chart), which is alpha, and off by default.
-Without it no node is launched for the pool, and nothing says so: pods start no nodes of a static pool either.
+Without it no node is launched for the pool, and nothing says so: pods start no nodes of a static pool either. In the
+same way a NodeOverlay changes no price and no capacity without `settings.featureGates.nodeOverlay: true`.
 Whether the gate is on is not in the manifests. Where it is, ignore the rule in the configuration.
 
 ```yaml bad
@@ -33,22 +34,56 @@ spec:
       requirements:
         - {key: node.kubernetes.io/instance-type, operator: In, values: [m7i.large, m6i.large]}
 ```
+
+```yaml bad
+apiVersion: karpenter.sh/v1alpha1
+kind: NodeOverlay
+metadata:
+  name: dearer-generation-5
+spec:
+  requirements:
+    - {key: karpenter.k8s.aws/instance-generation, operator: In, values: ["5"]}
+  priceAdjustment: "+45%"
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  limits: {cpu: 8}
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-generation, operator: Gt, values: ["5"]}
+```
 """
 
-from nodelint.api import Context, Finding, Findings, NodePool, fixes, rule
+from nodelint.api import Context, Finding, Findings, NodePool, Object, fixes, manifest, rule
+
+HELP = "set `settings.featureGates.{}: true` in the values of Karpenter's chart"
 
 
 @rule(
-    on=NodePool,
+    on=Object,
     group="practice",
     severity="info",
     gives_way_to=["field-of-another-release", "unknown-field", "removed-api", "invalid-field"],
 )
-def check(pool: NodePool, context: Context) -> Findings:
-    replicas = pool.node.at("spec", "replicas")
-    if replicas is not None and replicas.value is not None:
+def check(obj: Object, context: Context) -> Findings:
+    if isinstance(obj, NodePool):
+        replicas = obj.node.at("spec", "replicas")
+        if replicas is not None and replicas.value is not None:
+            yield Finding(
+                at=fixes.key_of(replicas),
+                message="nothing is launched for `replicas` without the feature gate StaticCapacity (default: off)",
+                help=HELP.format("staticCapacity"),
+            )
+    elif obj.kind == "NodeOverlay" and isinstance(obj, manifest.NodeOverlay):
         yield Finding(
-            at=fixes.key_of(replicas),
-            message="nothing is launched for `replicas` unless the feature gate StaticCapacity is on (default: off)",
-            help="set `settings.featureGates.staticCapacity: true` in the values of Karpenter's chart",
+            at=obj.node.get("kind") or obj.name_node,
+            message="a NodeOverlay has no effect without the feature gate NodeOverlay (default: off)",
+            help=HELP.format("nodeOverlay"),
         )

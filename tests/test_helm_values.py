@@ -101,12 +101,12 @@ def test_wherever_values_stand_the_same_is_said_and_mended(nodelint: Run, tmp_pa
     ],
 )
 def test_what_is_no_pool_to_whatever_chart_is_left_alone(text: str) -> None:
-    assert list(objects(Source.from_text("values.yaml", text), values=True)) == []
+    assert list(objects(Source.from_text("values.yaml", text), more=True)) == []
 
 
 def test_only_checks_see_what_charts_make_of_values() -> None:
     source = Source.from_text("values.yaml", VALUES)
-    assert [obj.kind for obj in objects(source, values=True)] == ["NodePool", "NodePool", "EC2NodeClass"]
+    assert [obj.kind for obj in objects(source, more=True)] == ["NodePool", "NodePool", "EC2NodeClass"]
     assert list(objects(source)) == [] == list(left_out(source))
 
 

@@ -211,7 +211,7 @@ CLASS = "apiVersion: {}\nkind: {}\nmetadata: {{name: default}}\nspec: {{}}\n"
         ("eks.amazonaws.com/v1", "NodeClass", "a class of EKS Auto Mode is not judged"),
         ("karpenter.azure.com/v1beta1", "AKSNodeClass", f"{OTHER} (`karpenter.azure.com`) is not judged"),
         ("karpenter.k8s.gcp/v1alpha1", "GCENodeClass", f"{OTHER} (`karpenter.k8s.gcp`) is not judged"),
-        ("karpenter.sh/v1alpha1", "NodeOverlay", "a NodeOverlay is not judged"),
+        ("karpenter.sh/v1beta1", "NodeOverlay", "a NodeOverlay is not judged"),
         ("karpenter.k8s.aws/v1alpha1", "AWSNodeInstanceProfile", "an AWSNodeInstanceProfile is not judged"),
     ],
 )  # fmt: skip

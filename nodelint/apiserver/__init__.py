@@ -12,11 +12,16 @@ from functools import cache
 
 from nodelint.apiserver.shape import Raw, Shape, load
 from nodelint.apiserver.words import Layer, SchemaProblem, fit
+from nodelint.model.identity import OVERLAY_KIND
 from nodelint.model.manifest import GROUPS, Object, Retired
 from nodelint.model.releases import Version
 from nodelint.source import Node
 
 __all__ = ["Layer", "SchemaProblem", "Schemas", "Shape", "check", "check_part", "load", "refuses"]
+
+
+_SERVED = {**dict.fromkeys(GROUPS, ("v1", "v1beta1")), OVERLAY_KIND: ("v1alpha1",)}
+"""The API versions of each kind of which there is a schema."""
 
 
 class Schemas:
@@ -52,7 +57,7 @@ class Schemas:
         """The API versions that are served for a kind."""
         if self.foreign:
             return sorted(version for k, version in self._roots if k == kind)
-        return ["v1", "v1beta1"] if kind in GROUPS else []
+        return list(_SERVED.get(kind, ()))
 
     def shape(self, kind: str, version: str, release: Version) -> Shape | None:
         """The schema of a kind and API version as it stands in a release; None where there is none."""
@@ -67,7 +72,7 @@ class Schemas:
 
     def _raw(self, kind: str, version: str) -> Raw | None:
         if not self.foreign and (kind, version) not in self._roots:
-            if kind not in GROUPS or version not in ("v1", "v1beta1"):
+            if version not in _SERVED.get(kind, ()):
                 return None
             self._roots[kind, version] = load(f"{kind.lower()}-{version}")
         return self._roots.get((kind, version))
@@ -123,6 +128,8 @@ def check_part(obj: Object, node: Node, path: str, shape: Shape, version: Versio
 def _not_served(obj: Object, version: Version, schemas: Schemas) -> SchemaProblem | None:
     served = [v for v in schemas.versions(obj.kind) if _has(schemas.shape(obj.kind, v, version), version)]
     group = GROUPS.get(obj.kind)
+    if obj.kind == OVERLAY_KIND:
+        return _not_yet(obj, version, schemas)
     if group is None or not served:
         return None
     if obj.group == group and obj.version in served:
@@ -137,6 +144,15 @@ def _not_served(obj: Object, version: Version, schemas: Schemas) -> SchemaProble
         message = f"there is no {obj.kind} in `{obj.api_version}`; it is in {meant}"
     layer: Layer = "release" if until is not None else "structure"
     return SchemaProblem(layer, at, "apiVersion", fit(message), suggestion=f"{group}/{served[0]}", until=until)
+
+
+def _not_yet(obj: Object, version: Version, schemas: Schemas) -> SchemaProblem | None:
+    """A kind that a release does not have yet."""
+    shape = schemas.shape(obj.kind, obj.version, version)
+    if shape is None or version in shape.window:
+        return None
+    message = f"{obj.kind} needs Karpenter {shape.window.since} or newer, the target is {version}"
+    return SchemaProblem("release", obj.node.get("kind") or obj.node, "kind", message)
 
 
 def _has(shape: Shape | None, version: Version) -> bool:

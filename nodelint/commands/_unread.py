@@ -66,7 +66,7 @@ def _texts(found: Discovery) -> Iterator[Unread]:
             if not path.lower().endswith(endings) or (data := _with_objects(path)) is None:
                 continue
             source = Source.from_bytes(path, data)
-            number = sum(1 for _ in (*objects(source, foreign=True), *left_out(source, foreign=True)))
+            number = sum(1 for _ in (*objects(source, foreign=True, more=True), *left_out(source, foreign=True)))
             (held if number else odd)[_slashes(path)] = number or len(re.findall(_OBJECT, data))
         if held:
             globs = ",".join(sorted({f"**/*{os.path.splitext(path)[1]}" for path in held}))

@@ -140,7 +140,7 @@ def lint(
     as many as suit. What is said, and in which order, does not depend on it. `memory` holds what was said in the run
     before, and is left what is said in this one; one process then judges all.
     """
-    asked = [obj for source in sources for obj in objects(source, foreign=True, values=True)]
+    asked = [obj for source in sources for obj in objects(source, foreign=True, more=True)]
     beside = [obj for source in context_sources for obj in objects(source, foreign=True)]
     reporting = {name for name, rule in rules.items() if selection.has(rule)}
     running = _running(rules, reporting)

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from nodelint.model.identity import AWS_GROUP, CORE_GROUP, GROUPS, Identity, identities
-from nodelint.model.manifest import EC2NodeClass, NodePool, Object, Retired, text
+from nodelint.model.identity import AWS_GROUP, CORE_GROUP, GROUPS, OVERLAY_API, OVERLAY_KIND, Identity, identities
+from nodelint.model.manifest import EC2NodeClass, NodeOverlay, NodePool, Object, Retired, text
 from nodelint.model.parts import is_part, may_lack
 from nodelint.model.providers import AUTO_MODE_GROUP, judged_in_part, why_not_judged
 from nodelint.source import Document, Node, SourceText
 
 
-def objects(source: SourceText, foreign: bool = False, values: bool = False) -> Iterator[Object]:
+def objects(source: SourceText, foreign: bool = False, more: bool = False) -> Iterator[Object]:
     """Karpenter's objects for AWS in a source, those inside a `List` or in the values of others too.
 
-    With `values`, what charts make pools and classes of as well (see `model.helm_values`).
+    With `more`, what only checks look at as well: NodeOverlays, and what charts make pools and classes of
+    (see `model.helm_values`).
 
     NodePools of EKS Auto Mode and of other providers are left out unless `foreign` asks for them. An `apiVersion` in
     a group or version that never had the kind still gives an object, so that it can be reported.
     """
     for obj, reason in _all_objects(source):
-        if obj.of_values and not values:
+        if not more and (obj.of_values or isinstance(obj, NodeOverlay)):
             continue
         if reason is None and (foreign or not (isinstance(obj, NodePool) and obj.foreign)):
             yield obj
@@ -29,7 +30,7 @@ def objects(source: SourceText, foreign: bool = False, values: bool = False) -> 
 def left_out(source: SourceText, foreign: bool = False) -> Iterator[tuple[Object, str]]:
     """What of Karpenter's `objects` does not give, and why: classes of others, say."""
     for obj, reason in _all_objects(source):
-        if obj.of_values:
+        if obj.of_values or isinstance(obj, NodeOverlay):
             continue
         if reason is not None:
             yield obj, reason
@@ -112,6 +113,10 @@ def _object(identity: Identity, document: Document) -> _Found:
     elif cls is not None and (not group or "karpenter" in group.lower()):
         known = f"; Karpenter's is of `{GROUPS[kind]}/v1`" if kind in GROUPS else ""
         yield cls(node, document, api_version, kind), f"`{api_version}` has no {kind}{known}"
+    elif kind == OVERLAY_KIND and api_version == OVERLAY_API:
+        overlay = NodeOverlay(node, document, api_version, kind)
+        overlay.partial = is_part(node, kind, document) or (document.templated and may_lack(node, document))
+        yield overlay, None
     elif (why := why_not_judged(kind, group)) is not None:
         yield Object(node, document, api_version, kind), why
     elif group.partition("/")[0] not in (CORE_GROUP, AWS_GROUP):

@@ -11,6 +11,7 @@ from nodelint.tuples import NamedTuple
 CORE_GROUP = "karpenter.sh"
 AWS_GROUP = "karpenter.k8s.aws"
 CLASS_KIND = "EC2NodeClass"
+OVERLAY_KIND, OVERLAY_API = "NodeOverlay", f"{CORE_GROUP}/v1alpha1"
 GROUPS = {"NodePool": CORE_GROUP, CLASS_KIND: AWS_GROUP}
 """The API group of each kind that releases from 1.0.0 on serve."""
 

@@ -13,6 +13,7 @@ from nodelint.model.identity import AWS_GROUP as AWS_GROUP
 from nodelint.model.identity import CLASS_KIND as CLASS_KIND
 from nodelint.model.identity import CORE_GROUP as CORE_GROUP
 from nodelint.model.identity import GROUPS as GROUPS
+from nodelint.model.identity import OVERLAY_API
 from nodelint.model.parts import is_part, may_gain
 from nodelint.model.providers import Provider, by_class, by_labels
 from nodelint.model.releases import Version, behaves
@@ -308,12 +309,18 @@ class EC2NodeClass(Object):
         return tuple(_term(n) for n in _items(self.node.at("spec", name)))
 
 
+class NodeOverlay(Object):
+    """A NodeOverlay: what Karpenter takes instance types to cost and to have (since 1.7.0, behind a feature gate)."""
+
+
 class Retired(Object):
     """A Provisioner or an AWSNodeTemplate, gone since Karpenter 0.33."""
 
 
 def served(obj: Object, release: Version) -> bool:
     """Whether the CRDs of a release serve the object's apiVersion: v1 always, v1beta1 until 1.0."""
+    if isinstance(obj, NodeOverlay):
+        return obj.api_version == OVERLAY_API
     if obj.group != GROUPS.get(obj.kind):
         return False
     return obj.version == "v1" or (obj.version == "v1beta1" and behaves("serves-v1beta1", release))

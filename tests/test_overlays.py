@@ -1,0 +1,64 @@
+"""NodeOverlays are held to their schema, from the release on that has them; other commands leave them alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from nodelint.lint.engine import Report
+from nodelint.model.documents import left_out, objects
+from nodelint.source import Source
+
+Check = Callable[..., Report]
+
+OVERLAY = """\
+apiVersion: karpenter.sh/v1alpha1
+kind: NodeOverlay
+metadata:
+  name: dearer
+spec:
+  weight: 10
+  requirements:
+    - key: karpenter.sh/nodepool
+      operator: In
+      values: [team-alpha]
+    - {key: karpenter.k8s.aws/instance-generation, operator: Lt, values: ["6"]}
+  priceAdjustment: "+45%"
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("", "", None),
+        ('"+45%"', '"45%"', "`45%` is not a change with its sign"),
+        ('"+45%"', "-0.05", "`priceAdjustment` must be a string"),
+        ("weight: 10", "weight: 10001", "the maximum is 10000"),
+        ("weight: 10", 'price: "0.25"', "only one of `price` and `priceAdjustment` may be set"),
+        ("weight: 10", "capacity: {cpu: 1}", "capacity adds extended resources only"),
+        ("weight: 10", "wait: 10", "`wait` is not a known field"),
+        ("values: [team-alpha]", "values: []", "operator `In` of `karpenter.sh/nodepool` needs at least one value"),
+        ("sh/nodepool", "sh/registered", "of karpenter.sh only capacity-type and nodepool may be used"),
+        ("aws/instance-generation", "aws/instance-age", "`karpenter.k8s.aws/instance-age` is not one that"),
+        ("  name: dearer\n", "  name: dearer\n  namespace: karpenter\n", "NodeOverlay is cluster-scoped"),
+    ],
+)
+def test_what_the_api_server_says(check: Check, old: str, new: str, said: str | None) -> None:
+    messages = [r.finding.message for r in check(OVERLAY.replace(old, new)).results]
+    assert len(messages) == (said is not None)
+    assert said is None or said in messages[0]
+
+
+def test_releases_without_overlays(check: Check) -> None:
+    (result,) = check(OVERLAY, karpenter="1.6.8").results
+    assert (result.rule.name, result.finding.message) == (
+        "field-of-another-release",
+        "NodeOverlay needs Karpenter 1.7.0 or newer, the target is 1.6.8",
+    )
+
+
+def test_only_checks_look_at_overlays() -> None:
+    source = Source.from_text("o.yaml", OVERLAY)
+    assert [obj.label for obj in objects(source, more=True)] == ["NodeOverlay/dearer"]
+    assert list(objects(source)) == [] == list(left_out(source))
