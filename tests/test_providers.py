@@ -236,3 +236,22 @@ def test_the_summary_counts_all_that_was_seen(tmp_path: Path, nodelint: Run) -> 
     said = "o findings; 1 class not judged, 1 pool not judged in full: 1 of 2 objects in 1 file, for Karpenter 1.14.1"
     assert nodelint("check", ".").stdout.startswith(f"N{said} (newest known).\n")
     assert f"n{said}\n" in nodelint("check", "--format", "markdown", ".").stdout
+
+
+@pytest.mark.parametrize(
+    ("lines", "severity"),
+    [
+        (line("kubernetes.io/os", "windows"), "error"),
+        (line("kubernetes.io/os", "linux", "NotIn"), "error"),
+        (line("node.kubernetes.io/windows-build", "10.0.17763"), "error"),
+        (line("kubernetes.io/os", "linux, windows"), "warning"),
+        (line("kubernetes.io/os", "linux"), None),
+        (line("kubernetes.io/os", "windows", "NotIn"), None),
+    ],
+)
+def test_auto_mode_runs_linux_only(check: Check, lines: str, severity: str | None) -> None:
+    found = [(r.rule.name, r.finding.severity or r.rule.severity) for r in check(pool(AUTO, lines)).results]
+    assert found == ([("auto-mode-windows", severity)] if severity else [])
+    assert "auto-mode-windows" not in names(
+        check(pool("{group: karpenter.k8s.aws, kind: EC2NodeClass, name: a}", lines))
+    )

@@ -1,0 +1,67 @@
+r"""A NodePool of EKS Auto Mode that asks for Windows: Auto Mode launches nodes of Linux alone.
+
+A pool that leaves no other system never launches a node (an error). `windows` beside `linux` does nothing, and
+neither does a requirement on `node.kubernetes.io/windows-build` that Linux nodes meet. Windows nodes need a node
+group, or Karpenter of one's own.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: eks.amazonaws.com, kind: NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/os, operator: In, values: [linux, windows]}
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: eks.amazonaws.com, kind: NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/os, operator: In, values: [linux]}
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```
+"""
+
+from nodelint.api import Context, Finding, Findings, NodePool, RequirementLine, edits, fixes, keys, labels, rule
+
+
+@rule(
+    on=NodePool,
+    group="correctness",
+    severity="warning",
+    fix="unsafe",
+    gives_way_to=["unknown-value", "invalid-field"],
+    providers=["auto-mode"],
+)
+def check(pool: NodePool, context: Context) -> Findings:
+    for item in labels.asked(pool):
+        if item.key not in (keys.OS, keys.WINDOWS_BUILD) or not item.known:
+            continue
+        builds = item.key == keys.WINDOWS_BUILD and item.operator not in ("NotIn", "DoesNotExist")
+        without = item.operator == "NotIn" and "linux" in item.texts
+        listed = item.operator == "In" and "windows" in item.texts
+        if builds or (item.key == keys.OS and (without or (listed and "linux" not in item.texts))):
+            yield Finding(
+                at=item.key_node,
+                message="EKS Auto Mode launches Linux nodes only: this NodePool never launches one",
+                severity="error",
+                help="run Windows pods on a managed node group, or on nodes of a Karpenter of your own",
+            )
+        elif item.key == keys.OS and listed:
+            value = next(each for each in item.values if each.text == "windows")
+            yield Finding(
+                at=fixes.seen(value.node),
+                message="`windows` has no effect: EKS Auto Mode launches Linux nodes only",
+                edits=edits.if_editable(fixes.drop, item.at, value) if isinstance(item.at, RequirementLine) else [],
+            )
