@@ -79,7 +79,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     yield Finding(
         at=fixes.seen(telling[0].key_node),
         message=_message(left, others, resolution),
-        help="add newer families of the same sizes",
+        help=f"add newer families of the same sizes: {_examples(left, newer, resolution)}",
     )
 
 
@@ -92,7 +92,8 @@ def _newer(types: catalog.Catalog) -> dict[str, TypeSet]:
         mine = max((int(value) for value, of in generations.items() if of & of_family), default=None)
         if mine is None:
             continue
-        kin = plain
+        disks = types.having(keys.LOCAL_NVME)
+        kin = plain & disks if of_family & disks else plain
         for key in (keys.CATEGORY, keys.ARCH):
             kin &= type_set.union(of for of in types.values(key).values() if of & of_family)
         ahead = {int(value): of & kin for value, of in generations.items() if int(value) > mine and of & kin}
@@ -101,11 +102,34 @@ def _newer(types: catalog.Catalog) -> dict[str, TypeSet]:
     return found
 
 
+def _alike(left: TypeSet, others: TypeSet, types: catalog.Catalog) -> tuple[TypeSet, TypeSet]:
+    """What of both sets can be compared: bare metal with its like alone, and disks with disks."""
+    metal = types.having_value(keys.SIZE, *(size for size in types.values(keys.SIZE) if size.startswith("metal")))
+    disks = types.having(keys.LOCAL_NVME)
+    for special in (metal, disks):
+        some = left - special
+        left, others = (some, others - special) if some else (left, others & special)
+    return left, others
+
+
+def _examples(left: TypeSet, newer: dict[str, TypeSet], resolution: resolve.Resolution) -> str:
+    """Families of the generation before the newest, which most regions have, without disks or more network."""
+    types = resolution.catalog
+    found: list[str] = []
+    for family in resolution.families(left):
+        generations = sorted(int(value) for value in types.distinct(keys.GENERATION, newer[family]))
+        chosen = generations[-2] if len(generations) > 1 else generations[-1]
+        of_it = newer[family] & types.having_value(keys.GENERATION, str(chosen))
+        plain = [each for each in resolution.families(of_it) if each.partition(str(chosen))[2] in ("", "a", "g", "i")]
+        found += [each for each in plain or resolution.families(of_it)[:2] if each not in found]
+    return ", ".join(f"`{each}`" for each in found[:6])
+
+
 def _message(left: TypeSet, others: TypeSet, resolution: resolve.Resolution) -> str:
     families = resolution.families(left)
     listed = messages.short(", ".join(f"`{family}`" for family in families), 30)
     old = f"{listed} {'is' if len(families) == 1 else 'are'} {BEHIND} and more generations behind"
-    twin = resolve.cheaper_twin(left, others, resolution.catalog)
+    twin = resolve.cheaper_twin(*_alike(left, others, resolution.catalog), resolution.catalog)
     if twin is None:
         return old
     if twin.saved <= 0.005:

@@ -235,12 +235,19 @@ class TestKindsOfTypes:
             ("t3", None),
             ("g4dn", None),
             ("m4", None),
+            ("r5d,i3", "generations behind"),
         ],
     )
     def test_older(self, check: Check, families: str, words: str | None) -> None:
         text = pool(f"{FAMILY} In {families}", f"{SIZE} In large,xlarge,2xlarge")
         found = said(check(text, select=["older-families"]))
         assert [str(words) in message for _, message in found] == ([True] if words else [])
+
+    def test_older_names_what_to_add(self, check: Check) -> None:
+        [result] = check(pool(f"{FAMILY} In c5,m6g", f"{SIZE} In large,xlarge"), select=["older-families"]).results
+        named = [word.strip("`,") for word in (result.finding.help or "").split() if word.startswith("`")]
+        assert {"c7i", "c7a"} <= set(named)
+        assert all(name[:1] in "cm" and name not in ("c5", "m6g") for name in named)
 
     @pytest.mark.parametrize(
         ("lines", "policy", "expected"),
