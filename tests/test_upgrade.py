@@ -516,6 +516,14 @@ class TestCommand:
         assert done.returncode == 0
         assert done.stdout.startswith("Karpenter 1.13.1 to 1.14.1: 1 object in 1 file\n")
 
+    def test_a_release_before_1_is_none_to_come_from(self, nodelint: Run, tmp_path: Path) -> None:
+        old = "apiVersion: karpenter.sh/v1alpha5\nkind: Provisioner\nmetadata: {name: a}\nspec: {}\n"
+        (tmp_path / "pool.yaml").write_text(old)
+        (tmp_path / "release.yaml").write_text(values("replicas: 1").replace("1.0.6", "0.29.0"))
+        done = nodelint("upgrade", "--to", "1.4")
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "no release to come from is known" in done.stderr
+
     def test_files_state_the_release_to_come_from(self, nodelint: Run, tmp_path: Path) -> None:
         for name, release in (("a", "1.13.1"), ("b", "1.12.0")):
             (tmp_path / name).mkdir()

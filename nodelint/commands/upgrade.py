@@ -143,7 +143,7 @@ def _stated(settings: Settings, found: Discovery) -> tuple[Version, KubernetesVe
     kubernetes = next(iter(clusters)) if len(clusters) == 1 else settings.kubernetes
     if settings.karpenter_named:
         return settings.karpenter, kubernetes
-    said = {one.karpenter.last: one.karpenter_from for one in chosen if not one.assumed}
+    said = {one.karpenter.last: one.karpenter_from for one in chosen if not (one.assumed or one.later)}
     if not said:
         stop("no release to come from is known: name it by --from, or by `karpenter-version` in nodelint.yaml")
     if len(said) > 1:

@@ -93,10 +93,10 @@ def target_lines(report: Report) -> list[str]:
         if len({each.karpenter for each in group.chosen if each.karpenter_from}) > 1:
             line += "; these are equally near and differ, so each is judged"
         older = [f for f in (c.karpenter_from for c in group.chosen) if f is not None and f.karpenter < OLDEST]
-        if older and any(each.karpenter.last == OLDEST for each in group.chosen):
-            line += f"; {older[0].version} is not known, so it is judged as the oldest release that is"
-        elif older:
+        if older and any(each.later for each in group.chosen):
             line += f"; {older[0].version} is not known, so what its objects become is judged"
+        elif older:
+            line += f"; {older[0].version} is not known, so it is judged as the oldest release that is"
         newer = dict.fromkeys(filter(None, (judged_as(each.karpenter.last) for each in group.chosen)))
         lines.append(line + "".join(f"; judged as {release}" for release in newer) + ".")
     return lines

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nodelint.model.releases import OLDEST
 from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
@@ -28,6 +29,11 @@ class Chosen(NamedTuple):
     def bare(self) -> Chosen:
         """The same without what states it."""
         return Chosen(self.karpenter, self.kubernetes)
+
+    @property
+    def later(self) -> bool:
+        """Whether this is a later release than the one that a file states, which served kinds that are gone."""
+        return self.karpenter_from is not None and self.karpenter_from.karpenter < OLDEST < self.karpenter.last
 
     @property
     def order(self) -> tuple[object, ...]:
