@@ -159,7 +159,9 @@ from nodelint.api import (
     Findings,
     Node,
     edits,
+    fixes,
     images,
+    keys,
     quantities,
     releases,
     rule,
@@ -231,9 +233,15 @@ def _for_another_family(
 
 
 def _on_local_disks(node_class: EC2NodeClass, context: Context) -> bool:
-    """Whether images and pods of Bottlerocket live on the instance store, or may."""
+    """Whether images and pods of Bottlerocket live on the instance store of all types that the pools may launch."""
     policy = node_class.node.at("spec", "instanceStorePolicy")
-    return policy is not None and releases.behaves("bottlerocket-instance-store", context.karpenter)
+    if policy is None or not releases.behaves("bottlerocket-instance-store", context.karpenter):
+        return False
+    if policy.value != "RAID0":
+        return True
+    disks = context.catalog.having(keys.LOCAL_NVME)
+    pools = [context.resolution(pool) for pool in context.pools(node_class) if not pool.partial]
+    return not any(each.candidates - disks for each in pools if not fixes.doubts(each))
 
 
 def _data_of(family: str) -> str | None:

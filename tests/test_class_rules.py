@@ -324,3 +324,10 @@ def test_the_taint_of_registration_is_the_user_datas_to_set_for_custom_images(fa
         [Source.from_text("a.yaml", text)], Target(NEWEST), RULES, Selection(select=frozenset(["odd-taint"]))
     ).results
     assert does in result.finding.message
+
+
+@pytest.mark.parametrize(("families", "told"), [("m6i, m6id", True), ("m6id", False)])
+def test_types_without_disks_keep_their_pods_on_the_data_volume(families: str, told: bool) -> None:
+    spec = volumes("/dev/xvda") + "  instanceStorePolicy: RAID0\n"
+    found = said("root-volume-device", BOTTLEROCKET, spec, POOL.replace("FAMILIES", families))
+    assert bool(found) == told

@@ -555,6 +555,15 @@ class TestHeredocsOfTerraform:
         assert value_of(obj) is UNKNOWN
         assert obj.partial
 
+    @pytest.mark.parametrize(
+        ("line", "told"),
+        [("${var.a}", 0), ("%{ if var.a }", 0), ("a: ${var.a}", 1), ("- a: ${var.a}", 1)],
+    )
+    def test_what_no_value_can_mend_is_a_mistake(self, line: str, told: int) -> None:
+        text = f"x = <<-EOT\n{pool('spot')}  {line}\n status:\nEOT\n"
+        source = Source.from_text("a.tf", text)
+        assert len(source.problems) == told
+
     def test_several_documents_are_told_apart(self) -> None:
         text = "x = <<-EOT\n" + indented(pool("spot", "a") + "---\n" + pool("spot", "b"), "    ") + "  EOT\n"
         assert [obj.name for obj in held("a.tf", text)] == ["a", "b"]

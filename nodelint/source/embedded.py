@@ -397,10 +397,17 @@ def _document(
     if region.lenient or hidden:
         reason = f"not read as a manifest: {first.message}"
         return Reading(None, start, end, region, False, prefix, reason, first.offset, True)
-    if holds_code(text) or MASK in text:
+    if (holds_code(text) or MASK in text) and not _interpolated(text, region):
         reason = f"a template that is not YAML before it is rendered: {first.message}"
         return Reading(None, start, end, region, False, prefix, reason, first.offset, True)
     return Reading(None, start, end, region, False, prefix, first.message, first.offset)
+
+
+def _interpolated(text: str, region: EmbeddedYaml) -> bool:
+    """Whether the only code is `${}` of Terraform behind other text of its line: it puts in a value, and no lines."""
+    if region.host != "terraform" or "%{" in text or "{{" in text:
+        return False
+    return all(line.split("${", 1)[0].strip(" \t-") for line in text.splitlines() if "${" in line)
 
 
 def _attempts(text: str, region: EmbeddedYaml) -> Iterator[tuple[str, list[int]]]:
