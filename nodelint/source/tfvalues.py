@@ -32,6 +32,7 @@ class Modules:
     def __init__(self) -> None:
         self._listed: dict[str, tuple[list[str], list[str]]] = {}
         self._near: dict[str, list[str]] = {}
+        self._reading: dict[str, list[tuple[str, Source]]] = {}
         self._sources: dict[str, Source | None] = {}
         self._values: dict[str, dict[str, dict[str, Node]]] = {}
 
@@ -71,9 +72,8 @@ class Modules:
         whole = os.path.abspath(path)
         name = os.path.basename(path)
         calls = []
-        for file in self.near(os.path.dirname(whole)):
-            source = self._source(file)
-            if source is not None and name in source.text and "templat" in source.text:
+        for file, source in self._readers(os.path.dirname(whole)):
+            if name in source.text:
                 calls += [(file, given) for given in _calls(source, file, whole)]
         if len(calls) != 1:
             return None
@@ -81,6 +81,13 @@ class Modules:
         folder = os.path.dirname(file)
         pairs = [(entry.name, self._resolved(entry.value, folder, 0)) for entry in given.entries]
         return _mapping(given, {name: value for name, value in pairs if name is not None and value is not None})
+
+    def _readers(self, folder: str) -> list[tuple[str, Source]]:
+        """The files of Terraform near a folder that read templates."""
+        if folder not in self._reading:
+            sources = [(file, self._source(file)) for file in self.near(folder)]
+            self._reading[folder] = [(file, each) for file, each in sources if each and "templat" in each.text]
+        return self._reading[folder]
 
     def known(self, source: Source) -> Node | None:
         """The variables and locals that the expressions of a file may name, as `var` and `local`."""
