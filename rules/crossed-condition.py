@@ -50,7 +50,7 @@ from nodelint.api import Also, Context, Edit, Finding, Findings, Source, Span, o
 def check(source: Source, context: Context) -> Findings:
     if "{{" not in source.text or not any(True for _ in objects(source)):
         return
-    for each in context.guarded(source):
+    for each in context.templates.guarded(source):
         if each.asked == each.printed or not (each.alike and each.used):
             continue
         start, end = each.condition

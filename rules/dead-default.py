@@ -48,7 +48,7 @@ def check(obj: Object, context: Context) -> Findings:
     source = obj.source
     if source.text.find("default", obj.node.start, obj.node.end) < 0:
         return
-    scopes = context.scopes(source)
+    scopes = context.templates.scopes(source)
     if scopes is None:
         return
     uses = [use for use in scopes.uses if use.fallback and obj.node.start <= use.code.start < obj.node.end]

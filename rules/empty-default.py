@@ -48,7 +48,7 @@ def check(obj: Object, context: Context) -> Findings:
     source = obj.source
     if source.text.find("{{", obj.node.start, obj.node.end) < 0:
         return
-    scopes = context.scopes(source)
+    scopes = context.templates.scopes(source)
     if scopes is None:
         return
     told: set[tuple[str, ...]] = set()
@@ -59,14 +59,14 @@ def check(obj: Object, context: Context) -> Findings:
         if len(uses) != 1 or uses[0].path in told or not _is_printed(uses[0].code.text):
             continue
         use = uses[0]
-        defaults = scopes.follow(context.chart_values(source), use.path)
+        defaults = scopes.follow(context.templates.values(source), use.path)
         written = "default" in use.code.text
         if not written and (not defaults or not all(_is_empty(each) for each in defaults)):
             continue
         around = scopes.within(use.code.start, use.code.end)
         if any(use.path in region.asked for region in around):
             continue
-        if context.elsewhere_in_chart(source, use.path[-1], templates=False):
+        if context.templates.says_elsewhere(source, use.path[-1], templates=False):
             continue
         told.add(use.path)
         entry = next((e for e in node.parent.entries if e.value is node), None) if node.parent is not None else None

@@ -42,8 +42,8 @@ from nodelint.api import Also, Context, Edit, Finding, Findings, Source, Span, o
 def check(source: Source, context: Context) -> Findings:
     if "{{" not in source.text or not any(True for _ in objects(source)):
         return
-    for each in context.guarded(source):
-        meaning = context.without(each.key)
+    for each in context.templates.guarded(source):
+        meaning = context.templates.without(each.key)
         if each.asked != each.printed or meaning is None:
             continue
         start, end = each.condition

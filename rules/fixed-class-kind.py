@@ -81,7 +81,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     name = ref.node.get("name")
     if len(kinds) != 1 or kinds[0].value != "EC2NodeClass" or name is None or name.value is not UNKNOWN:
         return
-    scopes, switch = context.scopes(source), context.class_switch(source)
+    scopes, switch = context.templates.scopes(source), context.templates.class_switch(source)
     if scopes is None or switch is None:
         return
     asked = switch.rpartition(".")[2]

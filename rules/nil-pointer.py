@@ -46,10 +46,10 @@ def check(source: Source, context: Context) -> Findings:
     if "{{" not in source.text or not any(True for _ in objects(source)):
         return
     told: set[str] = set()
-    for start, end, field in context.stops_helm(source):
+    for start, end, field in context.templates.stops_helm(source):
         parent = field.rpartition(".")[0]
         name = parent.rpartition(".")[2]
-        if parent in told or name == "global" or context.elsewhere_in_chart(source, name, templates=False):
+        if parent in told or name == "global" or context.templates.says_elsewhere(source, name, templates=False):
             continue
         told.add(parent)
         yield _finding(source, (start, end), field, f"`{parent.lstrip('.')}` is not in the chart's values")
@@ -58,10 +58,10 @@ def check(source: Source, context: Context) -> Findings:
 
 def _fallbacks(source: Source, context: Context) -> Findings:
     """Fields with a default, in values that may be missing and have no guard."""
-    scopes = context.scopes(source)
+    scopes = context.templates.scopes(source)
     if scopes is None:
         return
-    values = context.chart_values(source)
+    values = context.templates.values(source)
     told: set[tuple[str, ...]] = set()
     found = []
     for use in scopes.uses:

@@ -58,7 +58,7 @@ def check(obj: Object, context: Context) -> Findings:
         printed = re.fullmatch(_FIELD, node.written)
         if printed is None or re.search(rf"if not {re.escape(printed[1])}\s*-?}}}}", source.text):
             continue  # what is printed only while it is empty comes out as `[]`
-        default = context.chart_default(source, printed[1])
+        default = context.templates.default(source, printed[1])
         if kind in ("item", "text") and (default is None or default.kind == "scalar" or not default.plain()):
             continue
         if kind == "text" and default is not None and _stands_in(default):

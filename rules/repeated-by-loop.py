@@ -47,7 +47,7 @@ def check(obj: Object, context: Context) -> Findings:
     if not source.masked or source.text.find("range", obj.node.start, obj.node.end) < 0:
         return
     keys = {entry.key.start: entry for node in obj.node.walk() for entry in node.entries}
-    for start, end, loop in context.repeated(source):
+    for start, end, loop in context.templates.repeated(source):
         if start not in keys:
             continue
         key = source.text[start:end]

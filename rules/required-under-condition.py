@@ -47,10 +47,10 @@ def check(obj: Object, context: Context) -> Findings:
     source = obj.source
     if source.text.find("{{", obj.node.start, obj.node.end) < 0:
         return
-    scopes = context.scopes(source)
+    scopes = context.templates.scopes(source)
     if scopes is None:
         return
-    values = context.chart_values(source)
+    values = context.templates.values(source)
     for _, node, shape in context.shaped(obj):
         for name in shape.required if node.entries else ():
             entries = [entry for entry in node.entries if entry.name == name]

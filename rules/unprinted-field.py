@@ -58,16 +58,16 @@ def check(obj: Object, context: Context) -> Findings:
     source = obj.source
     if source.text.find("{{", obj.node.start, obj.node.end) < 0:
         return
-    if context.scopes(source) is not None:
+    if context.templates.scopes(source) is not None:
         yield from _picked(obj, context)
         yield from _unused(obj, context)
 
 
 def _picked(obj: Object, context: Context) -> Findings:
     """Fields that a loop over a list of known items does not print."""
-    scopes = context.scopes(obj.source)
+    scopes = context.templates.scopes(obj.source)
     assert scopes is not None
-    for name, item, known in _items(obj, context.picked()):
+    for name, item, known in _items(obj, context.templates.picked()):
         loops = [region for region in scopes.within(item.start, item.end) if region.items is not None]
         items = loops[-1].items if loops and loops[-1].start > _key_above(item) else None
         if items is None or scopes.prints_whole(items):
@@ -105,7 +105,7 @@ def _items(obj: Object, known: dict[str, dict[str, str]]) -> Iterator[tuple[str,
 
 def _unused(obj: Object, context: Context) -> Findings:
     """Values beside those that the object prints, named like one of its fields, that no template uses."""
-    source, scopes, defaults = obj.source, context.scopes(obj.source), context.chart_values(obj.source)
+    source, scopes, defaults = obj.source, context.templates.scopes(obj.source), context.templates.values(obj.source)
     shape = context.schemas.shape(obj.kind, obj.version, context.karpenter)
     if defaults is None or shape is None or scopes is None:
         return
@@ -117,12 +117,12 @@ def _unused(obj: Object, context: Context) -> Findings:
             continue
         told.add(around)
         known = scopes.below(around) | GENERAL
-        for values in (defaults, *context.more_values(source)) if not scopes.loops_over(around) else ():
+        for values in (defaults, *context.templates.more_values(source)) if not scopes.loops_over(around) else ():
             for entry in (entry for node in scopes.follow(values, around) for entry in node.entries):
                 name = entry.name
                 if name is None or name in known or _is_empty(entry.value) or not shape.has_below(name):
                     continue
-                if name in scopes.loose or context.elsewhere_in_chart(source, name):
+                if name in scopes.loose or context.templates.says_elsewhere(source, name):
                     continue
                 if _says_the_same(obj, name, entry.value):
                     continue

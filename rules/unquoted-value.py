@@ -56,7 +56,7 @@ def check(obj: Object, context: Context) -> Findings:
     source = obj.source
     if source.text.find("{{", obj.node.start, obj.node.end) < 0:
         return
-    scopes = context.scopes(source)
+    scopes = context.templates.scopes(source)
     if scopes is None:
         return
     for path, node, shape in context.shaped(obj):
@@ -68,7 +68,7 @@ def check(obj: Object, context: Context) -> Findings:
             continue
         use = next((use for use in scopes.uses if node.start <= use.code.start < node.end), None)
         if use is None or any(
-            each.plain() not in (None, "") for each in scopes.follow(context.chart_values(source), use.path)
+            each.plain() not in (None, "") for each in scopes.follow(context.templates.values(source), use.path)
         ):
             continue
         end = node.start + printed.end(1)

@@ -25,9 +25,8 @@ if TYPE_CHECKING:
     from nodelint.karpenter.images import ImageSet
     from nodelint.karpenter.resolve import Resolution
     from nodelint.karpenter.userdata import Script, UserData
-    from nodelint.source import Node, SourceText
-    from nodelint.source.conditions import Guarded
-    from nodelint.source.scopes import Scopes
+    from nodelint.lint.templates import Templates
+    from nodelint.source import Node
 
 
 class Context:
@@ -59,10 +58,6 @@ class Context:
         self._user_data: dict[int, UserData | None] = {}
         self._class_of: dict[int, EC2NodeClass | None] = {}
         self._conversions: dict[int, Conversion] = {}
-        self._defaults: dict[str, Node | None] = {}
-        self._more_values: dict[str, list[Node]] = {}
-        self._scopes: dict[int, Scopes | None] = {}
-        self._texts: dict[tuple[str, bool], list[str]] = {}
         self._stored: dict[int, Mapping[str, Any] | None] = {}
         self._problems: dict[int, list[SchemaProblem]] = {}
         self._controller: dict[int, list[ControllerProblem]] = {}
@@ -135,40 +130,6 @@ class Context:
 
         return script_of(node_class)
 
-    def chart_default(self, source: SourceText, field: str) -> Node | None:
-        """The default that a chart has for `.Values.a.b` in one of its templates; None where there is none."""
-        names = field.removeprefix("$").split(".")
-        if names[:2] != ["", "Values"]:
-            return None
-        values = self.chart_values(source)
-        return None if values is None else values.at(*names[2:])
-
-    def chart_values(self, source: SourceText) -> Node | None:
-        """The default values of the chart that a template is of; None where it is of none, or has none."""
-        if source.path not in self._defaults:
-            from nodelint.source.charts import default_values
-
-            self._defaults[source.path] = default_values(source.path)
-        return self._defaults[source.path]
-
-    def more_values(self, source: SourceText) -> list[Node]:
-        """What the chart that a template is of has of values beside the defaults."""
-        if source.path not in self._more_values:
-            from nodelint.source.charts import more_values
-
-            self._more_values[source.path] = more_values(source.path)
-        return self._more_values[source.path]
-
-    def scopes(self, source: SourceText) -> Scopes | None:
-        """The fields that a template of Helm uses, and its loops and conditions; None for any other text."""
-        if "{{" not in source.text:
-            return None
-        if id(source) not in self._scopes:
-            from nodelint.source.scopes import scopes
-
-            self._scopes[id(source)] = scopes(source.text)
-        return self._scopes[id(source)]
-
     def shaped(self, obj: Object) -> Iterator[tuple[str, Node, Shape]]:
         """The nodes that the schema knows, each with its path, such as `spec.disruption.budgets[].nodes`."""
         shape = self.schemas.shape(obj.kind, obj.version, self.karpenter)
@@ -184,71 +145,12 @@ class Context:
             if shape.items is not None:
                 pending += [(f"{path}[]", item, shape.items) for item in reversed(node.items)]
 
-    def stops_helm(self, source: SourceText) -> list[tuple[int, int, str]]:
-        """Code over which helm stops with a chart's default values, each with the field that it asks of nothing."""
-        values = self.chart_values(source)
-        if values is None:
-            return []
-        from nodelint.source.filling import TooLong, fill
-        from nodelint.source.gotemplate import BadTemplate, parse
+    @cached_property
+    def templates(self) -> Templates:
+        """What templates of charts say, and the values of these."""
+        from nodelint.lint.templates import Templates
 
-        try:
-            broken = fill(source.text, parse(source.text), values, "nothing").broken
-        except (BadTemplate, TooLong):
-            return []
-        return [(code.start, code.end, ".".join(names)) for code, names in broken]
-
-    def elsewhere_in_chart(self, source: SourceText, word: str, templates: bool = True) -> bool:
-        """Whether another template of the same chart has a word in it, or a YAML file that is no template."""
-        import re
-
-        whole = re.compile(rf"(?<![\w-]){re.escape(word)}(?![\w-])")
-        return any(word in text and whole.search(text) for text in self._beside_in_chart(source, templates))
-
-    def class_switch(self, source: SourceText) -> str | None:
-        """The condition of a chart that makes a class of EKS Auto Mode in the place of an EC2NodeClass."""
-        from nodelint.source.scopes import alternative
-
-        texts = (source.text, *self._beside_in_chart(source, True))
-        return next((found for text in texts if (found := alternative(text, "NodeClass", "EC2NodeClass"))), None)
-
-    def _beside_in_chart(self, source: SourceText, templates: bool) -> list[str]:
-        from nodelint.source.charts import other_files, other_templates
-
-        where = source.path, templates
-        if where not in self._texts:
-            self._texts[where] = (other_templates if templates else other_files)(source.path)
-        return self._texts[where]
-
-    def guarded(self, source: SourceText) -> list[Guarded]:
-        """The fields of a template that are written under a condition on a field, alone there."""
-        if "{{" not in source.text:
-            return []
-        from nodelint.source.conditions import guarded
-
-        return guarded(source.text)
-
-    def without(self, field: str) -> str | None:
-        """What holds where a truth value is left out, if that is not what `false` means."""
-        from nodelint.data import table
-
-        meaning: str | None = table("templates")["false_differs"].get(field)
-        return meaning
-
-    def picked(self) -> dict[str, dict[str, str]]:
-        """By the name of a list, fields of its items that templates forget, with what is lost without each."""
-        from nodelint.data import table
-
-        fields: dict[str, dict[str, str]] = table("templates")["picked"]
-        return fields
-
-    def repeated(self, source: SourceText) -> list[tuple[int, int, tuple[int, int]]]:
-        """The keys that a loop of a template writes anew in each round, each with where the loop begins."""
-        if "{{" not in source.text or "range" not in source.text:
-            return []
-        from nodelint.source.conditions import repeated
-
-        return repeated(source.text)
+        return Templates()
 
     @cached_property
     def schemas(self) -> Schemas:

@@ -1,0 +1,120 @@
+"""What a rule may ask of a template: its code, and the chart around it with its values."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from nodelint.source import Node, SourceText
+    from nodelint.source.conditions import Guarded
+    from nodelint.source.scopes import Scopes
+
+
+class Templates:
+    """What templates of charts say, each worked out when it is first asked for."""
+
+    def __init__(self) -> None:
+        self._defaults: dict[str, Node | None] = {}
+        self._more_values: dict[str, list[Node]] = {}
+        self._scopes: dict[int, Scopes | None] = {}
+        self._texts: dict[tuple[str, bool], list[str]] = {}
+
+    def default(self, source: SourceText, field: str) -> Node | None:
+        """The default that a chart has for `.Values.a.b` in one of its templates; None where there is none."""
+        names = field.removeprefix("$").split(".")
+        if names[:2] != ["", "Values"]:
+            return None
+        values = self.values(source)
+        return None if values is None else values.at(*names[2:])
+
+    def values(self, source: SourceText) -> Node | None:
+        """The default values of the chart that a template is of; None where it is of none, or has none."""
+        if source.path not in self._defaults:
+            from nodelint.source.charts import default_values
+
+            self._defaults[source.path] = default_values(source.path)
+        return self._defaults[source.path]
+
+    def more_values(self, source: SourceText) -> list[Node]:
+        """What the chart that a template is of has of values beside the defaults."""
+        if source.path not in self._more_values:
+            from nodelint.source.charts import more_values
+
+            self._more_values[source.path] = more_values(source.path)
+        return self._more_values[source.path]
+
+    def scopes(self, source: SourceText) -> Scopes | None:
+        """The fields that a template of Helm uses, and its loops and conditions; None for any other text."""
+        if "{{" not in source.text:
+            return None
+        if id(source) not in self._scopes:
+            from nodelint.source.scopes import scopes
+
+            self._scopes[id(source)] = scopes(source.text)
+        return self._scopes[id(source)]
+
+    def stops_helm(self, source: SourceText) -> list[tuple[int, int, str]]:
+        """Code over which helm stops with a chart's default values, each with the field that it asks of nothing."""
+        values = self.values(source)
+        if values is None:
+            return []
+        from nodelint.source.filling import TooLong, fill
+        from nodelint.source.gotemplate import BadTemplate, parse
+
+        try:
+            broken = fill(source.text, parse(source.text), values, "nothing").broken
+        except (BadTemplate, TooLong):
+            return []
+        return [(code.start, code.end, ".".join(names)) for code, names in broken]
+
+    def says_elsewhere(self, source: SourceText, word: str, templates: bool = True) -> bool:
+        """Whether another template of the same chart has a word in it, or a YAML file that is no template."""
+        import re
+
+        whole = re.compile(rf"(?<![\w-]){re.escape(word)}(?![\w-])")
+        return any(word in text and whole.search(text) for text in self._beside_in_chart(source, templates))
+
+    def class_switch(self, source: SourceText) -> str | None:
+        """The condition of a chart that makes a class of EKS Auto Mode in the place of an EC2NodeClass."""
+        from nodelint.source.scopes import alternative
+
+        texts = (source.text, *self._beside_in_chart(source, True))
+        return next((found for text in texts if (found := alternative(text, "NodeClass", "EC2NodeClass"))), None)
+
+    def _beside_in_chart(self, source: SourceText, templates: bool) -> list[str]:
+        from nodelint.source.charts import other_files, other_templates
+
+        where = source.path, templates
+        if where not in self._texts:
+            self._texts[where] = (other_templates if templates else other_files)(source.path)
+        return self._texts[where]
+
+    def guarded(self, source: SourceText) -> list[Guarded]:
+        """The fields of a template that are written under a condition on a field, alone there."""
+        if "{{" not in source.text:
+            return []
+        from nodelint.source.conditions import guarded
+
+        return guarded(source.text)
+
+    def without(self, field: str) -> str | None:
+        """What holds where a truth value is left out, if that is not what `false` means."""
+        from nodelint.data import table
+
+        meaning: str | None = table("templates")["false_differs"].get(field)
+        return meaning
+
+    def picked(self) -> dict[str, dict[str, str]]:
+        """By the name of a list, fields of its items that templates forget, with what is lost without each."""
+        from nodelint.data import table
+
+        fields: dict[str, dict[str, str]] = table("templates")["picked"]
+        return fields
+
+    def repeated(self, source: SourceText) -> list[tuple[int, int, tuple[int, int]]]:
+        """The keys that a loop of a template writes anew in each round, each with where the loop begins."""
+        if "{{" not in source.text or "range" not in source.text:
+            return []
+        from nodelint.source.conditions import repeated
+
+        return repeated(source.text)
