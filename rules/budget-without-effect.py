@@ -120,7 +120,7 @@ def check(pool: NodePool, context: Context) -> Findings:
             message=f"this budget of `{shown}` {what}: the one of `{limit}` {when}, and the smallest counts",
             severity=None if more else "info",
             edits=[] if more else edits.if_editable(edits.remove, entry),
-            also=[Also(other, f"`{limit}` {when}")],
+            also=[Also(other, "the budget that counts")],
             covers=[entry],
             help=f"to allow more, give the budget of `{limit}` a `schedule` for the other hours" if more else None,
         )
