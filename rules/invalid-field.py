@@ -168,6 +168,12 @@ def _choices(problem: apiserver.SchemaProblem) -> list[Suggestion]:
             for effect in ("NoSchedule", "PreferNoSchedule", "NoExecute")
             if (changes := edits.if_editable(edits.add_key, problem.holder, "effect", effect))
         ]
+    if problem.missing == "consolidateAfter" and problem.holder is not None:
+        return [
+            Suggestion(f"consolidateAfter {after}", changes)
+            for after in ("5m", "0s")
+            if (changes := edits.if_editable(edits.add_key, problem.holder, "consolidateAfter", after))
+        ]
     offers = [(text, edits.if_editable(edits.set_value, problem.node, text)) for text in problem.choices]
     return [Suggestion(f"write `{text}`", changes) for text, changes in offers if changes]
 

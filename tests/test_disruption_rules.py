@@ -563,3 +563,9 @@ def test_a_pool_without_a_template_is_told_of_that_alone(check: Check) -> None:
     assert [rule for rule, _ in said(check(text, select=["accelerator-by-accident", "invalid-field"]))] == [
         "invalid-field"
     ]
+
+
+def test_a_missing_wait_is_offered(check: Check) -> None:
+    [result] = check(pool().replace("    consolidateAfter: 5m\n", ""), select=["invalid-field"]).results
+    assert [each.name for each in result.finding.suggestions] == ["consolidateAfter 5m", "consolidateAfter 0s"]
+    assert all(each.edits for each in result.finding.suggestions)
