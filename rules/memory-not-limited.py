@@ -41,7 +41,7 @@ spec:
 ```
 """
 
-from nodelint.api import Context, Finding, Findings, NodePool, fixes, resolve, rule
+from nodelint.api import Context, Finding, Findings, NodePool, fixes, keys, resolve, rule
 
 APART = 4
 """How many times as much memory for each CPU the type with most has, at least."""
@@ -63,7 +63,8 @@ def check(pool: NodePool, context: Context) -> Findings:
     if fixes.doubts(resolution):
         return
     catalog = resolution.catalog
-    shapes = resolve.memory_for_cpu(cpu.amount, resolution.candidates - resolve.special(catalog), catalog)
+    types = resolution.candidates - resolve.special(catalog) - catalog.having_value(keys.HYPERVISOR, "xen")
+    shapes = resolve.memory_for_cpu(cpu.amount, types, catalog)
     if shapes is None:
         return
     (least, lean), (most, rich) = shapes

@@ -467,6 +467,7 @@ def test_pools_that_consolidate_empty_nodes_only(check: Check, text: str, told: 
     [
         ("cpu: 100", "c7a, r7a", True),
         ("cpu: 100", "c7a, m7a", False),
+        ("cpu: 100", "c1, m7a", False),  # Xen-era shapes count for nothing
         ("cpu: 100", "r7a", False),
         ("cpu: 100, memory: 400Gi", "c7a, r7a", False),
         ("cpu: 100, nodes: 10", "c7a, r7a", False),
