@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from nodelint.karpenter.resolve import Resolution
     from nodelint.karpenter.userdata import UserData
     from nodelint.lint.rule import Rule
+    from nodelint.lint.templates import Templates
 
 _T = TypeVar("_T")
 
@@ -73,6 +74,11 @@ class Noting(Context):
     @property
     def classes(self) -> list[EC2NodeClass]:
         return self._note("classes", None, lambda: super(Noting, self).classes)
+
+    @property
+    def templates(self) -> Templates:
+        """Of texts, not of objects: it is another one in each run, so that what asks for it looks once more."""
+        return self._note("templates", None, lambda: super(Noting, self).templates)
 
     @property
     def defined_classes(self) -> dict[Text | None, Object]:
