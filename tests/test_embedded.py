@@ -44,6 +44,7 @@ USER_DATA_RULES = {
     "custom-user-data",
     "hidden-kubelet-setting",
     "joins-another-cluster",
+    "local-storage-in-user-data",
     "node-labels-in-user-data",
     "overridden-user-data",
     "repeated-bootstrap",

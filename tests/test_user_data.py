@@ -474,3 +474,18 @@ def test_what_custom_user_data_sets_karpenter_has_to_be_told(data: str, spec: st
     report = lint([Source.from_text("a.yaml", text)], Target(NEWEST), RULES, selection)
     assert [says in r.finding.message for r in report.results if says] == ([True] if says else [])
     assert bool(report.results) is bool(says)
+
+
+@pytest.mark.parametrize(
+    "behind, judged",
+    [
+        ("  {{- end }}\n", True),
+        ("{{- end }}\n\n  {{- if .Values.tags }}\n  tags: {a: b}\n  {{- end }}\n", True),
+        ("    {{- end }}\n", False),
+        ("    {{ .Values.more }}\n{{- end }}\n", False),
+    ],
+)
+def test_code_behind_user_data_is_no_part_of_it(behind: str, judged: bool) -> None:
+    text = CLASS.replace("ALIAS", FAMILIES["bottlerocket"])
+    text += "  {{- if .Values.data }}\n  userData: |\n    #!/bin/bash\n    true\n" + behind
+    assert [rule for rule, _, _ in said(text)] == ["user-data-family"] * judged

@@ -285,15 +285,32 @@ class _Composer:
         return self.masked and re.compile(_CODE_AHEAD).match(self.source.text, offset) is not None
 
     def block_end(self, start: int, end: int) -> int:
+        """Where a block scalar ends, without blank lines and lines of template code that are indented less."""
         text = self.source.text
+        indent = -1
         while True:
             while end > start and text[end - 1] in "\r\n":
                 end -= 1
             line = max(text.rfind("\n", start, end), text.rfind("\r", start, end)) + 1
-            if line <= start or text[line:end].strip(" \t"):
+            if line <= start:
                 break
+            written = text[line:end].strip(" \t")
+            if written:
+                if not self.masked or self.text[line - self.base : end - self.base].strip():
+                    break
+                if indent < 0:
+                    indent = self.indent_of(start, end)
+                if text.find(written, line) - line >= indent:
+                    break
             end = line
         return end if line > start else start + len(text[start:end].rstrip(" \t"))
+
+    def indent_of(self, start: int, end: int) -> int:
+        """The indent of the first line of a block scalar that holds something."""
+        for line in self.text[start - self.base : end - self.base].splitlines()[1:]:
+            if line.strip():
+                return len(line) - len(line.lstrip(" "))
+        return 0
 
     def block_value(self, text: str, start: int, end: int) -> Scalar:
         line = text.strip()

@@ -31,11 +31,11 @@ resource "kubectl_manifest" "node_class" {
             karpenter.sh/discovery: ${module.eks.cluster_name}
       %{~ if var.proxy != null ~}
       userData: |
+        #!/bin/bash
         export HTTPS_PROXY=${var.proxy}
       %{~ endif ~}
       tags: ${jsonencode({ for k, v in var.tags : k => v if v != "" })}
   YAML
-
   depends_on = [helm_release.karpenter]
 }
 
