@@ -215,7 +215,9 @@ def judged(files: Mapping[str, str], rules: Mapping[str, Rule], *select: str) ->
         ({"p/dev.yaml": pool("a"), "p/prod.yaml": pool("b")}, []),
         # one name twice: alternatives, so that nothing is said of the third
         ({"p/a.yaml": pool("a"), "p/b.yaml": pool("a"), "p/c.yaml": pool("c")}, ["duplicate-name"]),
-        ({f"p/{n}.yaml": pool("a") for n in range(3)}, []),
+        ({f"p/{n}.yaml": pool("a") for n in range(3)}, ["duplicate-name"] * 2),
+        ({f"p/{n}.yaml": pool("a") for n in range(5)}, []),
+        ({f"p/examples/{n}.yaml": pool("a") for n in range(3)}, []),
         ({"p/dev.yaml": pool("a"), "p/prod.yaml": pool("a")}, []),
         ({"p/a.yaml": pool("a") + pool("a")}, ["duplicate-name"]),
         ({"docs/a.md": f"```yaml\n{pool('a')}```\n\n```yaml\n{pool('b')}```\n"}, []),

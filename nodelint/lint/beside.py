@@ -13,6 +13,9 @@ from nodelint.model.manifest import EC2NodeClass, NodePool, Object
 _MOST = 50
 """A folder with more pools is a collection, and no cluster."""
 
+_MOST_VERSIONS = 4
+"""In a folder with more objects of one name, each file is an example for itself."""
+
 ClassOf = Callable[[NodePool], EC2NodeClass | None]
 
 
@@ -49,7 +52,8 @@ def groups(objects: Sequence[Object], class_of: ClassOf) -> dict[int, list[NodeP
 def namesakes(objects: Sequence[Object]) -> dict[int, Object]:
     """For an object (by `id`) the one of its kind and name before it that the same command would apply.
 
-    Of one file; or of one folder, where the name is there twice and no more and no file is named for an environment.
+    Of one file; or of one folder, where the name is there a few times, no file is named for an environment, and the
+    folder, where it is there more than twice, is none of examples.
     """
     region_of = _regions(objects)
     first: dict[tuple[object, str, object], Object] = {}
@@ -64,8 +68,11 @@ def namesakes(objects: Sequence[Object]) -> dict[int, Object]:
         if o.document.host is None:
             folders.setdefault((os.path.dirname(o.source.path), o.kind, o.name), []).append(o)
     for same in folders.values():
-        if len(same) == 2 and id(same[1]) not in found and not any(_of_environment(o.source.path) for o in same):
-            found[id(same[1])] = same[0]
+        if not 1 < len(same) <= _MOST_VERSIONS or any(_of_environment(o.source.path) for o in same):
+            continue
+        for later in same[1:]:
+            if id(later) not in found and not (len(same) > 2 and _of_examples(later.source.path)):
+                found[id(later)] = same[0]
     return found
 
 
@@ -103,6 +110,12 @@ def _ambiguous(objects: Sequence[Object]) -> set[str]:
     found = {folder for (folder, _, name), times in names.items() if times > 1 and isinstance(name, str)}
     found.update(os.path.dirname(path) for path in {o.source.path for o in objects} if _of_environment(path))
     return found
+
+
+def _of_examples(path: str) -> bool:
+    """Whether a file is in a folder of examples: `examples/v1`, `blueprints/spot`."""
+    words = table("vocabulary")["example_folders"]
+    return any(part in words for part in os.path.dirname(path).lower().split("/"))
 
 
 def _of_environment(path: str) -> bool:
