@@ -62,3 +62,25 @@ def test_only_checks_look_at_overlays() -> None:
     source = Source.from_text("o.yaml", OVERLAY)
     assert [obj.label for obj in objects(source, more=True)] == ["NodeOverlay/dearer"]
     assert list(objects(source)) == [] == list(left_out(source))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "conflict"),
+    [
+        ("", "", True),
+        ("weight: 10", "weight: 11", False),
+        ("[team-alpha]", "[team-beta]", False),
+        ("[team-alpha]", "[team-beta, team-alpha]", True),
+        ("operator: Lt", "operator: Gt", False),
+        ("operator: Lt", "operator: Lower", False),
+        ('values: ["6"]', "values: [${GENERATION}]", False),
+        ('priceAdjustment: "+45%"', "capacity: {example.com/slice: 4}", False),
+        ('priceAdjustment: "+45%"', 'price: "1.5"', True),
+    ],
+)
+def test_overlays_of_one_weight(check: Check, old: str, new: str, conflict: bool) -> None:
+    other = OVERLAY.replace("dearer", "more-so").replace(old, new)
+    found = check(f"{OVERLAY}---\n{other}", select=["overlay-conflict"]).results
+    assert [(r.finding.at.text, r.severity) for r in found] == [("dearer", "warning")] * conflict
+    if conflict:
+        assert [r.severity for r in check(other, OVERLAY, select=["overlay-conflict"]).results] == ["info"]

@@ -312,6 +312,18 @@ class EC2NodeClass(Object):
 class NodeOverlay(Object):
     """A NodeOverlay: what Karpenter takes instance types to cost and to have (since 1.7.0, behind a feature gate)."""
 
+    @cached_property
+    def requirements(self) -> tuple[RequirementLine, ...]:
+        return tuple(requirement_line(n) for n in _items(self.node.at("spec", "requirements")))
+
+    @cached_property
+    def weight(self) -> int | None:
+        """0 where none is written, None where it is not known."""
+        node = self.node.at("spec", "weight")
+        if node is None or node.value is None:
+            return 0
+        return node.value if isinstance(node.value, int) else None
+
 
 class Retired(Object):
     """A Provisioner or an AWSNodeTemplate, gone since Karpenter 0.33."""
