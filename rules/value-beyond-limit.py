@@ -2,7 +2,8 @@ r"""A listed value whose instance types are all larger than a limit of the pool:
 
 Before it launches a node, Karpenter passes over each type that has more of a resource than the limits leave. A type
 with more CPUs than `limits.cpu` does not fit the emptiest pool. Where all types of a value are such, the value is
-there for nothing, and pods that need so large a node stay Pending.
+there for nothing, and pods that need so large a node stay Pending. Where families and sizes are listed, a type that
+the two lists name and a limit keeps out is mentioned.
 
 ```yaml bad
 apiVersion: karpenter.sh/v1
@@ -50,6 +51,7 @@ from nodelint.api import (
     RequirementLine,
     TypeSet,
     fixes,
+    keys,
     labels,
     manifest,
     messages,
@@ -87,6 +89,32 @@ def check(pool: NodePool, context: Context) -> Findings:
         if dead and requirement.normalize(line.key) in resolution.catalog.keys:
             yield _finding(line.at, dead, out, resolution)
             return
+    yield from _of_families(out, resolution)
+
+
+def _of_families(out: list[tuple[resolve.Limit, TypeSet]], resolution: resolve.Resolution) -> Findings:
+    """Families and sizes that are listed, and whose types a limit keeps out here and there."""
+    lists = {requirement.normalize(line.key): line for line in resolution.lines if line.operator == "In"}
+    sizes = lists.get(keys.SIZE)
+    limit, types = max(out, key=lambda each: len(each[1]))
+    if sizes is None or keys.FAMILY not in lists or not types or len(types) * 2 > len(resolution.candidates):
+        return
+    if not isinstance(sizes.at, RequirementLine):
+        return
+    largest = {resolution.catalog.label(name, keys.SIZE) for name in resolution.catalog.names_in(types)}
+    value = next((each for each in sizes.at.values if each.text in largest), None)
+    if value is None:
+        return
+    names = [f"`{name}`" for name in resolution.catalog.names_in(types)]
+    more = f" and {len(names) - 2} more" if len(names) > 2 else ""
+    yield Finding(
+        at=fixes.seen(value.node),
+        message=f"no {' and '.join(names[:2])}{more} fits the {limit.resource} limit `{limit.at.node.value}`",
+        severity="info",
+        covers=[limit.at.node],
+        also=[Also(limit.at.node, f"`{resolve.largest(limit.resource, types, resolution.catalog)[0]}` has more")],
+        help="raise the limit, or take the size out",
+    )
 
 
 def _finding(

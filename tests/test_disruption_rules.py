@@ -504,7 +504,8 @@ def of_sizes(sizes: str, limits: str) -> str:
             ["no node of instance-size `8xlarge` and `12xlarge` and 1 more fits the cpu limit `20`"],
         ),
         ("large, 8xlarge", "cpu: 32", []),
-        ("large, 8xlarge", "memory: 64Gi", []),  # c7i.8xlarge has 64Gi
+        ("large, 8xlarge", "memory: 64Gi", ["no `m7i.8xlarge` fits the memory limit `64Gi`"]),  # c7i.8xlarge does
+        ("large, 8xlarge", "memory: 128Gi", []),
         ("8xlarge, 12xlarge", "cpu: 20", []),  # which limit-too-small says
         ("large, 8xlarge", "cpu: '${CPUS}'", []),
     ],
