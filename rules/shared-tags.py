@@ -114,7 +114,7 @@ ANY = ("true", "yes", "enabled", "shared", "1", "*")
     on=EC2NodeClass,
     group="practice",
     severity="info",
-    gives_way_to=["broad-selector", "empty-selector", "wildcard-selector", "removed-api"],
+    gives_way_to=["any-value", "broad-selector", "empty-selector", "wildcard-selector", "removed-api"],
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     for what, terms in (

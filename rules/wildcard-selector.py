@@ -43,7 +43,9 @@ spec:
 from nodelint.api import Context, EC2NodeClass, Finding, Findings, messages, rule
 
 
-@rule(on=EC2NodeClass, group="practice", severity="info", gives_way_to=["broad-selector", "empty-selector"])
+@rule(
+    on=EC2NodeClass, group="practice", severity="info", gives_way_to=["any-value", "broad-selector", "empty-selector"]
+)
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     for what, terms in (
         ("subnets", node_class.subnet_terms),

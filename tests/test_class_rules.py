@@ -331,3 +331,19 @@ def test_types_without_disks_keep_their_pods_on_the_data_volume(families: str, t
     spec = volumes("/dev/xvda") + "  instanceStorePolicy: RAID0\n"
     found = said("root-volume-device", BOTTLEROCKET, spec, POOL.replace("FAMILIES", families))
     assert bool(found) == told
+
+
+@pytest.mark.parametrize(
+    ("tags", "found"),
+    [
+        ("{Name: '*'}", True),
+        ("{Environment: '*', Name: '*'}", True),
+        ("{Name: '*', karpenter.sh/discovery: main}", False),
+        ("{karpenter.sh/discovery: '*'}", False),
+        ("{Name: 'main-*'}", False),
+    ],
+)
+def test_a_tag_that_everything_has(tags: str, found: bool) -> None:
+    text = CLASS.replace("AMI", AL2023).replace("{net: main}", tags, 1)
+    selection = Selection(select=frozenset(["any-value"]))
+    assert bool(lint([Source.from_text("a.yaml", text)], Target(NEWEST), RULES, selection).results) is found
