@@ -1,0 +1,96 @@
+r"""An eviction threshold for memory that is a large part of the smallest nodes of the class.
+
+The kubelet evicts pods while less memory than the threshold is free. `500Mi`, as Karpenter's documentation has it for
+`evictionSoft`, is little of 16 GiB and a quarter of 2 GiB: pods are evicted from such nodes while they use no more
+than they asked for. Releases from 1.9 on do not count `evictionSoft` when they plan a node.
+
+The rule speaks of thresholds of a fifth and more of the memory of a type that a NodePool of the class may launch.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: node.kubernetes.io/instance-type, operator: In, values: [t3.small, t3.medium, t3.large]}
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  kubelet:
+    evictionSoft: {memory.available: 500Mi}
+    evictionSoftGracePeriod: {memory.available: 1m}
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: node.kubernetes.io/instance-type, operator: In, values: [t3.small, t3.medium, t3.large]}
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  kubelet:
+    evictionSoft: {memory.available: 8%}
+    evictionSoftGracePeriod: {memory.available: 1m}
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+"""
+
+from nodelint.api import Context, EC2NodeClass, Finding, Findings, fixes, keys, quantities, rule, type_set
+
+LEAST = 0.2
+"""The part of a node's memory from which on a threshold is worth a word."""
+
+_MIB = 1024**2 * 10**9
+
+
+@rule(
+    on=EC2NodeClass,
+    group="practice",
+    severity="info",
+    gives_way_to=["invalid-field", "controller-check", "removed-api"],
+)
+def check(node_class: EC2NodeClass, context: Context) -> Findings:
+    for field in ("evictionSoft", "evictionHard"):
+        node = node_class.node.at("spec", "kubelet", field, "memory.available")
+        amount = quantities.of(node) if node is not None else None
+        if node is None or not amount:
+            continue
+        types = type_set.union(context.resolution(pool).launchable for pool in context.pools(node_class))
+        sizes = sorted(
+            (int(context.catalog.label(name, keys.MEMORY) or "0"), name) for name in context.catalog.names_in(types)
+        )
+        small = [each for each in sizes if amount >= LEAST * each[0] * _MIB > 0]
+        if small:
+            size, name = small[0]
+            part = amount / (size * _MIB)
+            yield Finding(
+                at=fixes.seen(node),
+                message=f"{field} `{node.value}` is {part:.0%} of the memory of `{name}`: with less free, pods are "
+                "evicted",
+                note=f"of {len(sizes):,} instance types it is a fifth or more of {len(small):,}",
+                help="use a percentage, or allow no types as small",
+            )
