@@ -215,4 +215,4 @@ class Session:
 def _bundled() -> dict[str, Rule]:
     from nodelint.lint import rule
 
-    return rule.load_once(rule.bundled())
+    return rule.load_bundled()

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from nodelint.ec2.fake_account import FakeAccount
 from nodelint.ec2.snapshot import snapshot_text
-from nodelint.lint.rule import bundled, examples, load_once
+from nodelint.lint.rule import examples, load_bundled
 from nodelint.lsp.diagnostics import diagnostics
 from nodelint.lsp.project import Buffer, Project, State
 from nodelint.model.documents import objects
@@ -29,7 +29,7 @@ from .test_places import ACCOUNT
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 EXAMPLES = [
     example.text
-    for rule in load_once(bundled()).values()
+    for rule in load_bundled().values()
     for example in examples(rule.page)
     if not example.good and example.facts is None and "---" not in example.text.splitlines()[:1]
 ]

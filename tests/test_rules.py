@@ -7,14 +7,16 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 import pytest
 
+from nodelint.data import table
 from nodelint.edits import apply
 from nodelint.lint.context import Context
 from nodelint.lint.engine import DEFAULTS, Report, Selection, lint
 from nodelint.lint.fixing import fix
-from nodelint.lint.rule import Example, Rule, bundled, examples, load
+from nodelint.lint.rule import Example, Rule, bundled, examples, index, load, load_bundled
 from nodelint.model.documents import objects
 from nodelint.model.manifest import EC2NodeClass, served
 from nodelint.model.messages import LONGEST_MESSAGE
@@ -272,6 +274,22 @@ def json_is_fixed_as_yaml_is(case: Case) -> None:
 def test_the_committed_page_is_the_generated_one(rule: Rule) -> None:
     page = ROOT / "docs" / "rules" / f"{rule.name}.md"
     assert page.read_text(encoding="utf-8") == markdown(rule, RULES), "run tools/make_rule_pages.py"
+
+
+def test_the_committed_index_says_what_the_files_declare() -> None:
+    assert table("rules")["rules"] == index(RULES, bundled()), "run tools/make_rule_pages.py"
+    declared = [rule._replace(check=index, text=str) for rule in load_bundled().values()]
+    assert declared == [rule._replace(check=index, text=str) for rule in RULES.values()]
+    assert [rule.page for rule in load_bundled().values()] == [rule.page for rule in RULES.values()]
+
+
+def test_a_rule_file_that_the_index_does_not_know_is_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nodelint.lint.rule.bundled", lambda: str(tmp_path))
+    written = (ROOT / "rules" / "no-limits.py").read_text(encoding="utf-8")
+    (tmp_path / "no-limits.py").write_text(written.replace('group="practice"', 'group="hazard"'), encoding="utf-8")
+    (tmp_path / "of-today.py").write_text(written, encoding="utf-8")
+    loaded = load_bundled.__wrapped__()
+    assert {name: rule.group for name, rule in loaded.items()} == {"no-limits": "hazard", "of-today": "practice"}
 
 
 def test_no_page_without_a_rule() -> None:

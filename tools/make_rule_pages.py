@@ -1,7 +1,8 @@
-"""Write docs/rules/: one page for each rule with the tool's real messages, and the index."""
+"""Write docs/rules/, a page for each rule with the tool's real messages and their index, and data/rules.json."""
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -9,7 +10,8 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
-from nodelint.lint.rule import Rule, bundled, load  # noqa: E402
+from nodelint.data import DATA  # noqa: E402
+from nodelint.lint.rule import Rule, bundled, index, load  # noqa: E402
 from nodelint.report.page import header, markdown  # noqa: E402
 
 
@@ -22,7 +24,15 @@ def main() -> None:
         page.unlink()
     for rule in rules.values():
         (folder / f"{rule.name}.md").write_text(markdown(rule, rules), encoding="utf-8")
-    (folder / "index.md").write_text(index(rules.values()), encoding="utf-8")
+    (folder / "index.md").write_text(listed(rules.values()), encoding="utf-8")
+    (Path(DATA) / "rules.json").write_text(declared(rules), encoding="utf-8")
+
+
+def declared(rules: dict[str, Rule]) -> str:
+    """What `load_bundled` reads, a line for each rule."""
+    rows = [f"  {json.dumps(name)}: {json.dumps(row)}" for name, row in index(rules, bundled()).items()]
+    note = "What the files of rules/ declare, and their sizes. Written by tools/make_rule_pages.py."
+    return f'{{\n "note": {json.dumps(note)},\n "rules": {{\n' + ",\n".join(rows) + "\n }\n}\n"
 
 
 ABOUT = {
@@ -32,7 +42,7 @@ ABOUT = {
 }
 
 
-def index(rules: Iterable[Rule]) -> str:
+def listed(rules: Iterable[Rule]) -> str:
     """The list of the rules by group, a line each."""
     lines = ["# Rules", ""]
     for group, about in ABOUT.items():

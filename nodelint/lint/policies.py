@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from nodelint.lint.context import Context
@@ -107,7 +108,7 @@ def rule_of(policy: Policy) -> Rule:
     _hold_to_view(policy.expr)
     check = _check_of(policy, program)
     page = f"{policy.message}\n\nA policy of this repository:\n\n```cel\n{policy.expr.strip()}\n```\n"
-    return Rule(policy.name, page, policy.on, policy.severity, None, ">=1.0.0", (), policy.group, check)
+    return Rule(policy.name, partial(str, page), policy.on, policy.severity, None, ">=1.0.0", (), policy.group, check)
 
 
 def _check_of(policy: Policy, program: Program) -> Callable[[Any, Context], Findings]:

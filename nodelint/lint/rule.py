@@ -2,6 +2,9 @@
 
 A rule is one file. Its name is the file's name; its Markdown docstring is its page; its one function,
 marked with `@rule`, is a generator of findings. Rules import nodelint; nothing imports a rule.
+
+Of the rules that come with nodelint a run loads those that it shows an object: what they declare stands in
+`data/rules.json` too, which `tools/make_rule_pages.py` writes.
 """
 
 from __future__ import annotations
@@ -9,10 +12,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 
-from nodelint.data import shipped
+from nodelint.data import shipped, table
 from nodelint.lint.context import Context
+from nodelint.model import manifest
 from nodelint.model.finding import Findings, Safety, Severity
 from nodelint.model.manifest import NodePool, Object
 from nodelint.model.releases import Version, releases_match
@@ -60,7 +64,7 @@ class Rule(NamedTuple):
     """
 
     name: str
-    page: str
+    text: Callable[[], str]
     on: type[Object] | type[Source] | type[Suppression]
     severity: Severity
     fix: Safety | None
@@ -70,6 +74,11 @@ class Rule(NamedTuple):
     check: Callable[[Any, Context], Findings]
     needs: tuple[FactKind, ...] = ()
     providers: tuple[Provider, ...] = ("aws",)
+
+    @property
+    def page(self) -> str:
+        """The rule's page, in Markdown."""
+        return self.text()
 
     @property
     def summary(self) -> str:
@@ -104,7 +113,7 @@ def rule(
 
     def made(check: Callable[[Any, Context], Findings]) -> Rule:
         ways = tuple(gives_way_to)
-        return Rule("", "", on, grave, fix, releases, ways, group, check, tuple(needs), tuple(providers))
+        return Rule("", str, on, grave, fix, releases, ways, group, check, tuple(needs), tuple(providers))
 
     return made
 
@@ -119,9 +128,73 @@ def load(folder: str) -> dict[str, Rule]:
 
 
 @cache
-def load_once(folder: str) -> dict[str, Rule]:
-    """The rules of a folder that does not change while the process runs."""
-    return load(folder)
+def load_bundled() -> dict[str, Rule]:
+    """The rules that come with nodelint, by name; one is loaded when it is shown an object or its page is read.
+
+    A file that the index does not have, or has with another size, is loaded at once: somebody is writing it.
+    """
+    folder, index = bundled(), table("rules")["rules"]
+    with os.scandir(folder) as entries:
+        sizes = {entry.name[:-3]: entry.stat().st_size for entry in entries if entry.name.endswith(".py")}
+    loaded: dict[str, Rule] = {}
+    for name in sorted(sizes):
+        path = os.path.join(folder, f"{name}.py")
+        known = name in index and index[name][0] == sizes[name]
+        loaded[name] = _declared(path, name, *index[name][1:]) if known else _load(path, name)
+    return loaded
+
+
+def index(rules: dict[str, Rule], folder: str) -> dict[str, list[object]]:
+    """What rules of a folder declare, for `load_bundled`: the size of the file, and the fields of `_declared`."""
+    return {
+        name: [
+            os.path.getsize(os.path.join(folder, f"{name}.py")),
+            rule.on.__name__,
+            rule.severity,
+            rule.fix,
+            rule.releases,
+            list(rule.gives_way_to),
+            rule.group,
+            list(rule.needs),
+            list(rule.providers),
+        ]
+        for name, rule in rules.items()
+    }
+
+
+def _declared(
+    path: str,
+    name: str,
+    on: str,
+    severity: Severity,
+    fix: Safety | None,
+    releases: str,
+    gives_way_to: list[str],
+    group: Group,
+    needs: list[FactKind],
+    providers: list[Provider],
+) -> Rule:
+    loaded = cache(partial(_load, path, name))
+
+    def check(subject: object, context: Context) -> Findings:
+        return loaded().check(subject, context)
+
+    def text() -> str:
+        return loaded().page
+
+    ways = tuple(gives_way_to)
+    return Rule(name, text, _type(on), severity, fix, releases, ways, group, check, tuple(needs), tuple(providers))
+
+
+def _type(name: str) -> type[Object] | type[Source] | type[Suppression]:
+    if name == "Source":
+        return Source
+    if name == "Suppression":
+        from nodelint.lint.suppress import Suppression
+
+        return Suppression
+    found: type[Object] = getattr(manifest, name)
+    return found
 
 
 def _load(path: str, name: str) -> Rule:
@@ -139,7 +212,7 @@ def _load(path: str, name: str) -> Rule:
     page = module.__doc__ or _docstring(path)
     if len(found) != 1 or not page:
         raise ImportError(f"{path}: a rule file holds one function marked with @rule, and a docstring")
-    return found[0]._replace(name=name, page=page)
+    return found[0]._replace(name=name, text=partial(str, page))
 
 
 def _docstring(path: str) -> str | None:
