@@ -119,6 +119,8 @@ def test_a_file_that_a_kustomization_names_as_a_patch_holds_parts(tree: Path) ->
         ("patchesStrategicMerge: ['b/pool.yml']\n", True),
         ("patches:\n# - path: b/pool.yml\n- path: b/other.yml\n", None),
         ("resources:\n- b/pool.yml\npatches:\n- path: c/pool.yml\n", False),
+        ("resources:\n- b/other.yml\n", False),
+        ("helmCharts:\n- name: karpenter\ntransformers:\n- names.yaml\n", None),
     ],
 )
 def test_what_a_kustomization_says_of_a_file(tree: Path, text: str, part: bool | None) -> None:

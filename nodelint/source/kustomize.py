@@ -13,6 +13,7 @@ from nodelint.source.reading import read
 
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 _PATCHES = ("patches", "patchesStrategicMerge")
+_ALTERING = ("patch", "transformers", "components")
 _WHOLES = ("resources", "bases", "components")
 
 # Folders. A guard against a file that stands in no repository.
@@ -20,24 +21,24 @@ _HIGHEST = 12
 
 _MOST_FOLDERS = 64
 
-_Named = tuple[frozenset[str], frozenset[str]]
+_Named = tuple[frozenset[str], frozenset[str], bool]
 
 
 def is_patch(path: str) -> bool | None:
     """Whether a kustomization names the file as a patch, so that its objects are parts.
 
-    None where that cannot be determined: a kustomization beside or above takes the file in another way than by
-    its name, or the file or its folder is called a patch. There the object has to tell.
+    None where that cannot be determined: a kustomization beside or above has patches and does not name the file,
+    or the file or its folder is called a patch. There the object has to tell.
     """
     folder = os.path.dirname(os.path.abspath(path))
     file = os.path.join(folder, os.path.basename(path))
     near = False
-    for patches, wholes in _above(folder):
+    for patches, wholes, alters in _above(folder):
         if file in patches:
             return True
         if file in wholes:
             return False
-        near = True
+        near = near or alters
     return None if near or _called_patch(path) else False
 
 
@@ -101,9 +102,12 @@ def _above(folder: str, highest: int = _HIGHEST) -> tuple[_Named, ...]:
 
 
 def _named(folder: str) -> _Named | None:
-    """The files that the kustomization of a folder names: as patches, and as whole objects."""
+    """The files that the kustomization of a folder names: as patches, and as whole objects; whether it alters any."""
     text = _text(folder)
-    return None if text is None else (_files(text, folder, _PATCHES), _files(text, folder, _WHOLES))
+    if text is None:
+        return None
+    alters = any(word in text for word in _ALTERING)
+    return _files(text, folder, _PATCHES), _files(text, folder, _WHOLES), alters
 
 
 @cache
