@@ -97,13 +97,13 @@ def test_a_fault_of_ours_wins_over_all(nodelint: Run, tmp_path: Path) -> None:
     put(tmp_path, ACCOUNT + "denied: [subnets]\n")
     code = (
         "import nodelint.lint.rule as r, sys\n"
-        "real = r.load\n"
-        "def broken(folder):\n"
-        "    rules = real(folder)\n"
+        "real = r.load_bundled\n"
+        "def broken():\n"
+        "    rules = {**real()}\n"
         "    def check(obj, context): raise KeyError('x'); yield\n"
         "    rules['removed-api'] = rules['removed-api']._replace(check=check)\n"
         "    return rules\n"
-        "r.load = broken\n"
+        "r.load_bundled = broken\n"
         "sys.argv = ['nodelint', 'check', '--snapshot', 'facts.json', '--require-facts', 'class.yaml', 'no.yaml']\n"
         "from nodelint.__main__ import main\nmain()\n"
     )
