@@ -236,11 +236,11 @@ def alternative(text: str, kind: str, other: str) -> str | None:
     """The condition by which a template makes an object of one kind in the place of another; None without one."""
     if f"kind: {kind}" not in text or f"kind: {other}" not in text or (found := scopes(text)) is None:
         return None
-    for match in re.finditer(rf"(?m)^kind:[ ]*{kind}[ ]*$", text):
+    for match in re.finditer(rf"(?m)^kind:[ ]*{kind}\s*?$", text):
         for region in found.within(*match.span()):
             start, end = region.around
             rest = text[start : region.start] + text[region.end : end]
-            if not region.only and re.search(rf"(?m)^kind:[ ]*{other}[ ]*$", rest):
+            if not region.only and re.search(rf"(?m)^kind:[ ]*{other}\s*?$", rest):
                 return text[start : text.index("}}", start)].strip("{- ")
     return None
 
