@@ -7,6 +7,8 @@ Karpenter goes by price alone, and on spot the old ones are often cheapest.
 `instance-generation Gt 2`, as many examples have it, keeps most of them out and leaves `c3`, `c4`, `m3`, `m4`, `r3`
 and `r4`. It is only mentioned. Every type of generation 5 and newer is on Nitro.
 
+EKS Auto Mode supports `c4`, `i3`, `m4`, `r4` and `t2` of the types on Xen, so its pools need a generation, too.
+
 ```yaml bad
 apiVersion: karpenter.sh/v1
 kind: NodePool
@@ -78,7 +80,12 @@ spec:
 from nodelint.api import Context, Finding, Findings, NodePool, fixes, keys, labels, messages, rule
 
 
-@rule(on=NodePool, group="practice", gives_way_to=["no-instance-type", "removed-api"])
+@rule(
+    on=NodePool,
+    group="practice",
+    gives_way_to=["no-instance-type", "removed-api"],
+    providers=["aws", "auto-mode"],
+)
 def check(pool: NodePool, context: Context) -> Findings:
     if not pool.of_values and (pool.partial or pool.class_ref is None):
         return

@@ -172,10 +172,19 @@ class TestAutoMode:
             (line("eks.amazonaws.com/instance-cpu", "'2'", "Gt"), "", "accelerator-by-accident"),
             (line("eks.amazonaws.com/instance-category", "c"), "  limits: {cpu: 8}\n", "limit-below-largest"),
             (line("topology.kubernetes.io/zone", "us-east-1a"), "", "one-zone"),
+            (line("eks.amazonaws.com/instance-category", "c"), "", "no-generation-floor"),
         ],
     )  # fmt: skip
     def test_practice_is_the_same(self, check: Check, lines: str, more: str, rule: str) -> None:
         assert names(check(pool(AUTO, lines, spec=more), select=[rule])) == [rule]
+
+    def test_types_on_xen_are_those_that_it_supports(self, check: Check) -> None:
+        lines = line("eks.amazonaws.com/instance-category", "c, m, r, t")
+        [result] = check(pool(AUTO, lines), select=["no-generation-floor"]).results
+        assert result.finding.message.partition(": ")[2] == "c4, m4, r4, t2"
+        assert names(check(pool(AUTO, line("eks.amazonaws.com/instance-family", "c3")))) == ["no-instance-type"]
+        lines += line("eks.amazonaws.com/instance-generation", "'4'", "Gt")
+        assert names(check(pool(AUTO, lines), select=["no-generation-floor"])) == []
 
     def test_a_fix_leaves_accelerators_out_by_its_own_key(self, check: Check) -> None:
         text = pool(AUTO, line("eks.amazonaws.com/instance-cpu", "'2'", "Gt"))

@@ -61,7 +61,18 @@ from nodelint.karpenter.resolve.relation import (
 )
 from nodelint.karpenter.resolve.resolution import LineEffect, MinValues, Resolution, Unlaunchable
 from nodelint.karpenter.resolve.supply import Supply
-from nodelint.model.keys import ACCELERATOR_COUNT, ARCH, CPU, GPU_COUNT, NITRO_SANDBOX, OS, SIZE, WINDOWS_BUILD
+from nodelint.model.keys import (
+    ACCELERATOR_COUNT,
+    ARCH,
+    CPU,
+    FAMILY,
+    GPU_COUNT,
+    HYPERVISOR,
+    NITRO_SANDBOX,
+    OS,
+    SIZE,
+    WINDOWS_BUILD,
+)
 from nodelint.model.manifest import EC2NodeClass, NodePool, RequirementLine
 from nodelint.model.messages import short
 from nodelint.model.releases import KubernetesVersion, Version
@@ -174,6 +185,7 @@ def _left_out(supply: Supply, pool: NodePool) -> tuple[tuple[tuple[TypeSet, str]
     reasons = list(supply.places.removed) if supply.places is not None else []
     if pool.provider == "auto-mode":
         reasons.append((_too_small(supply.view), "EKS Auto Mode launches types of 2 CPUs and more, from `medium` on"))
+        reasons.append((_too_old(supply.view), "EKS Auto Mode supports few families on Xen"))
     unknown: list[UnknownFact] = []
     if supply.node_class is not None:
         unfit, unknown = class_rules(supply.node_class, supply.images, supply.view, supply.static)
@@ -188,10 +200,15 @@ def _left_out(supply: Supply, pool: NodePool) -> tuple[tuple[tuple[TypeSet, str]
 
 
 def _too_small(view: Catalog) -> TypeSet:
-    """The types that EKS Auto Mode never launches."""
+    """The types that are too small for EKS Auto Mode."""
     facts = table("auto_mode")
     few = union(types for value, types in view.values(CPU).items() if int(value) < facts["least_cpus"])
     return few | view.having_value(SIZE, *facts["sizes_left_out"])
+
+
+def _too_old(view: Catalog) -> TypeSet:
+    """The types on Xen that EKS Auto Mode does not support. Its list of newer families grows, and leaves out none."""
+    return view.having_value(HYPERVISOR, "xen") - view.having_value(FAMILY, *table("auto_mode")["xen_families"])
 
 
 def _unknown_effects(lines: Sequence[LineEffect], folded: Requirements, supply: Supply) -> Iterable[UnknownFact]:
