@@ -47,7 +47,7 @@ spec:
 ```
 """
 
-from nodelint.api import EVERY_PROVIDER, Context, Finding, Findings, Object, edits, messages, rule
+from nodelint.api import EVERY_PROVIDER, Context, Finding, Findings, Object, edits, manifest, messages, rule
 
 WHO = "one object serves the whole cluster; Kustomize patches and Argo CD still tell objects apart by the field"
 
@@ -56,6 +56,8 @@ WHO = "one object serves the whole cluster; Kustomize patches and Argo CD still 
 def check(obj: Object, context: Context) -> Findings:
     node = obj.node.at("metadata", "namespace")
     if node is None or node.kind != "scalar" or node.value is None or obj.source.part or obj.document.part:
+        return
+    if isinstance(obj, manifest.UnknownKind):
         return
     patched = any(o.kind == obj.kind and o.name == obj.name and o.partial for o in context.objects if o is not obj)
     written = messages.short(node.source.text[node.start : node.end].strip("\"'"), 40)

@@ -6,6 +6,8 @@ ended with 0.32. The fix writes the object as v1: fields move and are renamed, `
 pool points to, `group` and `kind` are added to the reference. Comments stay where they are. What v1 cannot say alike
 is named in the help.
 
+A kind in Karpenter's API groups that no release had, such as `AWSNodeInstanceProfile`, is an error too.
+
 A Provisioner and the AWSNodeTemplate that it names become v1 by one fix, also in two files, or neither does: a
 NodePool cannot point to an AWSNodeTemplate.
 
@@ -100,6 +102,7 @@ from nodelint.api import (
     apiserver,
     edits,
     manifest,
+    messages,
     releases,
     rule,
 )
@@ -113,6 +116,9 @@ def check(obj: Object, context: Context) -> Findings:
     if manifest.served(obj, context.karpenter):
         if obj.version == "v1beta1":
             yield _ending(obj, at, context)
+        return
+    if isinstance(obj, manifest.UnknownKind):
+        yield _no_kind(obj, context)
         return
     if isinstance(obj, manifest.Retired):
         message = f"`{obj.kind}` was removed in Karpenter 0.33: `{_SUCCESSORS[obj.kind]}` replaces it"
@@ -131,6 +137,23 @@ def check(obj: Object, context: Context) -> Findings:
     ways = [Suggestion("convert this object alone", conversion.alone)] if conversion.alone else []
     yield Finding(at=at, message=message, edits=conversion.edits, note=_expiry(obj), help=hint, suggestions=ways)
     yield from _refused_before(obj, context)
+
+
+def _no_kind(obj: Object, context: Context) -> Finding:
+    """An object of a kind that the CRDs of no release have."""
+    spec, meant = obj.node.get("spec"), None
+    if "pool" in obj.kind.lower() or (spec is not None and (spec.get("template") or spec.get("requirements"))):
+        meant = "NodePool"
+    elif obj.group != manifest.GROUPS["NodePool"] or obj.kind.lower().endswith(("class", "template")):
+        meant = manifest.CLASS_KIND
+    way = f"write it as {meant} of `{manifest.GROUPS[meant]}/v1`" if meant else "drop it"
+    unsure = releases.judged_as(context.karpenter) is not None
+    return Finding(
+        at=obj.node.get("kind") or obj.node,
+        message=f"no release of Karpenter has a kind `{messages.short(obj.kind, 30)}`: the API server refuses it",
+        severity="warning" if unsure else None,
+        help=f"{way}; Karpenter's kinds are NodePool, EC2NodeClass, NodeClaim and NodeOverlay",
+    )
 
 
 def _ending(obj: Object, at: Node, context: Context) -> Finding:

@@ -221,7 +221,8 @@ CLASS = "apiVersion: {}\nkind: {}\nmetadata: {{name: default}}\nspec: {{}}\n"
         ("karpenter.azure.com/v1beta1", "AKSNodeClass", f"{OTHER} (`karpenter.azure.com`) is not judged"),
         ("karpenter.k8s.gcp/v1alpha1", "GCENodeClass", f"{OTHER} (`karpenter.k8s.gcp`) is not judged"),
         ("karpenter.sh/v1beta1", "NodeOverlay", "a NodeOverlay is not judged"),
-        ("karpenter.k8s.aws/v1alpha1", "AWSNodeInstanceProfile", "an AWSNodeInstanceProfile is not judged"),
+        ("karpenter.sh/v1alpha5", "Machine", "a Machine is not judged"),
+        ("karpenter.sh/v1", "NodeClaim", "a NodeClaim is not judged"),
     ],
 )  # fmt: skip
 def test_what_is_not_judged_is_named_and_counted(

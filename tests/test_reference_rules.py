@@ -151,6 +151,25 @@ def test_where_v1beta1_is_served_only_its_group_is_put_right(rules: dict[str, Ru
     assert mended(old, rules, "1.0.5")[0] == POOL.format("name: a").replace("sh/v1", "sh/v1beta1")
 
 
+@pytest.mark.parametrize(
+    ("version", "kind", "meant"),
+    [
+        ("karpenter.k8s.aws/v1alpha1", "AWSNodeInstanceProfile", "EC2NodeClass of `karpenter.k8s.aws/v1`"),
+        ("karpenter.sh/v1", "NodeClass", "EC2NodeClass of `karpenter.k8s.aws/v1`"),
+        ("karpenter.sh/v1", "NodePools", "NodePool of `karpenter.sh/v1`"),
+        ("karpenter.sh/v1alpha1", "NodeDisruptionBudget", "drop it"),
+    ],
+)
+def test_a_kind_that_no_release_had(version: str, kind: str, meant: str, rules: dict[str, Rule]) -> None:
+    text = f"apiVersion: {version}\nkind: {kind}\nmetadata: {{name: a, namespace: karpenter}}\nspec: {{x: 1}}\n"
+    report = lint([Source.from_text("a.yaml", text)], Target(target(str(NEWEST))), rules)
+    (result,) = report.results
+    assert (result.rule.name, result.severity) == ("removed-api", "error")
+    assert text[result.span.start : result.span.end] == kind
+    assert f"no release of Karpenter has a kind `{kind}`" in result.finding.message
+    assert meant in (result.finding.help or "")
+
+
 OLD = """\
 apiVersion: karpenter.sh/v1beta1
 kind: NodePool

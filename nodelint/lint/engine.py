@@ -17,7 +17,7 @@ from nodelint.lint.rule import GROUPS, PROFILES, Group, Rule
 from nodelint.lint.silenced import after_comments
 from nodelint.model.documents import left_out, objects
 from nodelint.model.finding import SEVERITIES, Finding, Severity
-from nodelint.model.manifest import NodePool, Object, served
+from nodelint.model.manifest import NodePool, Object, UnknownKind, served
 from nodelint.model.providers import judged_in_part
 from nodelint.model.releases import KubernetesVersion, Version
 from nodelint.source import Source
@@ -327,7 +327,7 @@ class _Pass:
 
     def judge_converted(self, asked: Sequence[Object], running: Sequence[Rule]) -> None:
         """Let the rules look at what objects become that the target does not serve."""
-        old = [obj for obj in asked if not served(obj, self.target.karpenter)]
+        old = [o for o in asked if not served(o, self.target.karpenter) and not isinstance(o, UnknownKind)]
         if not old:
             return
         from nodelint.lint.converted import Converted

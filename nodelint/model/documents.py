@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from nodelint.model.identity import AWS_GROUP, CORE_GROUP, GROUPS, OVERLAY_API, OVERLAY_KIND, Identity, identities
-from nodelint.model.manifest import EC2NodeClass, NodeOverlay, NodePool, Object, Retired, text
+from nodelint.model.identity import (
+    AWS_GROUP,
+    CORE_GROUP,
+    EVER_SERVED,
+    GROUPS,
+    OVERLAY_API,
+    OVERLAY_KIND,
+    Identity,
+    identities,
+)
+from nodelint.model.manifest import EC2NodeClass, NodeOverlay, NodePool, Object, Retired, UnknownKind, text
 from nodelint.model.parts import is_part, may_lack
 from nodelint.model.providers import AUTO_MODE_GROUP, judged_in_part, why_not_judged
 from nodelint.source import Document, Node, SourceText
@@ -14,14 +23,14 @@ from nodelint.source import Document, Node, SourceText
 def objects(source: SourceText, foreign: bool = False, more: bool = False) -> Iterator[Object]:
     """Karpenter's objects for AWS in a source, those inside a `List` or in the values of others too.
 
-    With `more`, what only checks look at as well: NodeOverlays, and what charts make pools and classes of
-    (see `model.helm_values`).
+    With `more`, what only checks look at as well: NodeOverlays, kinds that no release has, and what charts make pools
+    and classes of (see `model.helm_values`).
 
     NodePools of EKS Auto Mode and of other providers are left out unless `foreign` asks for them. An `apiVersion` in
     a group or version that never had the kind still gives an object, so that it can be reported.
     """
     for obj, reason in _all_objects(source):
-        if not more and (obj.of_values or isinstance(obj, NodeOverlay)):
+        if not more and (obj.of_values or isinstance(obj, _FOR_CHECKS)):
             continue
         if reason is None and (foreign or not (isinstance(obj, NodePool) and obj.foreign)):
             yield obj
@@ -30,7 +39,7 @@ def objects(source: SourceText, foreign: bool = False, more: bool = False) -> It
 def left_out(source: SourceText, foreign: bool = False) -> Iterator[tuple[Object, str]]:
     """What of Karpenter's `objects` does not give, and why: classes of others, say."""
     for obj, reason in _all_objects(source):
-        if obj.of_values or isinstance(obj, NodeOverlay):
+        if obj.of_values or isinstance(obj, _FOR_CHECKS):
             continue
         if reason is not None:
             yield obj, reason
@@ -38,6 +47,7 @@ def left_out(source: SourceText, foreign: bool = False) -> Iterator[tuple[Object
             yield obj, judged_in_part(obj.provider, obj.class_ref.kind if obj.class_ref else None)
 
 
+_FOR_CHECKS = (NodeOverlay, UnknownKind)
 _Found = Iterator[tuple[Object, str | None]]
 """Objects, each with the reason for which it is not judged."""
 
@@ -117,6 +127,8 @@ def _object(identity: Identity, document: Document) -> _Found:
         overlay = NodeOverlay(node, document, api_version, kind)
         overlay.partial = is_part(node, kind, document) or (document.templated and may_lack(node, document))
         yield overlay, None
+    elif group in (CORE_GROUP, AWS_GROUP) and kind.removesuffix("List") not in EVER_SERVED:
+        yield UnknownKind(node, document, api_version, kind, partial=True), None
     elif (why := why_not_judged(kind, group)) is not None:
         yield Object(node, document, api_version, kind), why
     elif group.partition("/")[0] not in (CORE_GROUP, AWS_GROUP):

@@ -15,6 +15,11 @@ OVERLAY_KIND, OVERLAY_API = "NodeOverlay", f"{CORE_GROUP}/v1alpha1"
 GROUPS = {"NodePool": CORE_GROUP, CLASS_KIND: AWS_GROUP}
 """The API group of each kind that releases from 1.0.0 on serve."""
 
+EVER_SERVED = frozenset(
+    {*GROUPS, OVERLAY_KIND, "NodeClaim", "Machine", "Provisioner", "AWSNodeTemplate", "CapacityBuffer"}
+)
+"""The kinds that the CRDs of any release of Karpenter for AWS have, up to 1.14.1."""
+
 
 class Identity(NamedTuple):
     """The node that holds an object, with its apiVersion and kind; None for what is not a known text.

@@ -329,6 +329,10 @@ class Retired(Object):
     """A Provisioner or an AWSNodeTemplate, gone since Karpenter 0.33."""
 
 
+class UnknownKind(Object):
+    """An object in one of Karpenter's API groups, of a kind that no release has."""
+
+
 def served(obj: Object, release: Version) -> bool:
     """Whether the CRDs of a release serve the object's apiVersion: v1 always, v1beta1 until 1.0."""
     if isinstance(obj, NodeOverlay):
