@@ -2,7 +2,8 @@ r"""`instanceStorePolicy` in a class whose pools can launch no type with local d
 
 `RAID0` joins the local NVMe disks of an instance, and has the kubelet and containerd live on them. A type without
 them keeps everything on its EBS volume: the policy does nothing, silently. Types with disks have a `d` in their
-family (`m6id`, `c7gd`), or are of the families `i` and `im`.
+family (`m6id`, `c7gd`), or are of the families `i` and `im`. In the values of a chart the pool beside the class
+counts.
 
 ```yaml bad
 apiVersion: karpenter.sh/v1
@@ -71,11 +72,11 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     policy = node_class.node.at("spec", "instanceStorePolicy")
     if policy is None or policy.value != "RAID0":
         return
-    pools = context.pools(node_class)
+    pools = context.pools(node_class) or context.given_with(node_class)
     counts = []
     for pool in pools:
         resolution = context.resolution(pool)
-        if pool.partial or fixes.doubts(resolution) or not resolution.candidates:
+        if (pool.partial and not pool.of_values) or fixes.doubts(resolution) or not resolution.candidates:
             return
         if resolution.candidates & context.catalog.having(keys.LOCAL_NVME):
             return

@@ -104,6 +104,8 @@ spec:
 ```
 """
 
+from typing import Literal
+
 from nodelint.api import UNKNOWN, Context, Finding, Findings, NodePool, fixes, resolve, rule
 
 
@@ -115,6 +117,10 @@ from nodelint.api import UNKNOWN, Context, Finding, Findings, NodePool, fixes, r
 )
 def check(pool: NodePool, context: Context) -> Findings:
     node, replicas = pool.meant("spec", "limits"), pool.node.at("spec", "replicas")
+    if pool.of_values:  # the chart's own limits are not known; one of devices is in none but the user's
+        if node is not None:
+            yield from _devices(list(resolve.limits(pool)), context.resolution(pool), "info")
+        return
     if pool.partial or (node is not None and node.value is UNKNOWN):
         return
     limits = list(resolve.limits(pool))
@@ -131,7 +137,7 @@ def check(pool: NodePool, context: Context) -> Findings:
             message=f"nothing limits what this NodePool costs{_dearest(context.resolution(pool))}",
             help="add `limits: {cpu: <n>}` to spec: Karpenter launches no node beyond it",
         )
-    elif any(limit.resource in ("cpu", "memory") for limit in limits):
+    else:
         yield from _devices(limits, context.resolution(pool))
 
 
@@ -142,12 +148,15 @@ def _dearest(resolution: resolve.Resolution) -> str:
     return f": a node may be `{found[1]}`, ${found[0]:,.2f} an hour" if found else ""
 
 
-def _devices(limits: list[resolve.Limit], resolution: resolve.Resolution) -> Findings:
+def _devices(
+    limits: list[resolve.Limit], resolution: resolve.Resolution, severity: Literal["info"] | None = None
+) -> Findings:
     """CPUs or memory are limited, and each type left has devices that are not."""
     counted = {resolve.device_of(limit.resource) or limit.resource for limit in limits}
     devices = resolve.devices(resolution.candidates, resolution.catalog)
-    first = min((limit for limit in limits if limit.resource in ("cpu", "memory")), key=lambda limit: limit.resource)
-    if not devices or counted & devices.keys() or "nodes" in counted or not first.amount:
+    broad = (limit for limit in limits if limit.resource in ("cpu", "memory"))
+    first = min(broad, key=lambda limit: limit.resource, default=None)
+    if first is None or not devices or counted & devices.keys() or "nodes" in counted or not first.amount:
         return
     cost = None
     if first.resource == "cpu":
@@ -156,5 +165,6 @@ def _devices(limits: list[resolve.Limit], resolution: resolve.Resolution) -> Fin
     yield Finding(
         at=first.at.key_node,
         message=f"the limits do not count {'GPUs' if 'nvidia.com/gpu' in devices else 'accelerators'}{shown}",
+        severity=severity,
         help=f"add a limit of `{max(devices, key=lambda name: devices[name])}`",
     )

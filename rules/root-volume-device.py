@@ -235,7 +235,11 @@ def _for_another_family(
 def _on_local_disks(node_class: EC2NodeClass, context: Context) -> bool:
     """Whether images and pods of Bottlerocket live on the instance store of all types that the pools may launch."""
     policy = node_class.node.at("spec", "instanceStorePolicy")
-    if policy is None or not releases.behaves("bottlerocket-instance-store", context.karpenter):
+    if (
+        policy is None
+        or policy.value is None
+        or not releases.behaves("bottlerocket-instance-store", context.karpenter)
+    ):
         return False
     if policy.value != "RAID0":
         return True

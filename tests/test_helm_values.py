@@ -133,3 +133,61 @@ spec:
     said = nodelint("check", *select, cwd=tmp_path).stdout
     assert "no-generation-floor" not in said
     assert "1 object " in said
+
+
+CHART_OF_BLUEPRINTS = """\
+ec2NodeClass:
+  karpenterRole: nodes
+  subnetSelectorTerms: {id: subnet-1}
+  instanceStorePolicy: RAID0
+nodePool:
+  taints: [{key: nvidia.com/gpu, effect: NoSchedule}]
+  requirements:
+    - {key: karpenter.k8s.aws/instance-family, operator: In, values: [FAMILY]}
+    - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+  limits: {cpu: 1000}
+"""
+
+
+def _said_of(nodelint: Run, folder: Path, text: str, *options: str) -> str:
+    (folder / "pools.tf").write_text(TERRAFORM.replace(indented(VALUES.replace("main", "${local.name}"), 4), text))
+    return nodelint("check", "--profile", "strict", "--format", "concise", *options, ".", cwd=folder).stdout
+
+
+def test_a_policy_of_disks_is_held_against_the_pool_beside_it(nodelint: Run, tmp_path: Path) -> None:
+    only = ("--select", "instance-store-without-disks")
+    said = _said_of(nodelint, tmp_path, indented(CHART_OF_BLUEPRINTS.replace("FAMILY", "m5"), 4), *only)
+    assert "`RAID0` has no effect: none of the" in said
+    said = _said_of(nodelint, tmp_path, indented(CHART_OF_BLUEPRINTS.replace("FAMILY", "m5d"), 4), *only)
+    assert "RAID0" not in said
+    other = CHART_OF_BLUEPRINTS.replace("FAMILY", "m5") + "other:\n" + CHART_OF_BLUEPRINTS.partition("nodePool:\n")[2]
+    said = _said_of(nodelint, tmp_path, indented(other.replace("FAMILY", "m5d"), 4), *only)
+    assert "RAID0" not in said, "either pool may be the one of the class"
+
+
+@pytest.mark.parametrize(
+    ("family", "limits", "said"),
+    [
+        ("g5", "{cpu: 1000}", True),
+        ("g5", "{cpu: 1000, nvidia.com/gpu: 8}", False),
+        ("g5", "{resources: {cpu: 1000}}", False),
+        ("g5", "{}", False),
+        ("m5", "{cpu: 1000}", False),
+    ],
+)
+def test_limits_that_count_no_gpus(nodelint: Run, tmp_path: Path, family: str, limits: str, said: bool) -> None:
+    text = CHART_OF_BLUEPRINTS.replace("FAMILY", family).replace("{cpu: 1000}", limits)
+    found = _said_of(nodelint, tmp_path, indented(text, 4), "--select", "no-limits")
+    assert ("info[no-limits]: the limits do not count GPUs" in found) is said, found
+
+
+@pytest.mark.parametrize(
+    ("stated", "judged"),
+    [("0.37.0", "Karpenter 1.0.0, by addons.tf:3"), ("1.2.1", "Karpenter 1.2.1, by addons.tf:3")],
+)
+def test_the_release_that_installs_karpenter_is_that_of_values(
+    nodelint: Run, tmp_path: Path, stated: str, judged: str
+) -> None:
+    addons = f'module "addons" {{\n  karpenter = {{\n    chart_version = "{stated}"\n  }}\n}}\n'
+    (tmp_path / "addons.tf").write_text(addons)
+    assert judged in _said_of(nodelint, tmp_path, indented(CHART_OF_BLUEPRINTS.replace("FAMILY", "m5"), 4))

@@ -230,6 +230,15 @@ class Context:
         """The NodePools of the run that point to a class."""
         return self._pools_of.get(id(node_class), [])
 
+    def given_with(self, node_class: EC2NodeClass) -> list[NodePool]:
+        """The one NodePool that stands beside a class in the values of a chart; empty for all others."""
+        holder = node_class.node.parent
+        if not node_class.of_values or holder is None or holder.kind != "mapping":
+            return []
+        near = [o for o in self.objects if o.of_values and o.node.parent is holder]
+        pools = [o for o in near if isinstance(o, NodePool)]
+        return pools if len(pools) == 1 and len(near) == 2 else []
+
     def foreign_group(self, pool: NodePool) -> list[Object]:
         """The class of another provider that a pool names, then the NodePools that name it, all of the pool's file.
 

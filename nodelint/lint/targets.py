@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 Choose = Callable[[Object], tuple[Chosen, ...] | str]
 """The releases of an object, oldest first, or why there are none."""
 
+_OF_VALUES = "values"
+"""In place of the API version of what a chart makes of values."""
+
 
 def chooser(settings: Settings, stating: Iterable[Source]) -> Choose | None:
     """What gives each object its releases; None where all have the same, the one of the settings.
@@ -45,7 +48,9 @@ class _Targets:
         self.known: dict[tuple[str, str, bool], tuple[Chosen, ...] | str] = {}
 
     def choose(self, obj: Object) -> tuple[Chosen, ...] | str:
-        key = (obj.source.path, obj.version, isinstance(obj, NodePool) and obj.foreign)
+        # Which API version a chart prints its values in is not known: any release that has NodePools may serve it.
+        version = _OF_VALUES if obj.of_values else obj.version
+        key = (obj.source.path, version, isinstance(obj, NodePool) and obj.foreign)
         if key not in self.known:
             self.known[key] = self._choose(*key)
         return self.known[key]
@@ -76,10 +81,13 @@ class _Targets:
             return [(each, None) for each in releases]
         if foreign:  # the files state the release of Karpenter for AWS, which another controller does not have
             return [(only(self.settings.karpenter), None)]
-        evidence = self._evidence(path).for_path("karpenter", path, FIRST_SERVING.get(api))
+        least = FIRST_SERVING["v1beta1"] if api == _OF_VALUES else FIRST_SERVING.get(api)
+        evidence = self._evidence(path).for_path("karpenter", path, least)
+        if api == _OF_VALUES:
+            evidence = tuple(each for each in evidence if each.karpenter >= OLDEST) or evidence
         # An object that some of them serve is taken to be theirs.
         old = next((each for each in evidence if each.karpenter < OLDEST), None)
-        if old is not None and api in FIRST_SERVING:
+        if old is not None and (api in FIRST_SERVING or api == _OF_VALUES):
             return [(only(OLDEST), old)]  # which serves it as well, and does nearly the same with it
         if old is not None:  # what no release known serves is judged as what it has to become
             return [(only(self.settings.karpenter), old)]

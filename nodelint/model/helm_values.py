@@ -33,6 +33,7 @@ _CLASS = (
     "metadataOptions",
     "associatePublicIPAddress",
     "detailedMonitoring",
+    "instanceStorePolicy",
 )
 _MOST = 20_000
 """Mappings and lists that are looked at."""
@@ -53,7 +54,8 @@ def found(root: Node, document: Document) -> Iterator[Object]:
         if _is_pool(node):
             yield _made(NodePool, node, document, f"{CORE_GROUP}/v1", "NodePool", _fields(node))
         elif _is_class(node):
-            yield _made(EC2NodeClass, node, document, f"{AWS_GROUP}/v1", CLASS_KIND, _CLASS)
+            lists = [name for name in _CLASS if name not in _TERMS or _is_list(node.get(name))]
+            yield _made(EC2NodeClass, node, document, f"{AWS_GROUP}/v1", CLASS_KIND, lists)
         else:
             pending += reversed(node.items)
             pending += (entry.value for entry in reversed(node.entries) if not entry.merged)
@@ -68,16 +70,34 @@ def _is_pool(node: Node) -> bool:
 
 
 def _is_class(node: Node) -> bool:
-    """Whether it lists selector terms; a mapping in the place of a list is the chart's own way to write them."""
+    """Whether it lists selector terms, or has one in the place of a list and other fields of a class.
+
+    A mapping in the place of a list is the chart's own way to write it.
+    """
     terms = [each for name in _TERMS if (each := node.get(name)) is not None]
-    return any(each.kind == "sequence" and each.items for each in terms)
+    if any(each.items for each in terms):
+        return True
+    known = any(entry.name in _CLASS and entry.name not in _TERMS for entry in node.entries)
+    return known and any(entry.name in ("tags", "id") for each in terms for entry in each.entries)
+
+
+def _is_list(node: Node | None) -> bool:
+    return node is not None and node.kind == "sequence"
 
 
 def _fields(node: Node) -> Sequence[str]:
-    """The fields of a pool that are Karpenter's; `disruption` is the chart's own where it has other keys."""
+    """The fields of a pool that are Karpenter's; `disruption` is the chart's own where it has other keys.
+
+    So is `limits` where its values are no amounts.
+    """
     disruption = node.get("disruption")
-    own = disruption is not None and all(entry.name in _DISRUPTION for entry in disruption.entries)
-    return (*_POOL, "disruption") if own else _POOL
+    limits = node.get("limits")
+    fields = list(_POOL)
+    if disruption is not None and all(entry.name in _DISRUPTION for entry in disruption.entries):
+        fields.append("disruption")
+    if limits is not None and all(entry.value.kind == "scalar" for entry in limits.entries):
+        fields.append("limits")
+    return fields
 
 
 def _made(
