@@ -51,7 +51,9 @@ PREFIX = "kubernetes.io/cluster/"
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     for term in node_class.security_group_terms:
         tag = term.tags[0] if len(term.tags) == 1 else None
-        if tag is None or not isinstance(tag.key, str) or not tag.key.startswith(PREFIX) or term.name or term.id:
+        # The part behind the prefix may be a placeholder: any cluster's groups are alike in this.
+        key = tag.key_node.written if tag is not None else ""
+        if tag is None or not key.startswith(PREFIX) or term.name or term.id:
             continue
         if context.facts:
             try:
@@ -63,7 +65,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
                 continue
         yield Finding(
             at=tag.key_node,
-            message=f"most clusters have several security groups with the tag `{messages.short(tag.key, 45)}`",
+            message=f"most clusters have several security groups with the tag `{messages.short(key, 40)}`",
             note="load balancer controllers require exactly one group with this tag on a node",
             help="select the security group by id, or by a tag that only it has",
         )

@@ -7,6 +7,8 @@ nodes depends on the instance types:
   reached reads as if the pool could grow eight times as far.
 - Where only one or two nodes fit, a node that fails takes all or half of the pool's pods with it, and no third one
   starts when these need more.
+- Where all types have two CPUs, `cpu: 4` counts nodes. With `memory: 16Gi` one `r7i.large` is all: pods that ask for
+  much memory get it, and a second node never starts.
 - A limit of 1000 CPUs on types that have two is 500 nodes: an endless loop of pods is stopped late.
 
 The rule reckons with the type that fits best: that a limit is never reached holds for every mix of the types left.
@@ -108,6 +110,8 @@ def check(pool: NodePool, context: Context) -> Findings:
     yield from unlike
     if unlike or "nodes" in limits:
         return
+    if len(counted) == 2:
+        yield from _crowded(counted[0], counted[1], resolution)
     if size.most.nodes <= FEW:
         yield _few(size.most)
     elif size.fewest.nodes >= MANY:
@@ -146,6 +150,24 @@ def _early(cpu: resolve.Limit, memory: resolve.Limit, cpus: float, size: resolve
             also=[Also(memory.at.node, f"most types left have {size.middle:.3g} GiB per CPU or more")],
             help="set both limits to the size that the pool may grow to",
         )
+
+
+def _crowded(cpu: resolve.Limit, memory: resolve.Limit, resolution: resolve.Resolution) -> Iterator[Finding]:
+    """A limit of memory that one or two nodes use up where that of CPUs is meant to count the nodes."""
+    found = resolve.crowding(cpu, memory, resolution)
+    if found is None or found[0].nodes > FEW:
+        return
+    reach, allowed = found
+    uses = f"one `{reach.type}` uses" if reach.nodes == 1 else f"{reach.nodes} of `{reach.type}` use"
+    yield Finding(
+        at=fixes.seen(memory.at.node),
+        message=f"{uses} up the memory limit `{_shown(memory)}`: the cpu limit `{_shown(cpu)}` allows"
+        f" {messages.counted(allowed, 'node')}",
+        also=[Also(cpu.at.node, f"`{reach.type}` has {reach.amount}: no other node starts beside it")]
+        if reach.nodes == 1
+        else [],
+        help="set the memory limit to what so many nodes of the largest type have",
+    )
 
 
 def _few(reach: resolve.Reach) -> Finding:

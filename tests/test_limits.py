@@ -54,6 +54,18 @@ spec:
         ("cpu: 2", ["m5.large"], "the cpu limit `2` leaves room for 1 node at most: `m5.large` has 2"),
         ("memory: 16Gi", ["m5.large"], "the memory limit `16Gi` leaves room for 2 nodes at most"),
         ("memory: 24Gi", ["m5.large"], None),
+        (
+            "cpu: 6, memory: 16Gi",
+            ["c5.large", "c6i.large", "c7i.large", "r5.large"],
+            "one `r5.large` uses up the memory limit `16Gi`: the cpu limit `6` allows 3 nodes",
+        ),
+        (
+            "cpu: 10, memory: 31Gi",
+            ["m5.large", "m6i.large", "m7i.large", "r5.large"],
+            "2 of `r5.large` use up the memory limit `31Gi`: the cpu limit `10` allows 5 nodes",
+        ),
+        ("cpu: 6, memory: 24Gi", ["c5.large", "c6i.large", "c7i.large", "r5.large"], None),
+        ("cpu: 8, memory: 32Gi", ["m5.large", "m6i.large", "m7i.large", "r5.xlarge"], None),
         ("cpu: 2000", ["m5.large", "m5.xlarge"], "the cpu limit `2000` allows 500 nodes or more: `m5.xlarge`"),
         ("cpu: 2000, nodes: 20", ["m5.large", "m5.xlarge"], None),
         ("cpu: 500", ["m5.large", "m5.xlarge"], None),

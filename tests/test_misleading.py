@@ -426,3 +426,10 @@ def test_lines_that_are_there_twice_are_found_again_in_their_order(check: Callab
     report = check(TWICE.replace("\n", end), select=["shared-tags", "cluster-security-group-tag"])
     places = [(r.rule.name, r.span.source.text.count("\n", 0, r.span.start) + 1) for r in report.results]
     assert places == [("shared-tags", 8), ("cluster-security-group-tag", 10)]
+
+
+@pytest.mark.parametrize("name", ["<cluster-name>", "${CLUSTER_NAME}", "{{ .name }}", "main"])
+def test_any_clusters_tag_on_security_groups_is_told(check: Callable[..., Report], name: str) -> None:
+    text = TWICE.replace("cluster/main", f"cluster/{name}")
+    [result] = check(text, select=["cluster-security-group-tag"]).results
+    assert f"`kubernetes.io/cluster/{name}`" in result.finding.message

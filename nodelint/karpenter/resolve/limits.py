@@ -7,6 +7,7 @@ The scheduler passes over each type whose capacity is more than what is left of 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from math import inf
 
 from nodelint.data import table
 from nodelint.ec2.catalog import Catalog
@@ -211,3 +212,23 @@ def growth(counted: Sequence[Limit], resolution: Resolution) -> Growth | None:
         ratios[-1],
         len(ratios),
     )
+
+
+def crowding(cpu: Limit, memory: Limit, resolution: Resolution) -> tuple[Reach, int] | None:
+    """The cheapest type of most memory where few of it use up that limit; the nodes that the one of CPUs allows.
+
+    None unless all types have the same number of CPUs, so that the limit of CPUs counts nodes, and unless it allows
+    twice as many of them or more.
+    """
+    catalog, total = resolution.catalog, (memory.amount or 0) / _MIB
+    types = resolution.candidates - beyond(cpu, resolution) - beyond(memory, resolution)
+    sizes = {name: int(catalog.label(name, MEMORY) or "0") * _COUNTED for name in catalog.names_in(types)}
+    cpus = catalog.distinct(CPU, types)
+    if len(cpus) != 1 or not all(sizes.values()):
+        return None
+    name = max(sizes, key=lambda each: (sizes[each], -(catalog.price(each) or inf), each))
+    nodes = int(total / sizes[name])
+    allowed = int((cpu.amount or 0) / (int(*cpus) * ONE))
+    if nodes * 2 > allowed or total - nodes * sizes[name] >= min(sizes.values()):
+        return None
+    return Reach(memory, nodes, name, f"{sizes[name] / _COUNTED / 1024:g}Gi", None), allowed
