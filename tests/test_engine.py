@@ -48,7 +48,7 @@ spec:
 
 def _one(check_: Callable[[EC2NodeClass, Context], Findings], name: str) -> dict[str, Rule]:
     made = rule(on=EC2NodeClass, group="correctness", fix="safe")(check_)
-    return {name: made._replace(name=name, page="A page.")}
+    return {name: made._replace(name=name, text=lambda: "A page.")}
 
 
 def _role(node_class: EC2NodeClass) -> Finding:

@@ -318,7 +318,7 @@ def mending(bad: str = "") -> dict[str, Rule]:
             yield Finding(at=node, message=f"`{node_class.name}` is old", edits=edits)
 
     made = rule(on=EC2NodeClass, group="correctness", fix="safe")(check)
-    return {"mending": made._replace(name="mending", page="A page.")}
+    return {"mending": made._replace(name="mending", text=lambda: "A page.")}
 
 
 def test_fixes_of_many_files() -> None:
