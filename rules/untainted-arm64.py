@@ -5,7 +5,9 @@ whichever pool it was started for, and where the arm64 pool is tried first, by i
 started for it there. A container image that is built for amd64 alone then ends with `exec format error`. A taint on
 the arm64 pool lets in only pods that tolerate it. Where all images are built for both, nothing is wrong.
 
-The finding names the pools of amd64 nodes that the same pods fit, as far as the file or its folder holds some.
+The finding names the pools of amd64 nodes that the same pods fit, as far as the file or its folder holds some, and
+says which of them Karpenter tries before this one. While those have room and capacity, pods start there; they still
+share arm64 nodes that run already.
 
 ```yaml bad
 apiVersion: karpenter.sh/v1
@@ -78,19 +80,22 @@ def check(pool: NodePool, context: Context) -> Findings:
     if tuple(mine.arches) != ("arm64",) or not resolve.comparable(mine):
         return
     beside = [other for other in context.beside(pool) if resolve.taints(other) == own]
-    alike = [other for other in beside if _alike(mine, context.resolution(other))]
+    alike = sorted(
+        (other for other in beside if _alike(mine, context.resolution(other))), key=resolve.turn, reverse=True
+    )
     yield Finding(
         at=pool.name_node,
         message=_message(pool, alike),
-        also=[Also(other.name_node, "amd64, for the same pods") for other in alike],
+        also=[
+            Also(other.name_node, f"amd64, for the same pods: tried {_when(other, pool)} this one") for other in alike
+        ],
         help="unless all images are built for both architectures, add a taint to this pool",
     )
 
 
 def _message(pool: NodePool, alike: list[NodePool]) -> str:
-    before = [other for other in alike if _later(other, pool)]
-    if before:
-        return f"pods that name no architecture are started on arm64 here before `{_name(before[0])}`"
+    if alike and resolve.turn(alike[0]) < resolve.turn(pool):
+        return f"pods that name no architecture are started on arm64 here before `{_name(alike[0])}`"
     if alike:
         return f"pods that name no architecture fit these arm64 nodes like those of `{_name(alike[0])}`"
     return "arm64 nodes without a taint: pods that name no architecture fit them, whatever their images are built for"
@@ -100,9 +105,8 @@ def _name(pool: NodePool) -> str:
     return messages.short(str(pool.name), 30)
 
 
-def _later(other: NodePool, pool: NodePool) -> bool:
-    """Whether Karpenter tries the other pool after this one: by weight, then by name, the last one first."""
-    return (other.weight or 0, str(other.name)) < (pool.weight or 0, str(pool.name))
+def _when(other: NodePool, pool: NodePool) -> str:
+    return "after" if resolve.turn(other) < resolve.turn(pool) else "before"
 
 
 def _alike(mine: resolve.Resolution, other: resolve.Resolution) -> bool:

@@ -277,6 +277,17 @@ class TestArmBesideAmd:
         assert "fit these arm64 nodes like those of `b`" in message("a", "b")
         assert "started on arm64 here before `b`" in message("a", "b", "  weight: 3\n")
 
+    def test_amd64_pools_before_and_after_it(self, check: Check) -> None:
+        texts = [
+            pool(f"{ARCH} In {arch}", name=name) for arch, name in (("amd64", "a"), ("arm64", "b"), ("amd64", "c"))
+        ]
+        [result] = check("---\n".join(texts), select=[self.RULE]).results
+        assert "fit these arm64 nodes like those of `c`" in result.finding.message
+        assert [each.message.rpartition(": ")[2] for each in result.finding.also] == [
+            "tried before this one",
+            "tried after this one",
+        ]
+
     @pytest.mark.parametrize(
         ("arm", "amd"),
         [
@@ -432,6 +443,30 @@ def test_pools_that_labels_alone_part(check: Check, first: str, second: str, exp
     assert bool(found) is expected
     parted = labelled("a", first) + "---\n" + labelled("b", second, TAINT.format("b"))
     assert said(check(parted, select=rule)) == []
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ([f"{FAMILY} In c7i"], [f"{FAMILY} In r7i"], True),
+        ([f"{FAMILY} In c7i"], [f"{FAMILY} In r7g"], False),
+        ([f"{FAMILY} In c7i"], [f"{FAMILY} In g6"], False),
+        ([f"{FAMILY} In c7i"], [f"{FAMILY} In c7i,r7i"], False),
+        (
+            [f"{FAMILY} In c7i", "topology.kubernetes.io/zone In us-east-1a"],
+            [f"{FAMILY} In r7i", "topology.kubernetes.io/zone In us-east-1b"],
+            False,
+        ),
+    ],
+)
+def test_pools_that_types_alone_part(check: Check, first: list[str], second: list[str], expected: bool) -> None:
+    def found(weight: str = "", more: str = "") -> list[str]:
+        text = pool(*first, name="a", spec=weight) + "---\n" + pool(*second, name="b", more=more)
+        return [message for _, message in said(check(text, select=["label-only-pools"]))]
+
+    told = "pods that select no label or instance type start in `b` rather than here, by the names alone"
+    assert found() == ([told] if expected else [])
+    assert found("  weight: 5\n") == found(more=TAINT.format("b")) == []
 
 
 ZONE = "topology.kubernetes.io/zone"

@@ -59,6 +59,7 @@ from nodelint.karpenter.resolve.relation import (
     same_pods,
     shared,
     taints,
+    turn,
 )
 from nodelint.karpenter.resolve.resolution import LineEffect, MinValues, Resolution, Unlaunchable
 from nodelint.karpenter.resolve.supply import Supply
@@ -124,6 +125,7 @@ __all__ = [
     "some_fits",
     "special",
     "taints",
+    "turn",
     "within",
 ]
 

@@ -50,6 +50,11 @@ def comparable(resolution: Resolution) -> bool:
     return read and all(line.known for line in resolution.lines)
 
 
+def turn(pool: NodePool) -> tuple[int, str]:
+    """What Karpenter sorts pools by: it tries the one with the highest first, by weight, then by name."""
+    return pool.weight or 0, str(pool.name)
+
+
 def shared(a: Resolution, b: Resolution, own_labels: bool = True) -> TypeSet:
     """The instance types that both can launch; none where a label, a zone or the system tells their nodes apart.
 
