@@ -920,7 +920,7 @@ class TestBranches:
         report = lint([source], Target(NEWEST), RULES)
         assert [(r.rule.name, source.position(r.span.start).line) for r in report.results] == [("invalid-field", 9)]
         assert not source.problems and not source.set_aside
-        assert [s.reason.partition(",")[0] for s in report.skipped if s.rule is None] == ["of `weight`"]
+        assert not [s for s in report.skipped if s.rule is None]
 
     def test_a_key_twice_in_one_branch_is_a_mistake(self) -> None:
         text = pool("spot").replace("spec:\n", "spec:\n  weight: 1\n  weight: 2\n  {{ include }}\n", 1)
@@ -966,10 +966,47 @@ class TestBranches:
         lines = f"{{{{ if .x }}}}\n{line % 'amd64'}{{{{ else }}}}\n{line % 'arm64'}{{{{ end }}}}\n"
         text = pool("spot").replace("requirements:\n", "requirements:\n" + indented(lines, " " * 8), 1)
         report = lint([Source.from_text("a.yaml", text)], Target(NEWEST), RULES)
-        assert report.results == ()
-        assert [s.reason for s in report.skipped if s.rule is None] == [
-            "of `requirements`, written in several branches of a template, only the first is judged as a whole"
+        assert (report.results, [s for s in report.skipped if s.rule is None]) == ((), [])
+
+    @pytest.mark.parametrize(
+        ("inner", "expected"),
+        [
+            ("  amiSelectorTerms: [{alias: al2@latest}]\n", [9]),
+            ("  {{- if .y }}\n  tags: {a: b}\n  {{- end }}\n  amiSelectorTerms: [{alias: al2@latest}]\n", [12]),
+            ("  {{- with .y }}\n  kubelet: {{ . }}\n  {{- else }}\n  amiSelectorTerms: [{alias: al2@latest}]\n"
+             "  {{- end }}\n", [12]),
+            ("  amiSelectorTerms:\n    {{- toYaml .Values.terms | nindent 4 }}\n", []),
+        ],
+    )  # fmt: skip
+    def test_the_else_of_a_template_is_judged_by_itself(self, inner: str, expected: list[int]) -> None:
+        first = "  amiFamily: AL2023\n  amiSelectorTerms: [{alias: al2023@v20250403}]\n"
+        text = (
+            "apiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nmetadata: {name: a}\nspec:\n"
+            f"  {{{{- if .x }}}}\n{first}  {{{{- else }}}}\n{inner}  {{{{- end }}}}\n  role: a\n"
+        )
+        source = Source.from_text("a.yaml", text)
+        report = lint([source], Target(NEWEST), RULES)
+        told = [(r.rule.name, source.position(r.span.start).line) for r in report.results]
+        assert told == [("unsupported-alias", line) for line in expected]
+        assert not [s for s in report.skipped if s.rule is None]
+
+    def test_branches_of_items_are_judged_by_themselves(self) -> None:
+        text = (
+            "apiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nmetadata: {name: a}\nspec:\n  amiSelectorTerms:\n"
+            "  {{- if .x }}\n  - alias: al2023@v20250403\n  {{- else if .y }}\n  - alias: bottlerocket@v1.46.0\n"
+            "  {{- else }}\n  - alias: al2@latest\n  {{- end }}\n  role: a\n"
+        )
+        source = Source.from_text("a.yaml", text)
+        report = lint([source], Target(NEWEST), RULES)
+        assert [(r.rule.name, source.position(r.span.start).line) for r in report.results] == [
+            ("unsupported-alias", 11)
         ]
+
+    def test_conditions_that_may_hold_together_are_no_branches(self) -> None:
+        weights = "  {{- if .x }}\n  weight: 1\n  {{- end }}\n  {{- if .y }}\n  weight: 2\n  {{- end }}\n"
+        source = Source.from_text("a.yaml", pool("spot").replace("spec:\n", "spec:\n" + weights, 1))
+        report = lint([source], Target(NEWEST), RULES)
+        assert [s.reason.partition(",")[0] for s in report.skipped if s.rule is None] == ["of `weight`"]
 
     def test_selectors_that_a_chart_has_under_conditions_need_not_be_there_together(self) -> None:
         terms = (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import partial
 from types import MappingProxyType
@@ -151,6 +150,7 @@ def lint(
         sharing = _sharing(jobs, some, shared) if memory is None else None
         made.judge(some, running, files, sharing or _one_by_one(pause))
         made.judge_converted(some, running)
+        made.judge_branches(some, running)
         return made
 
     chosen, skipped = _chosen(asked, target)
@@ -345,6 +345,23 @@ class _Pass:
         self.told += [r for r in moved if (r.rule.name, r.span.source.path, r.span.start) not in said]
         self.faults += made.faults
 
+    def judge_branches(self, asked: Sequence[Object], running: Sequence[Rule]) -> None:
+        """Let the rules look at what objects are where a template takes another branch than the first."""
+        templated = [obj for obj in asked if obj.source.masked and served(obj, self.target.karpenter)]
+        if not templated:
+            return
+        from nodelint.lint.branches import rounds
+
+        one, said = self.target, {(r.rule.name, r.span.source.path, r.span.start) for r in self.told}
+        for some in rounds(templated):
+            instead = {id(each.original): each.obj for each in some}
+            world = [instead.get(id(obj), obj) for obj in self.context.objects]
+            context = Context(world, one.karpenter, one.kubernetes, one.schemas, self.context.rule_names, one.facts)
+            made = _Pass(one, context, self.reporting)
+            made.judge([each.obj for each in some], running, ())
+            self.told += [result for each in some for result in each.told(made.told, said)]
+            self.faults += made.faults
+
     def _run(self, rule: Rule, subject: object, obj: Object | None, path: str, into: _Said) -> None:
         told = 0
         try:
@@ -391,8 +408,10 @@ def _by_release(
 
 def _not_looked_at(asked: Sequence[Object]) -> Iterator[Skipped]:
     """What of objects no rule has looked at."""
+    if any(obj.source.masked for obj in asked):
+        from nodelint.lint.branches import not_judged
     for obj in asked:
-        for name in _in_several_branches(obj):
+        for name in not_judged(obj) if obj.source.masked else ():
             reason = f"of `{name}`, written in several branches of a template, only the first is judged as a whole"
             yield Skipped(None, obj.source.path, obj, reason, False)
         if isinstance(obj, NodePool) and obj.foreign:
@@ -405,17 +424,6 @@ def _not_read(source: Source) -> Iterator[Skipped]:
     yield from (Skipped(None, source.path, obj, reason, False) for obj, reason in left_out(source, foreign=True))
     asides = [aside for aside in source.set_aside if source.concerns_karpenter(aside.offset)]
     yield from (Skipped(None, source.path, None, aside.reason, False) for aside in asides)
-
-
-def _in_several_branches(obj: Object) -> Iterator[str]:
-    """The fields that a template writes more than once, and lists with alternatives: the first is what they mean."""
-    if not obj.source.masked:
-        return
-    for node in obj.node.walk():
-        names = [entry.name for entry in node.entries if entry.name is not None]
-        if len(set(names)) < len(names):
-            yield from (name for name, times in Counter(names).items() if times > 1)
-        yield from (e.name for e in node.entries if e.value.kind == "sequence" and e.value.merges and e.name)
 
 
 def _without_facts(rules: Sequence[Rule], asked: Sequence[Object], target: Target) -> Iterator[Skipped]:

@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from nodelint.tuples import NamedTuple
+
 # The patterns are texts: `re` compiles each when it is first needed, and most files need none.
 MASK = "\ue000"
 """A private-use character that stands, as often as the expression is long, for a masked expression."""
@@ -205,6 +207,39 @@ def alternatives(text: str, starts: list[int]) -> list[int]:
         else:
             open_.append([False, False])
     return found
+
+
+class BranchSpan(NamedTuple):
+    """Characters `start` to `end` of a template that are there in one case: branch `number` of a condition.
+
+    `block` is where the condition begins. Branches count from 0.
+    """
+
+    block: int
+    number: int
+    start: int
+    end: int
+
+    def holds(self, at: int) -> bool:
+        """Whether a character is in the branch."""
+        return self.start <= at < self.end
+
+
+def branches(text: str, start: int, end: int) -> list[BranchSpan]:
+    """The branches of those conditions with an `else` that begin and end between two places of a template."""
+    found: list[BranchSpan] = []
+    open_: list[list[int]] = []
+    for match in re.compile(_BRANCHING).finditer(text, start, end):
+        word = match[1]
+        if word.startswith("el") and open_:
+            open_[-1].append(match.start())
+        elif word == "end" and open_:
+            marks = [*open_.pop(), match.start()]
+            if len(marks) > 2:
+                found += [BranchSpan(marks[0], n, marks[n], marks[n + 1]) for n in range(len(marks) - 1)]
+        elif word != "end" and not word.startswith("el"):
+            open_.append([match.start()])
+    return sorted(found, key=lambda each: each.start)
 
 
 def unmask(value: str, masked: str, original: str) -> str:

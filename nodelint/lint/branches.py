@@ -1,0 +1,132 @@
+"""What a template writes in the `else` of a condition, judged in the place of what is above it.
+
+A field that two branches write is there twice in a template, and means its first value. So an object is judged once
+more for each such branch, with the fields and items of that branch alone, and what is found there is reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from nodelint.lint.results import Result
+from nodelint.model.manifest import Object
+from nodelint.source import UNKNOWN, Node
+from nodelint.source.nodes import MappingEntry
+from nodelint.source.placeholders import BranchSpan, branches
+
+_MOST = 8
+"""Branches of one object that are judged: each costs as much as an object."""
+_MOST_PARTS = 200
+
+
+class Alternative:
+    """An object as a template writes it where a branch is taken: `obj` with the fields of `branch`."""
+
+    def __init__(self, original: Object, node: Node, branch: BranchSpan) -> None:
+        self.original = original
+        self.branch = branch
+        self.obj = type(original)(node, original.document, original.api_version, original.kind, original.partial)
+
+    def told(self, results: Iterable[Result], said: set[tuple[str, str, int]]) -> Iterator[Result]:
+        """The findings in the branch that are not said of the same place, as findings about the object.
+
+        They have no edits: the node that an edit would change holds another branch too.
+        """
+        for result in results:
+            at = result.span
+            inside = at.source is self.original.source and self.branch.start <= at.start < self.branch.end
+            if result.object is self.obj and inside and (result.rule.name, at.source.path, at.start) not in said:
+                finding = result.finding._replace(edits=(), suggestions=())
+                yield result._replace(finding=finding, object=self.original)
+
+
+def alternatives(obj: Object) -> list[Alternative]:
+    """The object with each branch in turn that writes fields or items of an earlier one anew."""
+    hidden = [at for node in obj.node.walk() for at in _hidden(node)] if obj.source.masked else []
+    if not hidden or obj.of_values:
+        return []
+    parts = branches(obj.source.text, obj.node.start, obj.node.end)
+    if len(parts) > _MOST_PARTS:
+        return []
+    found: list[Alternative] = []
+    others = [part for part in parts if part.number]
+    # the innermost `else` is the one that a field is of; those around it are taken with it
+    owners = {max((p for p in others if p.holds(at)), key=_start, default=None) for at in hidden}
+    for branch in others:
+        if branch in owners and len(found) < _MOST:
+            chosen = {p.block: p.number for p in parts if p.start <= branch.start and branch.end <= p.end}
+            away = [p for p in parts if p.number != chosen.get(p.block, 0)]
+            found.append(Alternative(obj, _without(obj.node, away), branch))
+    return found
+
+
+def rounds(asked: Sequence[Object]) -> Iterator[list[Alternative]]:
+    """The alternatives of some objects, so that each round has at most one of each."""
+    each = [found for obj in asked if (found := alternatives(obj))]
+    for n in range(max(map(len, each), default=0)):
+        yield [found[n] for found in each if n < len(found)]
+
+
+def not_judged(obj: Object) -> Iterator[str]:
+    """The fields with values that no branch gives: conditions that are no alternatives may hold together."""
+    if not obj.source.masked:
+        return
+    seen = [each.branch for each in alternatives(obj)]
+    for node in obj.node.walk():
+        for entry in node.entries:
+            repeated = node.key(entry.name) is not entry.key if entry.name is not None else False
+            if repeated and entry.name is not None and not any(b.holds(entry.key.start) for b in seen):
+                yield entry.name
+            others = entry.value.merges if entry.value.kind == "sequence" else ()
+            if entry.name and any(not any(b.holds(other.value.start) for b in seen) for other in others):
+                yield entry.name
+
+
+def _hidden(node: Node) -> list[int]:
+    """Where fields and items of a collection begin that are written in the place of earlier ones."""
+    if node.kind == "sequence":
+        return [each.value.start for each in node.merges]
+    names: set[str] = set()
+    found = []
+    for entry in node.entries:
+        if entry.name is not None and not entry.merged:
+            if entry.name in names:
+                found.append(entry.key.start)
+            names.add(entry.name)
+    return found
+
+
+def _start(branch: BranchSpan) -> int:
+    return branch.start
+
+
+def _without(node: Node, away: Sequence[BranchSpan]) -> Node:
+    """A copy of a node without what is written in some branches; the node itself where there is nothing of these."""
+    if node.kind == "scalar" or node.alias or not any(b.start < node.end and node.start < b.end for b in away):
+        return node
+    made = Node(node.source, node.start, node.end, node.kind, node.style, node.value)
+    made.raw, made.parent, made.tag = node.raw, node.parent, node.tag
+    made.shared, made.aliased = node.shared, node.aliased
+    if node.kind == "mapping":
+        made.merges = node.merges
+        for entry in node.entries:
+            if not _gone(entry.key.start, away) or entry.merged:
+                value = _without(entry.value, away)
+                made.entries.append(MappingEntry(entry.key, value, entry.name, entry.merged))
+                if value is not entry.value:
+                    value.parent = made
+        return made
+    items = sorted((*node.items, *(each.value for each in node.merges)), key=lambda item: item.start)
+    kept = [_without(item, away) for item in items if not _gone(item.start, away)]
+    was = set(map(id, items))
+    for item in kept:
+        if id(item) not in was:
+            item.parent = made
+    if not kept:
+        made.kind, made.value = "scalar", UNKNOWN
+    made.items = kept
+    return made
+
+
+def _gone(at: int, away: Sequence[BranchSpan]) -> bool:
+    return any(branch.holds(at) for branch in away)
