@@ -28,6 +28,8 @@ GROUPS = r"karpenter\.(?:sh|k8s\.aws)/v[0-9]"
 """What every manifest of Karpenter's has in its apiVersion."""
 
 _TEMPLATES = (".tpl", ".tftpl", ".tmpl", ".gotmpl", ".j2", ".jinja2", ".envsubst", ".template")
+_SET_ASIDE = (".disabled", ".off", ".bak", ".orig", ".old", ".example", ".sample", ".dist")
+"""Endings that keep a tool from reading a file, or mark it as an example: what it is, the ending before says."""
 _HOSTS: dict[str, Host] = {
     "tf": "terraform",
     "tofu": "terraform",
@@ -62,9 +64,9 @@ _FIRST_LINE = r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*[ \t]*(?:---|- |[\w\"'./-]+[ \t]*:(?
 
 
 def host_of(path: str) -> Host | None:
-    """What kind of text a file is by its name, endings of templates set aside; None for YAML and all else."""
+    """What kind of text a file is by its name, without endings such as `.tpl` and `.disabled`; None for YAML and all else."""
     name = path.lower()
-    while name.endswith(_TEMPLATES):
+    while name.endswith((*_TEMPLATES, *_SET_ASIDE)):
         name = name.rpartition(".")[0]
     return _HOSTS.get(name.rpartition(".")[2])
 
