@@ -60,18 +60,24 @@ spec:
 
 from nodelint.api import Also, Context, Finding, Findings, Object, rule
 
+_MOST = 4
+"""Places of other objects that a finding shows."""
+
 
 @rule(on=Object, group="hazard", gives_way_to=["removed-api"])
 def check(obj: Object, context: Context) -> Findings:
-    first = context.namesake(obj)
-    if first is None:
+    same = context.namesakes(obj)
+    if not same:
         return
-    one_file = first.source is obj.source
-    where = "in this file" if one_file else "in another file of this folder"
+    one_file = same[0].source is obj.source
+    files = 1 if one_file else len({other.source.path for other in same} - {obj.source.path})
+    elsewhere = f"{files} other files" if files > 1 else "another file"
+    where = "in this file" if one_file else f"in {elsewhere} of this folder"
+    times = f"{len(same):,} times" if len(same) > 2 else "twice"
     yield Finding(
         at=obj.name_node,
-        message=f"{obj.kind} `{obj.name}` is defined twice, also {where}: the one applied last wins",
+        message=f"{obj.kind} `{obj.name}` is defined {times}, also {where}: the one applied last wins",
         severity=None if one_file else "info",
-        also=[Also(first.name_node, "also defined here")],
+        also=[Also(other.name_node, "also defined here") for other in same[:_MOST] if other is not obj],
         help="both kinds are cluster-scoped: rename one of the objects",
     )

@@ -135,7 +135,7 @@ DEVICES = {
 )
 def check(pool: NodePool, context: Context) -> Findings:
     words = labels.words_of(pool.name)
-    if pool.partial or context.namesake(pool) is not None:
+    if pool.partial or context.namesakes(pool):
         return
     if pool.node.at("spec", "weight") is None and any(word in PREFERRED for word in words):
         yield Finding(

@@ -247,6 +247,17 @@ def test_two_of_a_name_in_a_folder_are_only_mentioned(rules: dict[str, Rule]) ->
     assert [(r.severity, r.finding.also[0].span.source.path) for r in report.results] == [("info", "p/a.yaml")]
 
 
+def test_a_name_is_counted(rules: dict[str, Rule]) -> None:
+    sources = [Source.from_text(f"p/{name}.yaml", pool("a")) for name in ("a", "b", "c")]
+    report = lint(sources, Target(NEWEST), rules, Selection(frozenset({"duplicate-name"})))
+    said = "NodePool `a` is defined 3 times, also in 2 other files of this folder: the one applied last wins"
+    assert [r.finding.message for r in report.results] == [said] * 2
+    assert [[also.span.source.path for also in r.finding.also] for r in report.results] == [
+        ["p/a.yaml", "p/c.yaml"],
+        ["p/a.yaml", "p/b.yaml"],
+    ]
+
+
 MISPLACED = """\
 apiVersion: karpenter.sh/v1
 kind: NodePool

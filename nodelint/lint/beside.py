@@ -49,30 +49,28 @@ def groups(objects: Sequence[Object], class_of: ClassOf) -> dict[int, list[NodeP
     return found
 
 
-def namesakes(objects: Sequence[Object]) -> dict[int, Object]:
-    """For an object (by `id`) the one of its kind and name before it that the same command would apply.
+def namesakes(objects: Sequence[Object]) -> dict[int, list[Object]]:
+    """For an object (by `id`) all of its kind and name that the same command would apply, itself among them.
 
-    Of one file; or of one folder, where the name is there a few times, no file is named for an environment, and the
-    folder, where it is there more than twice, is none of examples.
+    Nothing for the first of them. Of one file; or of one folder, where the name is there a few times, no file is
+    named for an environment, and the folder, where it is there more than twice, is none of examples.
     """
     region_of = _regions(objects)
-    first: dict[tuple[object, str, object], Object] = {}
+    files: dict[tuple[object, str, object], list[Object]] = {}
     folders: dict[tuple[str, str, object], list[Object]] = {}
-    found: dict[int, Object] = {}
     for o in objects:
         if o.partial or not isinstance(o.name, str) or o.version != "v1":
             continue
-        earlier = first.setdefault((region_of[id(o)], o.kind, o.name), o)
-        if earlier is not o:
-            found[id(o)] = earlier
+        files.setdefault((region_of[id(o)], o.kind, o.name), []).append(o)
         if o.document.host is None:
             folders.setdefault((os.path.dirname(o.source.path), o.kind, o.name), []).append(o)
+    found = {id(later): same for same in files.values() for later in same[1:]}
     for same in folders.values():
         if not 1 < len(same) <= _MOST_VERSIONS or any(_of_environment(o.source.path) for o in same):
             continue
         for later in same[1:]:
             if id(later) not in found and not (len(same) > 2 and _of_examples(later.source.path)):
-                found[id(later)] = same[0]
+                found[id(later)] = same
     return found
 
 

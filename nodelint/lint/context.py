@@ -285,12 +285,12 @@ class Context:
         """The other NodePools that go to the same cluster, as far as their files tell (see `lint.beside`)."""
         return [other for other in self._beside.get(id(pool), ()) if other is not pool]
 
-    def namesake(self, obj: Object) -> Object | None:
-        """Another object of the kind and name that is applied with this one, before it (see `lint.beside`)."""
-        return self._namesakes_of.get(id(obj))
+    def namesakes(self, obj: Object) -> list[Object]:
+        """The objects of one kind and name that are applied together; none for the first (see `lint.beside`)."""
+        return self._namesakes_of.get(id(obj), [])
 
     @cached_property
-    def _namesakes_of(self) -> dict[int, Object]:
+    def _namesakes_of(self) -> dict[int, list[Object]]:
         from nodelint.lint.beside import namesakes
 
         return namesakes(self.objects)

@@ -99,8 +99,8 @@ class Noting(Context):
     def beside(self, pool: NodePool) -> list[NodePool]:
         return self._note("beside", pool, lambda: super(Noting, self).beside(pool))
 
-    def namesake(self, obj: Object) -> Object | None:
-        return self._note("namesake", obj, lambda: super(Noting, self).namesake(obj))
+    def namesakes(self, obj: Object) -> list[Object]:
+        return self._note("namesakes", obj, lambda: super(Noting, self).namesakes(obj))
 
     def conversion(self, obj: Object) -> Conversion:
         return self._note("conversion", obj, lambda: super(Noting, self).conversion(obj))

@@ -64,7 +64,7 @@ _FIRST_LINE = r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*[ \t]*(?:---|- |[\w\"'./-]+[ \t]*:(?
 
 
 def host_of(path: str) -> Host | None:
-    """What kind of text a file is by its name, without endings such as `.tpl` and `.disabled`; None for YAML and all else."""
+    """What kind of text a file is by its name, but for endings such as `.tpl` and `.disabled`; None for all else."""
     name = path.lower()
     while name.endswith((*_TEMPLATES, *_SET_ASIDE)):
         name = name.rpartition(".")[0]
