@@ -2,7 +2,8 @@
 
 Most zones run out of one instance type or another now and then, of spot capacity often. A pool of one zone waits
 until it is back. It may be meant: for volumes that live in one zone, for a placement group, to save traffic between
-zones, or as one of several pools, each with a zone of its own; of these the rule says nothing.
+zones, or as one of several pools, each with a zone of its own; of these the rule says nothing. A class that names a
+single subnet by its id keeps its pools in the zone of that subnet.
 
 ```yaml bad
 apiVersion: karpenter.sh/v1
@@ -31,19 +32,55 @@ spec:
         - {key: kubernetes.io/arch, operator: In, values: [amd64]}
         - {key: topology.kubernetes.io/zone, operator: In, values: [eu-west-1a, eu-west-1b, eu-west-1c]}
 ```
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms:
+    - id: subnet-0a1b2c3d4e5f60718
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms:
+    - id: subnet-0a1b2c3d4e5f60718
+    - id: subnet-0b1c2d3e4f5061728
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
 """
 
-from nodelint.api import Context, Finding, Findings, NodePool, keys, labels, rule
+import os
+
+from nodelint.api import Context, EC2NodeClass, Finding, Findings, Node, NodePool, Object, keys, labels, rule
 
 
 @rule(
-    on=NodePool,
+    on=Object,
     group="practice",
     severity="info",
     gives_way_to=["unknown-value", "value-of-another-key"],
     providers=["aws", "auto-mode"],
 )
-def check(pool: NodePool, context: Context) -> Findings:
+def check(obj: Object, context: Context) -> Findings:
+    if isinstance(obj, NodePool):
+        yield from _of_pool(obj, context)
+    elif isinstance(obj, EC2NodeClass):
+        yield from _of_class(obj, context)
+
+
+def _of_pool(pool: NodePool, context: Context) -> Findings:
     zone, item = _zone(pool)
     if zone is None or item is None or pool.partial:
         return
@@ -66,3 +103,39 @@ def _zone(pool: NodePool) -> tuple[str | None, labels.PoolRequirement | None]:
         if item.key in (keys.ZONE, keys.ZONE_ID) and item.operator == "In" and item.known and len(item.texts) == 1:
             return str(item.texts[0]), item
     return None, None
+
+
+def _of_class(node_class: EC2NodeClass, context: Context) -> Findings:
+    subnet = _subnet(node_class)
+    if subnet is None or node_class.node.at("spec", "placementGroupSelector") is not None:
+        return
+    folder = os.path.dirname(node_class.source.path)
+    for other in context.classes:
+        theirs = _subnet(other) if os.path.dirname(other.source.path) == folder else None
+        if theirs is not None and theirs.written != subnet.written and _alike(node_class, other, context):
+            return
+    yield Finding(
+        at=subnet,
+        message="one subnet lies in one zone: nothing starts while that fails or has no capacity",
+        help="select subnets of several zones, or give each zone a class and a NodePool of its own",
+    )
+
+
+def _subnet(node_class: EC2NodeClass) -> Node | None:
+    """The id of the one subnet that a class may use."""
+    terms = node_class.node.at("spec", "subnetSelectorTerms")
+    if terms is None or len(terms.items) != 1 or not (node_class.of_values or not node_class.partial):
+        return None
+    subnet = terms.items[0].get("id")
+    if subnet is None or subnet.kind != "scalar":
+        return None
+    written = isinstance(subnet.value, str) and subnet.value.startswith("subnet-")
+    return subnet if written or (node_class.of_values and subnet.written.endswith("]}")) else None
+
+
+def _alike(one: EC2NodeClass, other: EC2NodeClass, context: Context) -> bool:
+    """Whether pools of two classes may launch the same types, or which they launch is not known."""
+    ours, theirs = (context.pools(each) or context.given_with(each) for each in (one, other))
+    if not ours or not theirs:
+        return True
+    return any(context.resolution(a).candidates & context.resolution(b).candidates for a in ours for b in theirs)

@@ -181,8 +181,9 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     if len(given) != len(mappings.items) or any(item.get("rootVolume") is not None for item in mappings.items):
         return
     found = context.images(node_class)
-    devices = images.devices_of(found.ami_family)
-    family = found.ami_family
+    # A placeholder beside an alias can only be the family of that, or `Custom`, with the same images.
+    family = found.ami_family or (found.boots if found.alias is not None else None)
+    devices = images.devices_of(family)
     if family is None or devices is None or not _is_own(found):
         return
     root, data = devices
@@ -198,7 +199,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             at=last,
             message=f"only `{root}` is mapped: pods and container images are on `{data}`, which stays at 20 GiB",
             edits=_added(mappings, given.index(root), data),
-            note=f"{found.ami_family} has only its system on {root}",
+            note=f"{family} has only its system on {root}",
             help=f"map `{data}` with room for images and pods",
         )
     elif data is not None or not (node_class.node.at("spec", "userData") is not None and "sda1" not in given[-1]):
@@ -206,7 +207,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         gib = images.default_gib() if data is not None else images.system_gib(family)
         yield Finding(
             at=last,
-            message=f"`{given[-1]}` is a second disk: the root of {found.ami_family} is `{wanted}`",
+            message=f"`{given[-1]}` is a second disk: the root of {family} is `{wanted}`",
             edits=edits.if_editable(edits.set_value, last, wanted) if len(given) == 1 else (),
             note=f"a volume that is not mapped keeps the image's {gib} GiB",
             help=f"map `{wanted}`",

@@ -59,6 +59,10 @@ def volumes(*names: str, more: str = "") -> str:
         (BOTTLEROCKET, volumes("/dev/xvdb"), None),
         (BOTTLEROCKET, volumes("/dev/xvda", "/dev/xvdb"), None),
         (BOTTLEROCKET, volumes("/dev/xvda"), "/dev/xvda"),
+        # the alias says which images there are
+        (BOTTLEROCKET, "  amiFamily: ${FAMILY}\n" + volumes("/dev/xvda"), "/dev/xvda"),
+        (BOTTLEROCKET, "  amiFamily: Custom\n" + volumes("/dev/xvda"), None),
+        (BOTTLEROCKET, "  instanceStorePolicy:\n" + volumes("/dev/xvda"), "/dev/xvda"),
         # images and pods are on the local disks
         (BOTTLEROCKET, volumes("/dev/xvda") + "  instanceStorePolicy: RAID0\n", None),
         ("{alias: windows2022@latest}", volumes("/dev/sda1"), None),

@@ -81,7 +81,14 @@ def test_values_of_a_chart_that_is_elsewhere(nodelint: Run, tmp_path: Path, snap
 def test_wherever_values_stand_the_same_is_said_and_mended(nodelint: Run, tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text(FILES[name])
     said = nodelint("check", "--profile", "strict", "--format", "concise", ".", cwd=tmp_path).stdout
-    rules = ["value-of-another-key", "no-instance-type", "node-churn", "unsupported-alias", "unencrypted-volume"]
+    rules = [
+        "value-of-another-key",
+        "no-instance-type",
+        "node-churn",
+        "unsupported-alias",
+        "unencrypted-volume",
+        "one-zone",
+    ]
     assert [rule in said for rule in rules] == [True] * len(rules), said
     assert said.count(f"{name}:") == len(rules)
     nodelint("check", "--fix", ".", cwd=tmp_path)
@@ -191,3 +198,49 @@ def test_the_release_that_installs_karpenter_is_that_of_values(
     addons = f'module "addons" {{\n  karpenter = {{\n    chart_version = "{stated}"\n  }}\n}}\n'
     (tmp_path / "addons.tf").write_text(addons)
     assert judged in _said_of(nodelint, tmp_path, indented(CHART_OF_BLUEPRINTS.replace("FAMILY", "m5"), 4))
+
+
+def test_one_subnet_is_one_zone(nodelint: Run, tmp_path: Path) -> None:
+    text = CHART_OF_BLUEPRINTS.replace("FAMILY", "m5").replace("subnet-1", "${module.vpc.private_subnets[2]}")
+    only = ("--select", "one-zone")
+    assert "pools.tf:6:33: info[one-zone]: one subnet lies in one zone" in _said_of(
+        nodelint, tmp_path, indented(text, 4), *only
+    )
+    assert "[one-zone]" not in _said_of(
+        nodelint, tmp_path, indented(text.replace("${module.vpc.private_subnets[2]}", ""), 4), *only
+    )
+    several = indented(text, 4).replace("private_subnets[2]", "private_subnets")
+    assert "[one-zone]" not in _said_of(nodelint, tmp_path, several, *only)
+
+
+@pytest.mark.parametrize(
+    ("subnet", "families", "found"), [("b", "m5", 0), ("a", "m5", 2), ("b", "c5", 2), ("b", "m5, c5", 0)]
+)
+def test_a_class_for_each_zone_is_meant(
+    nodelint: Run, tmp_path: Path, subnet: str, families: str, found: int
+) -> None:
+    def pair(name: str, subnet: str, families: str) -> str:
+        return f"""\
+---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {{name: {name}}}
+spec:
+  template:
+    spec:
+      nodeClassRef: {{group: karpenter.k8s.aws, kind: EC2NodeClass, name: {name}}}
+      requirements: [{{key: karpenter.k8s.aws/instance-family, operator: In, values: [{families}]}}]
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {{name: {name}}}
+spec:
+  role: nodes
+  amiSelectorTerms: [{{alias: al2023@v20250403}}]
+  subnetSelectorTerms: [{{id: subnet-{subnet}}}]
+  securityGroupSelectorTerms: [{{tags: {{a: b}}}}]
+"""
+
+    (tmp_path / "pools.yaml").write_text(pair("one", "a", "m5") + pair("two", subnet, families))
+    said = nodelint("check", "--select", "one-zone", "--format", "concise", ".", cwd=tmp_path).stdout
+    assert said.count("info[one-zone]") == found, said

@@ -55,7 +55,9 @@ def found(root: Node, document: Document) -> Iterator[Object]:
             yield _made(NodePool, node, document, f"{CORE_GROUP}/v1", "NodePool", _fields(node))
         elif _is_class(node):
             lists = [name for name in _CLASS if name not in _TERMS or _is_list(node.get(name))]
-            yield _made(EC2NodeClass, node, document, f"{AWS_GROUP}/v1", CLASS_KIND, lists)
+            made = _made(EC2NodeClass, node, document, f"{AWS_GROUP}/v1", CLASS_KIND, lists)
+            _add_subnet(made, node)
+            yield made
         else:
             pending += reversed(node.items)
             pending += (entry.value for entry in reversed(node.entries) if not entry.merged)
@@ -83,6 +85,19 @@ def _is_class(node: Node) -> bool:
 
 def _is_list(node: Node | None) -> bool:
     return node is not None and node.kind == "sequence"
+
+
+def _add_subnet(made: Object, node: Node) -> None:
+    """The one subnet that a chart takes by its id in the place of a list: it can become nothing but a list of it."""
+    term, spec = node.get("subnetSelectorTerms"), made.node.get("spec")
+    if term is None or spec is None or [entry.name for entry in term.entries] != ["id"]:
+        return
+    if term.entries[0].value.value is None:
+        return
+    listed = Node(term.source, term.start, term.end, "sequence", term.style)
+    listed.items, listed.parent = [term], spec
+    at = next(entry.key for entry in node.entries if entry.value is term)
+    spec.entries = [*spec.entries, MappingEntry(at, listed, "subnetSelectorTerms")]
 
 
 def _fields(node: Node) -> Sequence[str]:
