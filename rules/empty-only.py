@@ -1,9 +1,11 @@
-r"""A NodePool without taints that consolidates empty nodes only.
+r"""A NodePool without taints, or for services of the system, that consolidates empty nodes only.
 
 With `WhenEmpty` Karpenter removes a node when its last pod is gone. A node that one small pod holds stays until it
 expires or drifts, and a cheaper type never replaces it. After a peak that can be most of the pool. For batch jobs and
 other work that must not be moved `WhenEmpty` is right; such pools have a taint as a rule, and are let alone here, as
-are pools of accelerators. A taint that only tells the architecture, such as `arm64`, says nothing of the work.
+are pools of accelerators. A taint that only tells the architecture, such as `arm64`, says nothing of the work, and
+one such as `CriticalAddonsOnly`, or a pool's name such as `system`, tells of services, which never end: such nodes
+are hardly ever empty.
 
 ```yaml bad
 apiVersion: karpenter.sh/v1
@@ -53,6 +55,7 @@ import re
 from nodelint.api import Context, Finding, Findings, NodePool, resolve, rule
 
 ARCHITECTURE = {"amd64", "arch", "architecture", "arm", "arm64", "graviton", "x86"}
+SERVICES = {"addon", "addons", "criticaladdonsonly", "infra", "infrastructure", "ingress", "monitoring", "system"}
 
 
 @rule(
@@ -64,7 +67,9 @@ def check(pool: NodePool, context: Context) -> Findings:
     if pool.partial or disruption is None or policy is None or policy.value != "WhenEmpty":
         return
     taints = resolve.taints(pool)
-    if taints is None or not all(_of_architecture(key) for key, _, _ in taints):
+    if taints is None or not (
+        _words(str(pool.name)) & SERVICES or all(_told(key, value) for key, value, _ in taints)
+    ):
         return
     after = disruption.get("consolidateAfter")
     resolution = context.resolution(pool)
@@ -79,6 +84,10 @@ def check(pool: NodePool, context: Context) -> Findings:
     )
 
 
-def _of_architecture(key: str) -> bool:
-    """Whether a taint keeps pods away whose images are for another architecture, and says nothing of their work."""
-    return not ARCHITECTURE.isdisjoint(re.split(r"[^a-z0-9]+", key.lower()))
+def _told(key: str, value: str) -> bool:
+    """Whether a taint tells the architecture of images, or of services: no work that runs to an end."""
+    return bool(_words(key) & ARCHITECTURE or _words(f"{key.rpartition('/')[2]} {value}") & SERVICES)
+
+
+def _words(name: str) -> set[str]:
+    return set(re.split(r"[^a-z0-9]+", name.lower()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -437,6 +438,25 @@ def test_what_v1beta1_refused_of_consolidation_is_said_of_every_target(check: Ch
     words = "consolidateAfter cannot go with consolidationPolicy WhenUnderutilized"
     assert words in [message for _, message in said(check(text, karpenter="1.0.8"))]
     assert ("removed-api", f"v1beta1 refused this too: {words}") in said(check(text, karpenter="1.14.1"))
+
+
+@pytest.mark.parametrize(
+    ("name", "taint", "told"),
+    [
+        ("apps", "{key: CriticalAddonsOnly, effect: NoSchedule}", True),
+        ("apps", "{key: node-role.example/dedicated, value: system, effect: NoSchedule}", True),
+        ("on-demand-system", "{key: dedicated, value: a, effect: NoSchedule}", True),
+        ("apps", "{key: system.example/dedicated, value: batch, effect: NoSchedule}", False),
+        ("apps", "{key: dedicated, value: arm64-runners, effect: NoSchedule}", False),
+        ("apps", "{key: CriticalAddonsOnly, effect: NoSchedule}, {key: batch, effect: NoSchedule}", False),
+    ],
+)
+def test_tainted_pools_of_services_that_consolidate_empty_nodes_only(
+    check: Check, name: str, taint: str, told: bool
+) -> None:
+    text = pool(policy="WhenEmpty").replace("    spec:", f"    spec:\n      taints: [{taint}]")
+    text = re.sub(r"(?m)^  name: .*", f"  name: {name}", text, count=1)
+    assert [rule for rule, _ in said(check(text, select=["empty-only"]))] == (["empty-only"] if told else [])
 
 
 @pytest.mark.parametrize(
