@@ -5,8 +5,8 @@ on a file applies both and keeps the second; Kustomize refuses to build. Where b
 name, and pools that refer to it by its name too.
 
 Objects of one file are a warning. Two files of one folder can hold alternatives, so there it is only mentioned, and
-not at all where files are named for environments, or where many objects bear the name: that is a folder of
-examples.
+not at all where files are named for environments, where they are templates of Terraform (`.tpl`, `.tftpl`), of which
+an expression may choose one, or where many objects bear the name: that is a folder of examples.
 
 ```yaml bad
 apiVersion: karpenter.sh/v1

@@ -220,6 +220,9 @@ def judged(files: Mapping[str, str], rules: Mapping[str, Rule], *select: str) ->
         ({f"p/examples/{n}.yaml": pool("a") for n in range(3)}, []),
         ({"p/dev.yaml": pool("a"), "p/prod.yaml": pool("a")}, []),
         ({"p/a.yaml": pool("a") + pool("a")}, ["duplicate-name"]),
+        ({"p/a.tpl": pool("a"), "p/b.tpl": pool("a")}, []),
+        ({"p/a.tftpl": pool("a"), "p/b.tftpl": pool("a")}, []),
+        ({"p/a.tftpl": pool("a") + pool("a")}, ["duplicate-name"]),
         ({"docs/a.md": f"```yaml\n{pool('a')}```\n\n```yaml\n{pool('b')}```\n"}, []),
         (
             {

@@ -16,6 +16,9 @@ _MOST = 50
 _MOST_VERSIONS = 4
 """In a folder with more objects of one name, each file is an example for itself."""
 
+_READ_BY_NAME = (".tpl", ".tftpl")
+"""How templates end of which a program names the one that it reads."""
+
 ClassOf = Callable[[NodePool], EC2NodeClass | None]
 
 
@@ -54,6 +57,7 @@ def namesakes(objects: Sequence[Object]) -> dict[int, list[Object]]:
 
     Nothing for the first of them. Of one file; or of one folder, where the name is there a few times, no file is
     named for an environment, and the folder, where it is there more than twice, is none of examples.
+    Terraform reads each template by its name, and may choose one of several, so that a folder of them says nothing.
     """
     region_of = _regions(objects)
     files: dict[tuple[object, str, object], list[Object]] = {}
@@ -62,7 +66,7 @@ def namesakes(objects: Sequence[Object]) -> dict[int, list[Object]]:
         if o.partial or not isinstance(o.name, str) or o.version != "v1":
             continue
         files.setdefault((region_of[id(o)], o.kind, o.name), []).append(o)
-        if o.document.host is None:
+        if o.document.host is None and not o.source.path.endswith(_READ_BY_NAME):
             folders.setdefault((os.path.dirname(o.source.path), o.kind, o.name), []).append(o)
     found = {id(later): same for same in files.values() for later in same[1:]}
     for same in folders.values():
