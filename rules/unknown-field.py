@@ -164,7 +164,7 @@ def check(obj: Object, context: Context) -> Findings:
     if manifest.served(obj, context.karpenter):
         for problem in context.problems(obj):
             if problem.layer == "unknown":
-                changes = _renamed(problem) or _settled(obj, problem, context)
+                changes = _renamed(problem) or _settled(obj, problem, context) or _indented(obj, problem)
                 safety: Safety | None = "unsafe" if changes and _moves_nodes(obj, problem, context) else None
                 if not changes and (changes := _of_provisioner(obj, problem)):
                     accepted = not apiserver.refuses(obj, context.karpenter, context.schemas)
@@ -228,6 +228,21 @@ def _settled(obj: Object, problem: apiserver.SchemaProblem, context: Context) ->
     if any(step.endswith("[]") for step in home):
         return []
     return convert.settled(obj, at, home if home == at[:-1] else (*home, at[-1]))
+
+
+def _indented(obj: Object, problem: apiserver.SchemaProblem) -> list[Edit]:
+    """A field of one line that follows an empty `metadata:` at its column goes below it."""
+    metadata, field = obj.node.get("metadata"), obj.node.get(problem.node.text)
+    key = obj.node.key("metadata")
+    if problem.belongs != "metadata" or metadata is None or key is None or metadata.kind != "scalar":
+        return []
+    if problem.node.parent is not obj.node or field is None or field.kind != "scalar" or metadata.text:
+        return []
+    text, at = obj.source.text, problem.node.start
+    between, above = text[key.end : at], text[text.rfind("\n", 0, key.start) + 1 : key.start]
+    if between not in (f":\n{above}", f":\r\n{above}") or "\n" in text[at : field.end]:
+        return []
+    return [Edit(obj.source, at, at, "  ")]
 
 
 _OF_PROVISIONER = ("ttlSecondsAfterEmpty", "ttlSecondsUntilExpired", "consolidation", "providerRef")

@@ -151,6 +151,20 @@ def test_where_v1beta1_is_served_only_its_group_is_put_right(rules: dict[str, Ru
     assert mended(old, rules, "1.0.5")[0] == POOL.format("name: a").replace("sh/v1", "sh/v1beta1")
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_what_lost_its_indent_goes_below_metadata(end: str, rules: dict[str, Rule]) -> None:
+    right = POOL.format(RIGHT)
+    old = right.replace("metadata: {name: a}", "metadata:\nname: a\nlabels:\n  a: b")
+    new = right.replace("metadata: {name: a}", "metadata:\n  name: a\n  labels:\n    a: b")
+    source = Source.from_text("a.yaml", old.replace("\n", end))
+    chosen = Selection(frozenset({"unknown-field"}))
+    report = lint([source], Target(target(str(NEWEST))), rules, chosen)
+    assert [r.finding.message for r in report.results] == [
+        f"`{name}` is not a known field: it belongs under `metadata`" for name in ("name", "labels")
+    ]
+    assert fix([source], Target(target(str(NEWEST))), rules, chosen).sources[0].text == new.replace("\n", end)
+
+
 @pytest.mark.parametrize(
     ("version", "kind", "meant"),
     [

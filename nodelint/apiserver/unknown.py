@@ -48,6 +48,8 @@ def _told(
     suggestion = belongs = None
     if _wraps(entry, name, shape, path, present):
         message, belongs = f"`{name}` is not a known field: what it holds belongs in {path}", path
+    elif _is_metadata(state, name, path):
+        message, belongs = f"`{name}` is not a known field: it belongs under `metadata`", "metadata"
     elif moved is not None:
         message, belongs = f"`{name}` is not a known field: {moved}", state.shape.place_of(name)
     else:
@@ -63,6 +65,25 @@ def _told(
     message = schema_words.fit(message)
     state.found.append(SchemaProblem("unknown", entry.key, at, message, suggestion=suggestion, belongs=belongs))
     return suggestion if suggestion not in present else None
+
+
+_OF_METADATA = ("name", "namespace", "labels", "annotations")
+
+
+def _is_metadata(state: WalkState, name: str, path: str) -> bool:
+    """Whether a field is one of `metadata`, which lacks it: a name, or what follows `metadata:` without an indent."""
+    if state.partial or path not in ("", "spec") or name not in _OF_METADATA or (path and name != "name"):
+        return False
+    metadata = state.root.get("metadata")
+    if metadata is not None and metadata.kind != "mapping" and metadata.value is not None:
+        return False
+    if metadata is not None and metadata.get(name) is not None:
+        return False
+    names = [entry.name for entry in state.root.entries]
+    if name == "name" or "metadata" not in names:
+        return name == "name"
+    first, at = names.index("metadata") + 1, names.index(name)
+    return first <= at and all(each in _OF_METADATA for each in names[first:at])
 
 
 def _wraps(entry: MappingEntry, name: str, shape: Shape, path: str, present: Iterable[str | None]) -> bool:
