@@ -4,6 +4,9 @@ r"""A template writes a field that the API server asks for under a condition on 
 object that is refused. Write the field always, with `default` or with `required`, which says what is missing when the
 chart is rendered.
 
+The same holds for a field that is written for one of the values that an `or` asks for, and not for the others, though
+there is an `else` with a default.
+
 The rule is silent where the chart's values name the value, be it empty.
 
 ```yaml bad
@@ -54,6 +57,13 @@ def check(obj: Object, context: Context) -> Findings:
     for _, node, shape in context.shaped(obj):
         for name in shape.required if node.entries else ():
             entries = [entry for entry in node.entries if entry.name == name]
+            gap = scopes.gap([entry.key.start for entry in entries], _begin(node))
+            if gap is not None:
+                inner, either = gap
+                if not any(scopes.follow(values, path) for path in inner.asked):
+                    other = next(path[-1] for path in either.asked if path not in inner.asked)
+                    yield _left_out(name, other, Span(source, *either.head), Span(source, *inner.head))
+                continue
             if len(entries) != 1:
                 continue
             key = entries[0].key
@@ -78,6 +88,16 @@ def check(obj: Object, context: Context) -> Findings:
                 note="without the field the API server refuses the object",
                 help=f"print `{name}` always, with a `default` or with `required`",
             )
+
+
+def _left_out(name: str, other: str, either: Span, inner: Span) -> Finding:
+    return Finding(
+        at=either,
+        message=f"`{name}` is required, and left out where `{other}` alone is set",
+        also=[Also(inner, "written under this condition only")],
+        note="without the field the API server refuses the object",
+        help=f"write `{name}` where `{other}` is set, too",
+    )
 
 
 def _begin(node: Node) -> int:

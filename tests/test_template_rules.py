@@ -304,6 +304,54 @@ def test_what_is_required_is_printed_in_any_case(
     assert (fixed.count("{{- end") == 2) == (told == "dead-default")
 
 
+EITHER = """\
+{{- if or $class.family $class.terms }}
+  {{- if $class.family }}
+  amiFamily: {{ $class.family }}
+  {{- end }}
+  {{- if $class.terms }}
+  amiSelectorTerms:
+    {{- toYaml $class.terms | nindent 4 }}
+  {{- end }}
+  {{- else }}
+  amiSelectorTerms: [{alias: bottlerocket@v1.46.0}]
+  {{- end }}"""
+OF_EITHER = """\
+{{- range $name, $class := .Values.classes }}
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: {{ $name }}
+spec:
+  role: a
+  @images
+{{- end }}
+"""
+TERMS = "  {{- if $class.terms }}\n  amiSelectorTerms:\n    {{- toYaml $class.terms | nindent 4 }}\n  {{- end }}\n"
+
+
+@pytest.mark.parametrize(
+    ("images", "values", "told"),
+    [
+        (EITHER, "classes: {}", True),
+        (EITHER.replace("if $class.terms", "with $class.terms"), "classes: {}", True),
+        (EITHER, "classes: {a: {terms: []}}", False),
+        (EITHER.replace("or $", "and $"), "classes: {}", False),
+        (EITHER.replace("{{- if or $class.family $class.terms", "{{- if $class.terms"), "classes: {}", False),
+        (EITHER.replace(TERMS, TERMS.replace("  {{- end", "  {{- else }}\n  amiSelectorTerms: []\n  {{- end")),
+         "classes: {}", False),
+    ],
+)  # fmt: skip
+def test_what_is_required_is_printed_for_each_value_that_an_or_asks_for(
+    nodelint: Run, tmp_path: Path, images: str, values: str, told: bool
+) -> None:
+    chart(tmp_path, values + "\n", pool=OF_EITHER.replace("@images", images))
+    done = findings(nodelint, "chart", "--select", LACKING)
+    message = "`amiSelectorTerms` is required, and left out where `family` alone is set"
+    assert [message in line for line in done] == [True] * told
+
+
 CLASSES = """\
 {{- range $name, $class := .Values.classes }}
 ---

@@ -110,6 +110,25 @@ class Scopes:
         """Whether code mentions a word, as a field, or in any other way."""
         return word in self.loose or any(word in path for path in (*(use.path for use in self.uses), *self._named))
 
+    def gap(self, places: list[int], begin: int) -> tuple[Branched, Branched] | None:
+        """The condition on one field around one of some places, and the `or` around that which other fields meet too.
+
+        None where other places are before the `or` or under it, and where it begins before `begin`.
+        """
+        for at in places:
+            around = self.within(at, at)[-2:]
+            if len(around) < 2 or around[0].expression is None or around[1].expression is None:
+                continue
+            outer, inner = around
+            either, one = around[0].expression, around[1].expression
+            fields = either.value == "or" and all(each.kind == "field" for each in either.args)
+            first = outer.word == "if" and outer.head[0] == outer.around[0] >= begin
+            alone = inner.only and inner.word in ("if", "with") and one.kind == "field"
+            elsewhere = all(outer.end <= other < outer.around[1] for other in places if other != at)
+            if fields and first and alone and elsewhere and set(inner.asked) < set(outer.asked):
+                return inner, outer
+        return None
+
     # -- reading
 
     def _all(self, parts: Iterable[Part]) -> None:
