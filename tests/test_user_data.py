@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from base64 import b64encode
 
 import pytest
 
@@ -54,6 +55,17 @@ def said(text: str) -> list[tuple[str, str, str]]:
     """Rule, the characters that it points at, and what it says."""
     results = judge(text).results
     return [(r.rule.name, text[r.finding.span.start : r.finding.span.end], r.finding.message) for r in results]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(
+    "data",
+    ["#!/bin/bash\necho done\n", ARCHIVE, "[settings.kernel]\nlockdown = 'none'\n", NODECONFIG, "# a note\nx\n"],
+)
+def test_base64_is_no_user_data(family: str, data: str) -> None:
+    encoded = b64encode(data.encode()).decode()
+    told = ("user-data-family", encoded, "the userData is base64: it has to be plain text")
+    assert (said(written(family, encoded)) == [told]) == (not data.startswith("# a note"))
 
 
 def judge(text: str) -> Report:

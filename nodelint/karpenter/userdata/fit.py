@@ -22,6 +22,9 @@ _NO_LAUNCH = "Karpenter cannot read the userData and launches nothing with this 
 
 def misfits(data: UserData) -> Iterator[UserDataProblem]:
     """What of the user data does not fit the family, in the order of the text."""
+    if data.encoded:
+        yield _encoded(data)
+        return
     if data.is_windows or data.family == "Bottlerocket":
         yield from _as_a_whole(data)
         return
@@ -44,6 +47,19 @@ def misfits(data: UserData) -> Iterator[UserDataProblem]:
             yield UserDataProblem(
                 call.start, end_of_line(data.text, call.start), "AL2 has no nodeadm: the call fails"
             )
+
+
+def _encoded(data: UserData) -> UserDataProblem:
+    """Base64, which Karpenter encodes once more, so that nothing on the node reads it."""
+    hint = (
+        _NO_LAUNCH if data.family == "Bottlerocket" else "Karpenter encodes it once more: nothing on the node runs it"
+    )
+    return UserDataProblem(
+        *first_line(data, data.parts[0]),
+        "the userData is base64: it has to be plain text",
+        hint,
+        help="write what it decodes to, in Terraform without `base64encode`",
+    )
 
 
 def _unread_files(data: UserData, part: Part) -> Iterator[UserDataProblem]:

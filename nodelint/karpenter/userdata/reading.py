@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 
 _NO_LAUNCH = "Karpenter cannot read the userData and launches nothing with this class"
+_LEAST_ENCODED = 16
+"""Characters below which a text is not taken for base64."""
 _OPEN = r"\$\{|\{\{|%\{|<[A-Za-z]"
 """What a template still fills in."""
 
@@ -83,6 +85,26 @@ class UserData:
             return "cloud-config"
         return "nodeconfig" if re.search(found_in.NODECONFIG_HEAD, self.text) else None
 
+    @cached_property
+    def encoded(self) -> bool:
+        """Whether the text is the base64 of a script, an archive or settings."""
+        letters = "".join(self.text.split())
+        if len(letters) < _LEAST_ENCODED or re.fullmatch(r"[A-Za-z0-9+/]+={0,2}", letters) is None:
+            return False
+        from base64 import b64decode
+
+        try:
+            decoded = b64decode(letters, validate=True).decode()
+        except ValueError:
+            return False
+        begin = decoded.lstrip()
+        return (
+            begin.startswith(("#!", "#cloud-config", "<powershell>"))
+            or is_mime(begin)
+            or re.search(found_in.TOML_HEAD, begin) is not None
+            or re.search(found_in.NODECONFIG_HEAD, begin) is not None
+        )
+
     def root(self, part: Part) -> Node | None:
         """A NodeConfig's YAML, in a source of its own; None where it is empty or cannot be read."""
         if part.start not in self._roots:
@@ -126,7 +148,7 @@ class UserData:
 
     def broken(self) -> list[UserDataProblem]:
         """What cannot be read, or is dropped: archive, NodeConfig, TOML. Nothing where it is for another family."""
-        if is_mime(self.text) and not self.mime:
+        if self.encoded or (is_mime(self.text) and not self.mime):
             return []
         if self.looks is not None and self.looks not in {part.kind for part in self.parts}:
             return []
