@@ -5,8 +5,8 @@ an archive, Bottlerocket TOML settings, Windows PowerShell. Karpenter adds its o
 What does not fit fails on the node, where nobody looks: AL2023 has no `bootstrap.sh`, AL2 no `nodeadm`, cloud-init
 starts no script without a `#!` in its very first line, and a `#cloud-config` without MIME header is taken for
 something else. The kubelet of these images reads no `/etc/sysconfig/kubelet`, and on AL2023 no `kubelet-config.json`.
-What Bottlerocket cannot read keeps Karpenter from launching at all. Base64 is for no family: Karpenter encodes the text
-itself.
+What Bottlerocket cannot read keeps Karpenter from launching at all. Base64 is for no family: Karpenter encodes it
+itself, once more.
 
 User data of the family `Custom` is yours alone, and is not judged.
 
