@@ -1,7 +1,8 @@
 r"""A loop of a template writes the same key in each round: with a second item the key is there twice.
 
 kubectl keeps the last value of a key that is there twice and drops the others without a word; kustomize and Flux
-refuse the object. The key belongs above the loop, and what is below it into the loop.
+refuse the object. The key belongs above the loop, and what is below it into the loop. Where a loop writes whole
+documents, a line `---` has to part its rounds.
 
 ```yaml bad
 apiVersion: karpenter.k8s.aws/v1
@@ -44,7 +45,18 @@ from nodelint.api import Also, Context, Finding, Findings, Object, Span, rule
 @rule(on=Object, group="hazard")
 def check(obj: Object, context: Context) -> Findings:
     source = obj.source
-    if not source.masked or source.text.find("range", obj.node.start, obj.node.end) < 0:
+    if not source.masked or "range" not in source.text:
+        return
+    for start, end, loop in context.templates.running_together(source):
+        if any(entry.key.start == start for entry in obj.node.entries):
+            yield Finding(
+                at=Span(source, start, end),
+                message="no `---` between the rounds of a loop: with two items their documents run together",
+                also=[Also(Span(source, *loop), "the loop")],
+                note="kubectl keeps the last of each key without a word; kustomize and Flux refuse the object",
+                help="begin the body of the loop with a line `---`",
+            )
+    if source.text.find("range", obj.node.start, obj.node.end) < 0:
         return
     keys = {entry.key.start: entry for node in obj.node.walk() for entry in node.entries}
     for start, end, loop in context.templates.repeated(source):

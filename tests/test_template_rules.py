@@ -417,3 +417,23 @@ def test_a_value_that_an_installation_has_to_give_is_told(
     (tmp_path / "chart/staging.yaml").write_text("staging: main\n", encoding="utf-8")
     done = findings(nodelint, "chart", "--select", "empty-default")
     assert len(done) == told
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "told"),
+    [
+        ("", "", True),
+        ("{{- if .on }}", "{{- end }}", True),
+        ("---", "", False),
+        ("# a pool\n---", "", False),
+        ("", "---", False),
+        ("{{- if .on }}\n---", "{{- end }}", False),
+        ('{{ print "---" }}', "", False),
+        ('{{- include "between" . }}', "", False),
+    ],
+)
+def test_a_loop_over_documents_parts_them(nodelint: Run, tmp_path: Path, begin: str, end: str, told: bool) -> None:
+    pool = POOL.replace("}}\n---\n", "}}\n" + begin + "\n", 1).replace("\n{{- end }}\n", f"\n{end}\n{{{{- end }}}}\n")
+    chart(tmp_path, VALUES, pool=pool.replace("@taints", BY_HAND))
+    done = findings(nodelint, "chart", "--select", "repeated-by-loop")
+    assert ["no `---` between" in line for line in done] == [True] * told

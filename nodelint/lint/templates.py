@@ -118,3 +118,11 @@ class Templates:
         from nodelint.source.conditions import repeated
 
         return repeated(source.text)
+
+    def running_together(self, source: SourceText) -> list[tuple[int, int, tuple[int, int]]]:
+        """The `apiVersion` of documents that a loop of a template writes without `---` between its rounds."""
+        if "{{" not in source.text or "range" not in source.text:
+            return []
+        from nodelint.source.conditions import running_together
+
+        return running_together(source.text)

@@ -69,6 +69,25 @@ def repeated(text: str) -> list[tuple[int, int, tuple[int, int]]]:
     return found
 
 
+def running_together(text: str) -> list[tuple[int, int, tuple[int, int]]]:
+    """The `apiVersion` of documents that a loop writes without `---` between its rounds, and where the loop is."""
+    try:
+        loops = [block for block in _blocks(parse(text)) if block.branches[0].word == "range"]
+    except BadTemplate:
+        return []
+    found = []
+    for block in loops:
+        code = block.branches[0].code
+        body = text[code.end : block.end.start]
+        key = re.search(r"(?m)^apiVersion(?=:)", body)
+        parts = re.split(r"(?m)^---", re.sub(r"(?s)\{\{.*?\}\}", "", body))
+        # code that prints the line, or includes a text with one, may be anywhere
+        unclear = re.search(r"\{\{[^}]*(?:---|\b(?:include|template|tpl)\b)", body) or len(block.branches) > 1
+        if key is not None and not unclear and all(re.search(r"(?m)^\w+:", part) for part in (parts[0], parts[-1])):
+            found.append((code.end + key.start(), code.end + key.end(), (code.start, code.end)))
+    return found
+
+
 def _outermost(branch: Branch, text: str) -> list[tuple[int, int]]:
     """The keys of the outermost lines in the body of a loop; nothing where these are not keys alone."""
     lines: list[re.Match[str]] = []
