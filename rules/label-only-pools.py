@@ -99,7 +99,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     yield Finding(
         at=pool.name_node,
         message=f"pods that select no {apart[before[-1]]} start in `{first}` rather than here, by the names alone",
-        also=[Also(other.name_node, "tried first") for other in reversed(before)],
+        also=[Also(other.name_node, "tried before this one") for other in reversed(before)],
         help="add a taint to pools that are for chosen pods, and a weight to the one for all others",
     )
 

@@ -93,7 +93,7 @@ def check(obj: Object, context: Context) -> Findings:
 
 
 def _ids(obj: Object) -> Iterator[tuple[Node | Span, str]]:
-    """Ids of a class's selector terms and KMS keys that are none: `sg-zzzz`, `kms-key-arn`."""
+    """Ids of a class's selector terms, KMS keys and snapshots that are none: `sg-zzzz`, `kms-key-arn`, `SNAPSHOT`."""
     if isinstance(obj, EC2NodeClass):
         terms = (*obj.ami_terms, *obj.subnet_terms, *obj.security_group_terms, *obj.reservation_terms)
         for term in terms:
@@ -109,6 +109,9 @@ def _ids(obj: Object) -> Iterator[tuple[Node | Span, str]]:
             key = mapping.at("ebs", "kmsKeyID")
             if key is not None and isinstance(key.value, str) and key.value and labels.no_kms_key(key.value):
                 yield key, key.value
+            snapshot = mapping.at("ebs", "snapshotID")
+            if snapshot is not None and isinstance(snapshot.value, str) and labels.no_snapshot(snapshot.value):
+                yield snapshot, snapshot.value
 
 
 def _of_user_data(obj: Object) -> Iterator[tuple[Node | Span, str]]:

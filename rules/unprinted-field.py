@@ -82,7 +82,7 @@ def _picked(obj: Object, context: Context) -> Findings:
             message=f"the loop over `{name}` never prints {' and '.join(f'`{field}`' for field in missing)}",
             severity="warning" if missing[0] == "value" else "info",
             also=[Also(Span(obj.source, *loops[-1].head), "the loop")],
-            note=f"what the values say of it {verb} dropped without a word: {known[missing[0]]}",
+            note=f"what values say of it {verb} silently dropped: {known[missing[0]]}",
             help="print it where it is set, or print each item with `toYaml`",
         )
 

@@ -145,11 +145,26 @@ spec:
 ```
 """
 
-from nodelint.api import Context, EC2NodeClass, Finding, Findings, edits, rule, userdata
+import re
+
+from nodelint.api import UNKNOWN, Context, EC2NodeClass, Finding, Findings, edits, rule, userdata
+
+ENCODING = r"(?:\$\{\s*)?base64encode\(|\{\{-?[^{}]*\|\s*b64enc\s*-?\}\}"
+"""A function of Terraform, or of Helm, that makes base64 of what it is given."""
 
 
 @rule(on=EC2NodeClass, group="correctness", fix="unsafe", gives_way_to=["removed-api"])
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
+    node = node_class.node.at("spec", "userData")
+    if node is not None and node.value is UNKNOWN and re.match(ENCODING, node.written):
+        if node_class.ami_family != "Custom":  # there the text is passed on as it is
+            yield Finding(
+                at=node,
+                message="the userData is base64: it has to be plain text",
+                note="Karpenter encodes it once more: nothing on the node runs it",
+                help="leave out the function that encodes it",
+            )
+        return
     data = context.user_data(node_class)
     for trouble in userdata.misfits(data) if data is not None else ():
         assert data is not None

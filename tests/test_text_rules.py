@@ -118,6 +118,15 @@ def test_keys_that_are_none(rules: dict[str, Rule], key: str, told: bool) -> Non
     assert len(left((CLASS % "main") + f"  blockDeviceMappings: [{disk}]\n", rules)) == told
 
 
+@pytest.mark.parametrize(
+    ("snapshot", "told"),
+    [("SNAPSHOT", True), ("snap-xxxx", True), ("snap-0a1b2c3d4e5f60718", False), ('"${SNAPSHOT}"', False)],
+)
+def test_snapshots_that_are_none(rules: dict[str, Rule], snapshot: str, told: bool) -> None:
+    disk = f"{{deviceName: /dev/xvda, ebs: {{volumeSize: 50Gi, snapshotID: {snapshot}}}}}"
+    assert len(left((CLASS % "main") + f"  blockDeviceMappings: [{disk}]\n", rules)) == told
+
+
 POOL = """\
 apiVersion: karpenter.sh/v1
 kind: NodePool

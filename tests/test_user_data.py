@@ -68,6 +68,13 @@ def test_base64_is_no_user_data(family: str, data: str) -> None:
     assert (said(written(family, encoded)) == [told]) == (not data.startswith("# a note"))
 
 
+@pytest.mark.parametrize("data", ["'{{ .Values.script | b64enc }}'", '"${base64encode(local.script)}"'])
+def test_a_function_makes_base64(data: str) -> None:
+    text = CLASS.replace("ALIAS", FAMILIES["al2023"]) + f"  userData: {data}\n"
+    assert said(text) == [("user-data-family", data, "the userData is base64: it has to be plain text")]
+    assert said(text.replace(" | b64enc", "").replace("base64encode(local.script)", "local.script")) == []
+
+
 def judge(text: str) -> Report:
     report = lint([Source.from_text("a.yaml", text)], Target(NEWEST), RULES, Selection(select=frozenset(NAMES)))
     assert not report.faults

@@ -280,6 +280,12 @@ def no_id(value: str) -> bool:
     return bool(dash) and kind in _facts()["id_kinds"] and bool(set(number.lower()) - set("0123456789abcdef"))
 
 
+def no_snapshot(value: str) -> bool:
+    """Whether a text is no id of an EBS snapshot: `SNAPSHOT`, `snap-xxxx`."""
+    kind, _, number = value.partition("-")
+    return kind != "snap" or not number or bool(set(number.lower()) - set("0123456789abcdef"))
+
+
 def made_up_id(value: str) -> bool:
     """Whether an AWS id is one of documentation: `ami-123`, `sg-0123456789abcdef0`, or a known one."""
     kind, _, number = value.partition("-")
