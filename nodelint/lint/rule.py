@@ -12,8 +12,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache, partial
+from functools import partial
 
+from nodelint.caching import cache
 from nodelint.data import shipped, table
 from nodelint.lint.context import Context
 from nodelint.model import manifest
@@ -174,7 +175,12 @@ def _declared(
     needs: list[FactKind],
     providers: list[Provider],
 ) -> Rule:
-    loaded = cache(partial(_load, path, name))
+    kept: list[Rule] = []
+
+    def loaded() -> Rule:
+        if not kept:
+            kept.append(_load(path, name))
+        return kept[0]
 
     def check(subject: object, context: Context) -> Findings:
         return loaded().check(subject, context)
@@ -186,6 +192,7 @@ def _declared(
     return Rule(name, text, _type(on), severity, fix, releases, ways, group, check, tuple(needs), tuple(providers))
 
 
+@cache
 def _type(name: str) -> type[Object] | type[Source] | type[Suppression]:
     if name == "Source":
         return Source

@@ -7,7 +7,6 @@ The scheduler passes over each type whose capacity is more than what is left of 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from math import inf
 
 from nodelint.data import table
 from nodelint.ec2.catalog import Catalog
@@ -226,7 +225,7 @@ def crowding(cpu: Limit, memory: Limit, resolution: Resolution) -> tuple[Reach, 
     cpus = catalog.distinct(CPU, types)
     if len(cpus) != 1 or not all(sizes.values()):
         return None
-    name = max(sizes, key=lambda each: (sizes[each], -(catalog.price(each) or inf), each))
+    name = max(sizes, key=lambda each: (sizes[each], -(catalog.price(each) or float("inf")), each))
     nodes = int(total / sizes[name])
     allowed = int((cpu.amount or 0) / (int(*cpus) * ONE))
     if nodes * 2 > allowed or total - nodes * sizes[name] >= min(sizes.values()):
