@@ -22,6 +22,13 @@ from nodelint.karpenter.asked import values_at as values_at
 from nodelint.karpenter.asked import written_for as written_for
 from nodelint.karpenter.spelling import LEAST_FOR_A_GUESS, Words, distance, squash
 from nodelint.karpenter.spelling import one_slip as one_slip
+from nodelint.karpenter.stand_ins import made_up_id as made_up_id
+from nodelint.karpenter.stand_ins import may_hold_stand_in_name as may_hold_stand_in_name
+from nodelint.karpenter.stand_ins import no_id as no_id
+from nodelint.karpenter.stand_ins import no_kms_key as no_kms_key
+from nodelint.karpenter.stand_ins import no_snapshot as no_snapshot
+from nodelint.karpenter.stand_ins import stand_in as stand_in
+from nodelint.karpenter.stand_ins import stand_in_name as stand_in_name
 from nodelint.karpenter.taints import TaintOwner as TaintOwner
 from nodelint.karpenter.taints import meant_taint as meant_taint
 from nodelint.karpenter.taints import of_karpenter as of_karpenter
@@ -31,7 +38,6 @@ from nodelint.karpenter.taints import remover_of_taint as remover_of_taint
 from nodelint.model.keys import FAMILY, FLEX, INSTANCE_TYPE, SIZE
 from nodelint.model.releases import NEWEST, Version
 from nodelint.model.requirement import well_known, well_known_since
-from nodelint.source.placeholders import left_by_hand
 from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
@@ -256,66 +262,6 @@ def _same_key(written: str, version: Version) -> list[str]:
 def _names(domain: str, version: Version) -> Words:
     """The names that keys of a domain can be near to: short ones count in their own domain alone."""
     return Words(name_of(key) for key in _served(version) if not _short(key) or key.startswith(f"{domain}/"))
-
-
-def stand_in(value: str) -> str | None:
-    """What a person was to replace in a value: `<cluster>`, `your-role`, `ami-xxxxxxxx`; None where nothing is."""
-    return left_by_hand(value, _facts()["stand_ins"])
-
-
-def stand_in_name(value: str) -> bool:
-    """Whether a whole value is a word for what should stand there: `cluster-name`, `changeme`."""
-    return value.lower() in _facts()["stand_in_names"]
-
-
-def may_hold_stand_in_name(text: str) -> bool:
-    """Whether a text may hold such a word; where not, its values need no look."""
-    folded = text.lower()
-    return any(name in folded for name in _facts()["stand_in_names"])
-
-
-def no_id(value: str) -> bool:
-    """Whether a text in the form of an AWS id is none: `sg-zzzz` has letters that are no digits of a number."""
-    kind, dash, number = value.partition("-")
-    return bool(dash) and kind in _facts()["id_kinds"] and bool(set(number.lower()) - set("0123456789abcdef"))
-
-
-def no_snapshot(value: str) -> bool:
-    """Whether a text is no id of an EBS snapshot: `SNAPSHOT`, `snap-xxxx`."""
-    kind, _, number = value.partition("-")
-    return kind != "snap" or not number or bool(set(number.lower()) - set("0123456789abcdef"))
-
-
-def made_up_id(value: str) -> bool:
-    """Whether an AWS id is one of documentation: `ami-123`, `sg-0123456789abcdef0`, or a known one."""
-    kind, _, number = value.partition("-")
-    if kind not in _facts()["id_kinds"] or len(number) < 3:
-        return False
-    return value in _facts()["documented_ids"] or _counted(number.lower())
-
-
-def _counted(number: str) -> bool:
-    """Whether a number consists of runs of three digits and more that count up or repeat: `abc123`, `111222`."""
-    length, step = 1, None
-    for at in range(1, len(number)):
-        pair = number[at - 1 : at + 1]
-        follows = pair in "0123456789abcdef0" or pair in ("90", "0a")
-        now = "same" if pair[0] == pair[1] else "next" if follows else None
-        if now is not None and (step is None or now == step):
-            length, step = length + 1, now
-        elif length < 3:
-            return False
-        else:
-            length, step = 1, None
-    return length > 2
-
-
-def no_kms_key(value: str) -> bool:
-    """Whether EC2 takes a text for no KMS key: neither a key's id, an alias nor the ARN of one."""
-    key = r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|mrk-[0-9a-f]{32}"
-    arn = r"arn:aws[a-z-]*:kms:[a-z0-9-]+:[0-9]{12}:"
-    form = rf"(?i)({arn}key/|key/)?({key})|({arn})?alias/[\w/-]+"
-    return not set("${<") & set(value) and re.fullmatch(form, value) is None
 
 
 def installs_driver(script: str, variant: str) -> bool:

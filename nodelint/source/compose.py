@@ -18,8 +18,8 @@ from nodelint.source.placeholders import (
     replaced,
     unmask,
 )
-from nodelint.source.scalars import key_name, resolve
-from nodelint.source.unreadable import Unreadable
+from nodelint.source.scalars import finite, key_name, resolve
+from nodelint.source.unreadable import Unreadable, shortened
 
 TYPE_CHECKING = False
 
@@ -43,8 +43,7 @@ _STYLES: dict[str | None, Style] = {
     ">": "folded",
 }
 _IN_WORDS = {"mapping": "mapping", "sequence": "list"}
-_CORE = "tag:yaml.org,2002:"
-_MERGES = (None, _CORE + "merge")
+_MERGES = (None, "tag:yaml.org,2002:merge")
 """How a merge key is tagged: some tools that write YAML spell the tag out, `!!merge <<`."""
 # compiled when first needed: few files have an anchor, a tag or template code
 _PROPERTIES = r"(?:(?:&[\w-]+|!<[^>\s]*>|![^\s,\[\]{}]*)(?:\s++|(?<=\s)#[^\n\r]*+)*+)+"
@@ -206,7 +205,7 @@ class _Composer:
                 first = frame.node.key(name)
                 raise Unreadable(
                     key.start,
-                    f"the key `{_short(name)}` is there twice",
+                    f"the key `{shortened(name)}` is there twice",
                     max(1, key.end - key.start),
                     None if first is None else first.start,
                 )
@@ -254,7 +253,7 @@ class _Composer:
             end = self.block_end(start, end)
             node = Node(self.source, start, end, "scalar", style, self.block_value(text, start, end))
             if event.tag is not None:
-                self.tagged(node, event.tag, text)
+                _tagged(node, event.tag, text)
             return node
         node = Node(self.source, start, end, "scalar", style, text)
         if holds_placeholder(text.replace("$", "") if self.literal else text) or (self.replaced and replaced(text)):
@@ -266,10 +265,10 @@ class _Composer:
         if "?" in text and style == "plain" and frame is not None and frame.node.style == "flow":
             raise Unreadable(start, "a `?` cannot stand in a text between brackets; put it in quotes")
         if event.tag is not None:
-            self.tagged(node, event.tag, text)
+            _tagged(node, event.tag, text)
         elif style == "plain":
             value = node.value = resolve(text)
-            if type(value) is float and not _finite(value):
+            if type(value) is float and not finite(value):
                 raise Unreadable(start, f"`{text}` is not a number in JSON, and Kubernetes takes no other")
             if value is None and start == end and self.code_ahead(start):
                 node.value = UNKNOWN
@@ -324,35 +323,6 @@ class _Composer:
         if MASK in text:
             text = unmask(text, self.text[start - self.base : end - self.base], original)
         return UNKNOWN if MASK in text else text
-
-    def tagged(self, node: Node, tag: str, text: str) -> None:
-        node.tag = tag
-        if tag == "!" or tag == _CORE + "str" or tag == _CORE + "timestamp":
-            node.value = text
-            return
-        if not tag.startswith(_CORE):
-            node.value = UNKNOWN  # `!Sub`, `!Ref`, `!vault`: somebody else fills it in
-            return
-        name = tag.removeprefix(_CORE)
-        value = resolve(text)
-        if name == "int" and type(value) is int:
-            node.value = value
-        elif name == "float" and isinstance(value, int | float) and _finite(value):
-            node.value = float(value)
-        elif (name == "bool" and type(value) is bool) or (name == "null" and value is None):
-            node.value = value
-        elif name == "merge" and text == "<<":
-            node.value = text
-        elif name == "binary":
-            import base64
-
-            try:
-                data = base64.b64decode(re.sub(r"[\r\n]", "", text), validate=True)
-                node.value = data.decode("utf-8", "replace")
-            except ValueError:
-                raise Unreadable(node.start, "the text tagged `!!binary` is not base64") from None
-        else:
-            raise Unreadable(node.start, f"`{_short(text)}` is not a value for the tag `!!{name}`")
 
     def after_properties(self, raw: int) -> int:
         match = re.compile(_PROPERTIES).match(self.text, raw - self.base)
@@ -439,6 +409,13 @@ def _again(node: Node) -> Node:
     return other
 
 
+def _tagged(node: Node, tag: str, text: str) -> None:
+    """Give a scalar its tag and the value that this makes of its text. Raises `Unreadable`."""
+    from nodelint.source.tags import set_by_tag  # here, because tags are rare
+
+    set_by_tag(node, tag, text)
+
+
 def is_json(text: str) -> bool:
     """Whether a document is JSON, which kubectl reads as such: with its escapes, where YAML has others."""
     from json import loads
@@ -450,11 +427,3 @@ def is_json(text: str) -> bool:
     except (ValueError, RecursionError):
         return False
     return True
-
-
-def _finite(value: float) -> bool:
-    return value - value == 0
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 40 else text[:39] + "…"

@@ -104,3 +104,8 @@ def key_name(value: Scalar) -> str | None:
     if isinstance(value, bool):
         return "true" if value else "false"
     return float_as_key(value) if isinstance(value, float) else str(value)
+
+
+def finite(value: float) -> bool:
+    """Whether a number is one in JSON: neither infinite nor NaN."""
+    return value - value == 0

@@ -1,0 +1,74 @@
+"""Values that a person was to replace: words in place of a name, and ids that are none or those of documentation.
+
+The words and the ids are in `data/vocabulary.json`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from nodelint.data import table
+from nodelint.source.placeholders import left_by_hand
+
+_HEX = frozenset("0123456789abcdef")
+
+
+def stand_in(value: str) -> str | None:
+    """What a person was to replace in a value: `<cluster>`, `your-role`, `ami-xxxxxxxx`; None where nothing is."""
+    return left_by_hand(value, table("vocabulary")["stand_ins"])
+
+
+def stand_in_name(value: str) -> bool:
+    """Whether a whole value is a word for what should stand there: `cluster-name`, `changeme`."""
+    words: list[str] = table("vocabulary")["stand_in_names"]
+    return value.lower() in words
+
+
+def may_hold_stand_in_name(text: str) -> bool:
+    """Whether a text may hold such a word; where not, its values need no look."""
+    folded = text.lower()
+    return any(name in folded for name in table("vocabulary")["stand_in_names"])
+
+
+def no_id(value: str) -> bool:
+    """Whether a text in the form of an AWS id is none: `sg-zzzz` has letters that are no digits of a number."""
+    kind, dash, number = value.partition("-")
+    return bool(dash) and kind in table("vocabulary")["id_kinds"] and not _HEX.issuperset(number.lower())
+
+
+def no_snapshot(value: str) -> bool:
+    """Whether a text is no id of an EBS snapshot: `SNAPSHOT`, `snap-xxxx`."""
+    kind, _, number = value.partition("-")
+    return kind != "snap" or not number or not _HEX.issuperset(number.lower())
+
+
+def made_up_id(value: str) -> bool:
+    """Whether an AWS id is one of documentation: `ami-123`, `sg-0123456789abcdef0`, or a known one."""
+    kind, _, number = value.partition("-")
+    if kind not in table("vocabulary")["id_kinds"] or len(number) < 3:
+        return False
+    return value in table("vocabulary")["documented_ids"] or _counted(number.lower())
+
+
+def _counted(number: str) -> bool:
+    """Whether a number consists of runs of three digits and more that count up or repeat: `abc123`, `111222`."""
+    length, step = 1, None
+    for at in range(1, len(number)):
+        pair = number[at - 1 : at + 1]
+        follows = pair in "0123456789abcdef0" or pair in ("90", "0a")
+        now = "same" if pair[0] == pair[1] else "next" if follows else None
+        if now is not None and (step is None or now == step):
+            length, step = length + 1, now
+        elif length < 3:
+            return False
+        else:
+            length, step = 1, None
+    return length > 2
+
+
+def no_kms_key(value: str) -> bool:
+    """Whether EC2 takes a text for no KMS key: neither a key's id, an alias nor the ARN of one."""
+    key = r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|mrk-[0-9a-f]{32}"
+    arn = r"arn:aws[a-z-]*:kms:[a-z0-9-]+:[0-9]{12}:"
+    form = rf"(?i)({arn}key/|key/)?({key})|({arn})?alias/[\w/-]+"
+    return not set("${<") & set(value) and re.fullmatch(form, value) is None
