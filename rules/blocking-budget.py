@@ -7,7 +7,8 @@ not even an empty one. The rule also finds budgets that take turns and together 
 
 Nodes that expire do not ask the budgets, and neither do interruptions: a pool that lives by `expireAfter` alone may
 mean it. To protect nodes at certain times, give the budget a `schedule` (in UTC) and a `duration`. To keep Karpenter
-from moving pods only, name the reason: `reasons: [Underutilized]`; that is not a finding.
+from moving pods only, name the reason: `reasons: [Underutilized]`; that is not a finding. Nor is a budget that a
+template writes under a condition.
 
 ```yaml bad
 apiVersion: karpenter.sh/v1
@@ -49,7 +50,9 @@ spec:
 ```
 """
 
-from nodelint.api import EVERY_PROVIDER, Also, Context, Finding, Findings, Node, NodePool, Skip, budgets, rule
+from collections.abc import Iterable
+
+from nodelint.api import EVERY_PROVIDER, Also, Context, Finding, Findings, Node, NodePool, Skip, budgets, fixes, rule
 
 HINT = "add `schedule` (UTC) and `duration`, or restrict the budget to `reasons: [Underutilized]`"
 CHANGES = "new images and changes of the manifests"
@@ -71,7 +74,10 @@ def check(pool: NodePool, context: Context) -> Findings:
         return
     if not all(stretch.closed for stretch in week) or any(b.broken for stretch in week for b in stretch.budgets):
         return
-    at = _always(node)
+    perhaps = fixes.conditional_items(pool, "spec", "disruption", "budgets")
+    at = _always([each for each in node.items if id(each) not in perhaps])
+    if at is None and perhaps:
+        return
     if at is None:
         message = "the budgets allow no disruption at any time of the week: no node is ever replaced for drift"
         yield Finding(
@@ -104,9 +110,9 @@ def _note(pool: NodePool) -> str:
     )
 
 
-def _always(node: Node) -> Node | None:
+def _always(entries: Iterable[Node]) -> Node | None:
     """The budget that allows no node at any time."""
-    for each in node.items:
+    for each in entries:
         written = each.get("nodes")
         reasons = each.get("reasons")
         concerned = reasons is None or any(item.value == "Drifted" for item in reasons.items)

@@ -92,7 +92,7 @@ spec:
 ```
 """
 
-from nodelint.api import EVERY_PROVIDER, Also, Context, Finding, Findings, NodePool, budgets, edits, rule
+from nodelint.api import EVERY_PROVIDER, Also, Context, Finding, Findings, NodePool, budgets, edits, fixes, rule
 
 
 @rule(
@@ -106,7 +106,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     node = pool.node.at("spec", "disruption", "budgets")
     if node is None or node.kind != "sequence" or len(node.items) < 2:
         return
-    for idle in budgets.without_effect(node):
+    for idle in budgets.without_effect(node, fixes.conditional_items(pool, "spec", "disruption", "budgets")):
         entry, by = idle.entry, idle.smaller
         written = entry.get("nodes") or entry
         other = by.get("nodes") or by
@@ -122,5 +122,12 @@ def check(pool: NodePool, context: Context) -> Findings:
             edits=[] if more else edits.if_editable(edits.remove, entry),
             also=[Also(other, "the budget that counts")],
             covers=[entry],
-            help=f"to allow more, give the budget of `{limit}` a `schedule` for the other hours" if more else None,
+            help=_more(limit, always) if more else None,
         )
+
+
+def _more(limit: str, always: bool) -> str:
+    """What to do where the budget was meant to allow more than the one that counts."""
+    way = "give" if always else "restrict"
+    end = "a `schedule` for the other hours" if always else "to other hours"
+    return f"to allow more, {way} the budget of `{limit}` {end}"

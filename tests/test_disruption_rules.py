@@ -369,6 +369,31 @@ def test_a_budget_that_never_counts(
     assert [(r.severity, r.finding.message) for r in report.results] == told
 
 
+def test_of_budgets_that_stand_in_for_each_other_enough_stay(check: Check) -> None:
+    by_twos = [{"nodes": '"10%"', "reasons": f"[{two}]"} for two in ("Drifted, Empty", "Empty, Underutilized")]
+    text = pool(*by_twos, {"nodes": '"10%"', "reasons": "[Drifted, Underutilized]"})
+    [result] = check(text, select=["budget-without-effect"]).results
+    assert (result.span.start, result.fixable) == (text.rindex('"10%"'), True)
+
+
+def test_the_budget_that_counts_is_named_in_the_order_of_the_reasons(check: Check) -> None:
+    limits = {"Underutilized": "12%", "Empty": "11%", "Drifted": "10%"}
+    by_reason = [{"nodes": f'"{limit}"', "reasons": f"[{reason}]"} for reason, limit in limits.items()]
+    [result] = check(pool(*by_reason, {"nodes": '"50%"'}), select=["budget-without-effect"]).results
+    assert "the one of `10%` applies" in result.finding.message
+
+
+def test_a_budget_under_a_condition_of_a_template_may_not_be_there(check: Check) -> None:
+    text = pool({"nodes": '"0"'}, {"nodes": '"10%"'}, {"nodes": '"20%"'})
+    frozen = '    - {nodes: "0"}\n'
+    assert frozen in text
+    text = text.replace(frozen, "    {{- if .Values.frozen }}\n" + frozen + "    {{- end }}\n")
+    [result] = check(text, select=["blocking-budget", "budget-without-effect"]).results
+    assert result.finding.message == (
+        "this budget of `20%` allows nothing more: the one of `10%` applies at all times, and the smallest counts"
+    )
+
+
 def test_a_window_that_a_budget_of_zero_closes_is_told_with_that(check: Check) -> None:
     both = ["blocking-budget", "budget-without-effect"]
     [result] = check(pool({"nodes": '"0"'}, {"nodes": '"30%"', **NIGHT}), select=both).results
@@ -383,6 +408,7 @@ def test_a_budget_of_the_same_hours_counts_no_less(check: Check) -> None:
     assert [r.finding.message for r in report.results] == [
         "this budget of `5` allows nothing more: the one of `0` applies whenever it does, and the smallest counts"
     ]
+    assert report.results[0].finding.help == "to allow more, restrict the budget of `0` to other hours"
 
 
 @pytest.mark.parametrize("slip", [{"reasons": "[Drift]"}, {"schedule": '"0 9 * * mon-fri"', "duration": "8hours"}])

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from datetime import UTC, datetime, timedelta
 from itertools import chain, pairwise, product
 from typing import Any
@@ -138,28 +138,36 @@ class Idle(NamedTuple):
     allows_more: bool
 
 
-def without_effect(node: Node) -> Iterator[Idle]:
-    """The entries of a list of budgets that change nothing, however many nodes there are; the later of two alike."""
+def without_effect(node: Node, conditional: Set[int] = frozenset()) -> Iterator[Idle]:
+    """The entries of a list of budgets that change nothing, however many nodes there are; the later of two alike.
+
+    The others count without them, so that all of them can go. `conditional` are entries, by the id of their nodes,
+    that may not be there: no other entry is without effect because of them.
+    """
     known = [(item, budget, reasons) for item in node.items for budget, reasons in _known(item)]
     if any(budget.broken for _, budget, _ in known):
         return  # nothing may be disrupted at all
-    for number, (entry, budget, reasons) in enumerate(known):
-        by = []
-        for reason in reasons:
-            better = (
-                (other, counts)
-                for place, (other, counts, its) in enumerate(known)
-                if place != number
-                and reason in its
-                and _covers(counts, budget)
-                # Of two that say the same the first counts.
-                and (place < number or not (_covers(budget, counts) and its <= reasons))
-            )
-            by.append(next(better, None))
+    counting = [each for each in known if id(each[0]) not in conditional]
+    for one in reversed(known):
+        entry, budget, reasons = one
+        others = [each for each in counting if each is not one]
+        by = [_first(others, reason, budget) for reason in sorted(reasons)]
         found = [each for each in by if each is not None]
         if found and len(found) == len(by):
             more = [each for each in found if not _at_most(budget, each[1])]
             yield Idle(entry, budget, *(more or found)[0], bool(more))
+            counting = others
+
+
+_Known = tuple[Node, Budget, frozenset[str]]
+
+
+def _first(others: Iterable[_Known], reason: str, budget: Budget) -> tuple[Node, Budget] | None:
+    """The first entry that is in force for a reason whenever a budget is, and allows no more."""
+    return next(
+        ((entry, other) for entry, other, its in others if reason in its and _covers(other, budget)),
+        None,
+    )
 
 
 def _known(item: Node) -> Iterator[tuple[Budget, frozenset[str]]]:

@@ -275,9 +275,14 @@ def _misspelt(pool: NodePool, catalog: Catalog) -> Iterator[tuple[str, UnknownFa
 
 def conditional(pool: NodePool) -> set[int]:
     """The requirement lines, by the id of their nodes, that a template writes under a condition or in a loop."""
-    spec = pool.node.at("spec", "template", "spec")
-    key = spec.key("requirements") if spec is not None else None
-    if key is None or not pool.source.masked:
+    return conditional_items(pool, "spec", "template", "spec", "requirements")
+
+
+def conditional_items(pool: NodePool, *path: str) -> set[int]:
+    """The items of a list, by the id of their nodes, that a template writes under a condition or in a loop."""
+    holder, items = pool.node.at(*path[:-1]), pool.node.at(*path)
+    key = holder.key(path[-1]) if holder is not None else None
+    if key is None or items is None or not pool.source.masked:
         return set()
     text = pool.source.text
-    return {id(line.node) for line in pool.requirements if depth(text, key.end, line.node.start)}
+    return {id(item) for item in items.items if depth(text, key.end, item.start)}
