@@ -55,7 +55,7 @@ def check(obj: Object, context: Context) -> Findings:
     fields = [(node, shape, entry) for _, node, shape in context.shaped(obj) for entry in node.entries]
     for use in uses:
         around = scopes.within(use.code.start, use.code.end)
-        if not around or not around[-1].only or around[-1].asked != (use.path,) or around[-1].word == "range":
+        if not around or not around[-1].only or not around[-1].asks_for(use.path) or around[-1].word == "range":
             continue
         region, code = around[-1], use.code
         above = [(s, e.name) for _, s, e in fields if e.value.start <= code.start < e.value.end]

@@ -66,7 +66,9 @@ def _fallbacks(source: Source, context: Context) -> Findings:
     found = []
     for use in scopes.uses:
         parent = use.path[:-1]
-        if not use.fallback or use.steps < 2 or len(parent) < 2 or parent in told or parent[-1] == "global":
+        if not use.fallback or use.steps < 2 or parent in told or parent[:1] != ("Values",):
+            continue
+        if len(parent) < 2 or parent[-1] == "global":
             continue
         told.add(parent)
         if values is not None and ("*" not in parent or scopes.follow(values, parent)):

@@ -45,7 +45,8 @@ from collections.abc import Iterator
 
 from nodelint.api import Also, Context, Finding, Findings, Object, Span, rule
 
-REFERENCE = r"(?<!\$)\$\{\s*(?:var|local|module|each|path)\.[A-Za-z_][^{}\n]*\}"
+REFERENCE = r"(?<!\$)\$\{\s*(var|local|module|each|path)\.[A-Za-z_][^{}\n]*\}"
+LOOP = r"%\{~?\s*for\s+([\w-]+)(?:\s*,\s*([\w-]+))?\s+in\s"
 SEVERAL = 5
 
 
@@ -72,7 +73,8 @@ def check(obj: Object, context: Context) -> Findings:
 
 def _places(obj: Object) -> Iterator[Span]:
     text = obj.source.text
+    own = {name for names in re.findall(LOOP, text) for name in names}  # names that a template gives itself
     for match in re.compile(REFERENCE).finditer(text, obj.node.start, obj.node.end):
         line = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
-        if not line.lstrip().startswith("#"):
+        if match[1] not in own and not line.lstrip().startswith("#"):
             yield Span(obj.source, *match.span())

@@ -246,6 +246,24 @@ def test_helm_stops_at_a_field_of_nothing(
     assert (fixed or limits) in (tmp_path / "chart/templates/pool.yaml").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize(
+    ("field", "told"), [(".Values.a.b", True), (".Chart.Annotations.b", False), (".a.b.c", False)]
+)
+def test_what_is_no_value_has_what_helm_gives_it(nodelint: Run, tmp_path: Path, field: str, told: bool) -> None:
+    text = LIMITS.replace("@limits", f"weight: {{{{ {field} | default 1 }}}}")
+    (tmp_path / "pool.yaml").write_text(text, encoding="utf-8")
+    assert bool(findings(nodelint, "pool.yaml", "--select", "nil-pointer")) == told
+
+
+def test_a_name_of_a_loop_is_no_reference_of_terraform(nodelint: Run, tmp_path: Path) -> None:
+    pool = LIMITS.replace("name: a", "name: ${each.name}").replace("@limits", "weight: 1")
+    for name, loop in (("each", "each"), ("key", "each, pool"), ("other", "pool")):
+        text = f"%{{ for {loop} in pools ~}}\n---\n{pool}%{{ endfor ~}}\n"
+        (tmp_path / f"{name}.yaml").write_text(text, encoding="utf-8")
+    (told,) = findings(nodelint, ".", "--select", "terraform-reference")
+    assert "other.yaml:6:9" in told
+
+
 DISRUPTION = """\
 {{- range $name, $pool := .Values.pools }}
 ---
@@ -291,6 +309,9 @@ LACKING = "required-under-condition"
         (WITH_DEFAULT, "pools: {}", "dead-default"),
         (WITH_DEFAULT, "pools: {a: {disruption: {consolidateAfter: 5m}}}", "dead-default"),
         (WITH_DEFAULT.replace("if ", "if or .Values.x "), "pools: {}", LACKING),
+        (WITH_DEFAULT.replace("if ", "if not "), "pools: {}", LACKING),
+        (WITH_DEFAULT.replace("Afte", "Whe").replace("r }}", 'r | ne "0s" }}', 1), "pools: {}", ""),
+        (WITH_DEFAULT.replace("r }}", 'r | ne "0s" }}', 1), "pools: {}", LACKING),
     ],
 )
 def test_what_is_required_is_printed_in_any_case(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -12,9 +13,11 @@ from hypothesis import strategies as st
 
 from nodelint.source.filling import fill
 from nodelint.source.gotemplate import BadTemplate
+from nodelint.source.hcl import members
 from nodelint.source.nodes import MappingEntry, Node
 from nodelint.source.text import Source
 from nodelint.source.tftemplate import parse
+from tests.test_growth import growth
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -184,6 +187,16 @@ def filled(text: str, **values: str) -> str:
 )
 def test_templates_are_filled_as_terraform_fills_them(text: str, result: str) -> None:
     assert filled(text, x="1", y="z") == result
+
+
+def test_a_file_of_variables_takes_work_that_grows_with_its_length() -> None:
+    def make(size: int) -> Callable[[], object]:
+        text = "".join(f'variable "v{n}" {{\n  type    = list(string)\n  default = ["a"]\n}}\n' for n in range(size))
+        source = Source("variables.tf", text)
+        places = [match.end() - 1 for match in re.finditer(r'" \{', text)]
+        return lambda: [members(source, place) for place in places]
+
+    assert growth(make, 20) < 1.3
 
 
 @given(

@@ -32,6 +32,7 @@ _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\"}
 _ESCAPED = r'\\(?:([nrt"\\])|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8}))|(\$\$|%%)(?=\{)'
 _PAIRS = {"{": "}", "[": "]", "(": ")"}
 _BEFORE_OBJECT = ("=", ":", "(", ",", "[", "?", "=>")
+_CLOSERS = ("}", "]", ")")
 _ENCODERS = ("yamlencode", "jsonencode")
 
 
@@ -68,12 +69,16 @@ class HclManifest(NamedTuple):
 
 
 class Text:
-    """The words of a range of a text, in which heredocs and objects can be looked for."""
+    """The words of a range of a text, in which heredocs and objects can be looked for.
 
-    def __init__(self, text: str, start: int, end: int) -> None:
+    With `bracketed` the range ends with the bracket that closes the first one.
+    """
+
+    def __init__(self, text: str, start: int, end: int, bracketed: bool = False) -> None:
         self.text = text
         self.heredocs: list[Heredoc] = []
-        self.tokens = list(self._tokens(start, end))
+        tokens = self._tokens(start, end)
+        self.tokens = list(_to_close(tokens) if bracketed else tokens)
 
     def _tokens(self, at: int, end: int) -> Iterator[Token]:
         text = self.text
@@ -110,7 +115,7 @@ class Text:
         for index, token in enumerate(tokens):
             if token.kind in _PAIRS:
                 open_.append(index)
-            elif token.kind in ("}", "]", ")"):
+            elif token.kind in _CLOSERS:
                 if open_:
                     open_.pop()
             elif token.kind in ("id", "str") and self._says_group(index) and open_:
@@ -120,18 +125,14 @@ class Text:
         return list(found.values())
 
     def object(self, source: SourceText, found: HclManifest) -> Node:
-        """The node of a manifest. Raises `Odd`."""
+        """The node of a manifest. Raises `HclError`."""
         node, _ = _Reader(source, self.tokens).object(found.at, 0)
         return node
 
     def end_of(self, index: int) -> int:
         """Where what the bracket at `index` opens is closed; the end of the text where it is not."""
-        depth = 0
-        for token in self.tokens[index:]:
-            depth += (token.kind in _PAIRS) - (token.kind in ("}", "]", ")"))
-            if depth == 0:
-                return token.end
-        return len(self.text)
+        behind = _behind(self.tokens, index)
+        return len(self.text) if behind is None else self.tokens[behind - 1].end
 
     def _says_group(self, index: int) -> bool:
         following = self.tokens[index + 1 : index + 3]
@@ -324,7 +325,7 @@ class _Reader:
                 break
             if kind in _PAIRS:
                 open_.append(_PAIRS[kind])
-            elif kind in ("}", "]", ")") and (not open_ or open_.pop() != kind):
+            elif kind in _CLOSERS and (not open_ or open_.pop() != kind):
                 break
             if kind != "nl":
                 last = index
@@ -381,7 +382,7 @@ def members(source: SourceText, at: int | None) -> dict[str, Node]:
 
     What cannot be read is left out.
     """
-    tokens = Text(source.text, 0 if at is None else at, len(source.text)).tokens
+    tokens = Text(source.text, at or 0, len(source.text), bracketed=at is not None).tokens
     reader = _Reader(source, tokens)
     found: dict[str, Node] = {}
     index = 0 if at is None else 1
@@ -394,25 +395,39 @@ def members(source: SourceText, at: int | None) -> dict[str, Node]:
             except HclError:
                 return found
         elif kind in _PAIRS:
-            index = _behind(tokens, index)
+            index = _behind(tokens, index) or len(tokens)
         else:
             index += 1
     return found
 
 
-def _behind(tokens: list[Token], index: int) -> int:
-    """The index behind the bracket that closes the one at `index`."""
-    depth = 0
-    for n in range(index, len(tokens)):
-        depth += (tokens[n].kind in _PAIRS) - (tokens[n].kind in ("}", "]", ")"))
-        if depth == 0:
-            return n + 1
-    return len(tokens)
-
-
 def object_at(source: SourceText, at: int) -> Node | None:
     """The object whose `{` is at an offset; None where it cannot be read."""
     try:
-        return _Reader(source, Text(source.text, at, len(source.text)).tokens).object(0, 0)[0]
+        return _Reader(source, Text(source.text, at, len(source.text), bracketed=True).tokens).object(0, 0)[0]
     except HclError:
         return None
+
+
+def _behind(tokens: list[Token], index: int) -> int | None:
+    """The index behind the bracket that closes the one at `index`; None where none does."""
+    depth = 0
+    for n in range(index, len(tokens)):
+        depth += _step(tokens[n])
+        if depth == 0:
+            return n + 1
+    return None
+
+
+def _to_close(tokens: Iterator[Token]) -> Iterator[Token]:
+    """The words up to the bracket that closes the first one."""
+    depth = 0
+    for token in tokens:
+        yield token
+        depth += _step(token)
+        if depth == 0:
+            return
+
+
+def _step(token: Token) -> int:
+    return (token.kind in _PAIRS) - (token.kind in _CLOSERS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from nodelint.source.gotemplate import Action, BadTemplate, Block, Branch, Code, Definition, Part, Pipeline, parse
+from nodelint.source.gotemplate import Action, BadTemplate, Block, Branch, Code, Part, Pipeline, parse
 from nodelint.source.nodes import Node
 from nodelint.tuples import NamedTuple
 
@@ -51,6 +51,10 @@ class Branched(NamedTuple):
     items: Path | None
     asked: tuple[Path, ...]
     only: bool
+
+    def asks_for(self, path: Path) -> bool:
+        """Whether the branch is there for any value of a field that is not empty, and for no other."""
+        return self.asked == (path,) and self.expression is not None and self.expression.kind == "field"
 
 
 class Scopes:
@@ -137,8 +141,6 @@ class Scopes:
                 self._action(part)
             elif isinstance(part, Block):
                 self._block(part)
-            else:
-                assert not isinstance(part, Definition) or part.end
 
     def _action(self, action: Action) -> None:
         if action.expression is None:
