@@ -3,9 +3,9 @@ r"""A NodePool without taints, or for services of the system, that consolidates 
 With `WhenEmpty` Karpenter removes a node when its last pod is gone. A node that one small pod holds stays until it
 expires or drifts, and a cheaper type never replaces it. After a peak that can be most of the pool. For batch jobs and
 other work that must not be moved `WhenEmpty` is right; such pools have a taint as a rule, and are let alone here, as
-are pools of accelerators. A taint that only tells the architecture, such as `arm64`, says nothing of the work, and
-one such as `CriticalAddonsOnly`, or a pool's name such as `system`, tells of services, which never end: such nodes
-are hardly ever empty.
+are pools of accelerators and static ones. A taint that only names the architecture, such as `arm64`, says nothing of
+the work. One such as `CriticalAddonsOnly`, or a pool's name such as `system`, stands for services, which never end:
+such nodes are hardly ever empty.
 
 ```yaml bad
 apiVersion: karpenter.sh/v1
@@ -64,11 +64,11 @@ SERVICES = {"addon", "addons", "criticaladdonsonly", "infra", "infrastructure", 
 def check(pool: NodePool, context: Context) -> Findings:
     disruption = pool.node.at("spec", "disruption")
     policy = disruption.get("consolidationPolicy") if disruption is not None else None
-    if pool.partial or disruption is None or policy is None or policy.value != "WhenEmpty":
+    if pool.partial or pool.static or disruption is None or policy is None or policy.value != "WhenEmpty":
         return
     taints = resolve.taints(pool)
     if taints is None or not (
-        _words(str(pool.name)) & SERVICES or all(_told(key, value) for key, value, _ in taints)
+        _words(str(pool.name)) & SERVICES or all(_is_no_job(key, value) for key, value, _ in taints)
     ):
         return
     after = disruption.get("consolidateAfter")
@@ -84,8 +84,8 @@ def check(pool: NodePool, context: Context) -> Findings:
     )
 
 
-def _told(key: str, value: str) -> bool:
-    """Whether a taint tells the architecture of images, or of services: no work that runs to an end."""
+def _is_no_job(key: str, value: str) -> bool:
+    """Whether a taint names the architecture of images, or services: no work that runs to an end."""
     return bool(_words(key) & ARCHITECTURE or _words(f"{key.rpartition('/')[2]} {value}") & SERVICES)
 
 

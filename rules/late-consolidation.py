@@ -98,10 +98,12 @@ HALF_AN_HOUR = 1800
     providers=EVERY_PROVIDER,
 )
 def check(pool: NodePool, context: Context) -> Findings:
+    if pool.static:
+        return  # Karpenter consolidates no node of it
     block = pool.meant("spec", "disruption")
     after = block.get("consolidateAfter") if block is not None else None
     written = manifest.text(after)
-    if after is not None and written == "Never" and pool.node.at("spec", "replicas") is None:
+    if after is not None and written == "Never":
         yield Finding(
             at=after,
             message="no node is consolidated, not even an empty one: each stays until it expires or drifts",

@@ -72,7 +72,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         return
     yield Finding(
         at=cpu.at.key_node,
-        message=f"memory is not limited: {cpu.at.node.value} CPUs are {least:,}Gi of `{lean}` "
+        message=f"memory is not limited: the cpu limit `{cpu.at.node.value}` allows {least:,}Gi of `{lean}` "
         f"or {most:,}Gi of `{rich}`",
         help="add a limit of memory",
     )

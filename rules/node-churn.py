@@ -149,7 +149,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     spec = pool.node.get("spec")
     if spec is None:
         return
-    if spec.get("replicas") is None:
+    if not pool.static:
         yield from _consolidated(pool, spec, context)
     node = pool.meant("spec", "template", "spec", "expireAfter")
     length = _seconds(node)

@@ -4,7 +4,7 @@ Karpenter puts the annotations of `spec.template.metadata` on each node. Some do
 
 - `node.alpha.kubernetes.io/ttl` is no lifetime. It says how long the kubelet keeps secrets and config maps, and the
   node controller of Kubernetes overwrites it. Nodes live as long as `expireAfter` says.
-- `karpenter.sh/do-not-evict` and `karpenter.sh/do-not-consolidate` ended with v1alpha5.
+- Karpenter 1.0 and later do not read `karpenter.sh/do-not-evict` and `karpenter.sh/do-not-consolidate`.
 - Annotations of the Cluster Autoscaler are read by the Cluster Autoscaler only.
 - `karpenter.sh/do-not-disrupt: "true"` does act: no node of the pool is replaced for drift or consolidated, not even
   an empty one. New images and changes of the NodePool reach nodes only when these expire. On a pod it protects the

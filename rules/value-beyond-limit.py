@@ -106,10 +106,9 @@ def _of_families(out: list[tuple[resolve.Limit, TypeSet]], resolution: resolve.R
     if value is None:
         return
     names = [f"`{name}`" for name in resolution.catalog.names_in(types)]
-    more = f" and {len(names) - 2} more" if len(names) > 2 else ""
     yield Finding(
         at=fixes.seen(value.node),
-        message=f"no {' and '.join(names[:2])}{more} fits the {limit.resource} limit `{limit.at.node.value}`",
+        message=f"no {_listed(names)} fits the {limit.resource} limit `{limit.at.node.value}`",
         severity="info",
         covers=[limit.at.node],
         also=[Also(limit.at.node, f"`{resolve.largest(limit.resource, types, resolution.catalog)[0]}` has more")],
@@ -126,14 +125,19 @@ def _finding(
     value, types = dead[0]
     alone = next((limit for limit, beyond in out if not types - beyond), None)
     limit = alone or out[0][0]
-    names = " and ".join(f"`{messages.short(str(each.text), 20)}`" for each, _ in dead[:2])
-    more = f" and {len(dead) - 2} more" if len(dead) > 2 else ""
+    named = _listed([f"`{messages.short(str(each.text), 20)}`" for each, _ in dead])
     name, amount = resolve.largest(limit.resource, types, resolution.catalog)
     which = f"the {limit.resource} limit `{limit.at.node.value}`" if alone else "the limits"
     return Finding(
         at=fixes.seen(value.node),
-        message=f"no node of {labels.name_of(str(line.key))} {names}{more} fits {which}",
+        message=f"no node of {labels.name_of(str(line.key))} {named} fits {which}",
         covers=[limit.at.node],
         also=[Also(limit.at.node, f"`{name}` has {amount}")],
         help="raise the limit, or take the value out",
     )
+
+
+def _listed(names: list[str]) -> str:
+    """Two names, and how many more there are."""
+    more = len(names) - 2
+    return f"{', '.join(names[:2])} or {more} more" if more > 0 else " or ".join(names)

@@ -539,6 +539,13 @@ def of_sizes(sizes: str, limits: str) -> str:
     return text.replace("      requirements:\n", f"      requirements:\n{added}")
 
 
+def test_the_nodes_of_a_static_pool_are_not_consolidated(check: Check) -> None:
+    rules = ["empty-only", "late-consolidation", "node-churn"]
+    text = pool(policy="WhenEmpty").replace("After: 5m", "After: 2h")
+    assert [rule for rule, _ in said(check(text, select=rules))] == ["empty-only", "late-consolidation"]
+    assert said(check(text.replace("spec:\n", "spec:\n  replicas: 2\n", 1), select=rules)) == []
+
+
 @pytest.mark.parametrize(
     ("sizes", "limits", "messages"),
     [
@@ -547,7 +554,7 @@ def of_sizes(sizes: str, limits: str) -> str:
         (
             "large, 8xlarge, 12xlarge, 16xlarge",
             "cpu: 20",
-            ["no node of instance-size `8xlarge` and `12xlarge` and 1 more fits the cpu limit `20`"],
+            ["no node of instance-size `8xlarge`, `12xlarge` or 1 more fits the cpu limit `20`"],
         ),
         ("large, 8xlarge", "cpu: 32", []),
         ("large, 8xlarge", "memory: 64Gi", ["no `m7i.8xlarge` fits the memory limit `64Gi`"]),  # c7i.8xlarge does
