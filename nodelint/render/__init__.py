@@ -319,8 +319,8 @@ def _built(place: Place, root: Root, origins: Origins) -> Iterator[Also]:
 
 def _edits(finding: Finding, source: Source, origins: Origins) -> Sequence[Edit]:
     """The same change in the files, where every value that it changes has its certain place there; else nothing."""
+    from nodelint.build.changes import change_value, find_changes
     from nodelint.edits import NotEditable, apply
-    from nodelint.render.changes import changed, to
 
     if not finding.edits or any(edit.source is not source for edit in finding.edits):
         return ()
@@ -328,12 +328,12 @@ def _edits(finding: Finding, source: Source, origins: Origins) -> Sequence[Edit]
     if len(after.documents) != len(source.documents):
         return ()
     made: list[Edit] = []
-    for node, new in changed(source, after):
+    for node, new in find_changes(source, after):
         place = origins.of(node)
         if place is None or not place.sure or isinstance(place.at, Span) or place.at.kind != node.kind:
             return ()
         try:
-            made += to(place.at, new)
+            made += change_value(place.at, new)
         except NotEditable:
             return ()
     return made

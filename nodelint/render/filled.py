@@ -8,12 +8,12 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from nodelint.build.changes import change_value, find_changes
 from nodelint.edits import NotEditable, apply
 from nodelint.lint.results import Result
 from nodelint.model.documents import objects
 from nodelint.model.finding import Also, Edit, Finding, Span, span_of
 from nodelint.render import terraform
-from nodelint.render.changes import changed, to
 from nodelint.render.overrides import merged, overrides
 from nodelint.render.roots import read
 from nodelint.source import Node, Source, SourceText, reread
@@ -284,7 +284,7 @@ class Back:
             return (), False
         made: list[Edit] = []
         shared = False
-        for node, new in changed(self.result, after):
+        for node, new in find_changes(self.result, after):
             try:
                 part, others = self._instead(node, new)
             except NotEditable:
@@ -317,7 +317,7 @@ class Back:
             end = self.template.text.index(code.text, code.start) + len(code.text)
             return [Edit(self.template, end, end, " | quote")], False
         uses = {use for part in value.walk() for use in self._uses.get(id(part), ())}
-        return to(value, new), len(uses) > 1
+        return change_value(value, new), len(uses) > 1
 
     def _comes_to(self, edits: Sequence[Edit], after: Source) -> bool:
         """Whether the files come to a text of the same values, once they are edited."""

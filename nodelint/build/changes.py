@@ -9,7 +9,7 @@ from nodelint.model.finding import Edit
 from nodelint.source import Node, Source
 
 
-def changed(before: Source, after: Source) -> Iterator[tuple[Node, object]]:
+def find_changes(before: Source, after: Source) -> Iterator[tuple[Node, object]]:
     """The smallest values that differ between two texts of as many documents, with what they have become."""
     for old, new in zip(before.documents, after.documents, strict=True):
         if old.root is not None and new.root is not None:
@@ -31,7 +31,7 @@ def _differing(old: Node, new: Node) -> Iterator[tuple[Node, object]]:
         yield old, new.plain()
 
 
-def to(place: Node, new: object) -> Sequence[Edit]:
+def change_value(place: Node, new: object) -> Sequence[Edit]:
     """Another value in a place. Raises `NotEditable` where it is not one that can be written there."""
     if place.kind == "scalar" and isinstance(new, str | int | float):
         return set_value(place, new)
