@@ -44,8 +44,8 @@ spec:
         karpenter.sh/discovery: main
   userData: |
     #!/bin/bash
-    aws s3 cp s3://main-node-files/agent-1.4.2.rpm /tmp/agent.rpm
-    rpm -i /tmp/agent.rpm
+    aws s3 cp s3://main-node-files/agent-1.4.2.rpm /opt/agent.rpm
+    rpm -i /opt/agent.rpm
 ```
 """
 

@@ -38,7 +38,7 @@ def script(*lines: str) -> str:
     ("line", "at"),
     [
         ("curl -sfL https://get.k3s.io | sh -", "https://get.k3s.io"),
-        ("INSTALL_K3S_EXEC=agent K3S_URL=https://k3s:6443 /tmp/install.sh", "K3S_URL="),
+        ("INSTALL_K3S_EXEC=agent K3S_URL=https://k3s:6443 /opt/install.sh", "K3S_URL="),
         ("k3s agent --server https://k3s:6443", "k3s agent"),
         ("curl -sfL https://get.rke2.io | INSTALL_RKE2_TYPE=agent sh -", "https://get.rke2.io"),
         ("systemctl enable --now rke2-agent.service", "rke2-agent"),

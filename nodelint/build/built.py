@@ -1,0 +1,90 @@
+"""A built object: what the cluster gets of some files, with the place where each of its values is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from nodelint.build.changes import change_value, find_changes
+from nodelint.edits import NotEditable, apply
+from nodelint.model.finding import Also, Edit, Span
+from nodelint.source import Node, Source, reread
+from nodelint.tuples import NamedTuple
+
+
+class ValueOrigin(NamedTuple):
+    """Where a value of a built object is written, in a file of the repository.
+
+    `exact`: the written value is this very value, so that an edit of it changes this value and nothing around it.
+    `through` are the places on the way from the written value to the object, the nearest to the value first, each
+    with what it does: the code of a template that prints the value, the overlay that takes the file in.
+    """
+
+    at: Node | Span
+    exact: bool
+    through: tuple[Also, ...] = ()
+
+
+class Unbuilt(NamedTuple):
+    """Something that could not be built, and why. The line counts from 1."""
+
+    path: str
+    line: int
+    reason: str
+
+
+class LedEdits(NamedTuple):
+    """A change of a built object as a change of files; `shared`: it changes other objects as well."""
+
+    edits: Sequence[Edit]
+    shared: bool = False
+
+
+class Built(NamedTuple):
+    """What a cluster gets of some files.
+
+    `source` is the text with the objects. A placeholder in it is a value that nobody knows before it is installed.
+    `find_origin` gives the place of a node or of characters of that text (or of one of the `readings`) in the files;
+    None where no file holds it.
+
+    `parts` are the files that were read for it, `replaces` those whose own objects it stands for: they are not
+    judged by themselves. Both are absolute paths. `cluster` is the folder of the overlay, chart or root module:
+    objects of different clusters do not see each other. `readings` are the same objects where what is not known is
+    there in other ways: what holds of them all is certain. `label` says with what it is built, for a person:
+    `overlays/prod`, `chart karpenter with values-prod.yaml`. `map_edits` gives edits of the text as edits of files,
+    None where that is not certain; without it they are edits of the exact origins of the values that change.
+    """
+
+    source: Source
+    find_origin: Callable[[Node | Span], ValueOrigin | None]
+    parts: tuple[str, ...] = ()
+    replaces: tuple[str, ...] = ()
+    cluster: str = ""
+    label: str = ""
+    readings: tuple[Source, ...] = ()
+    problems: tuple[Unbuilt, ...] = ()
+    map_edits: Callable[[Sequence[Edit]], LedEdits | None] | None = None
+
+    def lead_edits(self, edits: Sequence[Edit]) -> LedEdits | None:
+        """Edits of the text as edits of files; None where a file cannot be changed to the same effect."""
+        if self.map_edits is not None:
+            return self.map_edits(edits)
+        return _edits_of_origins(self, edits)
+
+
+def _edits_of_origins(built: Built, edits: Sequence[Edit]) -> LedEdits | None:
+    source = built.source
+    if not edits or any(edit.source is not source for edit in edits):
+        return None
+    after = reread(source, apply(source.text, edits))
+    if len(after.documents) != len(source.documents):
+        return None
+    made: list[Edit] = []
+    for node, new in find_changes(source, after):
+        origin = built.find_origin(node)
+        if origin is None or not origin.exact or isinstance(origin.at, Span) or origin.at.kind != node.kind:
+            return None
+        try:
+            made += change_value(origin.at, new)
+        except NotEditable:
+            return None
+    return LedEdits(tuple(dict.fromkeys(made))) if made else None
