@@ -1,0 +1,271 @@
+"""Put slips into the code, one at a time, and say which of them no test notices.
+
+    python tools/mutate.py --against origin/main            the lines that differ from a revision
+    python tools/mutate.py nodelint/drift/budgets.py        whole files
+    python tools/mutate.py --sample 60 --seed 3 nodelint rules
+
+A slip is what a tired developer writes: `<` for `<=`, `and` for `or`, a number that is one too large, a condition
+turned around. Each is tried in a copy of the checkout with the test files that speak of the changed module; a slip
+that lives through these is tried with the whole suite under `--whole`. `tools/accepted_mutants.txt` lists slips that
+change nothing, each with its reason. Ends with 1 if any other slip lives.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from queue import Queue
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+ACCEPTED = ROOT / "tools" / "accepted_mutants.txt"
+CODE = ("nodelint", "rules")
+SECONDS = 600
+
+_COMPARED: dict[type[ast.cmpop], str] = {
+    ast.Lt: "<=",
+    ast.LtE: "<",
+    ast.Gt: ">=",
+    ast.GtE: ">",
+    ast.Eq: "!=",
+    ast.NotEq: "==",
+    ast.In: "not in",
+    ast.NotIn: "in",
+    ast.Is: "is not",
+    ast.IsNot: "is",
+}
+_CALLED = {"min": "max", "max": "min", "any": "all", "all": "any", "startswith": "endswith", "endswith": "startswith"}
+
+
+class Mutant(NamedTuple):
+    """One slip: characters `start` to `end` of a file become `text`."""
+
+    path: str
+    line: int
+    start: int
+    end: int
+    was: str
+    text: str
+
+    @property
+    def key(self) -> str:
+        """What names it in the list of accepted ones: a line number would not outlive the next edit."""
+        return f"{self.path}: {' '.join(self.was.split())} -> {' '.join(self.text.split())}"
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {' '.join(self.was.split())} -> {' '.join(self.text.split())}"
+
+
+def mutants_of(path: str, text: str) -> list[Mutant]:
+    """Every slip that a file can have."""
+    made = _Slips(path, text)
+    for node in ast.walk(ast.parse(text)):
+        made.add(node)
+    return made.found
+
+
+class _Slips:
+    """The slips of one file. Columns of `ast` count bytes, so places do, too."""
+
+    def __init__(self, path: str, text: str) -> None:
+        self.path = path
+        self.raw = text.encode()
+        self.lines = [0]
+        for line in text.splitlines(keepends=True):
+            self.lines.append(self.lines[-1] + len(line.encode()))
+        self.found: list[Mutant] = []
+
+    def add(self, node: ast.AST) -> None:
+        """Add the slips that begin at a node of the tree."""
+        if isinstance(node, ast.If | ast.IfExp):
+            self._put(node.test, f"(not ({self._source(node.test)}))")
+        elif isinstance(node, ast.Continue | ast.Break):
+            self._put(node, "break" if isinstance(node, ast.Continue) else "continue")
+        elif isinstance(node, ast.Call) and (name := _called(node.func)) in _CALLED:
+            end = self._span(node.func)[1]
+            self._put(node.func, _CALLED[name], start=end - len(name))
+        elif isinstance(node, ast.expr):
+            self._add_operator(node)
+
+    def _add_operator(self, node: ast.expr) -> None:
+        source = self._source
+        if isinstance(node, ast.Compare) and len(node.ops) == 1:
+            self._put(node, f"{source(node.left)} {_COMPARED[type(node.ops[0])]} {source(node.comparators[0])}")
+        elif isinstance(node, ast.BoolOp):
+            word = " or " if isinstance(node.op, ast.And) else " and "
+            self._put(node, "(" + word.join(f"({source(value)})" for value in node.values) + ")")
+        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            self._put(node, source(node.operand))
+        elif isinstance(node, ast.Constant) and type(node.value) is int:
+            self._put(node, str(node.value + 1))
+        elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
+            sign = "-" if isinstance(node.op, ast.Add) else "+"
+            self._put(node, f"{source(node.left)} {sign} {source(node.right)}")
+
+    def _span(self, node: ast.expr | ast.stmt) -> tuple[int, int]:
+        assert node.end_lineno is not None and node.end_col_offset is not None
+        return self.lines[node.lineno - 1] + node.col_offset, self.lines[node.end_lineno - 1] + node.end_col_offset
+
+    def _source(self, node: ast.expr | ast.stmt) -> str:
+        first, last = self._span(node)
+        return self.raw[first:last].decode()
+
+    def _put(self, node: ast.expr | ast.stmt, new: str, start: int | None = None) -> None:
+        first, end = self._span(node)
+        first = first if start is None else start
+        self.found.append(Mutant(self.path, node.lineno, first, end, self.raw[first:end].decode(), new))
+
+
+def _called(function: ast.expr) -> str:
+    if isinstance(function, ast.Name):
+        return function.id
+    return function.attr if isinstance(function, ast.Attribute) else ""
+
+
+def changed_lines(revision: str) -> dict[str, set[int]]:
+    """The lines of the code that a revision does not have, by file."""
+    shown = subprocess.run(
+        ["git", "diff", "--unified=0", "--no-ext-diff", revision, "--", *CODE],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    lines: dict[str, set[int]] = {}
+    path = ""
+    for line in shown.stdout.splitlines():
+        if line.startswith("+++ b/"):
+            path = line[6:]
+        elif found := re.match(r"@@ -\S+ \+(\d+)(?:,(\d+))? @@", line):
+            first, count = int(found[1]), int(found[2] or 1)
+            lines.setdefault(path, set()).update(range(first, first + count))
+    return lines
+
+
+def tests_of(path: str) -> list[str]:
+    """The test files that speak of a module or a rule, and the laws over all rules for a rule."""
+    module = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    name = module.rsplit(".", 1)[-1]
+    is_rule = path.startswith("rules/")
+    words = [name] if is_rule else [module, f"from {module.rpartition('.')[0]} import {name}", f"{name}.py"]
+    found = [
+        f"tests/{file.name}"
+        for file in sorted((ROOT / "tests").glob("test_*.py"))
+        if any(word in file.read_text(encoding="utf-8") for word in words)
+    ]
+    return ["tests/test_rules.py", *found] if is_rule else found
+
+
+def lives(mutant: Mutant, copy: Path, whole: bool) -> bool:
+    """Whether no test fails with the slip in a copy of the checkout."""
+    file = copy / mutant.path
+    good = file.read_bytes()
+    file.write_bytes(good[: mutant.start] + mutant.text.encode() + good[mutant.end :])
+    try:
+        runs = [tests_of(mutant.path)]
+        if mutant.path.startswith("rules/"):
+            name = Path(mutant.path).stem
+            runs = [["tests/test_rules.py", "-k", name], [each for each in runs[0] if "test_rules" not in each]]
+        runs = [run for run in runs if run]
+        if whole or not runs:
+            runs.append([])
+        return all(_passes(copy, run) for run in runs)
+    finally:
+        file.write_bytes(good)
+
+
+def _passes(copy: Path, tests: Sequence[str]) -> bool:
+    env = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests]
+    try:
+        done = subprocess.run(command, cwd=copy, env=env, capture_output=True, timeout=SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        return False
+    # Exit code 5: none of the tests was chosen, so none has noticed.
+    return done.returncode in (0, 5)
+
+
+def accepted() -> set[str]:
+    """The slips that change nothing, as they are listed: a line for each, its reason behind `#`."""
+    if not ACCEPTED.exists():
+        return set()
+    lines = ACCEPTED.read_text(encoding="utf-8").splitlines()
+    return {line.split("  #")[0].strip() for line in lines if line.strip() and not line.startswith("#")}
+
+
+def chosen(paths: Sequence[str], against: str | None) -> list[Mutant]:
+    """The slips of files, or of the lines that differ from a revision."""
+    lines = changed_lines(against) if against else {}
+    files = sorted(lines) if against else sorted(_files(paths or CODE))
+    known = accepted()
+    found = []
+    for path in files:
+        file = ROOT / path
+        if file.suffix == ".py" and file.exists():
+            made = mutants_of(path, file.read_text(encoding="utf-8"))
+            found += [m for m in made if (not against or m.line in lines[path]) and m.key not in known]
+    return found
+
+
+def _files(paths: Sequence[str]) -> Iterator[str]:
+    for path in paths:
+        at = ROOT / path
+        for file in sorted(at.rglob("*.py")) if at.is_dir() else [at]:
+            yield file.relative_to(ROOT).as_posix()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("paths", nargs="*")
+    parser.add_argument("--against", metavar="REVISION")
+    parser.add_argument("--sample", type=int, metavar="N", help="try only N of them, chosen by --seed")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--whole", action="store_true", help="try what lives with the whole suite, too")
+    parser.add_argument("--list", action="store_true", help="print the slips and try none")
+    asked = parser.parse_args()
+    mutants = chosen(asked.paths, asked.against)
+    if asked.sample is not None and asked.sample < len(mutants):
+        mutants = sorted(random.Random(asked.seed).sample(mutants, asked.sample))
+    if asked.list:
+        print("\n".join(map(str, mutants)))
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        copies: Queue[Path] = Queue()
+        for number in range(min(asked.jobs, len(mutants))):
+            copy = Path(folder) / str(number)
+            skipped = shutil.ignore_patterns(".git", ".venv", "node_modules", "site", ".*_cache", "__pycache__")
+            shutil.copytree(ROOT, copy, ignore=skipped, symlinks=True)
+            copies.put(copy)
+
+        def tried(mutant: Mutant) -> bool:
+            copy = copies.get()
+            try:
+                return lives(mutant, copy, asked.whole)
+            finally:
+                copies.put(copy)
+
+        alive = []
+        with ThreadPoolExecutor(max(1, copies.qsize())) as pool:
+            for number, (mutant, living) in enumerate(zip(mutants, pool.map(tried, mutants), strict=True), 1):
+                print(f"{number}/{len(mutants)} {'LIVES' if living else 'dies '} {mutant}", flush=True)
+                if living:
+                    alive.append(mutant)
+    print(f"\n{len(mutants)} slips, {len(alive)} live")
+    for mutant in alive:
+        print(f"  {mutant}")
+    sys.exit(1 if alive else 0)
+
+
+if __name__ == "__main__":
+    main()
