@@ -185,7 +185,10 @@ def _to_json(value: object) -> Rope:
         return Rope(list(_flow(value)))
     if isinstance(value, list):
         raise Unresolved
-    return Rope([(json.dumps(plain(value), ensure_ascii=False), None)])
+    found = plain(value)
+    if found is None:
+        raise Unset
+    return Rope([(json.dumps(found, ensure_ascii=False), None)])
 
 
 def _quote(*values: object) -> Rope:
