@@ -132,7 +132,6 @@ def test_a_slip_that_a_test_notices_dies_and_another_lives(mutate: ModuleType, t
         "from nodelint.double import doubled\n\n\ndef test():\n    assert doubled(3) == 6\n", encoding="utf-8"
     )
     mutants = {m.was: m for m in mutate.mutants_of("nodelint/double.py", text)}
-    # No test file of the project speaks of this module: the whole suite of the copy runs.
     assert not mutate.lives(mutants["n + n"], tmp_path, whole=False)
     assert mutate.lives(mutants["9000"], tmp_path, whole=False)
     assert (tmp_path / "nodelint" / "double.py").read_text(encoding="utf-8") == text

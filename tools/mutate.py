@@ -152,7 +152,7 @@ def changed_lines(revision: str) -> dict[str, set[int]]:
     return lines
 
 
-def tests_of(path: str) -> list[str]:
+def tests_of(path: str, root: Path = ROOT) -> list[str]:
     """The test files that speak of a module or a rule, and the laws over all rules for a rule."""
     module = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
     name = module.rsplit(".", 1)[-1]
@@ -160,7 +160,7 @@ def tests_of(path: str) -> list[str]:
     words = [name] if is_rule else [module, f"from {module.rpartition('.')[0]} import {name}", f"{name}.py"]
     found = [
         f"tests/{file.name}"
-        for file in sorted((ROOT / "tests").glob("test_*.py"))
+        for file in sorted((root / "tests").glob("test_*.py"))
         if any(word in file.read_text(encoding="utf-8") for word in words)
     ]
     return ["tests/test_rules.py", *found] if is_rule else found
@@ -172,7 +172,7 @@ def lives(mutant: Mutant, copy: Path, whole: bool) -> bool:
     good = file.read_bytes()
     file.write_bytes(good[: mutant.start] + mutant.text.encode() + good[mutant.end :])
     try:
-        runs = [tests_of(mutant.path)]
+        runs = [tests_of(mutant.path, copy)]
         if mutant.path.startswith("rules/"):
             name = Path(mutant.path).stem
             runs = [["tests/test_rules.py", "-k", name], [each for each in runs[0] if "test_rules" not in each]]
