@@ -48,7 +48,21 @@ class Session:
         """The rules that come with nodelint, those of the configured folders, and the policies."""
         from nodelint.lint import rule
 
-        return {**_bundled(), **self._own_rules(rule.load), **self._policies()}
+        rules = {**_bundled(), **self._own_rules(rule.load), **self._policies()}
+        return self._with_options(rules) if self.settings.options else rules
+
+    def _with_options(self, rules: dict[str, Rule]) -> dict[str, Rule]:
+        from nodelint.lint.config import no_rule
+        from nodelint.lint.rule import former_names, with_options
+        from nodelint.lint.rule_options import option_values
+
+        former = former_names(rules)
+        for name, values in self.settings.options.items():
+            today = former.get(name, name)
+            if today not in rules:
+                raise ConfigError(no_rule(name, rules))
+            rules[today] = with_options(rules[today], option_values(rules[today], values))
+        return rules
 
     def _own_rules(self, load: Callable[[str], dict[str, Rule]]) -> dict[str, Rule]:
         found: dict[str, Rule] = {}

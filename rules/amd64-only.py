@@ -83,7 +83,7 @@ LEAST = 0.1
     on=NodePool,
     group="practice",
     severity="info",
-    gives_way_to=["image-arch-mismatch", "no-instance-type", "dead-value", "removed-api"],
+    gives_way_to=["image-arch-mismatch", "no-instance-type", "unmatchable-value", "removed-api"],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     item = labels.last_asking(pool, keys.ARCH)

@@ -46,7 +46,7 @@ TELLING = (keys.CATEGORY, keys.FAMILY, keys.INSTANCE_TYPE)
     on=NodePool,
     group="practice",
     severity="info",
-    gives_way_to=["no-instance-type", "dead-value", "removed-api"],
+    gives_way_to=["no-instance-type", "unmatchable-value", "removed-api"],
     providers=["aws", "auto-mode"],
 )
 def check(pool: NodePool, context: Context) -> Findings:

@@ -55,7 +55,7 @@ from nodelint.api import (
     on=NodePool,
     group="practice",
     severity="info",
-    gives_way_to=["no-instance-type", "dead-value", "misleading-name", "removed-api"],
+    gives_way_to=["no-instance-type", "unmatchable-value", "misleading-name", "removed-api"],
     providers=["aws", "auto-mode"],
 )
 def check(pool: NodePool, context: Context) -> Findings:

@@ -63,7 +63,7 @@ from nodelint.api import (
     fix="unsafe",
     gives_way_to=[
         "no-instance-type",
-        "dead-value",
+        "unmatchable-value",
         "unknown-value",
         "value-of-another-key",
         "wrong-vendor-image",

@@ -41,7 +41,7 @@ from nodelint.api import Context, Finding, Findings, NodePool, fixes, keys, labe
     on=NodePool,
     group="practice",
     severity="info",
-    gives_way_to=["no-instance-type", "dead-value", "gpu-image-gap", "removed-api"],
+    gives_way_to=["no-instance-type", "unmatchable-value", "gpu-image-gap", "removed-api"],
     providers=["aws", "auto-mode"],
 )
 def check(pool: NodePool, context: Context) -> Findings:

@@ -55,7 +55,7 @@ BEHIND = 3
     on=NodePool,
     group="practice",
     severity="info",
-    gives_way_to=["no-instance-type", "dead-value", "no-generation-floor", "removed-api"],
+    gives_way_to=["no-instance-type", "unmatchable-value", "no-generation-floor", "removed-api"],
     providers=["aws", "auto-mode"],
 )
 def check(pool: NodePool, context: Context) -> Findings:

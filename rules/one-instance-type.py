@@ -54,7 +54,7 @@ from nodelint.api import Context, Finding, Findings, NodePool, fixes, resolve, r
 @rule(
     on=NodePool,
     group="practice",
-    gives_way_to=["narrow-spot", "no-instance-type", "dead-value", "removed-api"],
+    gives_way_to=["narrow-spot", "no-instance-type", "unmatchable-value", "removed-api"],
     providers=["aws", "auto-mode"],
 )
 def check(pool: NodePool, context: Context) -> Findings:

@@ -43,7 +43,7 @@ from nodelint.api import EVERY_PROVIDER, Context, Finding, Findings, NodePool, l
     on=NodePool,
     group="practice",
     severity="info",
-    gives_way_to=["odd-taint", "controller-check", "invalid-field"],
+    gives_way_to=["misused-taint", "controller-check", "invalid-field"],
     providers=EVERY_PROVIDER,
 )
 def check(pool: NodePool, context: Context) -> Findings:

@@ -93,7 +93,9 @@ FEW = 4
 """Pods on a node that are hardly more than the daemonsets of every node."""
 
 
-@rule(on=NodePool, group="hazard", fix="unsafe", gives_way_to=["no-instance-type", "dead-value", "removed-api"])
+@rule(
+    on=NodePool, group="hazard", fix="unsafe", gives_way_to=["no-instance-type", "unmatchable-value", "removed-api"]
+)
 def check(pool: NodePool, context: Context) -> Findings:
     for item in labels.asked(pool):
         if item.key not in (keys.SIZE, keys.INSTANCE_TYPE) or item.operator != "In":

@@ -41,7 +41,15 @@ def check(suppression: Suppression, context: Context) -> Findings:
         )
         return
     for name in suppression.rules:
-        if name not in context.rule_names:
+        today = context.former_names.get(name)
+        if today is not None:
+            yield Finding(
+                at=suppression.span,
+                message=f"the rule `{name}` is named `{today}` today; the old name goes on working",
+                severity="info",
+                edits=[_renamed(suppression, name, today)],
+            )
+        elif name not in context.rule_names:
             meant = messages.did_you_mean(name, context.rule_names)
             yield Finding(at=suppression.span, message=f"there is no rule `{name}`{meant}")
             return
@@ -74,6 +82,14 @@ def _removed(suppression: Suppression) -> Edit:
         while source.text[start - 1] in " \t":
             start -= 1
     return Edit(source, start, end, "")
+
+
+def _renamed(suppression: Suppression, old: str, new: str) -> Edit:
+    source, span = suppression.source, suppression.span
+    opening = source.text.index("[", span.start)
+    closing = source.text.index("]", opening)
+    names = [new if name == old else name for name in suppression.rules]
+    return Edit(source, opening + 1, closing, ", ".join(dict.fromkeys(names)))
 
 
 def _without(suppression: Suppression, idle: list[str]) -> Edit:

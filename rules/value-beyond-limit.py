@@ -64,7 +64,7 @@ from nodelint.api import (
 @rule(
     on=NodePool,
     group="hazard",
-    gives_way_to=["limit-too-small", "unknown-limit", "no-instance-type", "dead-value", "removed-api"],
+    gives_way_to=["limit-too-small", "unknown-limit", "no-instance-type", "unmatchable-value", "removed-api"],
     providers=["aws", "auto-mode"],
 )
 def check(pool: NodePool, context: Context) -> Findings:

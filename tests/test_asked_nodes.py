@@ -34,7 +34,7 @@ ANY = "kubernetes.io/arch In amd64"
 
 
 class TestStartupTaints:
-    RULES = ("odd-taint", "own-startup-taint")
+    RULES = ("misused-taint", "own-startup-taint")
 
     @pytest.mark.parametrize(
         ("key", "rule"),
@@ -44,15 +44,15 @@ class TestStartupTaints:
             ("cni.istio.io/not-ready", None),
             ("readiness.k8s.io/network", None),
             ("node.cloudprovider.kubernetes.io/uninitialized", None),
-            ("example.com/another-taint", "odd-taint"),
-            ("team.example.org/wait", "odd-taint"),
-            ("node.karpenter.sh/initializing", "odd-taint"),
-            ("karpenter.sh/startup", "odd-taint"),
+            ("example.com/another-taint", "misused-taint"),
+            ("team.example.org/wait", "misused-taint"),
+            ("node.karpenter.sh/initializing", "misused-taint"),
+            ("karpenter.sh/startup", "misused-taint"),
             ("startup", "own-startup-taint"),
             ("katacontainers.io/runtime-not-ready", "own-startup-taint"),
             ("notexample.com/x", "own-startup-taint"),
-            ("node.cilium.io/agent-notready", "odd-taint"),
-            ("ebs.csi.aws.com/not-ready", "odd-taint"),
+            ("node.cilium.io/agent-notready", "misused-taint"),
+            ("ebs.csi.aws.com/not-ready", "misused-taint"),
             ("node.cilium.io/other", "own-startup-taint"),
         ],
     )
@@ -76,7 +76,7 @@ class TestStartupTaints:
         ],
     )
     def test_taints_that_programs_tolerate(self, check: Check, key: str, meant: str | None) -> None:
-        report = check(pool(ANY, more=TAINT.format(key)), select=["odd-taint"])
+        report = check(pool(ANY, more=TAINT.format(key)), select=["misused-taint"])
         assert [each.finding.edits[0].text for each in report.results] == ([meant] if meant else [])
 
     @pytest.mark.parametrize(

@@ -409,7 +409,7 @@ def test_a_value_of_a_list_is_removed_from_it(nodelint: Run, tmp_path: Path) -> 
             values: [amd64, arm64]  # all that there is
     """
     chart(tmp_path, values, others=OTHERS)
-    nodelint("check", "--unsafe-fixes", "--select", "dead-value", "chart")
+    nodelint("check", "--unsafe-fixes", "--select", "unmatchable-value", "chart")
     fixed = (tmp_path / "chart/values.yaml").read_text(encoding="utf-8")
     assert fixed == textwrap.dedent(values).replace("[amd64, arm64]", "[amd64]")
 

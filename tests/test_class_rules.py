@@ -326,7 +326,7 @@ def test_the_taint_of_registration_is_the_user_datas_to_set_for_custom_images(fa
     spec = f"  amiFamily: {family}\n  userData: '#!/bin/sh'\n"
     text = CLASS.replace("AMI", "{id: ami-0a1b2c3d4e5f60718}") + spec + POOL.replace("FAMILIES", "m6i") + taint
     [result] = lint(
-        [Source.from_text("a.yaml", text)], Target(NEWEST), RULES, Selection(select=frozenset(["odd-taint"]))
+        [Source.from_text("a.yaml", text)], Target(NEWEST), RULES, Selection(select=frozenset(["misused-taint"]))
     ).results
     assert does in result.finding.message
 

@@ -203,7 +203,7 @@ def test_taints_that_others_set_and_remove(check: Check, field: str, taint: str,
     text = pool().replace(
         "      requirements:", f"      {field}: [{{key: {key}, effect: {effect}}}]\n      requirements:"
     )
-    assert [r.severity for r in check(text, select=["odd-taint"]).results] == expected
+    assert [r.severity for r in check(text, select=["misused-taint"]).results] == expected
 
 
 @pytest.mark.parametrize(
@@ -589,7 +589,7 @@ def test_annotations_that_do_not_what_they_seem_to(
         if place == "template"
         else ("  name: default\nspec", f"  name: default\n  {annotations}spec")
     )
-    found = check(pool().replace(line, new, 1), select=["odd-annotation"]).results
+    found = check(pool().replace(line, new, 1), select=["misplaced-annotation"]).results
     assert [(each.finding.message[: len(message or "")], each.safety) for each in found] == (
         [] if message is None else [(message, safety)]
     )

@@ -691,7 +691,7 @@ class TestPendingImage:
 
 
 class TestLooseImageMatch:
-    rule = "loose-image-match"
+    rule = "undiscovered-memory"
     bottlerocket = "bottlerocket@1.32.0-cacc4ce9"
 
     @pytest.mark.parametrize(
@@ -940,7 +940,7 @@ def test_types_that_the_pool_names_are_not_shut_out_by_another_fix(rules: dict[s
     done = fix([Source.from_text("a.yaml", text)], Target(target("1.3.3")), rules, unsafe=True)
     assert done.sources[0].text == text.replace("al2023@latest", "bottlerocket@latest")
     left = only(done.report)
-    assert (left.rule.name, left.fixable) == ("loose-image-match", False)
+    assert (left.rule.name, left.fixable) == ("undiscovered-memory", False)
     assert left.finding.help and "separate pool" in left.finding.help
 
 

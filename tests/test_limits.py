@@ -72,7 +72,9 @@ spec:
     ],
 )
 def test_limits_that_do_not_fit_the_types(check: Check, limits: str, types: list[str], expected: str | None) -> None:
-    messages = [each.finding.message for each in check(pool(limits, *types), select=["odd-limit"]).results]
+    messages = [
+        each.finding.message for each in check(pool(limits, *types), select=["limit-out-of-proportion"]).results
+    ]
     assert len(messages) >= (expected is not None)
     assert any(expected in message for message in messages) if expected is not None else messages == []
 

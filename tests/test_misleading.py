@@ -342,7 +342,7 @@ def test_a_value_is_dead_beside_what_is_always_written(
 ) -> None:
     pool = CONDITIONAL.replace("IF", opening).replace("END", closing).replace("ARCH", arch)
     write(here, {"pool.yaml": pool, "class.yaml": CLASS})
-    found = [result.finding for result in judged(rules).results if result.rule.name == "dead-value"]
+    found = [result.finding for result in judged(rules).results if result.rule.name == "unmatchable-value"]
     assert [finding.message.split("`")[1] for finding in found] == dead
 
 
@@ -352,7 +352,7 @@ def test_a_value_lives_where_a_conditional_requirement_is_not_written(
 ) -> None:
     text = CONDITIONAL.replace("[c5, m5, c7g]", "[c5, m5]").replace("ARCH", "arm64, amd64")
     write(here, {"pool.yaml": text.replace("IF", "").replace("END", ""), "class.yaml": CLASS})
-    assert [r.rule.name for r in judged(rules).results] == ["dead-value"]
+    assert [r.rule.name for r in judged(rules).results] == ["unmatchable-value"]
     write(here, {"pool.yaml": text.replace("IF", condition).replace("END", "{{- end }}")})
     assert [r.rule.name for r in judged(rules).results] == []
 

@@ -372,6 +372,6 @@ def test_findings_of_each_side_are_those_for_its_own_release(repository: Path, n
     put(repository / "clusters" / "prod" / "Chart.yaml", chart("1.8.1"))
     words = ("plan", "--against", "HEAD", "--format", "json")
     found = json.loads(nodelint(*words, cwd=repository, env=NOW).stdout)["findings"]
-    assert "loose-image-match" in [each["rule"] for each in found["gone"]]
+    assert "undiscovered-memory" in [each["rule"] for each in found["gone"]]
     named = json.loads(nodelint(*words, "--karpenter-version", "1.8.1", cwd=repository, env=NOW).stdout)["findings"]
     assert named["gone"] == []

@@ -460,7 +460,7 @@ def test_each_object_is_judged_for_the_release_of_its_folder(tmp_path: Path, nod
     write(tmp_path, CLUSTERS)
     found = judged(nodelint)
     assert [(f["rule"], f["path"], f["releases"]) for f in found["findings"]] == [
-        ("loose-image-match", "clusters/prod/pools/pool.yaml", [{"from": "1.2.1", "to": "1.2.1"}])
+        ("undiscovered-memory", "clusters/prod/pools/pool.yaml", [{"from": "1.2.1", "to": "1.2.1"}])
     ]
     assert (found["summary"]["karpenter"], found["summary"]["kubernetes"]) == ("1.8.1", "1.32")
     told = {t["evidence"][0]["path"]: [o["path"] for o in t["objects"]] for t in found["summary"]["targets"]}
@@ -482,7 +482,7 @@ def test_the_summary_says_which_line_states_the_release(tmp_path: Path, nodelint
 def test_one_file_is_judged_by_what_the_repository_states(tmp_path: Path, nodelint: Run) -> None:
     write(tmp_path, CLUSTERS)
     found = judged(nodelint, "clusters/prod/pools/pool.yaml")
-    assert [f["rule"] for f in found["findings"]] == ["loose-image-match"]
+    assert [f["rule"] for f in found["findings"]] == ["undiscovered-memory"]
     assert found["summary"]["karpenter"] == "1.2.1"
 
 
@@ -756,7 +756,7 @@ def test_the_release_up_to_which_all_of_it_holds_is_named(tmp_path: Path, nodeli
         "spec:\n  template", "spec:\n  replicas: 2\n  template", 1
     )
     write(tmp_path, {"pool.yaml": only_since_1_8})
-    older = judged(nodelint, "--ignore", "loose-image-match")["summary"]["older"]
+    older = judged(nodelint, "--ignore", "undiscovered-memory")["summary"]["older"]
     assert older is not None and older["release"] == "1.7.6"
     versions = ("1.7.6", "1.8.0")
     errors = [judged(nodelint, "--karpenter-version", each)["summary"]["errors"] for each in versions]
@@ -774,7 +774,7 @@ def test_nothing_is_said_of_older_releases_where_they_would_find_nothing(tmp_pat
     write(tmp_path, {"pool.yaml": POOL.replace("alias: al2023@v20250403", "id: ami-0a1b2c3d4e5f60718")})
     assert "older" not in nodelint("check", "--ignore", "unused-suppression").stdout
     write(tmp_path, {"pool.yaml": POOL})
-    assert "older" not in nodelint("check", "--ignore", "loose-image-match").stdout
+    assert "older" not in nodelint("check", "--ignore", "undiscovered-memory").stdout
 
 
 def test_the_rules_that_are_tried_on_an_older_release_are_there(rules: dict[str, Rule]) -> None:

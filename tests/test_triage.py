@@ -200,7 +200,7 @@ def test_the_same_launch_again_and_again_for_one_pod_is_a_finding() -> None:
     assert "Before 1.4.0" not in triage_text(triage(rounds(4)), "-")
     [old] = triage(rounds(3, commit="ff59416")).groups  # 1.3.0
     assert old.case and "Before 1.4.0 an alias that stands for several images" in old.case.means
-    assert old.rules == ("loose-image-match",)
+    assert old.rules == ("undiscovered-memory",)
 
 
 def test_launches_that_have_another_reason_are_no_finding() -> None:

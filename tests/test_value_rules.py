@@ -537,9 +537,9 @@ def test_beside_a_line_that_nothing_meets_the_others_are_compared(check: Check) 
     found = [(r.rule.name, r.finding.message.split(" ")[0]) for r in check(text).results]
     assert found == [
         ("value-of-another-key", "`m5`"),
-        ("dead-value", "`c4`"),
+        ("unmatchable-value", "`c4`"),
         ("too-few-values", "minValues"),
-        ("dead-value", "`arm64`"),
+        ("unmatchable-value", "`arm64`"),
     ]
 
 
@@ -690,19 +690,19 @@ spec:
     ]
 
 
-# -- dead-value
+# -- unmatchable-value
 
 
 @pytest.mark.parametrize("family", ["c7i-flex, '*'", "c7i.flex", "c7i, c7i.large"])
 def test_a_list_that_is_wrong_itself_rules_nothing_out(check: Check, family: str) -> None:
     text = pool(f"{CATEGORY} In [c, m]", f"{FAMILY} In [{family}]")
-    assert not check(text, select={"dead-value"}).results
+    assert not check(text, select={"unmatchable-value"}).results
 
 
 def test_a_wrong_value_elsewhere_hides_no_dead_value(check: Check) -> None:
     text = pool(f"{FAMILY} In [m5, m7g]", f"{ARCH} In [amd64]", f"{CAPACITY} In [spot, ondemand]")
-    report = check(text, select={"dead-value", "unknown-value"})
-    assert [r.rule.name for r in report.results] == ["dead-value", "unknown-value"]
+    report = check(text, select={"unmatchable-value", "unknown-value"})
+    assert [r.rule.name for r in report.results] == ["unmatchable-value", "unknown-value"]
 
 
 def test_what_a_requirement_rules_out_is_told_once(check: Check) -> None:

@@ -135,6 +135,6 @@ def test_way_out_of_pending_images(release: str, fix: str) -> None:
 
 
 def test_loose_matches_end_with_1_4() -> None:
-    assert has_defect("loose-image-match", v("1.3.8"))
-    assert not has_defect("loose-image-match", v("1.4.0"))
-    assert fixed_for("loose-image-match", v("1.3.8")) == v("1.4.0")
+    assert has_defect("undiscovered-memory", v("1.3.8"))
+    assert not has_defect("undiscovered-memory", v("1.4.0"))
+    assert fixed_for("undiscovered-memory", v("1.3.8")) == v("1.4.0")

@@ -173,9 +173,24 @@ def session_of(settings: Settings) -> Session:
         _ = session.selection
     except ConfigError as error:
         unusable(error)
+    _tell_new_names(session)
     for rule in session.schemas.skipped if session.schemas is not None else ():
         say(f"--crds {settings.crds}: a validation rule is left out: {rule}")
     return session
+
+
+def _tell_new_names(session: Session) -> None:
+    """Say which names of the configuration are those of rules that have another one today."""
+    from nodelint.lint.config import named_rules
+
+    named = named_rules(session.settings)
+    if not named and session.settings.baseline is None:
+        return
+    from nodelint.lint.rule import former_names
+
+    former = former_names(session.rules)
+    for name in sorted(former.keys() & set(named)):
+        say(f"the rule `{name}` is named `{former[name]}` today; the old name goes on working")
 
 
 def now() -> datetime:

@@ -126,8 +126,11 @@ class Judging(NamedTuple):
 
     @property
     def reported(self) -> list[str]:
-        """The rules whose findings are reported."""
-        return [name for name, rule in self.session.rules.items() if self.session.selection.has(rule)]
+        """The rules whose findings are reported, by the names that they have and had."""
+        from nodelint.lint.rule import all_names
+
+        rules = self.session.rules
+        return sorted(all_names(rules, (name for name, rule in rules.items() if self.session.selection.has(rule))))
 
 
 def judging(found: Discovery, asked: FactFlags, settings: Settings, paths: Sequence[str]) -> Judging:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from nodelint.commands import echo, session_of, settings_of, stop
+from nodelint.commands import echo, say, session_of, settings_of, stop
 from nodelint.commands._completing import files, rule_names
 
 
@@ -40,6 +40,11 @@ def command(name: str | None, **flags: Any) -> None:
     rules = rule.load(rule.bundled())
     if name is None or name not in rules:
         rules = session_of(settings_of(flags)).rules
+    if name is not None and name not in rules:
+        today = rule.former_names(rules).get(name)
+        if today is not None:
+            say(f"the rule `{name}` is named `{today}` today")
+            name = today
     if name is None:
         width = max(map(len, rules))
         for group in rule.GROUPS:

@@ -101,8 +101,8 @@ def split(
     all), `rules` those that reported (None: all). What lies elsewhere, what a rule skipped and what stands in
     a file that cannot be parsed is not judged, and so never counts as fixed.
     """
-    marks = fingerprints(report.results, root)
     have = {entry.fingerprint for entry in baseline}
+    marks = _known_marks(report.results, root, have)
     new = tuple(r for r, mark in zip(report.results, marks, strict=True) if mark not in have)
     known = tuple(r for r, mark in zip(report.results, marks, strict=True) if mark in have)
 
@@ -124,6 +124,20 @@ def split(
     unjudged = tuple(entry for entry in missing if not judged(entry))
     kept = tuple(entry for entry in baseline if entry not in gone)
     return Split(report._replace(results=new), known, gone, unjudged, kept)
+
+
+def _known_marks(results: Sequence[Result], root: str, have: Collection[str]) -> list[str]:
+    """The mark of each result; where it is not among those of the file, the one under a former name that is."""
+    marks = fingerprints(results, root)
+    for name in sorted(
+        {old for r, mark in zip(results, marks, strict=True) if mark not in have for old in r.rule.renamed}
+    ):
+        some = [n for n, r in enumerate(results) if name in r.rule.renamed]
+        before = fingerprints([results[n]._replace(rule=results[n].rule._replace(name=name)) for n in some], root)
+        for n, mark in zip(some, before, strict=True):
+            if mark in have and marks[n] not in have:
+                marks[n] = mark
+    return marks
 
 
 def _below(path: str, folder: str) -> bool:

@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from nodelint.lint.config_file import ConfigError as ConfigError
 from nodelint.lint.config_file import ConfigFile, read_config, table_of
+from nodelint.lint.rule_options import read_options
 from nodelint.model.messages import did_you_mean
 from nodelint.model.releases import NEWEST, KubernetesVersion, Version, target
 from nodelint.source.reading import is_inside, repository
@@ -99,6 +100,7 @@ class Settings(NamedTuple):
     snapshot: str | None = None
     rules: tuple[str, ...] = ()
     policies: tuple[tuple[Policy, Callable[..., str]], ...] = ()
+    options: Mapping[str, Mapping[str, object]] = MappingProxyType({})
     region: str | None = None
     kustomize: bool = False
     helm: bool = False
@@ -176,9 +178,8 @@ def _settings(given: ConfigFile, flags: Mapping[str, object], trusted: bool) -> 
             return str(flag)
         return None if said is None else _path(key, _text(said, given.place(key)), folder, given.place(key))
 
-    snapshot = path_of("snapshot")
-    if flags.get("snapshot") is None and given.values.get("snapshot") == BUNDLED:
-        snapshot = BUNDLED
+    bundled = flags.get("snapshot") is None and given.values.get("snapshot") == BUNDLED
+    snapshot = BUNDLED if bundled else path_of("snapshot")
     named = () if karpenter is None else _releases(_text(karpenter, where), where)
     return Settings(
         karpenter=named[-1].last if named else NEWEST,
@@ -200,6 +201,7 @@ def _settings(given: ConfigFile, flags: Mapping[str, object], trusted: bool) -> 
         snapshot=snapshot,
         rules=_rules(given, flags, folder, trusted),
         policies=_policies(given),
+        options=read_options(given),
         region=_region(*value("region")),
         kustomize=_switch(*value("kustomize")),
         helm=_switch(*value("helm")),
@@ -223,19 +225,26 @@ def selection(settings: Settings, rules: Mapping[str, Rule]) -> Selection:
     Raises ConfigError for a name that is neither a rule's nor a group's.
     """
     from nodelint.lint.engine import Selection
-    from nodelint.lint.rule import GROUPS, PROFILES
+    from nodelint.lint.rule import GROUPS, PROFILES, former_names
 
-    per_path = [name for names in settings.per_path.values() for name in names]
-    for name in [*(settings.select or ()), *settings.ignore, *per_path]:
-        if name not in rules and name not in GROUPS and name != "all":
+    former = former_names(rules)
+    for name in named_rules(settings):
+        if name not in rules and name not in former and name not in GROUPS and name != "all":
             raise ConfigError(no_rule(name, [*rules, *GROUPS]))
 
     def named(names: frozenset[str]) -> frozenset[str]:
-        return frozenset(n for n, rule in rules.items() if names & {n, rule.group, "all"})
+        today = {former.get(name, name) for name in names}
+        return frozenset(n for n, rule in rules.items() if today & {n, rule.group, "all"})
 
     select = None if settings.select is None else named(settings.select)
     by_glob = {glob: named(names) for glob, names in settings.per_path.items()}
     return Selection(select, named(settings.ignore), by_glob, settings.root, PROFILES[settings.profile])
+
+
+def named_rules(settings: Settings) -> list[str]:
+    """The rules and groups that a configuration and its flags name, in no order."""
+    per_path = [name for names in settings.per_path.values() for name in names]
+    return [*(settings.select or ()), *settings.ignore, *per_path, *settings.options]
 
 
 def no_rule(name: str, rules: Iterable[str]) -> str:
@@ -265,6 +274,8 @@ def _rules(given: ConfigFile, flags: Mapping[str, object], folder: str, trusted:
     asked: Any = flags.get("rules") or ()
     named = tuple(str(each) for each in asked)
     value, where = given.values.get("rules"), given.place("rules")
+    if isinstance(value, dict):
+        value = value.get("folders")
     if value is None:
         return named
     listed = [value] if isinstance(value, str) else value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from nodelint.caching import cached_property
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object, Text, served
@@ -33,6 +34,7 @@ class Context:
     """What a rule may ask beside the object that it looks at: targets, facts, and the other objects.
 
     `objects` are all that the run has read, `foreign` the NodePools of other providers, which only each other see.
+    `rule_names` are those of all rules, `former_names` gives today's name of a rule by each that it had before.
     """
 
     def __init__(
@@ -44,12 +46,14 @@ class Context:
         rule_names: Sequence[str] = (),
         facts: AwsFacts | None = None,
         foreign: Sequence[NodePool] = (),
+        former_names: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self._world = objects
         self._foreign = foreign
         self.karpenter = karpenter
         self.kubernetes = kubernetes
         self.rule_names = rule_names
+        self.former_names = former_names
         self._schemas = schemas
         self._facts = facts
         self._facts_about: dict[int, AwsFacts] = {}

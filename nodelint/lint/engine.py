@@ -12,7 +12,7 @@ from nodelint.ec2.facts import NOTHING, AwsFacts, Missing
 from nodelint.ec2.snapshot import Question
 from nodelint.lint.context import Context
 from nodelint.lint.results import Result, Skipped, first_causes, merged, of_older_release, unique
-from nodelint.lint.rule import GROUPS, PROFILES, Group, Rule
+from nodelint.lint.rule import GROUPS, PROFILES, Group, Rule, former_names
 from nodelint.lint.silenced import after_comments
 from nodelint.model.documents import left_out, objects
 from nodelint.model.finding import SEVERITIES, Finding, Severity
@@ -91,6 +91,10 @@ class Selection(NamedTuple):
         chosen = rule.group in self.groups if self.select is None else rule.name in self.select
         return chosen and rule.name not in self.ignore
 
+    def shows(self, result: Result) -> bool:
+        """Whether a finding of a rule that reports is shown: those for the strict profile are not by default."""
+        return not result.finding.strict or self.select is not None or "practice" in self.groups
+
     def ignored_at(self, rule: str, path: str) -> bool:
         """Whether a per-path ignore names the rule for this path."""
         return Globs((glob for glob, rules in self.per_path.items() if rule in rules), self.root).match(path)
@@ -146,7 +150,7 @@ def lint(
     shared = (*rules.values(), *asked, *beside), (*sources, *context_sources)
 
     def judged_for(one: Target, some: Sequence[Object], files: Sequence[Source] = ()) -> _Pass:
-        made = _pass(one, (*asked, *beside), tuple(rules), reporting, running, memory)
+        made = _pass(one, (*asked, *beside), rules, reporting, running, memory)
         sharing = _sharing(jobs, some, shared) if memory is None else None
         made.judge(some, running, files, sharing or _one_by_one(pause))
         made.judge_converted(some, running)
@@ -167,7 +171,7 @@ def lint(
     skipped += [*(skip for each in passes for skip in each.skipped), *_not_looked_at(asked), *unread]
 
     kept = after_comments(told, sources, running, reporting, passes[0].context)
-    kept = _in_order(_not_ignored(kept, selection), sources)
+    kept = _in_order(_not_ignored(filter(selection.shows, kept), selection), sources)
     faults = dict.fromkeys(fault for each in passes for fault in each.faults)
     broken = sum(source.concerns_karpenter(problem.offset) for source in sources for problem in source.problems)
     unjudged = len(unread) + broken
@@ -255,14 +259,24 @@ def _one_by_one(pause: Callable[[], None]) -> Each:
 def _pass(
     target: Target,
     read: Sequence[Object],
-    names: Sequence[str],
+    rules: Mapping[str, Rule],
     reporting: Set[str],
     running: Sequence[Rule],
     memory: Memory | None,
 ) -> _Pass:
     foreign = [obj for obj in read if isinstance(obj, NodePool) and obj.foreign]
     held = [obj for obj in read if not _is_foreign(obj)] if foreign else read
-    asked = held, target.karpenter, target.kubernetes, target.schemas, names, target.facts, foreign
+    names = tuple(rules)
+    asked = (
+        held,
+        target.karpenter,
+        target.kubernetes,
+        target.schemas,
+        names,
+        target.facts,
+        foreign,
+        former_names(rules),
+    )
     if memory is None:
         return _Pass(target, Context(*asked), reporting)
     from nodelint.lint.kept import Noting

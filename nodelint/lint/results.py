@@ -81,6 +81,8 @@ def first_causes(raw: Sequence[Result]) -> list[Result]:
     better: dict[tuple[str, int, Severity], Index] = {}
     places: dict[tuple[str, int, Severity], list[Span]] = {}
     for result in raw:
+        if result.finding.strict and result.rule.group != "practice":
+            continue  # it may not be shown, and what it would explain would be lost
         of_rule = places.setdefault((result.rule.name, id(result.object), result.severity), [])
         of_rule += [result.span, *map(span_of, result.finding.covers)]
     kept = []

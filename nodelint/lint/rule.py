@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 
 from nodelint.caching import cache
 from nodelint.data import shipped, table
@@ -27,7 +28,7 @@ from nodelint.tuples import NamedTuple
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from typing import Any, Literal
+    from typing import Literal
 
     from nodelint.lint.suppress import Suppression
     from nodelint.model.fact_kinds import FactKind
@@ -45,12 +46,44 @@ else:
 
 GROUPS: tuple[Group, ...] = ("correctness", "hazard", "practice")
 
+SUBJECTS: dict[str, str] = {
+    "objects": "Fields, names and API versions: what the API server and the controller take.",
+    "requirements": "Labels and values of requirements, and what they leave together.",
+    "instance types": "Families, sizes and architectures that a pool can launch.",
+    "GPUs": "GPUs and other accelerators: types, images, taints.",
+    "images": "Image families, aliases and selectors, and what they find.",
+    "disks": "Volumes of a class, and local disks of its types.",
+    "network": "Subnets, security groups and the metadata service.",
+    "user data": "What nodes run when they start.",
+    "kubelet": "Kubelet settings, and what they leave for pods.",
+    "disruption": "Budgets, consolidation, expiry and drift.",
+    "spot": "Capacity types and reservations.",
+    "pools": "Limits, weights, taints and labels, and how several pools share the pods.",
+    "security": "Who reaches a node, and what it may do.",
+    "templates": "Charts, Kustomize and Terraform that make the objects.",
+    "migration": "Old APIs, and what releases of Karpenter and Kubernetes ask for.",
+}
+"""What each subject of rules is about, by its name."""
+
 PROFILES: dict[str, frozenset[Group]] = {
     "minimal": frozenset({"correctness"}),
     "default": frozenset({"correctness", "hazard"}),
     "strict": frozenset(GROUPS),
 }
 """The groups that run by the name of a profile."""
+
+
+class Option(NamedTuple):
+    """A threshold of a rule: a keyword argument of its check, the default there, and what it means, with its unit."""
+
+    name: str
+    default: int | float | str
+    text: str
+
+    @property
+    def type(self) -> str:
+        """The type of its values, as JSON Schema names it."""
+        return {int: "integer", float: "number", str: "string"}[type(self.default)]
 
 
 class Rule(NamedTuple):
@@ -61,7 +94,9 @@ class Rule(NamedTuple):
     one's, or meets what this one `covers`, this one is silent unless it is the graver one.
     `group` says whether it runs unless it is selected by name (see `Group`). `needs` are the kinds of facts from
     AWS without which the rule has nothing to say: where there are none at all, it is reported as skipped.
-    `providers` are those whose NodePools it is shown.
+    `providers` are those whose NodePools it is shown. `renamed` are names that it had in earlier releases: they go on
+    working in configuration, comments, flags and baselines. `subject` is one of `SUBJECTS`. `sources` say where what
+    it claims can be read (see `source_link`). `options` are its thresholds, which a configuration may set.
     """
 
     name: str
@@ -72,9 +107,13 @@ class Rule(NamedTuple):
     releases: str
     gives_way_to: tuple[str, ...]
     group: Group
-    check: Callable[[Any, Context], Findings]
+    check: Callable[..., Findings]
     needs: tuple[FactKind, ...] = ()
     providers: tuple[Provider, ...] = ("aws",)
+    renamed: tuple[str, ...] = ()
+    subject: str = ""
+    sources: tuple[str, ...] = ()
+    options: tuple[Option, ...] = ()
 
     @property
     def page(self) -> str:
@@ -85,6 +124,11 @@ class Rule(NamedTuple):
     def summary(self) -> str:
         """The first line of the page."""
         return self.page.strip().partition("\n")[0]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Its name, and those that it had before."""
+        return (self.name, *self.renamed)
 
     def is_about(self, obj: Object) -> bool:
         """Whether the rule is shown an object: by its kind, and of a NodePool by its provider."""
@@ -105,18 +149,60 @@ def rule(
     gives_way_to: Sequence[str] = (),
     needs: Sequence[FactKind] = (),
     providers: Sequence[Provider] = ("aws",),
-) -> Callable[[Callable[[Any, Context], Findings]], Rule]:
+    renamed: Sequence[str] = (),
+    subject: str = "",
+    source: str | Sequence[str] = (),
+    options: Mapping[str, str] = MappingProxyType({}),
+) -> Callable[[Callable[..., Findings]], Rule]:
     """Make a rule of a generator function; its name and page are those of the file it stands in.
 
-    Without a severity, rules of the group `correctness` report errors and all others warnings.
+    Without a severity, rules of the group `correctness` report errors and all others warnings. `options` gives the
+    meaning of each keyword argument of the function; its default there is the option's.
     """
     grave = severity or ("error" if group == "correctness" else "warning")
+    sources = (source,) if isinstance(source, str) else tuple(source)
 
-    def made(check: Callable[[Any, Context], Findings]) -> Rule:
-        ways = tuple(gives_way_to)
-        return Rule("", str, on, grave, fix, releases, ways, group, check, tuple(needs), tuple(providers))
+    def made(check: Callable[..., Findings]) -> Rule:
+        ways, defaults = tuple(gives_way_to), getattr(check, "__kwdefaults__", None) or {}
+        found = tuple(Option(name, defaults[name], text) for name, text in options.items())
+        rest = tuple(needs), tuple(providers), tuple(renamed), subject, sources, found
+        return Rule("", str, on, grave, fix, releases, ways, group, check, *rest)
 
     return made
+
+
+def former_names(rules: Mapping[str, Rule]) -> dict[str, str]:
+    """Today's name of each rule by each name that it had before; a rule that bears such a name today keeps it."""
+    return {old: name for name, rule in rules.items() for old in rule.renamed if old not in rules}
+
+
+def all_names(rules: Mapping[str, Rule], names: Iterable[str]) -> frozenset[str]:
+    """Names of rules with those that the same rules had before."""
+    chosen = frozenset(names)
+    return chosen | {old for old, name in former_names(rules).items() if name in chosen}
+
+
+def with_options(rule: Rule, values: Mapping[str, object]) -> Rule:
+    """The rule with other thresholds; the values are of the types of its options."""
+    return rule._replace(check=partial(rule.check, **values)) if values else rule
+
+
+_REPOSITORIES = {"provider": "aws/karpenter-provider-aws", "core": "kubernetes-sigs/karpenter"}
+
+
+def source_link(source: str) -> tuple[str, str]:
+    """The words and the address of a source: an address, or `core:pkg/file.go@v1.9.0:12`, a line of Karpenter's code.
+
+    The repositories are `core` (kubernetes-sigs/karpenter) and `provider` (aws/karpenter-provider-aws). Raises
+    ValueError for another form.
+    """
+    if re.fullmatch(r"https://[^ ]+", source):
+        return source.removeprefix("https://"), source
+    match = re.fullmatch(r"(core|provider):([\w./-]+)@(v[0-9.]+):([0-9]+)", source)
+    if match is None:
+        raise ValueError(f"neither an address nor `core:file@tag:line`: {source}")
+    repository, path, tag, line = _REPOSITORIES[match[1]], *match.groups()[1:]
+    return f"{repository} {path}@{tag}:{line}", f"https://github.com/{repository}/blob/{tag}/{path}#L{line}"
 
 
 def load(folder: str) -> dict[str, Rule]:
@@ -158,6 +244,9 @@ def index(rules: dict[str, Rule], folder: str) -> dict[str, list[object]]:
             rule.group,
             list(rule.needs),
             list(rule.providers),
+            list(rule.renamed),
+            rule.subject,
+            [list(option) for option in rule.options],
         ]
         for name, rule in rules.items()
     }
@@ -174,6 +263,9 @@ def _declared(
     group: Group,
     needs: list[FactKind],
     providers: list[Provider],
+    renamed: Sequence[str] = (),
+    subject: str = "",
+    options: Sequence[tuple[str, int, str]] = (),
 ) -> Rule:
     kept: list[Rule] = []
 
@@ -182,14 +274,15 @@ def _declared(
             kept.append(_load(path, name))
         return kept[0]
 
-    def check(subject: object, context: Context) -> Findings:
-        return loaded().check(subject, context)
+    def check(obj: object, context: Context, **values: object) -> Findings:
+        return loaded().check(obj, context, **values)
 
     def text() -> str:
         return loaded().page
 
-    ways = tuple(gives_way_to)
-    return Rule(name, text, _type(on), severity, fix, releases, ways, group, check, tuple(needs), tuple(providers))
+    ways, found = tuple(gives_way_to), tuple(Option(*option) for option in options)
+    rest = tuple(needs), tuple(providers), tuple(renamed), subject, (), found
+    return Rule(name, text, _type(on), severity, fix, releases, ways, group, check, *rest)
 
 
 @cache

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 
 from nodelint.model.finding import Finding, Span
 from nodelint.source import Document, Node, SourceText
@@ -34,11 +35,11 @@ class Suppression:
     def source(self) -> SourceText:
         return self.span.source
 
-    def silences(self, rule: str, finding: Finding) -> bool:
-        """Whether the comment is about this finding of this rule."""
+    def silences(self, names: Sequence[str], finding: Finding) -> bool:
+        """Whether the comment is about this finding of a rule that has, or has had, these names."""
         at = finding.span
         return (
-            rule in self.rules
+            not set(names).isdisjoint(self.rules)
             and self.scope is not None
             and at.source is self.source
             and self.scope.start <= at.start < max(self.scope.end, self.scope.start + 1)

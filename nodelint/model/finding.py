@@ -83,7 +83,8 @@ class Finding(NamedTuple):
     finding is about: rules that give way to it are silent about them, and so is it about theirs.
     `note` is a consequence: what happens if it stays so. `help` is what to do, in words, beside the fix or where
     no edit can do it (an upgrade, a choice). Both start in lower case and have no full stop.
-    `suggestions` are offered by name; none is applied by itself.
+    `suggestions` are offered by name; none is applied by itself. `strict` says that it is information which the
+    strict profile shows, and no other, although the rule runs in others.
     """
 
     at: Node | Span
@@ -96,6 +97,7 @@ class Finding(NamedTuple):
     note: str | None = None
     help: str | None = None
     suggestions: Sequence[Suggestion] = ()
+    strict: bool = False
 
     @property
     def advice(self) -> tuple[str, ...]:

@@ -358,4 +358,4 @@ def _wanted(result: Result, root: Root, selection: Selection) -> bool:
         return False
     if selection.ignored_at(result.rule.name, span.source.path):
         return False
-    return not any(comment.silences(result.rule.name, result.finding) for comment in suppressions(span.source))
+    return not any(comment.silences(result.rule.names, result.finding) for comment in suppressions(span.source))

@@ -164,7 +164,7 @@ def _wanted(result: Result, selection: Selection) -> bool:
     source = result.span.source
     if selection.ignored_at(result.rule.name, source.path):
         return False
-    return not any(comment.silences(result.rule.name, result.finding) for comment in suppressions(source))
+    return not any(comment.silences(result.rule.names, result.finding) for comment in suppressions(source))
 
 
 def _of_others(told: Sequence[Result], values: Source, known: Sequence[Result]) -> Iterator[Result]:

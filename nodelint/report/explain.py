@@ -415,7 +415,7 @@ def _notes(resolution: Resolution, width: int) -> Iterator[str]:
         words = (
             f"Karpenter {resolution.version} can take a node of this pool for one with another image"
             f" ({others}) and then never learns its real memory;"
-            f" fixed in {fixed_for('loose-image-match', resolution.version)}"
+            f" fixed in {fixed_for('undiscovered-memory', resolution.version)}"
         )
         yield from wrap(words, width, "  ")
     instead = judged_as(resolution.version)

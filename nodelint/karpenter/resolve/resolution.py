@@ -327,7 +327,7 @@ class Resolution:
         type, and lets well-known labels be undefined; the first match wins. Empty for releases
         without the defect.
         """
-        if not has_defect("loose-image-match", self.version):
+        if not has_defect("undiscovered-memory", self.version):
             return ()
         return self._loose(self.requirements)
 

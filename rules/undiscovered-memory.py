@@ -147,7 +147,7 @@ from nodelint.api import (
     rule,
 )
 
-DEFECT = "loose-image-match"
+DEFECT = "undiscovered-memory"
 GPU, ACCELERATOR = "karpenter.k8s.aws/instance-gpu-", "karpenter.k8s.aws/instance-accelerator-"
 GENERATION = "karpenter.k8s.aws/instance-generation"
 LEARNS = "Karpenter never learns the real memory of such a node, and plans nodes that are too small"
@@ -160,6 +160,7 @@ LATER = "Karpenter 1.1.0 and newer learn the real memory of nodes from such a ma
     fix="unsafe",
     releases="<1.4.0",
     gives_way_to=["wildcard-value"],
+    renamed=("loose-image-match",),
 )
 def check(pool: NodePool, context: Context) -> Findings:
     resolution = context.resolution(pool)

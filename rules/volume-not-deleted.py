@@ -1,8 +1,4 @@
-# kept-volume
-
-A volume with `deleteOnTermination: false`, which stays when its node is gone.
-
-hazard · severity: warning · fix: unsafe · all releases of v1
+r"""A volume with `deleteOnTermination: false`, which stays when its node is gone.
 
 Karpenter replaces nodes all the time, and no new node takes a volume of an old one. Each leaves its volumes behind:
 nobody uses them, they cost as before, and what pods wrote to them stays readable. Data that has to outlive a node
@@ -55,19 +51,21 @@ spec:
         encrypted: true
         deleteOnTermination: true
 ```
+"""
 
-## What nodelint says
+from nodelint.api import Context, EC2NodeClass, Finding, Findings, edits, rule
 
-Of bad example 1:
 
-```text
-example.yaml:20:30: warning[kept-volume]: the volume stays when its node is gone: each replaced node leaves one behind, and its cost
-   |
-20 |         deleteOnTermination: false
-   |                              ^^^^^
-  note: no later node uses it
-  fix (unsafe: it changes what runs today):
-   20 -         deleteOnTermination: false
-   20 +         deleteOnTermination: true
-  help: keep data that outlives a node on a PersistentVolume
-```
+@rule(on=EC2NodeClass, group="hazard", fix="unsafe", gives_way_to=["removed-api"], renamed=("kept-volume",))
+def check(node_class: EC2NodeClass, context: Context) -> Findings:
+    mappings = node_class.node.at("spec", "blockDeviceMappings")
+    for mapping in mappings.items if mappings is not None and mappings.kind == "sequence" else ():
+        kept = mapping.at("ebs", "deleteOnTermination")
+        if kept is not None and kept.value is False:
+            yield Finding(
+                at=kept,
+                message="the volume stays when its node is gone: each replaced node leaves one behind, and its cost",
+                edits=edits.if_editable(edits.set_value, kept, True),
+                note="no later node uses it",
+                help="keep data that outlives a node on a PersistentVolume",
+            )

@@ -94,6 +94,7 @@ OUT_OF_BALANCE = 0.6
     severity="info",
     gives_way_to=["limit-too-small", "limit-below-largest", "no-instance-type", "unknown-limit", "removed-api"],
     providers=["aws", "auto-mode"],
+    renamed=("odd-limit",),
 )
 def check(pool: NodePool, context: Context) -> Findings:
     limits = {limit.resource: limit for limit in resolve.limits(pool)}

@@ -1,8 +1,4 @@
-# odd-annotation
-
-An annotation that does nothing where it stands, or that keeps Karpenter from replacing any node of the pool.
-
-hazard · severity: warning · fix: unsafe · all releases of v1
+r"""An annotation that does nothing where it stands, or that keeps Karpenter from replacing any node of the pool.
 
 Karpenter puts the annotations of `spec.template.metadata` on each node. Some do not do there what they seem to:
 
@@ -82,32 +78,65 @@ spec:
       requirements:
         - {key: kubernetes.io/arch, operator: In, values: [amd64]}
 ```
+"""
 
-## What nodelint says
+from nodelint.api import (
+    EVERY_PROVIDER,
+    Context,
+    Edit,
+    Finding,
+    Findings,
+    Node,
+    NodePool,
+    edits,
+    fixes,
+    manifest,
+    rule,
+)
 
-Of bad example 1:
+DO_NOT_DISRUPT = "karpenter.sh/do-not-disrupt"
 
-```text
-example.yaml:10:9: warning[odd-annotation]: `node.alpha.kubernetes.io/ttl` gives nodes no lifetime: it is about the kubelet's cache, and Kubernetes overwrites it
-   |
-10 |         node.alpha.kubernetes.io/ttl: "3600"
-   |         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-  note: a change of the template's annotations replaces the pool's nodes
-  fix (unsafe: it changes what runs today):
-   10 -         node.alpha.kubernetes.io/ttl: "3600"
-  help: `expireAfter` says how long nodes live
-```
 
-Of bad example 2:
+@rule(
+    on=NodePool,
+    group="hazard",
+    fix="unsafe",
+    gives_way_to=["invalid-field", "unknown-field", "removed-api"],
+    providers=EVERY_PROVIDER,
+    renamed=("odd-annotation",),
+)
+def check(pool: NodePool, context: Context) -> Findings:
+    template = pool.node.at("spec", "template", "metadata", "annotations")
+    for each in manifest.labels(pool.node.at("metadata", "annotations")):
+        if each.key == DO_NOT_DISRUPT:
+            yield Finding(
+                at=each.key_node,
+                message=f"`{DO_NOT_DISRUPT}` does nothing on a NodePool: Karpenter asks pods and nodes for it",
+                edits=_without(pool, each.node),
+                safety="safe",
+                help="annotate the pods that have to stay, or restrict `disruption.budgets`",
+            )
+    for each in manifest.labels(template):
+        if each.key == DO_NOT_DISRUPT and each.value == "true":
+            yield Finding(
+                at=each.key_node,
+                message="no node of the pool is ever replaced for drift or consolidated: each has this annotation",
+                edits=_without(pool, each.node),
+                note="new images and changes of the manifests reach nodes only when these expire",
+                help="annotate the pods that have to stay",
+            )
+        idle = fixes.idle_annotation(each.key) if isinstance(each.key, str) else None
+        if idle is not None:
+            what, instead = idle
+            yield Finding(
+                at=each.key_node,
+                message=f"`{each.key}` {what}",
+                edits=_without(pool, each.node),
+                note="a change of the template's annotations replaces the pool's nodes",
+                help=instead,
+            )
 
-```text
-example.yaml:10:9: warning[odd-annotation]: no node of the pool is ever replaced for drift or consolidated: each has this annotation
-   |
-10 |         karpenter.sh/do-not-disrupt: "true"
-   |         ^^^^^^^^^^^^^^^^^^^^^^^^^^^
-  note: new images and changes of the manifests reach nodes only when these
-        expire
-  fix (unsafe: it changes what runs today):
-   10 -         karpenter.sh/do-not-disrupt: "true"
-  help: annotate the pods that have to stay
-```
+
+def _without(pool: NodePool, node: Node) -> list[Edit]:
+    """The pool without an annotation; where an operation of a patch adds it, the whole operation would have to go."""
+    return [] if pool.document.part else edits.if_editable(edits.remove, node)

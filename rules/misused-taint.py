@@ -104,6 +104,7 @@ from nodelint.api import EVERY_PROVIDER, Context, Finding, Findings, NodePool, e
     fix="unsafe",
     gives_way_to=["controller-check", "invalid-field"],
     providers=EVERY_PROVIDER,
+    renamed=("odd-taint",),
 )
 def check(pool: NodePool, context: Context) -> Findings:
     for taint in (*pool.taints, *pool.startup_taints):

@@ -166,6 +166,7 @@ from nodelint.api import (
         "removed-api",
     ],
     providers=["aws", "auto-mode"],
+    renamed=("dead-value",),
 )
 def check(pool: NodePool, context: Context) -> Findings:
     if not any(line.operator == "In" and len(line.values) > 1 for line in pool.requirements):

@@ -1,0 +1,44 @@
+"""Thresholds of rules that a configuration sets: `rules: {small-volume: {gib: 30}}`."""
+
+from __future__ import annotations
+
+from nodelint.lint.config_file import ConfigError, ConfigFile
+from nodelint.model.messages import did_you_mean
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from nodelint.lint.rule import Rule
+
+
+def read_options(given: ConfigFile) -> dict[str, dict[str, object]]:
+    """Thresholds by rule: what `rules` maps, but for its `folders`. Which ones there are is known with the rules."""
+    value = given.values.get("rules")
+    if not isinstance(value, dict):
+        return {}
+    found = {}
+    for name, options in value.items():
+        if name == "folders":
+            continue
+        if not isinstance(options, dict):
+            wanted = "a mapping of the rule's options to values is wanted"
+            raise ConfigError(f"{given.place('rules')}: `{name}`: {wanted}, not `{options}`")
+        found[str(name)] = {str(option): setting for option, setting in options.items()}
+    return found
+
+
+def option_values(rule: Rule, values: Mapping[str, object]) -> dict[str, object]:
+    """The values of a rule's options. Raises ConfigError for an option that it lacks, or a value of another type."""
+    known = {option.name: option for option in rule.options}
+    for name, value in values.items():
+        if name not in known:
+            has = f"; it has {', '.join(known)}" if known else "; it has none"
+            raise ConfigError(f"rules: `{rule.name}` has no option `{name}`{did_you_mean(name, known) or has}")
+        wanted = type(known[name].default)
+        fits = isinstance(value, (int, float) if wanted is float else wanted) and not isinstance(value, bool)
+        if not fits or (isinstance(value, int | float) and value < 0):
+            words = {int: "a whole number from 0 on", float: "a number from 0 on", str: "a text"}[wanted]
+            raise ConfigError(f"rules: `{rule.name}`: `{name}` has to be {words}, not `{value}`")
+    return dict(values)

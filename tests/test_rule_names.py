@@ -1,0 +1,155 @@
+"""Names that rules had before go on working everywhere, and options of rules are settable, with clear errors."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nodelint.lint.engine import Target, lint
+from nodelint.lint.rule import Rule, former_names, source_link
+from nodelint.model.releases import NEWEST
+from nodelint.source import Source
+
+from .manifests import nodepool
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+OLD, NEW = "odd-taint", "misused-taint"
+POOL = nodepool("key: kubernetes.io/arch, operator: In, values: [amd64]").replace(
+    "      requirements:",
+    "      taints: [{key: node.kubernetes.io/not-ready, effect: NoSchedule}]\n      requirements:",
+)
+TAINTED = "      taints:"
+
+
+def found(text: str, rules: dict[str, Rule]) -> list[tuple[str, str]]:
+    report = lint([Source.from_text("a.yaml", text)], Target(NEWEST), rules)
+    return [(r.rule.name, r.finding.message) for r in report.results if r.rule.name in (NEW, "unused-suppression")]
+
+
+def test_no_name_is_that_of_two_rules(rules: dict[str, Rule]) -> None:
+    former = [old for rule in rules.values() for old in rule.renamed]
+    assert len(set(former)) == len(former)
+    assert not set(former) & set(rules)
+    assert former_names(rules)[OLD] == NEW
+
+
+def test_a_comment_with_the_old_name_silences_the_rule_and_is_told_the_new_one(rules: dict[str, Rule]) -> None:
+    assert [name for name, _ in found(POOL, rules)] == [NEW]
+    commented = POOL.replace(TAINTED, f"      # nodelint: ignore[{OLD}] on purpose\n{TAINTED}")
+    message = f"the rule `{OLD}` is named `{NEW}` today; the old name goes on working"
+    assert found(commented, rules) == [("unused-suppression", message)]
+    idle = nodepool().replace("  template:", f"  template: # nodelint: ignore[{OLD}]")
+    assert [message for _, message in found(idle, rules)] == [
+        message,
+        f"nothing to suppress: `{OLD}` finds nothing here",
+    ]
+
+
+@pytest.mark.parametrize("flag", ["--select", "--ignore"])
+def test_flags_take_the_old_name_and_say_the_new_one(nodelint: Run, here: Path, flag: str) -> None:
+    (here / "pool.yaml").write_text(POOL, encoding="utf-8")
+    done = nodelint("check", flag, OLD, "--format", "json", cwd=here)
+    names = {each["rule"] for each in json.loads(done.stdout)["findings"]}
+    assert (NEW in names) == (flag == "--select")
+    assert f"the rule `{OLD}` is named `{NEW}` today" in done.stderr
+
+
+def test_a_configuration_takes_the_old_name(nodelint: Run, here: Path) -> None:
+    (here / "pool.yaml").write_text(POOL, encoding="utf-8")
+    (here / "nodelint.yaml").write_text(f"per-path-ignores: {{pool.yaml: [{OLD}]}}\n", encoding="utf-8")
+    done = nodelint("check", "--format", "json", cwd=here)
+    assert NEW not in {each["rule"] for each in json.loads(done.stdout)["findings"]}
+    assert f"is named `{NEW}`" in done.stderr
+
+
+def test_a_baseline_of_the_old_name_knows_the_finding(nodelint: Run, here: Path, rules: dict[str, Rule]) -> None:
+    from nodelint.lint.baseline import read, split, write
+
+    report = lint([Source.from_text("a.yaml", POOL)], Target(NEWEST), rules)
+    before = tuple(
+        r._replace(rule=r.rule._replace(name=r.rule.renamed[0])) if r.rule.renamed else r for r in report.results
+    )
+    text = write(report._replace(results=before))
+    assert f'"rule": "{OLD}"' in text
+    parts = split(report, read(text, "baseline.json"), rules=[*rules, OLD])
+    assert (parts.new.results, parts.gone, len(parts.known)) == ((), (), len(report.results))
+    fixed = lint(
+        [Source.from_text("a.yaml", nodepool(POOL and "key: kubernetes.io/arch, operator: In, values: [amd64]"))],
+        Target(NEWEST),
+        rules,
+    )
+    assert OLD in {entry.rule for entry in split(fixed, read(text, "baseline.json"), rules=[*rules, OLD]).gone}
+
+
+def test_the_page_of_an_old_name_is_the_new_ones(nodelint: Run) -> None:
+    done = nodelint("rule", OLD)
+    assert (done.returncode, done.stdout.splitlines()[0]) == (0, NEW)
+    assert f"the rule `{OLD}` is named `{NEW}` today" in done.stderr
+
+
+OWN = '''"""A pool with more requirements than wanted.
+
+```yaml bad
+```
+"""
+
+from nodelint.api import Context, Finding, Findings, NodePool, rule
+
+
+@rule(on=NodePool, group="hazard", options={"most": "requirements of a pool"})
+def check(pool: NodePool, context: Context, *, most: int = 0) -> Findings:
+    if len(pool.requirements) > most:
+        yield Finding(at=pool.name_node, message=f"more than {most} requirements")
+'''
+
+
+@pytest.mark.parametrize(
+    "options, said",
+    [
+        ("{most: 0}", "more than 0 requirements"),
+        ("{most: 1}", None),
+        ("{}", "more than 0 requirements"),
+        ("{mots: 1}", "rules: `many` has no option `mots`, did you mean `most`?"),
+        ("{most: many}", "rules: `many`: `most` has to be a whole number from 0 on, not `many`"),
+        ("{most: -1}", "rules: `many`: `most` has to be a whole number from 0 on, not `-1`"),
+        ("{most: true}", "rules: `many`: `most` has to be a whole number from 0 on, not `True`"),
+        ("3", "nodelint.yaml:3:9: `many` must be a mapping, not `3`"),
+    ],
+)
+def test_an_option_of_a_rule_is_set_in_the_configuration(
+    nodelint: Run, here: Path, options: str, said: str | None
+) -> None:
+    (here / "own").mkdir()
+    (here / "own" / "many.py").write_text(OWN, encoding="utf-8")
+    (here / "pool.yaml").write_text(POOL, encoding="utf-8")
+    config = f"rules:\n  folders: [own]\n  many: {options}\n"
+    (here / "nodelint.yaml").write_text(config, encoding="utf-8")
+    done = nodelint("check", "--config", "nodelint.yaml", "--select", "many", "pool.yaml", cwd=here)
+    assert "Traceback" not in done.stderr
+    if said is None:
+        assert "requirements" not in done.stdout and done.returncode == 0
+    else:
+        assert said in done.stdout + done.stderr
+
+
+def test_options_of_a_rule_that_is_not_there_are_refused(nodelint: Run, here: Path) -> None:
+    (here / "pool.yaml").write_text(POOL, encoding="utf-8")
+    (here / "nodelint.yaml").write_text("rules: {small-volum: {gib: 30}}\n", encoding="utf-8")
+    done = nodelint("check", ".", cwd=here)
+    assert done.returncode == 2
+    assert "there is no rule `small-volum`, did you mean `small-volume`?" in done.stderr
+
+
+def test_a_source_is_an_address_or_a_line_of_karpenters_code() -> None:
+    words, link = source_link("core:pkg/apis/v1/nodepool.go@v1.9.1:12")
+    assert words == "kubernetes-sigs/karpenter pkg/apis/v1/nodepool.go@v1.9.1:12"
+    assert link == "https://github.com/kubernetes-sigs/karpenter/blob/v1.9.1/pkg/apis/v1/nodepool.go#L12"
+    assert source_link("https://karpenter.sh/docs/")[1] == "https://karpenter.sh/docs/"
+    for other in ("karpenter.sh", "core:a.go", "core:a.go@main:1", "http://a"):
+        with pytest.raises(ValueError, match="neither"):
+            source_link(other)
