@@ -60,14 +60,18 @@ def _asked() -> str:
     """What kubectl answers, with the context that it has now."""
     import subprocess
 
+    from nodelint import programs
     from nodelint.drift.cluster import KINDS
 
+    path = programs.program(_KUBECTL)
+    if path is None:
+        stop("--live kubectl: there is no kubectl on the PATH")
     try:
         done = subprocess.run(
-            [_KUBECTL, "get", ",".join(KINDS), "-o", "json"], capture_output=True, timeout=_SECONDS, check=False
+            [path, "get", ",".join(KINDS), "-o", "json"], capture_output=True, timeout=_SECONDS, check=False
         )
-    except FileNotFoundError:
-        stop("--live kubectl: there is no kubectl on the PATH")
+    except OSError as error:
+        stop(f"--live kubectl: {why(error)}")
     except subprocess.TimeoutExpired:
         stop(f"--live kubectl: no answer within {_SECONDS} seconds")
     if done.returncode:

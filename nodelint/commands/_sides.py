@@ -73,18 +73,20 @@ def revision(name: str | None, paths: Sequence[str]) -> Iterator[tuple[str, list
 
     None stands for the place at which the branch left the default branch. Ends the run where git cannot tell.
     """
-    from nodelint.source.revision import RevisionError, base, commit, top, written
+    from nodelint.source.git import GitError, repository
+    from nodelint.source.revision import base, commit, written
 
     first = next((path for path in paths if os.path.exists(path)), os.curdir)
     folder = first if os.path.isdir(first) else os.path.dirname(first) or os.curdir
     with tempfile.TemporaryDirectory(prefix="nodelint-") as made:
         into = os.path.realpath(made)
         try:
-            above = top(folder)
-            at = base(folder) if name is None else commit(folder, name)
+            where = repository(folder)
+            above = where.top
+            at = base(where) if name is None else commit(where, name)
             os.mkdir(os.path.join(into, ".git"))  # the folder counts as a repository of its own
-            written(folder, at, into, lambda path: True)
-        except RevisionError as error:
+            written(where, at, into, lambda path: True)
+        except GitError as error:
             stop(f"--against {name}: {error}" if name is not None else f"{error}")
         except OSError as error:
             stop(f"{into}: {why(error)}")

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import shutil
 import struct
 import sys
 from contextlib import suppress
@@ -32,14 +31,6 @@ _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS, _SECCOMP_MODE_FILTER = 22, 38, 2
 _ENETUNREACH = 101
 # By machine: what the kernel calls the architecture (linux/audit.h), and the number of socket(2) there.
 _SOCKET_OF = {"x86_64": (0xC000003E, 41), "aarch64": (0xC00000B7, 198)}
-
-
-def program(name: str) -> str | None:
-    """The path of a program on PATH, or None. Relative entries, which may lie in the repository, do not count."""
-    for folder in os.get_exec_path():
-        if os.path.isabs(folder) and (found := shutil.which(os.path.join(folder, name))):
-            return found
-    return None
 
 
 def environment(folder: str) -> dict[str, str]:

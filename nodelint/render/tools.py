@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
 
+from nodelint import programs
 from nodelint.model.releases import KubernetesVersion
 from nodelint.render import sandbox
 
@@ -41,9 +42,9 @@ class ToolError(Exception):
 
 def kustomize_command() -> list[str] | None:
     """How the overlay in the current folder is built; None where neither kustomize nor kubectl is on the path."""
-    if kustomize := sandbox.program("kustomize"):
+    if kustomize := programs.program("kustomize"):
         return [kustomize, "build", os.curdir]
-    kubectl = sandbox.program("kubectl")
+    kubectl = programs.program("kubectl")
     return [kubectl, "kustomize", os.curdir] if kubectl else None
 
 
@@ -52,7 +53,7 @@ def helm_command(kubernetes: KubernetesVersion | None, values: bool) -> list[str
 
     `values`: with the file of values on standard input, whose name could hold what helm takes for another.
     """
-    helm = sandbox.program("helm")
+    helm = programs.program("helm")
     if helm is None:
         return None
     served = [f"--api-versions={name}" for name in _SERVED]

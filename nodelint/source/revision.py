@@ -1,26 +1,19 @@
 """Files as they stand in a revision of a git repository, written into a folder of their own.
 
 Only `rev-parse`, `merge-base`, `symbolic-ref`, `ls-tree` and `cat-file` are run: none of them touches the work tree
-or the index, and none runs hooks or filters. A revision that a user names goes through `rev-parse --verify
---end-of-options`, so that it can be no option.
+or the index, and none runs hooks or filters.
 """
 
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 
+from nodelint.source.git import FOUND_NOTHING, GitError, Repository, ask, send
 from nodelint.tuples import NamedTuple
 
 _BRANCHES = ("origin/main", "origin/master", "main", "master")
-_SECONDS = 120
-_FOUND_NOTHING = "git found nothing"
-
-
-class RevisionError(Exception):
-    """What git said where it could not tell."""
 
 
 class RevisionFile(NamedTuple):
@@ -31,42 +24,39 @@ class RevisionFile(NamedTuple):
     link: bool
 
 
-def top(folder: str) -> str:
-    """The top of the repository around a folder. Raises RevisionError where there is none."""
-    return os.path.realpath(_git(folder, "rev-parse", "--show-toplevel").rstrip("\n"))
-
-
-def commit(folder: str, name: str) -> str:
-    """The commit that a revision stands for. Raises RevisionError where there is no such revision."""
+def commit(where: Repository, name: str) -> str:
+    """The commit that a revision stands for. Raises GitError where there is no such revision."""
+    if name.startswith("-"):  # an option of git, and no revision begins so
+        raise GitError(f"`{name}` is not a revision of this repository")
     try:
-        return _git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}").strip()
-    except RevisionError as error:
-        if str(error) != _FOUND_NOTHING:
+        return ask(where, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}").strip()
+    except GitError as error:
+        if str(error) != FOUND_NOTHING:
             raise
-        raise RevisionError(f"`{name}` is not a revision of this repository") from None
+        raise GitError(f"`{name}` is not a revision of this repository") from None
 
 
-def base(folder: str) -> str:
-    """The commit at which the current branch left the default branch. Raises RevisionError where none is found."""
+def base(where: Repository) -> str:
+    """The commit at which the current branch left the default branch. Raises GitError where none is found."""
     names = []
-    with suppress(RevisionError):  # a clone without it has the branch itself
-        names.append(_git(folder, "symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD").strip())
+    with suppress(GitError):  # a clone without it has the branch itself
+        names.append(ask(where, "symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD").strip())
     for name in (*names, *_BRANCHES):
         try:
-            return _git(folder, "merge-base", "--end-of-options", "HEAD", commit(folder, name)).strip()
-        except RevisionError:
+            return ask(where, "merge-base", "HEAD", commit(where, name)).strip()
+        except GitError:
             continue
-    raise RevisionError("no default branch is found to compare with; name a revision with --against")
+    raise GitError("no default branch is found to compare with; name a revision with --against")
 
 
-def written(folder: str, revision: str, into: str, wanted: Callable[[str], bool]) -> int:
+def written(where: Repository, revision: str, into: str, wanted: Callable[[str], bool]) -> int:
     """Write the files of a commit that are wanted below a folder; how many there were.
 
-    Links are written where they lead to a place inside. Raises RevisionError and OSError.
+    Links are written where they lead to a place inside. Raises GitError and OSError.
     """
-    entries = [entry for entry in _listed(folder, revision) if wanted(entry.path)]
+    entries = [entry for entry in _listed(where, revision) if wanted(entry.path)]
     links = []
-    for entry, data in zip(entries, _blobs(folder, [entry.blob for entry in entries]), strict=True):
+    for entry, data in zip(entries, _blobs(where, [entry.blob for entry in entries]), strict=True):
         path = _inside(into, entry.path)
         if path is None:
             continue
@@ -91,8 +81,8 @@ def _inside(folder: str, path: str) -> str | None:
     return os.path.join(folder, *steps)
 
 
-def _listed(folder: str, revision: str) -> Iterator[RevisionFile]:
-    for line in _git(folder, "ls-tree", "-r", "-z", "--full-tree", revision).split("\0"):
+def _listed(where: Repository, revision: str) -> Iterator[RevisionFile]:
+    for line in ask(where, "ls-tree", "-r", "-z", "--full-tree", revision).split("\0"):
         about, _, path = line.partition("\t")
         if not path:
             continue
@@ -101,33 +91,14 @@ def _listed(folder: str, revision: str) -> Iterator[RevisionFile]:
             yield RevisionFile(path, blob, mode == "120000")
 
 
-def _blobs(folder: str, names: Sequence[str]) -> Iterator[bytes]:
-    out = _run(folder, ["cat-file", "--batch"], "".join(f"{name}\n" for name in names).encode())
+def _blobs(where: Repository, names: Sequence[str]) -> Iterator[bytes]:
+    out = send(where, ["cat-file", "--batch"], "".join(f"{name}\n" for name in names).encode())
     position = 0
     for name in names:
         end = out.index(b"\n", position)
         head = out[position:end].split()
         if len(head) != 3:
-            raise RevisionError(f"git does not have the object {name}; is this a shallow or partial clone?")
+            raise GitError(f"git does not have the object {name}; is this a shallow or partial clone?")
         size = int(head[2])
         yield out[end + 1 : end + 1 + size]
         position = end + 1 + size + 1
-
-
-def _git(folder: str, *arguments: str) -> str:
-    return os.fsdecode(_run(folder, arguments, b""))
-
-
-def _run(folder: str, arguments: Sequence[str], sent: bytes) -> bytes:
-    try:
-        done = subprocess.run(
-            ["git", "-C", folder, *arguments], input=sent, capture_output=True, timeout=_SECONDS, check=False
-        )
-    except FileNotFoundError:
-        raise RevisionError("there is no git on the PATH") from None
-    except subprocess.TimeoutExpired:
-        raise RevisionError(f"git gave no answer within {_SECONDS} seconds") from None
-    if done.returncode:
-        lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise RevisionError(f"git: {lines[0].removeprefix('fatal: ')}" if lines else _FOUND_NOTHING)
-    return done.stdout
