@@ -121,6 +121,19 @@ def test_a_run_with_nothing_said(folder: Path) -> None:
     assert ran.summary == "markdown was here\n"
 
 
+def test_a_pull_request_does_not_start_what_renders(folder: Path) -> None:
+    """Its configuration may say `helm: true`; the workflow's arguments come last and win."""
+    check(folder)
+    check(folder, args="--kustomize\n--helm\n")
+    plan(folder)
+    plan(folder, plan_args="--helm\n")
+    plain, asked, planned, asked_too = calls(folder)
+    off = ["--no-helm", "--no-kustomize"]
+    assert plain[-4:] == [*off, "--", "."] and planned[-4:] == [*off, "--", "."]
+    assert asked[-6:] == [*off, "--kustomize", "--helm", "--", "."]
+    assert asked_too[-5:] == [*off, "--helm", "--", "."]
+
+
 def test_annotations_are_commands_and_the_text_is_none(folder: Path) -> None:
     lines = check(folder, "1").done.stdout.splitlines()
     stop = next(line for line in lines if line.startswith("::stop-commands::"))
