@@ -2,8 +2,11 @@
 
 Amazon Linux 2 ended on 2026-06-30, and EKS publishes no image of it for Kubernetes 1.33 and newer. Images of your
 own on it still boot, without patches for kernel, containerd and kubelet. `AL2023` is its successor; user data is
-another there (NodeConfig in the place of `bootstrap.sh`). Where the cluster's Kubernetes version has no images of the
-family, `unsupported-alias` reports it.
+another there (NodeConfig in the place of `bootstrap.sh`). Where the cluster's Kubernetes version has no images of
+the family, `unsupported-alias` reports it.
+
+Canonical's images of Ubuntu for EKS run under `amiFamily: AL2` too, for their user data is of the same kind. They
+have patches, and are not flagged.
 
 ```yaml bad
 apiVersion: karpenter.k8s.aws/v1
@@ -44,7 +47,7 @@ spec:
 ```
 """
 
-from nodelint.api import Context, EC2NodeClass, Finding, Findings, images, rule
+from nodelint.api import Context, EC2NodeClass, Finding, Findings, images, manifest, rule
 
 
 @rule(on=EC2NodeClass, group="hazard", gives_way_to=["unsupported-alias", "other-family-image", "removed-api"])
@@ -54,10 +57,20 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         found = context.images(node_class)
         node, family = found.alias_node, found.boots or ""
     ended = images.ended(family)
-    if node is not None and ended is not None:
+    if node is not None and ended is not None and not _runs_ubuntu(node_class):
         title, day, successor = ended
         yield Finding(
             at=node,
             message=f"`{node.value}` ended on {day}: images of {title} get no patches any more",
             help=f"move to `{successor}`, with user data for it" if successor else None,
         )
+
+
+def _runs_ubuntu(node_class: EC2NodeClass) -> bool:
+    """Whether each term selects images of Ubuntu, by what it says."""
+    return bool(node_class.ami_terms) and all(map(_of_ubuntu, node_class.ami_terms))
+
+
+def _of_ubuntu(term: manifest.SelectorTerm) -> bool:
+    named = [text for text in (term.name, term.ssm_parameter, *(tag.value for tag in term.tags)) if text]
+    return term.owner == images.canonical() or any("ubuntu" in str(text).lower() for text in named)

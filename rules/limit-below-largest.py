@@ -71,7 +71,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     # The few largest types of a broad pool are out of most limits, and nobody means them unless they are named.
     if out == all or not out or (len(out) * 4 < len(all) and not _named(pool)):
         return
-    name, amount = resolve.largest(limit.resource, all, resolution.catalog)
+    name, amount = resolve.largest(limit.resource, all, resolution)
     key = labels.name_of(keys.CPU if limit.resource == "cpu" else keys.MEMORY)
     yield Finding(
         at=fixes.seen(limit.at.node),

@@ -1,8 +1,9 @@
 r"""A limit that is less than the smallest instance type left has, so that the NodePool never launches anything.
 
 Karpenter passes over each instance type whose capacity is more than what is left of a limit. Where that is all of
-them, pods stay Pending, with "all available instance types exceed limits for nodepool" in the controller's log. A
-limit of `0` is taken for what it is often meant as: a pool that is switched off.
+them, pods stay Pending, with "all available instance types exceed limits for nodepool" in the controller's log. How
+many `pods` and how much `ephemeral-storage` a node has depends on the class: `maxPods`, `podsPerCore`, its volumes.
+A limit of `0` that every type exceeds is taken for what it is often meant as: a pool that is switched off.
 
 ```yaml bad
 apiVersion: karpenter.sh/v1
@@ -88,10 +89,10 @@ from nodelint.api import Also, Context, Finding, Findings, NodePool, fixes, mess
 )
 def check(pool: NodePool, context: Context) -> Findings:
     limits = [limit for limit in resolve.limits(pool) if limit.amount is not None]
-    if not limits or any(limit.amount == 0 for limit in limits) or pool.static:
+    if not limits or pool.static:
         return
     resolution = context.resolution(pool)
-    if not resolution.candidates or resolve.some_fits(limits, resolution):
+    if not resolution.candidates or resolve.some_fits(limits, resolution) or resolve.switched_off(limits, resolution):
         return
     beyond = [(limit, resolve.beyond(limit, resolution)) for limit in limits]
     for limit, types in beyond:
@@ -108,7 +109,7 @@ def check(pool: NodePool, context: Context) -> Findings:
 
 
 def _alone(limit: resolve.Limit, resolution: resolve.Resolution) -> Finding:
-    name, amount = resolve.smallest(limit.resource, resolution.candidates, resolution.catalog)
+    name, amount = resolve.smallest(limit.resource, resolution.candidates, resolution)
     value = messages.short(str(limit.at.node.value), 20)
     bare = limit.resource in ("memory", "ephemeral-storage") and value.isdigit()
     return Finding(

@@ -111,7 +111,7 @@ def _of_families(out: list[tuple[resolve.Limit, TypeSet]], resolution: resolve.R
         message=f"no {_listed(names)} fits the {limit.resource} limit `{limit.at.node.value}`",
         severity="info",
         covers=[limit.at.node],
-        also=[Also(limit.at.node, f"`{resolve.largest(limit.resource, types, resolution.catalog)[0]}` has more")],
+        also=[Also(limit.at.node, f"`{resolve.largest(limit.resource, types, resolution)[0]}` has more")],
         help="raise the limit, or take the size out",
     )
 
@@ -126,7 +126,7 @@ def _finding(
     alone = next((limit for limit, beyond in out if not types - beyond), None)
     limit = alone or out[0][0]
     named = _listed([f"`{messages.short(str(each.text), 20)}`" for each, _ in dead])
-    name, amount = resolve.largest(limit.resource, types, resolution.catalog)
+    name, amount = resolve.largest(limit.resource, types, resolution)
     which = f"the {limit.resource} limit `{limit.at.node.value}`" if alone else "the limits"
     return Finding(
         at=fixes.seen(value.node),

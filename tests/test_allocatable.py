@@ -72,6 +72,47 @@ def test_max_pods_counts_for_memory_where_the_family_reckons_by_pods() -> None:
     assert lost("bottlerocket@latest", kubelet={"maxPods": 110, "podsPerCore": 1}) == MICRO
 
 
+HALF = {"memory.available": "50%", "nodefs.available": "96%"}
+
+
+@pytest.mark.parametrize(
+    ("alias", "kubelet", "like"),
+    [
+        # Before 1.9.0 the greater of both counts; Bottlerocket has no soft thresholds.
+        ("al2023@latest", {"evictionSoft": HALF}, {"evictionHard": HALF}),
+        ("windows2022@latest", {"evictionSoft": HALF}, {"evictionHard": HALF}),
+        ("al2023@latest", {"evictionSoft": HALF, "evictionHard": {"memory.available": "1%"}}, {"evictionHard": HALF}),
+        (
+            "al2023@latest",
+            {"evictionSoft": {"memory.available": "50Mi"}, "evictionHard": {"memory.available": "2Gi"}},
+            {"evictionHard": {"memory.available": "2Gi"}},
+        ),
+        ("bottlerocket@latest", {"evictionSoft": HALF}, {}),
+    ],
+)
+def test_soft_eviction_counts_before_1_9(alias: str, kubelet: dict[str, Any], like: dict[str, Any]) -> None:
+    def alive(version: str, settings: dict[str, Any]) -> set[str]:
+        found = run(spec={"amiSelectorTerms": [{"alias": alias}], "kubelet": settings}, version=version)
+        return set(found.catalog.names_in(found.alive))
+
+    for version in ("1.0.0", "1.8.6"):
+        assert alive(version, kubelet) == alive(version, like)
+    without = {key: value for key, value in kubelet.items() if key != "evictionSoft"}
+    assert alive("1.9.0", kubelet) == alive("1.9.0", without)
+
+
+def test_an_interface_for_efa_only_has_no_addresses_for_pods() -> None:
+    # Where the kubelet keeps memory by pods, a card less keeps less: the type stays.
+    efa = {"networkInterfaces": [{"networkCardIndex": 0, "deviceIndex": 1, "interfaceType": "efa-only"}]}
+    reserved = {"kubelet": {"systemReserved": {"memory": "112721Mi"}}}
+    both = lost(**efa, **reserved)
+    assert "c6gn.16xlarge" in lost(**reserved)
+    assert "c6gn.16xlarge" not in both
+    # How many addresses c9g has is published for no interface: nothing is taken away by what cannot be known.
+    assert CATALOG.network("c9g.16xlarge") is None
+    assert "c9g.16xlarge" not in both
+
+
 def test_reserved_cpus() -> None:
     one = set(CATALOG.names_in(CATALOG.values(K + "instance-cpu")["1"] - of_family("a1")))
     assert lost(kubelet={"systemReserved": {"cpu": "950m"}}) == one

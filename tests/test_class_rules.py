@@ -221,6 +221,36 @@ def test_an_alias_of_a_family_that_ended_is_told_once() -> None:
 
 
 @pytest.mark.parametrize(
+    ("terms", "flagged"),
+    [
+        ("{name: golden-al2-*, owner: self}", True),
+        ("{id: ami-0123456789abcdef0}", True),
+        (
+            "{name: 'ubuntu-eks/k8s_1.33/images/hvm-ssd-gp3/ubuntu-noble-24.04-amd64-*', owner: '099720109477'}",
+            False,
+        ),
+        ("{name: '*-1.33-*', owner: '099720109477'}", False),
+        (
+            "{ssmParameter: /aws/service/canonical/ubuntu/eks/24.04/1.33/stable/current/amd64/hvm/ebs-gp3/ami-id}",
+            False,
+        ),
+        ("{tags: {Name: golden-Ubuntu-24.04}}", False),
+        ("{name: ubuntu-golden-*, owner: self}, {name: golden-al2-*, owner: self}", True),
+        ("{name: '${NAME}', owner: self}", True),
+    ],
+)
+def test_ubuntu_runs_under_al2_and_has_not_ended(terms: str, flagged: bool) -> None:
+    assert len(said("ended-family", terms, "  amiFamily: AL2\n")) == flagged
+
+
+@pytest.mark.parametrize("key", ["'{{ $k }}'", '"${KEY}"'])
+def test_a_key_that_is_a_placeholder_may_be_the_one_that_is_missed(key: str) -> None:
+    mapping = "  blockDeviceMappings: [{deviceName: /dev/xvda, ebs: {volumeSize: 100Gi%s}}]\n"
+    assert len(said("unencrypted-volume", "{alias: al2023@v20250403}", mapping % "")) == 1
+    assert said("unencrypted-volume", "{alias: al2023@v20250403}", mapping % f", {key}: 1") == []
+
+
+@pytest.mark.parametrize(
     ("alias", "kubernetes", "pin"),
     [
         ("al2023@latest", None, "alias: al2023@v20260714"),

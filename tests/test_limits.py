@@ -79,6 +79,70 @@ def test_limits_that_do_not_fit_the_types(check: Check, limits: str, types: list
     assert any(expected in message for message in messages) if expected is not None else messages == []
 
 
+def with_class(limits: str, spec: str, *types: str) -> str:
+    return f"""\
+{pool(limits, *types)}---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {{name: default}}
+spec:
+  role: KarpenterNodeRole-main
+  subnetSelectorTerms: [{{tags: {{karpenter.sh/discovery: main}}}}]
+  securityGroupSelectorTerms: [{{tags: {{karpenter.sh/discovery: main}}}}]
+  {spec}
+"""
+
+
+AL2023 = "amiSelectorTerms: [{alias: al2023@v20250403}]"
+BOTTLEROCKET = "amiSelectorTerms: [{alias: bottlerocket@v1.38.0}]"
+VOLUME = AL2023 + "\n  blockDeviceMappings: [{deviceName: /dev/xvda, ebs: {volumeSize: %s}}]"
+EFA = AL2023 + "\n  networkInterfaces: [{networkCardIndex: 0, deviceIndex: 1, interfaceType: efa-only}]"
+
+
+@pytest.mark.parametrize(
+    ("limits", "spec", "types", "expected"),
+    [
+        ("pods: 57", AL2023, "m5.xlarge", "`m5.xlarge` has 58"),
+        ("pods: 58", AL2023, "m5.xlarge", None),
+        ("pods: 20", AL2023 + "\n  kubelet: {maxPods: 20}", "m5.xlarge", None),
+        ("pods: 20", AL2023 + "\n  kubelet: {maxPods: 21}", "m5.xlarge", "`m5.xlarge` has 21"),
+        ("pods: 58", AL2023 + "\n  kubelet: {maxPods: 110}", "m5.xlarge", "`m5.xlarge` has 110"),
+        ("pods: 20", AL2023 + "\n  kubelet: {podsPerCore: 5}", "m5.xlarge", None),
+        ("pods: 19", AL2023 + "\n  kubelet: {podsPerCore: 5}", "m5.xlarge", "`m5.xlarge` has 20"),
+        ("pods: 20", BOTTLEROCKET + "\n  kubelet: {podsPerCore: 5}", "m5.xlarge", "`m5.xlarge` has 58"),
+        ("pods: 20", AL2023 + "\n  kubelet: {maxPods: '${MAX_PODS}'}", "m5.xlarge", None),
+        ("ephemeral-storage: 19Gi", AL2023, "m5.xlarge", "`m5.xlarge` has 20Gi"),
+        ("ephemeral-storage: 20Gi", AL2023, "m5.xlarge", None),
+        ("ephemeral-storage: 10Gi", VOLUME % "4Gi", "m5.xlarge", None),
+        ("ephemeral-storage: 100Gi", VOLUME % "101Gi", "m5.xlarge", "`m5.xlarge` has 101Gi"),
+        ("ephemeral-storage: 100Gi", VOLUME % '"${SIZE}"', "m5.xlarge", None),
+        ("ephemeral-storage: 74G", AL2023 + "\n  instanceStorePolicy: RAID0", "m5d.large", "`m5d.large` has 75G"),
+        ("ephemeral-storage: 75G", AL2023 + "\n  instanceStorePolicy: RAID0", "m5d.large", None),
+        ("vpc.amazonaws.com/efa: 1", AL2023, "m6idn.32xlarge", "`m6idn.32xlarge` has 2"),
+        ("vpc.amazonaws.com/efa: 1", EFA, "m6idn.32xlarge", None),
+        ("pods: 10, cpu: 0", AL2023, "m5.xlarge", None),
+        ("pods: 10, nvidia.com/gpu: 0", AL2023, "m5.xlarge", "the pods limit `10`"),
+        ("nvidia.com/gpu: 0", AL2023, "g5.xlarge", None),
+        ("cpu: 3, nvidia.com/gpu: 0", AL2023, "m5.xlarge", "the cpu limit `3`"),
+        ("memory: 15154Mi", AL2023, "m5.xlarge", "the memory limit"),
+        ("memory: 15155Mi", AL2023, "m5.xlarge", None),
+        ("memory: 15Gi", AL2023, "m5.xlarge", None),
+        ("pods: 40", EFA.replace("al2023@v20250403", "bottlerocket@v1.38.0"), "c5n.9xlarge", "has 205"),
+    ],
+)
+def test_limits_are_compared_with_what_a_node_of_the_class_has(
+    check: Check, limits: str, spec: str, types: str, expected: str | None
+) -> None:
+    found = check(with_class(limits, spec, types), select=["limit-too-small"]).results
+    assert [expected in each.finding.message for each in found if expected] == ([True] if expected else [])
+    assert bool(found) == bool(expected)
+
+
+def test_what_a_class_decides_is_not_judged_without_the_class(check: Check) -> None:
+    assert check(pool("pods: 1, ephemeral-storage: 1Gi", "m5.xlarge"), select=["limit-too-small"]).results == ()
+    assert len(check(pool("pods: 1, cpu: 1", "m5.xlarge"), select=["limit-too-small"]).results) == 1
+
+
 def test_a_type_that_is_listed_is_not_kept_out(check: Check) -> None:
     types = [f"{family}.large" for family in ("m5", "m5a", "m6i", "r5", "r6i", "c5")]
     rules = ["limit-below-largest", "value-beyond-limit"]

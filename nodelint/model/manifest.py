@@ -154,7 +154,12 @@ class Object:
         return result
 
     def shows_all(self, mapping: Node) -> bool:
-        """Whether a mapping of the object holds all keys that it will have: no template code or patch adds others."""
+        """Whether a mapping of the object holds all keys that it will have: no template code or patch adds others.
+
+        One key that is a placeholder may be any.
+        """
+        if any(entry.name is None for entry in mapping.entries):
+            return False
         if not self.partial:
             return True
         if self.of_values and not self._in_list(mapping):

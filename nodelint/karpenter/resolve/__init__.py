@@ -47,6 +47,7 @@ from nodelint.karpenter.resolve.limits import (
     most_for_cpu,
     smallest,
     some_fits,
+    switched_off,
     within,
 )
 from nodelint.karpenter.resolve.offers import RESERVED, capacity_types, class_rules, reserved_only
@@ -124,6 +125,7 @@ __all__ = [
     "smallest",
     "some_fits",
     "special",
+    "switched_off",
     "taints",
     "turn",
     "within",

@@ -2,8 +2,7 @@
 
 Karpenter launches no type of which a resource, less what is kept of it, is below zero: `Fits` in
 pkg/utils/resources of core, over the capacity and overhead of pkg/providers/instancetype/types.go of the AWS
-provider; both 1.0.0 to 1.14.1. Not counted are evictionSoft (which older releases count) and interfaces of
-`networkInterfaces`, both of which change little; so a type that this leaves may be one that Karpenter does not.
+provider; both 1.0.0 to 1.14.1. Before 1.9.0 evictionSoft counts beside evictionHard, the greater of both.
 A setting that is a placeholder or an expression keeps nothing.
 """
 
@@ -11,15 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from nodelint.data import table
 from nodelint.ec2 import overhead
 from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.type_set import TypeSet, union
+from nodelint.karpenter.resolve.capacity import PodCount, family_facts, volume, volumes_known
 from nodelint.model import quantities
 from nodelint.model.keys import ARCH, CPU, LOCAL_NVME, MEMORY
 from nodelint.model.manifest import EC2NodeClass, text
 from nodelint.model.quantities import ONE
-from nodelint.source import UNKNOWN, Node
+from nodelint.model.releases import behaves
+from nodelint.source import Node
 from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
@@ -44,16 +44,16 @@ def lacking(node_class: EC2NodeClass, ami_family: str | None, view: Catalog, sta
     spec = node_class.node.get("spec")
     if spec is None or ami_family is None or node_class.partial:
         return
-    facts = table("allocatable")
-    family = facts["families"].get(ami_family, facts["otherwise"])
+    family = family_facts(ami_family)
     kubelet = spec.get("kubelet")
     if kubelet is not None and kubelet.kind == "mapping":
         if _number(kubelet, "maxPods") == 0 and not static:
             yield Lack(view.all, "maxPods 0 leaves no room for a pod", kubelet.get("maxPods"))
         yield from _without_cpu(kubelet, view)
-    yield from _without_memory(kubelet, family, view)
-    if _sizes_known(spec):
-        yield from _without_storage(spec, kubelet, ami_family, family, view)
+    soft = family["evictionSoft"] and behaves("counts-soft-eviction", view.version)
+    yield from _without_memory(spec, kubelet, family, view, soft)
+    if volumes_known(spec):
+        yield from _without_storage(spec, kubelet, ami_family, view, soft)
 
 
 class Scant(NamedTuple):
@@ -69,12 +69,12 @@ def least_scant(node_class: EC2NodeClass, ami_family: str | None, view: Catalog,
 
     Only memory that `kubeReserved` names is counted: what it does not name stays at its default.
     """
-    kubelet = node_class.node.at("spec", "kubelet")
+    spec = node_class.node.get("spec")
+    kubelet = spec.get("kubelet") if spec is not None else None
     kube = _kept(kubelet, "kubeReserved", "memory")
-    if ami_family is None or kube is None or not types:
+    if spec is None or ami_family is None or kube is None or not types:
         return None
-    facts = table("allocatable")
-    pods = _planned_pods(kubelet, facts["families"].get(ami_family, facts["otherwise"]), view)
+    pods = _planned_pods(spec, family_facts(ami_family), view)
     name = min(view.names_in(types), key=lambda each: (pods(each), each))
     kept = kube + (_kept(kubelet, "systemReserved", "memory") or 0)
     default = overhead.memory_reserved(pods(name))
@@ -96,21 +96,23 @@ def _without_cpu(kubelet: Node, view: Catalog) -> Iterator[Lack]:
         yield Lack(types, "kubeReserved and systemReserved take all CPUs", kubelet)
 
 
-def _without_memory(kubelet: Node | None, family: Mapping[str, Any], view: Catalog) -> Iterator[Lack]:
+def _without_memory(
+    spec: Node, kubelet: Node | None, family: Mapping[str, Any], view: Catalog, soft: bool
+) -> Iterator[Lack]:
     """Types whose memory is less than what kubelet, system and eviction keep of it."""
     kube, system = _kept(kubelet, "kubeReserved", "memory"), _kept(kubelet, "systemReserved", "memory")
-    evict = _eviction(kubelet, "memory.available")
+    evict = _thresholds(kubelet, "memory.available", soft)
     stated = family["pods"] is not None or _number(kubelet, "maxPods") is not None
     by_pods = family["memoryByPods"] and stated
-    if kube is None and not system and evict is None and not by_pods:
+    if kube is None and not system and not evict and not by_pods:
         return
     arm = view.having_value(ARCH, "arm64")
-    pods = _planned_pods(kubelet, family, view)
+    pods = _planned_pods(spec, family, view)
 
     def spent(name: str) -> bool:
         bytes_ = overhead.memory(int(view.label(name, MEMORY) or "0"), bool(view.only(name) & arm))
         own = overhead.memory_reserved(pods(name)) * ONE if kube is None else kube
-        below = overhead.EVICTION_MEMORY * ONE if evict is None else _part(evict, bytes_)
+        below = max((_part(each, bytes_) for each in evict), default=overhead.EVICTION_MEMORY * ONE)
         return bool(own + (system or 0) + below > bytes_ * ONE)
 
     types = view.types_of(name for name in view.names if spent(name))
@@ -118,82 +120,37 @@ def _without_memory(kubelet: Node | None, family: Mapping[str, Any], view: Catal
         yield Lack(types, "kubelet, system and eviction take all memory", kubelet)
 
 
-def _planned_pods(kubelet: Node | None, family: Mapping[str, Any], view: Catalog) -> Callable[[str], int]:
-    """How many pods of a type the kubelet keeps memory for."""
-    most_pods = _number(kubelet, "maxPods")
-    per_core = _number(kubelet, "podsPerCore") if family["podsPerCore"] else None
-
-    def pods(name: str) -> int:
-        addresses = int(view.resources(name).get("pods", "0"))
-        if not family["memoryByPods"]:
-            return addresses
-        count: int = most_pods if most_pods is not None else (family["pods"] or addresses)
-        return min(count, per_core * int(view.label(name, CPU) or "0")) if per_core else count
-
-    return pods
+def _planned_pods(spec: Node, family: Mapping[str, Any], view: Catalog) -> Callable[[str], int]:
+    """How many pods of a type the kubelet keeps memory for; none of a type whose number cannot be known."""
+    count = PodCount(spec, family, view)
+    counted = count.counted if family["memoryByPods"] else count.addresses
+    return lambda name: counted(name) or 0
 
 
-def _without_storage(
-    spec: Node, kubelet: Node | None, ami_family: str, family: Mapping[str, Any], view: Catalog
-) -> Iterator[Lack]:
+def _without_storage(spec: Node, kubelet: Node | None, ami_family: str, view: Catalog, soft: bool) -> Iterator[Lack]:
     """Types whose volume for pods is smaller than what kubelet, system and eviction keep of it."""
     kube = _kept(kubelet, "kubeReserved", "ephemeral-storage")
     system = _kept(kubelet, "systemReserved", "ephemeral-storage") or 0
-    evict = _eviction(kubelet, "nodefs.available")
+    evict = _thresholds(kubelet, "nodefs.available", soft)
     own = overhead.STORAGE_RESERVED * ONE if kube is None else kube
-    at = _volume(spec, ami_family)
-    shown = f"{family['volumeGiB']}Gi" if at is None else str(at.value)
-    volume = quantities.billionths(shown)
+    at = volume(spec, ami_family)
+    shown = f"{family_facts(ami_family)['volumeGiB']}Gi" if at is None else str(at.value)
+    size = quantities.billionths(shown)
 
     def spent(size: int) -> bool:
         bytes_ = -(-size // ONE)
         standard = overhead.ceiling(bytes_ / 100 * overhead.EVICTION_STORAGE_PERCENT) * ONE
-        return own + system + (standard if evict is None else _part(evict, bytes_)) > size
+        return own + system + max((_part(each, bytes_) for each in evict), default=standard) > size
 
     policy = spec.get("instanceStorePolicy")
     disks = view.values(LOCAL_NVME) if policy is not None and policy.value == "RAID0" else {}
-    if spent(volume):
+    if spent(size):
         types = view.all - union(disks.values())
         yield Lack(types, f"kubelet, system and eviction take all storage of a volume of {shown}", at or kubelet)
-    if disks and (kube or system or evict is not None):
+    if disks and (kube or system or evict):
         types = union(types for size, types in disks.items() if spent(int(size) * 10**9 * ONE))
         if types:
             yield Lack(types, "kubelet, system and eviction take all storage of the instance store", kubelet)
-
-
-def _sizes_known(spec: Node) -> bool:
-    mappings = spec.get("blockDeviceMappings")
-    if mappings is None or mappings.value is UNKNOWN:
-        return mappings is None
-    sizes = (item.at("ebs", "volumeSize") for item in mappings.items)
-    return all(item.kind == "mapping" for item in mappings.items) and not any(
-        size is not None and size.value is UNKNOWN for size in sizes
-    )
-
-
-def _volume(spec: Node, ami_family: str) -> Node | None:
-    """The size of the volume that holds pods; None where the family's default counts.
-
-    It is the volume marked as `rootVolume`, else the one of the device that the family keeps pods on; for Custom
-    the last one.
-    """
-    mappings = spec.get("blockDeviceMappings")
-    items = mappings.items if mappings is not None and mappings.kind == "sequence" else ()
-    marked = [item for item in items if (flag := item.get("rootVolume")) is not None and flag.value is True]
-    found = _size(marked[0]) if marked else None
-    if found is not None or not items:
-        return found
-    devices = table("volumes")["devices"].get(ami_family)
-    if devices is None:
-        return _size(items[-1])
-    wanted = devices.get("data", devices["root"])
-    named = [item for item in items if text(item.get("deviceName")) == wanted]
-    return _size(named[0]) if named else None
-
-
-def _size(mapping: Node) -> Node | None:
-    node = mapping.at("ebs", "volumeSize")
-    return node if node is not None and quantities.of(node) is not None else None
 
 
 def _number(kubelet: Node | None, field: str) -> int | None:
@@ -208,11 +165,14 @@ def _kept(kubelet: Node | None, field: str, resource: str) -> int | None:
     return None if node is None else max(quantities.of(node) or 0, 0)
 
 
-def _eviction(kubelet: Node | None, signal: str) -> float | None:
-    """The hard threshold of a signal: billionths, or a float for percent; None where it is the default."""
-    node = kubelet.at("evictionHard", signal) if kubelet is not None else None
-    if node is None:
-        return None
+def _thresholds(kubelet: Node | None, signal: str, soft: bool) -> list[float]:
+    """The thresholds of a signal that count: billionths, or a float for percent; none where the default does."""
+    fields = ("evictionHard", "evictionSoft") if soft else ("evictionHard",)
+    nodes = [kubelet.at(field, signal) for field in fields] if kubelet is not None else []
+    return [_threshold(node) for node in nodes if node is not None]
+
+
+def _threshold(node: Node) -> float:
     value = text(node)
     if isinstance(value, str) and value.endswith("%"):
         try:

@@ -37,41 +37,44 @@ def limits(pool: NodePool) -> Iterator[Limit]:
 
 
 def beyond(limit: Limit, resolution: Resolution) -> TypeSet:
-    """The candidates whose capacity surely is more than a limit.
-
-    Of memory and storage a node has a little more than what it can give to pods, which is what the catalogue
-    knows: a type that lies between the two does not count.
-    """
-    amount, catalog = limit.amount, resolution.catalog
+    """The candidates whose capacity is more than a limit. One whose capacity is not known does not count."""
+    amount, catalog, types = limit.amount, resolution.catalog, resolution.candidates
     if amount is None:
         return NONE
     if limit.resource == "cpu":
-        return resolution.candidates & _larger(catalog, CPU, lambda value: int(value) * ONE > amount)
-    types = resolution.candidates
+        return types & _larger(catalog, CPU, lambda value: int(value) * ONE > amount)
     if limit.resource == "memory":
         types &= _larger(catalog, MEMORY, lambda value: int(value) * _MIB > amount)
-    elif limit.resource not in ("ephemeral-storage", "pods") and "/" not in limit.resource:
-        return NONE
+    capacity = resolution.capacity
 
     def exceeds(name: str) -> bool:
-        return quantities.billionths(catalog.resources(name).get(limit.resource, "0")) > amount
+        has = capacity.amount(limit.resource, name)
+        return has is not None and has > amount
 
     return catalog.types_of(name for name in catalog.names_in(types) if exceeds(name)) if types else NONE
 
 
 def some_fits(limits: Iterable[Limit], resolution: Resolution) -> bool:
-    """Whether some candidate is within all limits; quick where one of the first is."""
-    catalog, wanted = resolution.catalog, [(each.resource, each.amount) for each in limits if each.amount is not None]
+    """Whether some candidate may be within all limits; quick where one of the first is."""
+    catalog, capacity = resolution.catalog, resolution.capacity
+    wanted = [(each.resource, each.amount) for each in limits if each.amount is not None]
 
-    def has(name: str, resource: str) -> int:
-        if resource == "cpu":
-            return int(catalog.label(name, CPU) or "0") * ONE
-        if resource == "memory":
-            return int(catalog.label(name, MEMORY) or "0") * _MIB
-        return quantities.billionths(catalog.resources(name).get(resource, "0"))
+    def fits(name: str) -> bool:
+        has = [(capacity.amount(resource, name), amount) for resource, amount in wanted]
+        return all(own is None or own <= amount for own, amount in has)
 
-    names = catalog.each_in(resolution.candidates)
-    return any(all(has(name, resource) <= amount for resource, amount in wanted) for name in names)
+    return any(map(fits, catalog.each_in(resolution.candidates)))
+
+
+def switched_off(limits: Iterable[Limit], resolution: Resolution) -> bool:
+    """Whether a limit of 0 keeps every type out: how a pool is switched off on purpose."""
+    return any(
+        limit.amount == 0 and (limit.resource in _IN_EVERY_NODE or beyond(limit, resolution) == resolution.candidates)
+        for limit in limits
+    )
+
+
+_IN_EVERY_NODE = ("cpu", "memory", "pods", "ephemeral-storage", "nodes")
 
 
 def _larger(catalog: Catalog, key: str, exceeds: Callable[[str], bool]) -> TypeSet:
@@ -93,9 +96,9 @@ def meant_resource(name: str) -> str | None:
     return plain if found is None and plain != name and known_resource(plain) else found
 
 
-def smallest(resource: str, types: TypeSet, catalog: Catalog) -> tuple[str, str]:
+def smallest(resource: str, types: TypeSet, resolution: Resolution) -> tuple[str, str]:
     """The type of a set that has least of a resource, and how much: `4`, `16Gi`."""
-    return min(_sized(resource, types, catalog))[1:]
+    return min(_sized(resource, types, resolution))[1:]
 
 
 def within(resolution: Resolution) -> TypeSet:
@@ -106,23 +109,17 @@ def within(resolution: Resolution) -> TypeSet:
     return left
 
 
-def largest(resource: str, types: TypeSet, catalog: Catalog) -> tuple[str, str]:
+def largest(resource: str, types: TypeSet, resolution: Resolution) -> tuple[str, str]:
     """The type of a set that has most of a resource, and how much."""
-    return max(_sized(resource, types, catalog))[1:]
+    return max(_sized(resource, types, resolution))[1:]
 
 
-def _sized(resource: str, types: TypeSet, catalog: Catalog) -> list[tuple[int, str, str]]:
-    key = {"cpu": CPU, "memory": MEMORY}.get(resource)
-    found = []
-    for name in catalog.names_in(types):
-        if key is not None:
-            count = int(catalog.label(name, key) or "0")
-            shown = f"{count / 1024:g}Gi" if key == MEMORY else str(count)
-        else:
-            shown = catalog.resources(name).get(resource, "0")
-            count = quantities.billionths(shown)
-        found.append((count, name, shown))
-    return found
+def _sized(resource: str, types: TypeSet, resolution: Resolution) -> list[tuple[int, str, str]]:
+    capacity = resolution.capacity
+    return [
+        (capacity.amount(resource, name) or 0, name, capacity.shown(resource, name))
+        for name in resolution.catalog.names_in(types)
+    ]
 
 
 def most_for_cpu(amount: int, types: TypeSet, catalog: Catalog) -> tuple[float, str] | None:

@@ -9,6 +9,7 @@ from nodelint.caching import cached_property
 from nodelint.data import table
 from nodelint.ec2.type_set import NONE, TypeSet, union
 from nodelint.karpenter.images import UnknownFact
+from nodelint.karpenter.resolve.capacity import NodeCapacity
 from nodelint.karpenter.resolve.offers import PLACE_KEYS, RESERVATION_KEYS, capacity_types, may_reserve
 from nodelint.karpenter.resolve.supply import Supply
 from nodelint.model.keys import ACCELERATOR_COUNT, ARCH, CAPACITY_TYPE, FAMILY, GPU_COUNT, REGION, TENANCY, ZONE
@@ -142,6 +143,11 @@ class Resolution:
         self.unlaunchable = unlaunchable
         self.unknown = unknown
         self.notes = notes
+
+    @cached_property
+    def capacity(self) -> NodeCapacity:
+        """What nodes have of each resource under the class."""
+        return NodeCapacity(self.node_class, self.images, self.catalog)
 
     @property
     def region(self) -> str | None:
