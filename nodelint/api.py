@@ -11,6 +11,7 @@ docstrings say, stay as they are within a major version; everything else in the 
 | `Findings`, `Group`, `Severity`, `Safety` | types for annotations |
 | `NodePool`, `EC2NodeClass`, `Object`, `RequirementLine` | manifests as typed values, each with its node |
 | `EVERY_PROVIDER` | `providers` of a rule that holds for NodePools of Auto Mode and of other providers too |
+| `RuleCheck`, `run_checks` | several checks about one cause, the one that knows most first |
 | `Suppression` | a comment that silences a rule |
 | `objects` | Karpenter's objects in a source |
 | `Source`, `Node`, `UNKNOWN`, `scalars` | the text, a YAML value with its place, and the value of a placeholder |
@@ -65,6 +66,8 @@ if TYPE_CHECKING:
     from nodelint.karpenter import userdata as userdata
     from nodelint.karpenter.controller import expressions as expressions
     from nodelint.lint import fixes as fixes
+    from nodelint.lint.checks import RuleCheck as RuleCheck
+    from nodelint.lint.checks import run_checks as run_checks
     from nodelint.lint.suppress import Suppression as Suppression
     from nodelint.model import keys as keys
     from nodelint.model import manifest as manifest
@@ -103,9 +106,11 @@ _MODULES = {
 }
 _LATER = {
     "AwsFacts": "nodelint.ec2.facts",
+    "RuleCheck": "nodelint.lint.checks",
     "Missing": "nodelint.ec2.facts",
     "Suppression": "nodelint.lint.suppress",
     "TypeSet": "nodelint.ec2.type_set",
+    "run_checks": "nodelint.lint.checks",
     "objects": "nodelint.model.documents",
 }
 

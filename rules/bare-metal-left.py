@@ -1,4 +1,83 @@
-r"""Requirements that leave bare-metal types beside virtual ones.
+r"""Bare-metal types that requirements leave: beside virtual ones, or behind a `NotIn` of `metal` alone.
+
+`NotIn` of `metal` that leaves `metal-24xl`, `metal-48xl` and the other bare-metal sizes.
+
+A value of a requirement is compared whole. Since the sixth generation most bare-metal types have a size with a
+number: `m7i.metal-24xl`. Karpenter takes bare metal only where nothing else fits, and such a node takes many minutes
+to start and costs dollars an hour. `instance-hypervisor In [nitro]` leaves all of it out, and Xen with it. The fix
+adds the sizes that are left; it is unsafe, for nodes of that size that run are replaced.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: karpenter.k8s.aws/instance-family
+          operator: In
+          values: ["c7i", "c7g", "c8i"]
+        - key: karpenter.k8s.aws/instance-size
+          operator: NotIn
+          values: ["nano", "micro", "small", "metal"]
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: karpenter.k8s.aws/instance-family
+          operator: In
+          values: ["c7i", "c7g", "c8i"]
+        - key: karpenter.k8s.aws/instance-size
+          operator: NotIn
+          values: ["nano", "micro", "small", "metal", "metal-24xl", "metal-48xl", "metal-96xl"]
+```
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: intel
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [m7i, r7i]}
+        - {key: karpenter.k8s.aws/instance-size, operator: NotIn, values: [metal]}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: intel
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [m7i, r7i]}
+        - {key: karpenter.k8s.aws/instance-size, operator: NotIn, values: [metal, metal-24xl, metal-48xl]}
+```
+
+Requirements that leave bare-metal types beside virtual ones.
 
 A bare-metal node takes many minutes to boot, where others take one, and is a whole server. It is launched for a pod
 that fits no smaller type, or when smaller ones are short, and costs as much as the largest size of its family. A pool
@@ -35,25 +114,82 @@ spec:
 ```
 """
 
-from nodelint.api import Context, Finding, Findings, NodePool, fixes, keys, labels, messages, resolve, rule
-
-NAMED = (keys.SIZE, keys.INSTANCE_TYPE, keys.HYPERVISOR)
+from nodelint.api import (
+    Context,
+    Edit,
+    Finding,
+    Findings,
+    Node,
+    NodePool,
+    RuleCheck,
+    TypeSet,
+    edits,
+    fixes,
+    keys,
+    labels,
+    messages,
+    resolve,
+    rule,
+    run_checks,
+)
 
 
 @rule(
     on=NodePool,
-    group="practice",
-    severity="info",
-    gives_way_to=["no-instance-type", "metal-sizes-left", "accelerator-by-accident", "removed-api"],
+    group="hazard",
+    fix="unsafe",
+    gives_way_to=["no-instance-type", "removed-api", "accelerator-by-accident"],
+    renamed=("metal-sizes-left",),
 )
 def check(pool: NodePool, context: Context) -> Findings:
+    yield from run_checks(
+        pool, context, RuleCheck(_check_sizes), RuleCheck(_check_mixed, severity="info", strict=True)
+    )
+
+
+METAL = "metal"
+
+
+def _check_sizes(pool: NodePool, context: Context) -> Findings:
+    for item in labels.asked(pool):
+        metal = next((value for value in item.values if value.text == METAL), None)
+        if item.key != keys.SIZE or item.operator != "NotIn" or metal is None:
+            continue
+        resolution = context.resolution(pool)
+        sizes = [size for size in resolution.catalog.values(keys.SIZE) if size.startswith(METAL)]
+        left = resolution.catalog.having_value(keys.SIZE, *sizes) & resolution.candidates
+        if left and not fixes.doubts(resolution):
+            yield _finding(pool, fixes.seen(metal.node), left, resolution)
+        return
+
+
+def _finding(pool: NodePool, at: Node, left: TypeSet, resolution: resolve.Resolution) -> Finding:
+    sizes = sorted(resolution.catalog.distinct(keys.SIZE, left), key=labels.natural)
+    found = resolve.dearest(resolution.catalog, left)
+    cost = f", up to ${found[0]:,.2f} an hour" if found else ""
+    changes: list[Edit] = []
+    if resolution.varied_enough(resolution.candidates - left):
+        changes = edits.if_editable(fixes.keep_out, pool, keys.SIZE, sizes)
+    types = messages.counted(len(left), "bare-metal type")
+    return Finding(
+        at=at,
+        message=f"`{METAL}` does not exclude `{sizes[0]}`: {types} remain{cost}",
+        edits=changes,
+        help=f"exclude each size ({', '.join(sizes)}), or require `instance-hypervisor In [nitro]`",
+    )
+
+
+NAMED = (keys.SIZE, keys.INSTANCE_TYPE, keys.HYPERVISOR)
+
+
+def _check_mixed(pool: NodePool, context: Context) -> Findings:
     if pool.partial or pool.class_ref is None:
         return
     asked = list(labels.asked(pool))
     if any(item.key in NAMED and item.operator == "In" for item in asked):
         return
     if any(item.key == keys.SIZE and "metal" in item.texts for item in asked):
-        return  # `metal-sizes-left` says what this leaves
+        return  # the other look says what this leaves
     resolution = context.resolution(pool)
     types = resolve.within(resolution) if pool.node.at("spec", "limits") is not None else resolution.candidates
     metal = types & resolution.catalog.having_value(keys.HYPERVISOR, "")

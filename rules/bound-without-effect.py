@@ -58,7 +58,7 @@ BOUNDS = ("Gt", "Lt", "Gte", "Lte")
     on=NodePool,
     group="practice",
     severity="info",
-    gives_way_to=["no-instance-type", "repeated-requirement", "no-generation-floor", "removed-api"],
+    gives_way_to=["no-instance-type", "repeated-requirement", "old-generations", "removed-api"],
     providers=["aws", "auto-mode"],
 )
 def check(pool: NodePool, context: Context) -> Findings:
@@ -81,7 +81,7 @@ def _reason(
 ) -> resolve.LineEffect | None:
     """The one other requirement that leaves nothing for a bound to exclude; of a generation, a list of names only.
 
-    A floor of the generation beside categories is what `no-generation-floor` asks for, whatever it excludes today.
+    A floor of the generation beside categories is what `old-generations` asks for, whatever it excludes today.
     """
     excluded = resolution.alive - line.kept
     floor = requirement.normalize(line.key) == keys.GENERATION

@@ -1,4 +1,187 @@
-r"""Selector terms that find subnets or security groups of several VPCs, or several groups that a cluster owns.
+r"""Selector terms that find more subnets or security groups than are meant: of several VPCs, clusters or purposes.
+
+A selector that asks for a tag that most subnets or security groups have, with any value: `Name: "*"`.
+
+Such a term finds everything of its kind in the region that bears the tag: subnets of other VPCs, public ones, those
+of databases, security groups of load balancers. Karpenter hands EC2 all of them. Nodes start in any of these subnets,
+and where subnets and groups are of different VPCs launches fail.
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        Name: "*"
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+```
+
+A pattern in the tags that find subnets or security groups: what is created later may match as well.
+
+`Name: prod-private-*` finds today's subnets, and tomorrow those that another team or another cluster's stack creates
+under such a name. Karpenter takes them at once: nodes start there, and a change of security groups replaces the
+running ones. A tag that is made for it, such as `karpenter.sh/discovery: <cluster>`, is put on what is meant and
+nothing else. `*` as the whole value asks for the tag alone and says that it may have any value.
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        Name: prod-private-*
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+```
+
+Subnets or security groups by tags that much else bears too, such as `Environment: dev`.
+
+Karpenter looks in the whole account and region, and takes all that it finds. `Environment`, `Team` or `ManagedBy`
+stand on the subnets and groups of every VPC of that environment: databases, load balancers, another cluster. All
+security groups that match are put on each node. `kubernetes.io/role/internal-elb` marks the private subnets of every
+cluster, and `kubernetes.io/cluster/<name>` the public subnets as well as the private ones; so does eksctl's
+`alpha.eksctl.io/cluster-name`, which is on all that eksctl makes. A tag that is made for it, such as
+`karpenter.sh/discovery: <cluster>`, is put on what is meant and nothing else; with the value `true` it says
+nothing of the cluster.
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        Environment: dev
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+```
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        kubernetes.io/cluster/main: shared
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+```
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: default}
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {alpha.eksctl.io/cluster-name: main}}]
+  securityGroupSelectorTerms: [{tags: {alpha.eksctl.io/cluster-name: main}}]
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: default}
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+
+Selector terms that find subnets or security groups of several VPCs, or several groups that a cluster owns.
 
 A node has its network interface in one VPC and takes security groups of that VPC. Karpenter does not sort by VPC: it
 hands EC2 every subnet and every group that it finds. Where they do not belong together, launches fail, some or all.
@@ -92,7 +275,40 @@ spec:
 
 from __future__ import annotations
 
-from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, Node, messages, rule, selectors, snapshot
+from nodelint.api import (
+    Also,
+    Context,
+    EC2NodeClass,
+    Finding,
+    Findings,
+    Node,
+    RuleCheck,
+    labels,
+    messages,
+    rule,
+    run_checks,
+    selectors,
+    snapshot,
+)
+
+
+@rule(
+    on=EC2NodeClass,
+    group="hazard",
+    gives_way_to=["empty-selector", "removed-api"],
+    may_need=("subnets", "security-groups"),
+    renamed=("any-value", "wildcard-selector", "shared-tags"),
+)
+def check(node_class: EC2NodeClass, context: Context) -> Findings:
+    yield from run_checks(
+        node_class,
+        context,
+        RuleCheck(_check_found, needs_facts=True),
+        RuleCheck(_check_any_value),
+        RuleCheck(_check_pattern, severity="info", strict=True),
+        RuleCheck(_check_shared, severity="info", strict=True),
+    )
+
 
 TYPE_CHECKING = False
 
@@ -103,8 +319,7 @@ if TYPE_CHECKING:
     Network = selectors.Finds[snapshot.Subnet] | selectors.Finds[snapshot.SecurityGroup]
 
 
-@rule(on=EC2NodeClass, group="hazard", needs=("subnets", "security-groups"))
-def check(node_class: EC2NodeClass, context: Context) -> Findings:
+def _check_found(node_class: EC2NodeClass, context: Context) -> Findings:
     selectors.check_region(context.pools(node_class), context.facts, "subnets")
     subnets, groups = selectors.subnets_of(node_class, context.facts), selectors.groups_of(node_class, context.facts)
     yield from (*subnets.skips(), *groups.skips())
@@ -196,3 +411,92 @@ def _ids(things: Sequence[snapshot.Subnet | snapshot.SecurityGroup]) -> str:
     """Up to four things by id and name."""
     shown = [f"{each.id} {messages.short(each.name, 30)}" if each.name else each.id for each in things[:4]]
     return ", ".join(shown) + (f" and {len(things) - 4} more" if len(things) > 4 else "")
+
+
+def _check_any_value(node_class: EC2NodeClass, context: Context) -> Findings:
+    for what, terms in (
+        ("subnets", node_class.subnet_terms),
+        ("security groups", node_class.security_group_terms),
+    ):
+        for term in terms:
+            if not term.tags or term.id or term.name:
+                continue
+            if all(tag.value == "*" and isinstance(tag.key, str) and _is_common(tag.key) for tag in term.tags):
+                tag = term.tags[0]
+                yield Finding(
+                    at=tag.key_node,
+                    message=f"`{messages.short(str(tag.key), 30)}: *` finds all {what} of the region with this tag",
+                    note="those of other VPCs and other clusters too",
+                    help="select by a tag that only this cluster's have: `karpenter.sh/discovery: <cluster>`",
+                )
+
+
+def _is_common(key: str) -> bool:
+    """Whether many resources of an account have the tag, whatever they are for."""
+    return key == "Name" or labels.is_shared_tag(key)
+
+
+def _check_pattern(node_class: EC2NodeClass, context: Context) -> Findings:
+    for what, terms in (
+        ("subnets", node_class.subnet_terms),
+        ("security groups", node_class.security_group_terms),
+    ):
+        for term in terms:
+            # `${CLUSTER}-private-*` is a pattern whatever the placeholder stands for.
+            patterns = [tag for tag in term.tags if tag.node.written.endswith("*")]
+            if patterns and len(patterns) == len(term.tags):
+                key, value = str(patterns[0].key), messages.short(patterns[0].node.written, 30)
+                yield Finding(
+                    at=patterns[0].key_node,
+                    message=f"`{messages.short(key, 24)}: {value}` is a pattern: later {what} may match it too",
+                    help="tag what is meant, with `karpenter.sh/discovery: <cluster>` for instance, and ask for that",
+                )
+
+
+CLUSTER = "kubernetes.io/cluster/"
+EKSCTL = ("alpha.eksctl.io/cluster-name", "eksctl.cluster.k8s.io/v1alpha1/cluster-name")
+"""What eksctl puts on everything in the CloudFormation stack of a cluster."""
+INTERNAL = "kubernetes.io/role/internal-elb"
+DISCOVERY = "karpenter.sh/discovery"
+ANY = ("true", "yes", "enabled", "shared", "1", "*")
+"""Values that say that a tag is there, and not whose it is."""
+
+
+def _check_shared(node_class: EC2NodeClass, context: Context) -> Findings:
+    for what, terms in (
+        ("subnets", node_class.subnet_terms),
+        ("security groups", node_class.security_group_terms),
+    ):
+        for term in terms:
+            tags = [str(tag.key) for tag in term.tags if isinstance(tag.key, str)]
+            if not tags or len(tags) < len(term.tags) or term.id or term.name:
+                continue
+            why = _why(tags, what)
+            first = term.tags[0]
+            if why is None and len(tags) == 1 and tags[0] == DISCOVERY and first.value in ANY:
+                yield Finding(
+                    at=first.node,
+                    message=f"`{DISCOVERY}: {first.value}` names no cluster: {what} of another may have it too",
+                    help=f"tag them with the name of the cluster: `{DISCOVERY}: <cluster>`",
+                )
+            elif why is not None:
+                yield Finding(
+                    at=first.key_node,
+                    message=f"`{messages.short(tags[0], 40)}` {why}",
+                    help="select by a tag that only these have, for example `karpenter.sh/discovery: <cluster>`",
+                )
+
+
+def _why(tags: list[str], what: str) -> str | None:
+    """Why tags find more than what is meant; None where one of them tells it apart."""
+    if all(labels.is_shared_tag(tag) for tag in tags):
+        return f"is not a tag of one cluster: other {what} of the account may have it too"
+    if what == "subnets" and all(tag == INTERNAL for tag in tags):
+        return "marks the private subnets of every cluster in the account"
+    if what == "subnets" and len(tags) == 1 and tags[0].startswith(CLUSTER):
+        return "marks public subnets of the cluster as well as private ones"
+    if what == "subnets" and all(tag in EKSCTL for tag in tags):
+        return "is on the public subnets that eksctl makes as well as on private ones"
+    if what == "security groups" and all(tag in EKSCTL for tag in tags):
+        return "is on every group that eksctl makes for the cluster, that of the control plane too"
+    return None

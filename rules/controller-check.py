@@ -69,9 +69,159 @@ spec:
     budgets:
       - {nodes: "0", schedule: "0 8 * * 0", duration: 10h} # Sundays
 ```
+
+A bound on a label of your own that leaves no whole number from 0 on: the controller stops when it picks a value.
+
+Karpenter labels each node with a value for every requirement on a label that is not its own. Where no value is
+given, it draws a number between the bounds; where there is none, as for `Lt 0`, the draw fails, and with it the
+controller: it restarts, and comes back to the same pool. No validation refuses such a bound.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: example.com/priority
+          operator: Lt
+          values: ["0"]
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: example.com/priority
+          operator: Lt
+          values: ["10"]
+```
+
+A requirement of a static NodePool that its nodes do not get, because the same key has a bound.
+
+A NodePool with `replicas` launches from its requirements alone: its NodeClaims carry no list of instance types, as
+those for pods do. Of a key with `Gt`, `Lt`, `Gte` or `Lte` a NodeClaim holds the bounds and nothing else, so that
+what `NotIn` excludes is launched all the same. Before 1.9.0 `Lt` is lost beside `Gt`, too.
+
+Say with `In` which values are wanted, or exclude by another key.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: base
+spec:
+  replicas: 3
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: karpenter.k8s.aws/instance-category
+          operator: In
+          values: ["m"]
+        - key: karpenter.k8s.aws/instance-generation
+          operator: Gt
+          values: ["5"]
+        - key: karpenter.k8s.aws/instance-generation
+          operator: NotIn
+          values: ["7"]
+  limits:
+    nodes: 5
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: base
+spec:
+  replicas: 3
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: karpenter.k8s.aws/instance-category
+          operator: In
+          values: ["m"]
+        - key: karpenter.k8s.aws/instance-generation
+          operator: In
+          values: ["6", "8"]
+  limits:
+    nodes: 5
+```
+
+```yaml bad karpenter=1.8.0
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: base
+spec:
+  replicas: 3
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-cpu, operator: Gt, values: ["3"]}
+        - {key: karpenter.k8s.aws/instance-cpu, operator: Lt, values: ["17"]}
+  limits: {nodes: 5}
+```
+
+```yaml good karpenter=1.8.0
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: base
+spec:
+  replicas: 3
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-cpu, operator: In, values: ["4", "8", "16"]}
+  limits: {nodes: 5}
+```
 """
 
-from nodelint.api import EVERY_PROVIDER, Context, Edit, Finding, Findings, Object, controller, edits, rule
+from nodelint.api import (
+    EVERY_PROVIDER,
+    Context,
+    Edit,
+    Finding,
+    Findings,
+    NodePool,
+    Object,
+    RequirementLine,
+    RuleCheck,
+    controller,
+    edits,
+    labels,
+    messages,
+    requirement,
+    resolve,
+    rule,
+    run_checks,
+)
 
 
 @rule(
@@ -88,10 +238,22 @@ from nodelint.api import EVERY_PROVIDER, Context, Edit, Finding, Findings, Objec
         "refused-combination",
         "field-of-another-release",
         "removed-api",
+        "no-instance-type",
     ],
     providers=EVERY_PROVIDER,
+    renamed=("bound-without-values", "exclusion-lost"),
 )
-def check(obj: Object, context: Context) -> Findings:
+def check(pool: NodePool, context: Context) -> Findings:
+    yield from run_checks(
+        pool,
+        context,
+        RuleCheck(_check_problems),
+        RuleCheck(_check_drawn),
+        RuleCheck(_check_static, releases=">=1.8.0"),
+    )
+
+
+def _check_problems(obj: Object, context: Context) -> Findings:
     for problem in context.controller_problems(obj):
         yield Finding(
             at=problem.node,
@@ -108,3 +270,59 @@ def _suggested(problem: controller.ControllerProblem) -> list[Edit]:
     if problem.suggestion is None or problem.node.kind != "scalar":
         return []
     return edits.if_editable(edits.set_value, problem.node, problem.suggestion)
+
+
+HOSTNAME = "kubernetes.io/hostname"
+
+
+def _check_drawn(pool: Object, context: Context) -> Findings:
+    if not isinstance(pool, NodePool) or pool.foreign or pool.partial:
+        return
+    if not any(line.operator in ("Gt", "Gte", "Lt", "Lte") for line in pool.requirements):
+        return
+    own = requirement.well_known(context.karpenter) | {HOSTNAME}
+    folded = context.resolution(pool).folded
+    for asked in folded:
+        if asked.key not in own and asked.numbers_to_draw_from == 0:
+            line = next(each for each in pool.requirements if _bounds(each, asked.key))
+            shown, key = messages.short(f"{line.operator} {line.texts[0]}", 30), messages.short(asked.key, 30)
+            yield Finding(
+                at=line.values[0].node,
+                message=f"`{shown}` of `{key}` allows no number: the controller panics",
+                note="Karpenter labels each node with a random number from 0 on that the bounds allow",
+            )
+
+
+def _bounds(line: RequirementLine, key: str) -> bool:
+    return (
+        isinstance(line.key, str)
+        and requirement.normalize(line.key) == key
+        and line.operator in ("Gt", "Gte", "Lt", "Lte")
+        and bool(line.texts)
+    )
+
+
+def _check_static(pool: Object, context: Context) -> Findings:
+    if (
+        not isinstance(pool, NodePool)
+        or pool.foreign
+        or not pool.static
+        or pool.partial
+        or len(pool.requirements) < 2
+    ):
+        return
+    resolution = context.resolution(pool)
+    more = resolution.candidates - resolution.wanted
+    for line in resolution.lines if more else ():
+        at, requirement = line.at, line.requirement
+        if requirement is None or not isinstance(at, RequirementLine):
+            continue
+        if resolve.lost_on_claim(requirement, resolution.folded, resolution.supply):
+            asked = messages.short(f"{line.operator} {', '.join(line.values)}", 30)
+            types = messages.counted(len(more), "type")
+            yield Finding(
+                at=at.values_node,
+                message=f"`{asked}` of {labels.name_of(line.key)} is lost next to a bound: {types} too many",
+                note="of a key that has bounds, a static NodePool passes on only the bounds",
+                help="list the values with `In` instead",
+            )

@@ -1,4 +1,6 @@
-r"""User data of the family `Custom` that cannot let a node join its cluster.
+r"""User data of the family `Custom` that is missing, or cannot let a node join its cluster.
+
+User data of the family `Custom` that cannot let a node join its cluster.
 
 For `Custom` the user data reaches the node as it is: Karpenter adds no bootstrap call, no cluster, no tags around
 PowerShell. So all of it has to be there and fit the image: a call of `bootstrap.sh` for Amazon Linux 2, a NodeConfig
@@ -90,13 +92,79 @@ spec:
     #!/bin/bash
     /etc/eks/bootstrap.sh main
 ```
+
+A class of the family `Custom` without user data: its nodes do not learn which cluster to join.
+
+For `Custom` Karpenter adds nothing to the user data: no bootstrap call, no labels, no taints, none of
+`spec.kubelet`. Only an image that joins the cluster by itself works without. Where the images are those of a family
+that Karpenter knows, leave `amiFamily` to it.
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiFamily: Custom
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - alias: al2023@v20250403
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+```
 """
 
-from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, edits, messages, rule, userdata
+from nodelint.api import (
+    Also,
+    Context,
+    EC2NodeClass,
+    Finding,
+    Findings,
+    RuleCheck,
+    edits,
+    images,
+    messages,
+    rule,
+    run_checks,
+    userdata,
+)
 
 
-@rule(on=EC2NodeClass, group="correctness", fix="unsafe", gives_way_to=["removed-api"])
+@rule(
+    on=EC2NodeClass,
+    group="correctness",
+    fix="unsafe",
+    gives_way_to=["removed-api"],
+    renamed=("custom-family-without-user-data",),
+)
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
+    yield from run_checks(
+        node_class, context, RuleCheck(_check_bootstrap), RuleCheck(_check_absent, severity="warning")
+    )
+
+
+def _check_bootstrap(node_class: EC2NodeClass, context: Context) -> Findings:
     if node_class.ami_family != "Custom":
         return
     found = context.images(node_class)
@@ -115,3 +183,23 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             note=trouble.note,
             help=trouble.help,
         )
+
+
+def _check_absent(node_class: EC2NodeClass, context: Context) -> Findings:
+    field = node_class.node.at("spec", "amiFamily")
+    data = node_class.node.at("spec", "userData")
+    if field is None or field.value != "Custom" or node_class.partial:
+        return
+    if data is not None and not (isinstance(data.value, str) and not data.value.strip()) and data.value is not None:
+        return
+    alias = next((term for term in node_class.ami_terms if isinstance(term.alias, str)), None)
+    known = alias is not None and str(alias.alias).partition("@")[0] in images.families()
+    yield Finding(
+        at=field,
+        message="amiFamily `Custom` without userData: a node does not learn which cluster to join",
+        severity="error" if known else None,
+        edits=edits.if_editable(edits.remove, field) if known else (),
+        help="remove amiFamily: the alias implies it"
+        if known
+        else "add userData that joins the cluster, unless the image does that itself",
+    )

@@ -1,9 +1,63 @@
 r"""A NodePool that takes spot capacity from fewer than 15 instance types.
 
+A spot NodePool with fewer than 15 instance types: Karpenter never moves its nodes to cheaper spot capacity.
+
+With the feature gate SpotToSpotConsolidation, Karpenter replaces a spot node by a cheaper one only where it can
+choose among at least 15 cheaper instance types; else the new node would soon be taken back. A pool with fewer in all
+keeps each node until it is empty, can be merged with others, expires or drifts. Without the gate, which is off by
+default, that is so for every pool.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: karpenter.sh/capacity-type
+          operator: In
+          values: ["spot"]
+        - key: karpenter.k8s.aws/instance-family
+          operator: In
+          values: ["m6i", "m7i"]
+        - key: karpenter.k8s.aws/instance-size
+          operator: In
+          values: ["large", "xlarge", "2xlarge", "4xlarge"]
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: karpenter.sh/capacity-type
+          operator: In
+          values: ["spot"]
+        - key: karpenter.k8s.aws/instance-family
+          operator: In
+          values: ["m5", "m5a", "m6a", "m6i", "m7a", "m7i"]
+        - key: karpenter.k8s.aws/instance-size
+          operator: In
+          values: ["large", "xlarge", "2xlarge", "4xlarge"]
+```
+
 Spot capacity is a pool of its own for each instance type and zone. EC2 starts instances where there is most to spare,
 so that with more types to choose from nodes are interrupted less often, and a replacement is found sooner. AWS
-advises to be flexible across at least ten types. With 15 and more, Karpenter can also move spot nodes to cheaper ones
-(see `spot-to-spot-blocked`, which speaks of pools whose policy replaces underutilized nodes).
+advises to be flexible across at least ten types.
 
 ```yaml bad
 apiVersion: karpenter.sh/v1
@@ -36,7 +90,19 @@ spec:
 ```
 """
 
-from nodelint.api import Context, Finding, Findings, NodePool, fixes, keys, labels, resolve, rule
+from nodelint.api import (
+    Context,
+    Finding,
+    Findings,
+    NodePool,
+    RuleCheck,
+    fixes,
+    keys,
+    labels,
+    resolve,
+    rule,
+    run_checks,
+)
 
 LEAST = 15
 
@@ -45,10 +111,32 @@ LEAST = 15
     on=NodePool,
     group="practice",
     severity="info",
-    gives_way_to=["no-instance-type", "narrow-spot", "one-instance-type", "spot-to-spot-blocked", "removed-api"],
+    gives_way_to=["narrow-spot", "one-instance-type", "no-instance-type", "removed-api"],
     providers=["aws", "auto-mode"],
+    renamed=("spot-to-spot-blocked",),
 )
 def check(pool: NodePool, context: Context) -> Findings:
+    yield from run_checks(pool, context, RuleCheck(_check_consolidation), RuleCheck(_check_interruption))
+
+
+def _check_consolidation(pool: NodePool, context: Context) -> Findings:
+    spot = labels.last_asking(pool, keys.CAPACITY_TYPE)
+    policy = pool.node.at("spec", "disruption", "consolidationPolicy")
+    static = pool.node.at("spec", "replicas") is not None
+    if spot is None or static or (policy is not None and policy.value == "WhenEmpty"):
+        return
+    resolution = context.resolution(pool)
+    count = len(resolution.launchable)
+    if "spot" not in resolution.capacity_types or not 0 < count < LEAST:
+        return
+    yield Finding(
+        at=labels.values_at(spot),
+        message=f"cheaper spot nodes never replace these: that takes {LEAST} instance types, and {count} remain",
+        help=f"if the feature gate SpotToSpotConsolidation is on, allow {LEAST - count} more",
+    )
+
+
+def _check_interruption(pool: NodePool, context: Context) -> Findings:
     narrow = (keys.FAMILY, keys.INSTANCE_TYPE, keys.SIZE, keys.CATEGORY)
     if pool.partial or not any(item.key in narrow and item.operator == "In" for item in labels.asked(pool)):
         return

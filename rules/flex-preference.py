@@ -245,7 +245,7 @@ def check(pool: NodePool, context: Context) -> Findings:
 
 
 def _is_fallback_of(pool: NodePool, other: NodePool, context: Context) -> bool:
-    """Whether the preference is there: another pool of flex types alone. Their weights are pool-tie's matter."""
+    """Whether the preference is there: another pool of flex types alone. Their weights are another rule's matter."""
     return other is not pool and resolve.flex_before(context.resolution(other), context.resolution(pool))
 
 

@@ -92,7 +92,7 @@ OUT_OF_BALANCE = 0.6
     on=NodePool,
     group="practice",
     severity="info",
-    gives_way_to=["limit-too-small", "limit-below-largest", "no-instance-type", "unknown-limit", "removed-api"],
+    gives_way_to=["limit-too-small", "types-beyond-limit", "no-instance-type", "unknown-limit", "removed-api"],
     providers=["aws", "auto-mode"],
     renamed=("odd-limit",),
 )

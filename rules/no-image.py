@@ -107,7 +107,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         yield from term.skips()
     dead = [term for term in image_set.terms if term.missing is None and not term.used and not _outdone(term)]
     if image_set.alias is not None:
-        # Where an alias has no parameter at all, unpublished-alias says so.
+        # Where an alias has no parameter at all, unsupported-alias says so.
         dead = [term for term in dead if any(value for _, value in term.parameters)]
     if not dead:
         return

@@ -62,7 +62,7 @@ from nodelint.api import (
     on=EC2NodeClass,
     group="practice",
     severity="info",
-    gives_way_to=["unsupported-alias", "ended-family", "deprecated-image", "no-image", "image-of-another-kubernetes"],
+    gives_way_to=["unsupported-alias", "ended-family", "deprecated-image", "no-image", "image-for-one-kubernetes"],
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     image_set = context.images(node_class)

@@ -55,7 +55,7 @@ BEHIND = 3
     on=NodePool,
     group="practice",
     severity="info",
-    gives_way_to=["no-instance-type", "unmatchable-value", "no-generation-floor", "removed-api"],
+    gives_way_to=["no-instance-type", "unmatchable-value", "old-generations", "removed-api"],
     providers=["aws", "auto-mode"],
 )
 def check(pool: NodePool, context: Context) -> Findings:
@@ -74,7 +74,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     if not left or any(not newer.get(family) for family in resolution.families(left)):
         return
     if left & types.having_value(keys.HYPERVISOR, "xen") == left:
-        return  # old-type says so
+        return  # old-generations says so
     others = type_set.union(newer[family] for family in resolution.families(left))
     yield Finding(
         at=fixes.seen(telling[0].key_node),

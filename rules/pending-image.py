@@ -284,7 +284,7 @@ def _taken(
 
 
 def _of_a_stranger(image: snapshot.MachineImage, term: images.TermImages) -> bool:
-    """Whether foreign-image reports it: found by tags alone, and another account's."""
+    """Whether untrusted-image-owner reports it: found by tags alone, and another account's."""
     by_id = term.question is not None and term.question.value("image-id") is not None
     named = term.term is None or term.term.owner is not None or by_id
     return not named and image.owner not in questions.DEFAULT_OWNERS

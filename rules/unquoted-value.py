@@ -1,4 +1,46 @@
-r"""A template prints a value without quotes where the API server takes a text, and a number or `true` is usual.
+r"""A template prints a value so that YAML reads another one: a list without `toYaml`, a text without quotes.
+
+A template prints a list or a mapping without `toJson` or `toYaml`: Go writes `[a b]`, one text to YAML.
+
+Helm prints a list as Go does, with spaces between its items: `values: {{ .Values.zones }}` becomes
+`values: [us-east-1a us-east-1b]`, a list of the one value `us-east-1a us-east-1b`, which no zone has. A mapping
+becomes `map[cpu:100]`, which the API server refuses. A list of one item comes out right, until somebody adds another.
+
+An error where the chart's default is such a list or mapping, a warning where the value is not known, or where the
+field takes a text, which whoever installs the chart may pass; a value that is a text may hold YAML.
+`[{{ .Values.zones }}]` and `role: {{ .Values.role }}` are findings where the default is a list or a mapping.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: {{ .Values.name }}
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - key: topology.kubernetes.io/zone
+          operator: In
+          values: {{ .Values.zones }}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: {{ .Values.name }}
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - key: topology.kubernetes.io/zone
+          operator: In
+          values: {{ .Values.zones | toJson }}
+```
+
+A template prints a value without quotes where the API server takes a text, and a number or `true` is usual.
 
 `nodes: {{ .nodes }}` prints `nodes: 0` whether the values say `0` or `"0"`: YAML reads a number, and the API server
 refuses the object. The same goes for taints, labels and tags whose values a loop prints, `true` among them, for
@@ -44,15 +86,112 @@ spec:
 """
 
 import re
+from collections.abc import Iterator
 
-from nodelint.api import UNKNOWN, Context, Edit, Finding, Findings, Node, Object, Span, labels, rule, scalars
+from nodelint.api import (
+    UNKNOWN,
+    Also,
+    Context,
+    Edit,
+    Finding,
+    Findings,
+    Node,
+    Object,
+    RuleCheck,
+    Span,
+    labels,
+    rule,
+    run_checks,
+    scalars,
+)
+
+
+@rule(on=Object, group="correctness", fix="unsafe", gives_way_to=["invalid-field"], renamed=("printed-as-text",))
+def check(obj: Object, context: Context) -> Findings:
+    yield from run_checks(obj, context, RuleCheck(_check_collection), RuleCheck(_check_text, severity="warning"))
+
+
+_FIELD = r"\{\{-?\s*((?:\$\w*)?(?:\.\w+)+|\$\w+)\s*(-?)\}\}"
+
+
+def _check_collection(obj: Object, context: Context) -> Findings:
+    source = obj.source
+    if not source.masked or "{{" not in source.text[obj.node.start : obj.node.end]:
+        return
+    if ".Values" not in source.text:
+        return
+    for node, kind in _open(obj, context):
+        printed = re.fullmatch(_FIELD, node.written)
+        if printed is None or re.search(rf"if not {re.escape(printed[1])}\s*-?}}}}", source.text):
+            continue  # what is printed only while it is empty comes out as `[]`
+        default = context.templates.default(source, printed[1])
+        if kind in ("item", "text") and (default is None or default.kind == "scalar" or not default.plain()):
+            continue
+        if kind == "text" and default is not None and _stands_in(default):
+            continue  # it says that a value is needed, and who gives one may give a text
+        if default is not None and default.kind == "scalar" and default.value not in (None, ""):
+            continue
+        yield _finding(node, kind, printed, default)
+
+
+def _stands_in(default: Node) -> bool:
+    """Whether nothing in a default has a value: `tags: {karpenter.sh/discovery: ""}`."""
+    below = [*(entry.value for entry in default.entries), *default.items]
+    return all(_stands_in(node) for node in below) if below else default.value in (None, "")
+
+
+def _finding(node: Node, kind: str, printed: re.Match[str], default: Node | None) -> Finding:
+    source, field = node.source, printed[1]
+    end = node.start + printed.end(1)
+    edits = [] if kind == "text" or node.style != "plain" else [Edit(source, end, end, " | toJson")]
+    around = node.parent
+    if kind == "item":
+        single = around is not None and around.style == "flow" and len(around.items) == 1
+        assert around is not None
+        edits = [Edit(source, around.start, around.end, f"{{{{ {field} | toJson }}}}")] if single else []
+    is_mapping = kind == "mapping" or (default is not None and default.kind == "mapping")
+    several = default is not None and (is_mapping or len(default.items) > 1)
+    what = "a mapping" if is_mapping else "a list"
+    written = "map[a:b]" if is_mapping else "[[a b]]" if kind == "item" else "[a b]"
+    return Finding(
+        at=Span(source, node.start, node.end),
+        message=f"`{field}` is printed as Go prints {what}, `{written}`: YAML reads that as one text",
+        severity="error" if kind != "text" and (several or kind == "item") else "warning",
+        edits=edits,
+        safety="safe" if several else None,
+        also=[] if default is None else [Also(default, "the chart's default")],
+        help=None if edits else "print one of its values" if kind == "text" else "let `toYaml` write all items",
+    )
+
+
+def _open(obj: Object, context: Context) -> Iterator[tuple[Node, str]]:
+    """The placeholders of an object that stand for a list or mapping, and those that are items of a list."""
+    shape = context.schemas.shape(obj.kind, obj.version, context.karpenter)
+    pending = [(obj.node, shape, False)]
+    while pending:
+        node, shape, is_item = pending.pop()
+        if shape is None:
+            continue
+        if node.kind == "mapping":
+            for entry in node.entries:
+                below = shape.field(entry.name) or shape.extra if entry.name is not None else None
+                pending.append((entry.value, below, False))
+        elif node.kind == "sequence":
+            pending += [(item, shape.items, True) for item in node.items]
+        elif node.value is UNKNOWN and node.style in ("plain", "single", "double"):
+            if shape.items is not None:
+                yield node, "list"
+            elif shape.has_fields or shape.extra is not None:
+                yield node, "mapping"
+            else:
+                yield node, "item" if is_item and node.style == "plain" else "text"
+
 
 BARE = r"""\{\{-?\s*(\$?[\w.]+(?:\s*\|\s*default\s+(?:"[^"]*"|[\w.$]+))?)(?=\s*-?\}\})[^{}]*\}\}"""
 OWNERS = (".owner", ".ownerID")
 
 
-@rule(on=Object, group="hazard", fix="unsafe", gives_way_to=["invalid-field", "printed-as-text"])
-def check(obj: Object, context: Context) -> Findings:
+def _check_text(obj: Object, context: Context) -> Findings:
     source = obj.source
     if source.text.find("{{", obj.node.start, obj.node.end) < 0:
         return

@@ -1,4 +1,6 @@
-r"""A NodePool of arm64 nodes without a taint: pods whose images are built for amd64 alone end there, too.
+r"""A NodePool of arm64 nodes only, and no taint, label or name keeps away pods whose images are built for amd64.
+
+A NodePool of arm64 nodes without a taint: pods whose images are built for amd64 alone end there, too.
 
 A pod that says nothing about the architecture fits these nodes like any others. It runs on one that has room,
 whichever pool it was started for, and where the arm64 pool is tried first, by its weight or by its name, a node is
@@ -57,22 +59,84 @@ spec:
       requirements:
         - {key: kubernetes.io/arch, operator: In, values: [arm64]}
 ```
+
+A NodePool of arm64 nodes only, whose name, taints and labels say nothing of it: `spot`, `team-a`.
+
+Karpenter knows nothing of container images. Who tolerates the taint of such a pool wants spot capacity, or the nodes
+of a team, and gets arm64: a container whose image was built for amd64 alone stops with `exec format error`, and a pod
+that asks for amd64 stays Pending.
+
+Silent where the same folder holds a NodePool with the same taints that may launch amd64 types. Pools without a taint
+are `untainted-arm64`'s.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: team-a
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [arm64]}
+        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
+      taints:
+        - {key: team, value: a, effect: NoSchedule}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: team-a
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [arm64]}
+        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
+      taints:
+        - {key: team, value: a, effect: NoSchedule}
+        - {key: kubernetes.io/arch, value: arm64, effect: NoSchedule}
+```
 """
 
-from nodelint.api import Also, Context, Finding, Findings, NodePool, keys, labels, messages, resolve, rule
-
-TELLING = (keys.ARCH, keys.FAMILY, keys.INSTANCE_TYPE, keys.SIZE, keys.CPU_MANUFACTURER)
-"""Keys by which a pool leaves arm64 types alone."""
+from nodelint.api import (
+    Also,
+    Context,
+    Finding,
+    Findings,
+    NodePool,
+    RuleCheck,
+    fixes,
+    keys,
+    labels,
+    messages,
+    resolve,
+    rule,
+    run_checks,
+)
 
 
 @rule(
     on=NodePool,
     group="practice",
     severity="info",
-    gives_way_to=["no-instance-type", "removed-api"],
+    gives_way_to=["no-instance-type", "removed-api", "image-arch-mismatch"],
     providers=["aws", "auto-mode"],
+    renamed=("arm64-only",),
 )
 def check(pool: NodePool, context: Context) -> Findings:
+    yield from run_checks(pool, context, RuleCheck(_check_untainted), RuleCheck(_check_unnamed))
+
+
+TELLING = (keys.ARCH, keys.FAMILY, keys.INSTANCE_TYPE, keys.SIZE, keys.CPU_MANUFACTURER)
+"""Keys by which a pool leaves arm64 types alone."""
+
+
+def _check_untainted(pool: NodePool, context: Context) -> Findings:
     own = resolve.taints(pool)
     if own is None or own or pool.partial or not any(item.key in TELLING for item in labels.asked(pool)):
         return
@@ -112,3 +176,30 @@ def _when(other: NodePool, pool: NodePool) -> str:
 def _alike(mine: resolve.Resolution, other: resolve.Resolution) -> bool:
     """Whether a pod without a word about the architecture fits both pools; the other has amd64 nodes alone."""
     return tuple(other.arches) == ("amd64",) and resolve.same_pods(mine, other)
+
+
+WORDS = frozenset({"arm", "arm64", "aarch64", "graviton"})
+
+
+def _check_unnamed(pool: NodePool, context: Context) -> Findings:
+    if pool.partial or pool.class_ref is None or not pool.taints or _says_so(pool):
+        return
+    resolution = context.resolution(pool)
+    if tuple(resolution.arches) != ("arm64",) or fixes.doubts(resolution):
+        return
+    if any("amd64" in context.resolution(other).arches for other in context.siblings(pool)):
+        return
+    line = labels.last_asking(pool, keys.ARCH)
+    yield Finding(
+        at=labels.values_at(line) if line is not None else fixes.place(pool),
+        message="all nodes are arm64: a container image without a build for arm64 does not start on them",
+        note="neither name nor taint say so to whoever uses the pool",
+        help="add a taint that names the architecture, rename the pool, or allow amd64 as well",
+    )
+
+
+def _says_so(pool: NodePool) -> bool:
+    texts = [pool.name, *(text for taint in pool.taints for text in (taint.key, taint.value))]
+    texts += [text for label in pool.template_labels for text in (label.key, label.value)]
+    written = "/".join(text for text in texts if isinstance(text, str)).replace("/", "-")
+    return any(word in WORDS or word == "arch" for word in labels.words_of(written))

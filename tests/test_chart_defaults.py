@@ -361,9 +361,9 @@ def test_a_list_is_printed_as_yaml(
     nodelint: Run, tmp_path: Path, text: str, values: str, told: list[str], fixed: str
 ) -> None:
     chart(tmp_path, "arch: amd64\n" + values, pool=text)
-    done = findings(nodelint, "chart", "--select", "printed-as-text")
+    done = findings(nodelint, "chart", "--select", "unquoted-value")
     assert [line.split("[")[0].rpartition(" ")[2] for line in done] == told
-    nodelint("check", "--fix", "--select", "printed-as-text", "chart")
+    nodelint("check", "--fix", "--select", "unquoted-value", "chart")
     assert fixed in (tmp_path / "chart/templates/pool.yaml").read_text(encoding="utf-8")
 
 
@@ -394,7 +394,7 @@ def test_a_field_is_written_under_its_own_condition(
     ]
     more = "\n".join(lines) + "\n"
     chart(tmp_path, "pool: {}\n", pool=POOL.replace("  disruption:\n", more))
-    done = findings(nodelint, "chart", "--select", "crossed-condition")
+    done = findings(nodelint, "chart", "--select", "value-never-printed")
     assert len(done) == told
 
 
@@ -508,7 +508,7 @@ LOOP = """\
         ("  tags:\n    {{- range .Values.tags }}\n    {{ .key }}: {{ .value }}\n    {{- end }}\n", []),
         (
             "  {{- if .Values.public }}\n  associatePublicIPAddress: {{ .Values.public }}\n  {{- end }}\n",
-            ["false-never-printed"],
+            ["value-never-printed"],
         ),
         ("  {{- if .Values.public }}\n  associatePublicIPAddress: true\n  {{- end }}\n", []),
         ("  {{- if .Values.public }}\n  detailedMonitoring: {{ .Values.public }}\n  {{- end }}\n", []),
@@ -519,7 +519,7 @@ def test_conditions_and_loops_print_what_they_are_to(
     nodelint: Run, tmp_path: Path, lines: str, told: list[str]
 ) -> None:
     chart(tmp_path, "role: a\n", klass=nodeclass().rstrip("\n") + "\n" + lines)
-    done = findings(nodelint, "chart", "--select", "repeated-by-loop,false-never-printed")
+    done = findings(nodelint, "chart", "--select", "repeated-by-loop,value-never-printed")
     assert [line.partition("[")[2].partition("]")[0] for line in done] == told
 
 

@@ -94,13 +94,14 @@ def test_a_release_that_leaves_local_disks_of_bottlerocket_alone(check: Callable
 
 
 @pytest.mark.parametrize(
-    "kubernetes, severity", [("1.33", "warning"), ("1.30", None), ("1.34", "error"), ("1.29", "error"), (None, None)]
+    "kubernetes, severity",
+    [("1.33", "warning"), ("1.30", "info"), ("1.34", "error"), ("1.29", "error"), (None, "info")],
 )
 def test_an_image_may_be_older_than_the_cluster_by_three_versions(
     kubernetes: str | None, severity: str | None
 ) -> None:
     name = "{name: amazon-eks-node-al2023-x86_64-standard-1.30-v20250403}"
-    found = said("image-of-another-kubernetes", name, "  amiFamily: AL2023\n", kubernetes=kubernetes)
+    found = said("image-for-one-kubernetes", name, "  amiFamily: AL2023\n", kubernetes=kubernetes)
     assert [each for each, _ in found] == ([severity] if severity else [])
 
 
@@ -172,7 +173,7 @@ def test_one_type_runs_and_two_run(check: Callable[..., Report], types: str, wor
     pool = POOL.replace("karpenter.k8s.aws/instance-family", "node.kubernetes.io/instance-type").replace(
         "FAMILIES", types
     )
-    (result,) = check(CLASS.replace("AMI", AL2023) + pool, select=["old-type"]).results
+    (result,) = check(CLASS.replace("AMI", AL2023) + pool, select=["old-generations"]).results
     assert words in result.finding.message
 
 
@@ -380,5 +381,6 @@ def test_types_without_disks_keep_their_pods_on_the_data_volume(families: str, t
 )
 def test_a_tag_that_everything_has(tags: str, found: bool) -> None:
     text = CLASS.replace("AMI", AL2023).replace("{net: main}", tags, 1)
-    selection = Selection(select=frozenset(["any-value"]))
-    assert bool(lint([Source.from_text("a.yaml", text)], Target(NEWEST), RULES, selection).results) is found
+    selection = Selection(select=frozenset(["broad-selector"]))
+    results = lint([Source.from_text("a.yaml", text)], Target(NEWEST), RULES, selection).results
+    assert any(not result.finding.strict for result in results) is found

@@ -525,7 +525,7 @@ def test_cpus_that_may_come_with_little_or_much_memory(check: Check, limits: str
     line = f"        - {{key: karpenter.k8s.aws/instance-family, operator: In, values: [{families}]}}\n"
     text = pool().replace("spec:\n", f"spec:\n  limits: {{{limits}}}\n", 1)
     text = text.replace("      requirements:\n", f"      requirements:\n{line}")
-    found = check(text, select=["memory-not-limited"]).results
+    found = check(text, select=["no-limits"]).results
     assert [each.finding.message.partition(":")[0] for each in found] == (["memory is not limited"] if told else [])
 
 
@@ -564,7 +564,7 @@ def test_the_nodes_of_a_static_pool_are_not_consolidated(check: Check) -> None:
     ],
 )
 def test_values_beyond_a_limit(check: Check, sizes: str, limits: str, messages: list[str]) -> None:
-    found = check(of_sizes(sizes, limits), select=["value-beyond-limit"]).results
+    found = check(of_sizes(sizes, limits), select=["types-beyond-limit"]).results
     assert [each.finding.message for each in found] == messages
 
 

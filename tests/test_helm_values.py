@@ -134,11 +134,11 @@ spec:
     (tmp_path / "templates").mkdir()
     (tmp_path / "Chart.yaml").write_text("apiVersion: v2\nname: pools\nversion: 0.1.0\n")
     (tmp_path / "values.yaml").write_text(values)
-    select = ("--select", "no-generation-floor", "--format", "concise", ".")
-    assert "no-generation-floor" in nodelint("check", *select, cwd=tmp_path).stdout
+    select = ("--select", "old-generations", "--format", "concise", ".")
+    assert "old-generations" in nodelint("check", *select, cwd=tmp_path).stdout
     (tmp_path / "templates" / "pool.yaml").write_text(template)
     said = nodelint("check", *select, cwd=tmp_path).stdout
-    assert "no-generation-floor" not in said
+    assert "old-generations" not in said
     assert "1 object " in said
 
 

@@ -145,7 +145,7 @@ def test_what_a_class_decides_is_not_judged_without_the_class(check: Check) -> N
 
 def test_a_type_that_is_listed_is_not_kept_out(check: Check) -> None:
     types = [f"{family}.large" for family in ("m5", "m5a", "m6i", "r5", "r6i", "c5")]
-    rules = ["limit-below-largest", "value-beyond-limit"]
+    rules = ["types-beyond-limit", "types-beyond-limit"]
     [result] = check(pool("memory: 200Gi", *types, "r5.8xlarge"), select=rules).results
     assert "r5.8xlarge" in result.finding.message
     assert check(pool("memory: 300Gi", *types, "r5.8xlarge"), select=rules).results == ()

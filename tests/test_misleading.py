@@ -423,9 +423,9 @@ spec:
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_lines_that_are_there_twice_are_found_again_in_their_order(check: Callable[..., Report], end: str) -> None:
-    report = check(TWICE.replace("\n", end), select=["shared-tags", "cluster-security-group-tag"])
+    report = check(TWICE.replace("\n", end), select=["broad-selector", "cluster-security-group-tag"])
     places = [(r.rule.name, r.span.source.text.count("\n", 0, r.span.start) + 1) for r in report.results]
-    assert places == [("shared-tags", 8), ("cluster-security-group-tag", 10)]
+    assert places == [("broad-selector", 8), ("cluster-security-group-tag", 10)]
 
 
 @pytest.mark.parametrize("name", ["<cluster-name>", "${CLUSTER_NAME}", "{{ .name }}", "main"])

@@ -170,9 +170,9 @@ class TestAutoMode:
             (line("eks.amazonaws.com/instance-category", "c") + line("kubernetes.io/arch", "amd64"), "",
              "repeated-requirement"),
             (line("eks.amazonaws.com/instance-cpu", "'2'", "Gt"), "", "accelerator-by-accident"),
-            (line("eks.amazonaws.com/instance-category", "c"), "  limits: {cpu: 8}\n", "limit-below-largest"),
+            (line("eks.amazonaws.com/instance-category", "c"), "  limits: {cpu: 8}\n", "types-beyond-limit"),
             (line("topology.kubernetes.io/zone", "us-east-1a"), "", "one-zone"),
-            (line("eks.amazonaws.com/instance-category", "c"), "", "no-generation-floor"),
+            (line("eks.amazonaws.com/instance-category", "c"), "", "old-generations"),
         ],
     )  # fmt: skip
     def test_practice_is_the_same(self, check: Check, lines: str, more: str, rule: str) -> None:
@@ -180,11 +180,11 @@ class TestAutoMode:
 
     def test_types_on_xen_are_those_that_it_supports(self, check: Check) -> None:
         lines = line("eks.amazonaws.com/instance-category", "c, m, r, t")
-        [result] = check(pool(AUTO, lines), select=["no-generation-floor"]).results
+        [result] = check(pool(AUTO, lines), select=["old-generations"]).results
         assert result.finding.message.partition(": ")[2] == "c4, m4, r4, t2"
         assert names(check(pool(AUTO, line("eks.amazonaws.com/instance-family", "c3")))) == ["no-instance-type"]
         lines += line("eks.amazonaws.com/instance-generation", "'4'", "Gt")
-        assert names(check(pool(AUTO, lines), select=["no-generation-floor"])) == []
+        assert names(check(pool(AUTO, lines), select=["old-generations"])) == []
 
     def test_a_fix_leaves_accelerators_out_by_its_own_key(self, check: Check) -> None:
         text = pool(AUTO, line("eks.amazonaws.com/instance-cpu", "'2'", "Gt"))
@@ -201,7 +201,7 @@ class TestAutoMode:
     def test_pools_of_one_weight_for_the_same_pods(self, check: Check) -> None:
         first = pool(AUTO, line("eks.amazonaws.com/instance-family", "m5, m6i"), spec="  weight: 5\n")
         second = first.replace("name: apps", "name: other")
-        assert "pool-tie" in names(check(f"{first}---\n{second}"))
+        assert "overlapping-pools" in names(check(f"{first}---\n{second}"))
 
     def test_a_pool_by_its_labels_alone(self) -> None:
         text = pool("{name: default}", line("eks.amazonaws.com/instance-category", "c"))

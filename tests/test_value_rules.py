@@ -288,13 +288,13 @@ def test_a_pool_of_flex_types_beside_the_list_is_the_preference(check: Check, re
         pool(f"{FAMILY} In [{values}]", name=name, spec="  weight: 9\n")
         for name, values in (("flex", "c7i-flex"), ("rest", "c7i-flex, c7i, m7i"))
     )
-    rules = ["flex-preference", "pool-tie", "shadowed-pool"]
+    rules = ["flex-preference", "overlapping-pools", "shadowed-pool"]
     for one, other in ((flex.replace("9", "100"), rest.replace("9", "1")), (rest, flex.replace("9", "10"))):
         assert said(check(f"{one}---\n{other}", select=rules)) == []
     untold = "\n---\n".join(text.replace("  weight: 9\n", "") for text in (flex, rest))
-    assert said(check(untold, select=rules)) == [("pool-tie", "warning")]
+    assert said(check(untold, select=rules)) == [("overlapping-pools", "warning")]
     for text, weights in ((untold, [10, None]), (f"{flex}---\n{rest}", [19, 9])):
-        done = repair(text, select="pool-tie", unsafe=True)
+        done = repair(text, select="overlapping-pools", unsafe=True)
         assert [each.weight for each in objects(done.sources[0]) if isinstance(each, NodePool)] == weights
     # Pods that tolerate the taint are the only ones that get there: it is another pool's business.
     tainted = flex.replace("requirements:", "taints: [{key: team, effect: NoSchedule}]\n      requirements:")
@@ -713,11 +713,11 @@ def test_what_a_requirement_rules_out_is_told_once(check: Check) -> None:
 def test_a_class_that_is_elsewhere_leaves_no_doubt_about_a_pool_for_linux(check: Check) -> None:
     """Whether the class is one of Windows takes all types away, or none."""
     for os, found in (
-        ("linux", ["accelerator-by-accident", "no-generation-floor"]),
+        ("linux", ["accelerator-by-accident", "old-generations"]),
         ("windows", []),
     ):
         text = pool("kubernetes.io/arch In [amd64]", f"kubernetes.io/os In [{os}]")
-        report = check(text, select=["no-generation-floor", "accelerator-by-accident"])
+        report = check(text, select=["old-generations", "accelerator-by-accident"])
         assert sorted(r.rule.name for r in report.results) == found, os
 
 

@@ -444,8 +444,9 @@ def _without_facts(rules: Sequence[Rule], asked: Sequence[Object], target: Targe
     """One skip for each rule that needs facts from AWS and would have had something to look at."""
     kinds = {type(obj) for obj in asked if served(obj, target.karpenter) and not _is_foreign(obj)}
     for rule in rules:
-        if rule.needs and any(issubclass(kind, rule.on) for kind in kinds):
+        needs = rule.needs or rule.may_need
+        if needs and any(issubclass(kind, rule.on) for kind in kinds):
             try:
-                target.facts.answer(Question(rule.needs[0]))
+                target.facts.answer(Question(needs[0]))
             except Missing as missing:
                 yield Skipped(rule.name, "", None, missing.reason, missing.transient, missing.kind)

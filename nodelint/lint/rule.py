@@ -97,6 +97,7 @@ class Rule(NamedTuple):
     `providers` are those whose NodePools it is shown. `renamed` are names that it had in earlier releases: they go on
     working in configuration, comments, flags and baselines. `subject` is one of `SUBJECTS`. `sources` say where what
     it claims can be read (see `source_link`). `options` are its thresholds, which a configuration may set.
+    `may_need` are kinds of facts without which it says less.
     """
 
     name: str
@@ -114,6 +115,7 @@ class Rule(NamedTuple):
     subject: str = ""
     sources: tuple[str, ...] = ()
     options: tuple[Option, ...] = ()
+    may_need: tuple[FactKind, ...] = ()
 
     @property
     def page(self) -> str:
@@ -153,6 +155,7 @@ def rule(
     subject: str = "",
     source: str | Sequence[str] = (),
     options: Mapping[str, str] = MappingProxyType({}),
+    may_need: Sequence[FactKind] = (),
 ) -> Callable[[Callable[..., Findings]], Rule]:
     """Make a rule of a generator function; its name and page are those of the file it stands in.
 
@@ -165,7 +168,7 @@ def rule(
     def made(check: Callable[..., Findings]) -> Rule:
         ways, defaults = tuple(gives_way_to), getattr(check, "__kwdefaults__", None) or {}
         found = tuple(Option(name, defaults[name], text) for name, text in options.items())
-        rest = tuple(needs), tuple(providers), tuple(renamed), subject, sources, found
+        rest = tuple(needs), tuple(providers), tuple(renamed), subject, sources, found, tuple(may_need)
         return Rule("", str, on, grave, fix, releases, ways, group, check, *rest)
 
     return made
@@ -247,6 +250,7 @@ def index(rules: dict[str, Rule], folder: str) -> dict[str, list[object]]:
             list(rule.renamed),
             rule.subject,
             [list(option) for option in rule.options],
+            list(rule.may_need),
         ]
         for name, rule in rules.items()
     }
@@ -266,6 +270,7 @@ def _declared(
     renamed: Sequence[str] = (),
     subject: str = "",
     options: Sequence[tuple[str, int, str]] = (),
+    may_need: Sequence[FactKind] = (),
 ) -> Rule:
     kept: list[Rule] = []
 
@@ -281,7 +286,7 @@ def _declared(
         return loaded().page
 
     ways, found = tuple(gives_way_to), tuple(Option(*option) for option in options)
-    rest = tuple(needs), tuple(providers), tuple(renamed), subject, (), found
+    rest = tuple(needs), tuple(providers), tuple(renamed), subject, (), found, tuple(may_need)
     return Rule(name, text, _type(on), severity, fix, releases, ways, group, check, *rest)
 
 

@@ -118,16 +118,14 @@ _COMMENTS = "unused-suppression"
 _ABOUT_NAMES = ("duplicate-name", "placeholder-left", "unknown-node-class")
 """Rules about names, which whoever installs the chart gives."""
 _ABOUT_CODE = (
-    "crossed-condition",
     "dead-default",
-    "empty-default",
-    "false-never-printed",
     "fixed-class-kind",
     "nil-pointer",
     "repeated-by-loop",
-    "required-under-condition",
+    "required-field-not-printed",
     "unprinted-field",
     "unquoted-value",
+    "value-never-printed",
 )
 """Rules about the code of a template, which is judged before it is filled in."""
 

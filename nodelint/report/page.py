@@ -23,6 +23,8 @@ def header(rule: Rule) -> str:
     parts.append("all releases of v1" if rule.releases == ">=1.0.0" else f"Karpenter {rule.releases}")
     if rule.needs:
         parts.append(f"needs from AWS: {', '.join(WORDS[kind] for kind in rule.needs)}")
+    if rule.may_need:
+        parts.append(f"says more with facts from AWS: {', '.join(WORDS[kind] for kind in rule.may_need)}")
     if rule.group not in PROFILES["default"]:
         parts.append("off by default")
     return " · ".join(parts)

@@ -1,0 +1,161 @@
+r"""An image term that names one Kubernetes version: its nodes stay behind, or ahead of, the cluster's.
+
+An image for another Kubernetes version than the cluster's.
+
+Names and parameters of published images hold the Kubernetes version that they are made for. One that is pinned
+stays behind when the cluster is upgraded: the kubelet may be older than the API server by three minor versions, and
+never newer. An alias follows the cluster.
+
+It is reported where the cluster's version is known (`--kubernetes-version`, or what the repository states).
+
+```yaml bad kubernetes=1.33
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiFamily: AL2023
+  amiSelectorTerms:
+    - name: amazon-eks-node-al2023-x86_64-standard-1.30-*
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+```
+
+```yaml good kubernetes=1.33
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiFamily: AL2023
+  amiSelectorTerms:
+    - name: amazon-eks-node-al2023-x86_64-standard-1.33-*
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+```
+
+An image term that names one Kubernetes version: when the cluster is upgraded, its nodes stay behind.
+
+The names and parameters of published images hold the Kubernetes version that they are made for. An alias follows the
+cluster: after an upgrade Karpenter finds the images of the new version and replaces the nodes, within the budgets.
+A name or parameter with a version has to be changed by hand, and the kubelet may be three minor versions older than
+the API server at most. Where the cluster's version is not known to be another, the strict profile alone shows it.
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiFamily: Bottlerocket
+  amiSelectorTerms:
+    - ssmParameter: /aws/service/bottlerocket/aws-k8s-1.33/x86_64/1.46.0/image_id
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiFamily: Bottlerocket
+  amiSelectorTerms:
+    - alias: bottlerocket@v1.46.0
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+```
+"""
+
+import re
+
+from nodelint.api import Context, EC2NodeClass, Finding, Findings, RuleCheck, rule, run_checks
+
+
+@rule(
+    on=EC2NodeClass,
+    group="hazard",
+    gives_way_to=["removed-api", "unsupported-alias", "no-image"],
+    renamed=("image-of-another-kubernetes", "image-of-one-kubernetes"),
+)
+def check(node_class: EC2NodeClass, context: Context) -> Findings:
+    yield from run_checks(
+        node_class, context, RuleCheck(_check_other), RuleCheck(_check_pinned, severity="info", strict=True)
+    )
+
+
+# A literal version between the signs that published names and parameters have around it.
+VERSION = r"(?:^|[-_/])(1\.[0-9]{2})(?=[-_/]|$)"
+
+
+def _check_other(node_class: EC2NodeClass, context: Context) -> Findings:
+    cluster = context.kubernetes
+    if cluster is None:
+        return
+    # A name that fits several architectures gives an image for each.
+    for image in {id(each.at): each for each in context.images(node_class).images}.values():
+        asked = image.name or image.parameter
+        found = re.search(VERSION, asked) if asked is not None and image.family is not None else None
+        if asked is None or found is None:
+            continue
+        minor = int(found[1].partition(".")[2])
+        behind = cluster.minor - minor
+        if behind == 0:
+            continue
+        refused = behind < 0 or behind > 3
+        yield Finding(
+            at=image.at,
+            message=f"the image is for Kubernetes {found[1]}, but the cluster runs {cluster}",
+            severity="error" if refused else None,
+            note="a kubelet must not be newer than the API server, nor more than three minor versions older"
+            if refused
+            else None,
+            help=f"use `{asked.replace(found[1], str(cluster))}`, or an alias, which follows the cluster",
+        )
+
+
+# `1.33` of published names, or `1-33` where the name speaks of Kubernetes.
+VERSION_PINNED = r"(?:^|[-_/])1\.([0-9]{2})(?=[-_/*]|$)"
+DASHED = r"(?i)(?=.*(?:eks|k8s|kube))(?:.*[-_/])?1-([0-9]{2})(?=[-_/*]|$)"
+
+
+def _check_pinned(node_class: EC2NodeClass, context: Context) -> Findings:
+    told = set()
+    for term in node_class.ami_terms:
+        for field in ("name", "ssmParameter"):
+            node = term.node.get(field)
+            found = _version(node.value) if node is not None and isinstance(node.value, str) else None
+            if node is None or found is None or found in told:
+                continue
+            told.add(found)
+            yield Finding(
+                at=node,
+                message=f"the image is for Kubernetes 1.{found} alone: nodes stay there when the cluster is upgraded",
+                help="use an alias, which follows the cluster, or change the version with each upgrade",
+            )
+
+
+def _version(text: str) -> str | None:
+    found = re.search(VERSION_PINNED, text) or re.match(DASHED, text)
+    return found[1] if found else None

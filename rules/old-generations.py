@@ -1,0 +1,192 @@
+r"""Instance types of old generations that are listed, or that nothing excludes: those on the Xen hypervisor.
+
+Categories without a generation, or with one that is too low: old types on the Xen hypervisor are left.
+
+`instance-category In [c, m, r]` allows `m1`, `c3` and `r4` as well as what is newest. They are slower for their
+price, have disks and networks of another kind (no NVMe, older drivers), some lack ENA, and AWS retires them.
+Karpenter goes by price alone, and on spot the old ones are often cheapest.
+
+`instance-generation Gt 2`, as many examples have it, keeps most of them out and leaves `c3`, `c4`, `m3`, `m4`, `r3`
+and `r4`. It is only mentioned. Every type of generation 5 and newer is on Nitro.
+
+EKS Auto Mode supports `c4`, `i3`, `m4`, `r4` and `t2` of the types on Xen, so its pools need a generation, too.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: karpenter.k8s.aws/instance-category
+          operator: In
+          values: ["c", "m", "r"]
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: karpenter.k8s.aws/instance-category
+          operator: In
+          values: ["c", "m", "r"]
+        - key: karpenter.k8s.aws/instance-generation
+          operator: Gt
+          values: ["4"]
+```
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: low
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
+        - {key: karpenter.k8s.aws/instance-generation, operator: Gt, values: ["2"]}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: low
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
+        - {key: karpenter.k8s.aws/instance-generation, operator: Gt, values: ["4"]}
+```
+
+A list that names types or families on the Xen hypervisor, ten and more years old.
+
+`t2`, `m4`, `c4` and `r4` cost more than their successors for less, have no NVMe disks and older drivers, carry fewer
+pods, and some lack ENA. AWS retires them region by region. `t3a`, `m7i` or `m7g` do the same for less.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [t2, t3, t3a]}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [t3, t3a]}
+```
+"""
+
+from nodelint.api import (
+    Context,
+    Finding,
+    Findings,
+    NodePool,
+    RuleCheck,
+    fixes,
+    keys,
+    labels,
+    messages,
+    rule,
+    run_checks,
+)
+
+
+@rule(
+    on=NodePool,
+    group="practice",
+    gives_way_to=["no-instance-type", "removed-api", "unmatchable-value"],
+    providers=["aws", "auto-mode"],
+    renamed=("no-generation-floor", "old-type"),
+)
+def check(pool: NodePool, context: Context) -> Findings:
+    yield from run_checks(pool, context, RuleCheck(_check_floor), RuleCheck(_check_listed, severity="info"))
+
+
+def _check_floor(pool: NodePool, context: Context) -> Findings:
+    if not pool.of_values and (pool.partial or pool.class_ref is None):
+        return
+    asked = [item for item in labels.asked(pool) if item.key in (keys.FAMILY, keys.INSTANCE_TYPE, keys.GENERATION)]
+    named = [item for item in asked if item.operator != "NotIn"]
+    if any(item.key != keys.GENERATION for item in named):
+        return
+    resolution = context.resolution(pool)
+    old = resolution.candidates & resolution.catalog.having_value(keys.HYPERVISOR, "xen")
+    if not old or fixes.doubts(resolution):
+        return
+    families = messages.short(", ".join(resolution.families(old)), 48)
+    counts = f"{len(old):,} of {len(resolution.candidates):,} instance types"
+    if named:
+        last = named[-1]
+        floor = f"`instance-generation {last.operator} {', '.join(last.texts)}`"
+        yield Finding(
+            at=fixes.seen(labels.values_at(last)),
+            message=f"{floor} leaves {counts} on Xen: {families}",
+            severity="info",
+            help="`instance-generation Gt 4` excludes all of them",
+        )
+        return
+    category = labels.last_asking(pool, keys.CATEGORY)
+    if pool.of_values and category is None:
+        return
+    yield Finding(
+        at=fixes.seen(category.key_node) if category is not None else fixes.place(pool),
+        message=f"{counts} run on Xen: {families}",
+        severity="info" if pool.of_values else None,
+        help="require `instance-generation Gt 4`, which excludes all of them, or `Gt 2`, which leaves few",
+    )
+
+
+def _check_listed(pool: NodePool, context: Context) -> Findings:
+    for item in labels.asked(pool):
+        if item.key not in (keys.FAMILY, keys.INSTANCE_TYPE) or item.operator != "In":
+            continue
+        xen, known = context.catalog.having_value(keys.HYPERVISOR, "xen"), context.catalog.values(item.key)
+        old = [value for value in item.values if value.text in known and not known[str(value.text)] - xen]
+        if old:
+            names = ", ".join(f"`{value.text}`" for value in old[:4]) + (
+                f" and {len(old) - 4} more" if old[4:] else ""
+            )
+            run = f"{names} runs on Xen" if len(old) == 1 else f"{names} run on Xen"
+            slower = "slower for its price than its" if len(old) == 1 else "slower for their price than their"
+            yield Finding(
+                at=fixes.seen(old[0].node),
+                message=messages.first_fitting(f"{run}: {slower} successors", run),
+                covers=[value.node for value in old],
+                help="take families of generation 5 and newer (`t3` and newer)",
+            )

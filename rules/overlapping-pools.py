@@ -1,0 +1,318 @@
+r"""NodePools that pods fit alike: their names decide which of them launches the node.
+
+NodePools of one weight that pods fit alike: their names decide which of them launches the node.
+
+Karpenter tries NodePools by weight, the highest first; no weight counts as 0. Of those of one weight it tries the
+one whose name sorts last in the alphabet, and a pod goes to the first pool that it fits. Where two pools of one
+weight have the same taints and instance types in common, nobody has chosen, and a new name turns the order round:
+`spot` comes before `on-demand`, `general` before `arm`.
+
+The rule looks at pools of one file or folder. It is silent where a label, a zone, an architecture or a taint tells
+the nodes apart, for then pods choose. Give the pool that is to be tried first a `weight`, or part the pools by a
+taint or a label that pods ask for.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: on-demand
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+        - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
+---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: spot
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+        - {key: karpenter.sh/capacity-type, operator: In, values: [spot]}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: on-demand
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+        - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
+---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: spot
+spec:
+  weight: 10
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+        - {key: karpenter.sh/capacity-type, operator: In, values: [spot]}
+```
+
+Where one pool launches flex types alone and the other lists them first, the order that is meant is known, and the fix
+gives the flex pool the higher weight.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: flex
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [c7i-flex]}
+---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: general
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [c7i-flex, c7i, m7i]}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: flex
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [c7i-flex]}
+  weight: 10
+---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: general
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [c7i-flex, c7i, m7i]}
+```
+
+NodePools that only a label or their types tell apart: pods that select none of them go where the names decide.
+
+A label of the template is for pods that select it. It keeps no pod away: one without a selector fits each of these
+pools. Karpenter tries pools by weight, and those of one weight by their names, the last in the alphabet first, so
+that such a pod is started in a pool that nobody chose for it, and fills nodes that were meant for others. A taint
+keeps pods out; a higher `weight` says which pool is for the rest. The strict profile shows them.
+
+The same holds for pools of different instance types, such as one of `c7i` and one of `r7i`: a pod that selects no
+type fits both. Pools of accelerators, and those of another architecture, zone or operating system, are let alone.
+
+The rule looks at pools of one file or folder.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: apps
+spec:
+  template:
+    metadata:
+      labels: {team: apps}
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: reports
+spec:
+  template:
+    metadata:
+      labels: {team: reports}
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: apps
+spec:
+  template:
+    metadata:
+      labels: {team: apps}
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: reports
+spec:
+  template:
+    metadata:
+      labels: {team: reports}
+    spec:
+      taints: [{key: team, value: reports, effect: NoSchedule}]
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```
+"""
+
+from nodelint.api import (
+    Also,
+    Context,
+    Edit,
+    Finding,
+    Findings,
+    NodePool,
+    RuleCheck,
+    edits,
+    messages,
+    resolve,
+    rule,
+    run_checks,
+)
+
+
+@rule(
+    on=NodePool,
+    group="hazard",
+    fix="unsafe",
+    gives_way_to=["no-instance-type", "duplicate-name", "untainted-weight"],
+    providers=["aws", "auto-mode"],
+    renamed=("pool-tie", "label-only-pools"),
+)
+def check(pool: NodePool, context: Context) -> Findings:
+    yield from run_checks(
+        pool, context, RuleCheck(_check_tie), RuleCheck(_check_labels, severity="info", strict=True)
+    )
+
+
+_STEP = 10
+_HEAVIEST = 100
+
+
+def _check_tie(pool: NodePool, context: Context) -> Findings:
+    own = resolve.taints(pool)
+    others = [
+        other
+        for other in context.beside(pool)
+        if (other.weight or 0) == (pool.weight or 0)
+        and str(other.name) > str(pool.name)
+        and resolve.taints(other) == own
+        and pool.node.at("spec", "replicas") is None is other.node.at("spec", "replicas")
+    ]
+    if not others or not resolve.comparable(context.resolution(pool)):
+        return
+    common = [(other, _common(pool, other, context)) for other in others]
+    before = sorted(((other, number) for other, number in common if number), key=lambda each: str(each[0].name))
+    if not before:
+        return
+    first, number = before[-1]
+    # The pool that is tried first of all is named, the others are marked.
+    weights = f"both have weight {pool.weight}" if pool.weight else "neither has a weight"
+    types = messages.counted(number, "instance type")
+    name, mine = messages.short(str(first.name), 20), messages.short(str(pool.name), 20)
+    flex = _flex(pool, first, context)
+    yield Finding(
+        at=pool.name_node,
+        message=f"`{name}` is tried before `{mine}` only because of its name: {weights}, {types} in common",
+        also=[Also(other.name_node, "tried first") for other, _ in reversed(before)],
+        edits=_heavier(flex) if flex is not None else [],
+        help="set `spec.weight` on the pool to try first, or tell them apart by a taint or a label that pods select",
+    )
+
+
+def _common(pool: NodePool, other: NodePool, context: Context) -> int:
+    """How many instance types both can launch, where nothing tells their nodes apart."""
+    there = context.resolution(other)
+    if not resolve.comparable(there):
+        return 0
+    return len(resolve.shared(context.resolution(pool), there))
+
+
+def _flex(pool: NodePool, other: NodePool, context: Context) -> NodePool | None:
+    """The pool of flex types, where the other one lists them first and so is its fallback."""
+    one, two = context.resolution(pool), context.resolution(other)
+    if resolve.flex_before(one, two):
+        return pool
+    return other if resolve.flex_before(two, one) else None
+
+
+def _heavier(pool: NodePool) -> list[Edit]:
+    spec, weight = pool.node.get("spec"), pool.node.at("spec", "weight")
+    if spec is None or (pool.weight or 0) >= _HEAVIEST:
+        return []
+    try:
+        if weight is None:
+            return edits.add_key(spec, "weight", _STEP)
+        return edits.set_value(weight, min((pool.weight or 0) + _STEP, _HEAVIEST))
+    except edits.NotEditable:
+        return []
+
+
+def _check_labels(pool: NodePool, context: Context) -> Findings:
+    own = resolve.taints(pool)
+    others = [
+        other
+        for other in context.beside(pool)
+        if (other.weight or 0) == (pool.weight or 0)
+        and str(other.name) > str(pool.name)
+        and resolve.taints(other) == own
+        and not pool.static
+        and not other.static
+    ]
+    if not others or not resolve.comparable(context.resolution(pool)):
+        return
+    apart = {other: what for other in others if (what := _apart(pool, other, context)) is not None}
+    if not apart:
+        return
+    before = sorted(apart, key=resolve.turn)
+    first = messages.short(str(before[-1].name), 30)
+    yield Finding(
+        at=pool.name_node,
+        message=f"pods that select no {apart[before[-1]]} start in `{first}` rather than here, by the names alone",
+        also=[Also(other.name_node, "tried before this one") for other in reversed(before)],
+        help="add a taint to pools that are for chosen pods, and a weight to the one for all others",
+    )
+
+
+def _apart(pool: NodePool, other: NodePool, context: Context) -> str | None:
+    """What alone tells the nodes of two pools apart: labels of one's own, or the instance types; None for others."""
+    here, there = context.resolution(pool), context.resolution(other)
+    if not resolve.comparable(there) or resolve.shared(here, there):
+        return None
+    if resolve.shared(here, there, own_labels=False):
+        return "label"
+    devices = resolve.special(here.catalog)
+    plain = here.launchable - devices and there.launchable - devices and not here.launchable & there.launchable
+    alike = plain and resolve.same_pods(here, there) and tuple(here.arches) == tuple(there.arches)
+    return "label or instance type" if alike else None

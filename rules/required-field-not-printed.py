@@ -1,0 +1,218 @@
+r"""A template leaves out, or empties, a field that the API server asks for.
+
+A template writes a field that the API server asks for under a condition on a value that the chart does not have.
+
+`disruption` is written in any case, `consolidateAfter` only where the values have it: whoever leaves it out gets an
+object that is refused. Write the field always, with `default` or with `required`, which says what is missing when the
+chart is rendered.
+
+The same holds for a field that is written for one of the values that an `or` asks for, and not for the others, though
+there is an `else` with a default.
+
+The rule is silent where the chart's values name the value, be it empty.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: {{ .Values.name }}
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements: []
+  disruption:
+    consolidationPolicy: WhenEmpty
+    {{- if .Values.consolidateAfter }}
+    consolidateAfter: {{ .Values.consolidateAfter }}
+    {{- end }}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: {{ .Values.name }}
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements: []
+  disruption:
+    consolidationPolicy: WhenEmpty
+    consolidateAfter: {{ .Values.consolidateAfter | default "5m" }}
+```
+
+A chart's default is empty where the API server asks for a value: with the defaults, the object is refused.
+
+Whoever installs the chart has to give the value, and hears of it from the API server, with the name of the field and
+not of the value. `required` says it when the chart is rendered.
+
+The rule looks at the role or the instance profile, at names, and at the terms of selectors. It is silent where the
+template has a condition, `default` or `required` for the value, and where another file of the chart names it.
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: {{ .Values.role | default "" }}
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: {{ required "role: the role of the nodes" .Values.role }}
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+"""
+
+import re
+
+from nodelint.api import (
+    UNKNOWN,
+    Also,
+    Context,
+    Finding,
+    Findings,
+    Node,
+    Object,
+    RuleCheck,
+    Span,
+    messages,
+    rule,
+    run_checks,
+)
+
+
+@rule(
+    on=Object,
+    group="hazard",
+    gives_way_to=["dead-default", "nil-pointer"],
+    renamed=("required-under-condition", "empty-default"),
+)
+def check(obj: Object, context: Context) -> Findings:
+    yield from run_checks(obj, context, RuleCheck(_check_condition), RuleCheck(_check_default, severity="info"))
+
+
+def _check_condition(obj: Object, context: Context) -> Findings:
+    source = obj.source
+    if source.text.find("{{", obj.node.start, obj.node.end) < 0:
+        return
+    scopes = context.templates.scopes(source)
+    if scopes is None:
+        return
+    values = context.templates.values(source)
+    for _, node, shape in context.shaped(obj):
+        for name in shape.required if node.entries else ():
+            entries = [entry for entry in node.entries if entry.name == name]
+            gap = scopes.gap([entry.key.start for entry in entries], _begin(node))
+            if gap is not None:
+                inner, either = gap
+                if not any(scopes.follow(values, path) for path in inner.asked):
+                    other = next(path[-1] for path in either.asked if path not in inner.asked)
+                    yield _left_out(name, other, Span(source, *either.head), Span(source, *inner.head))
+                continue
+            if len(entries) != 1:
+                continue
+            key = entries[0].key
+            regions = scopes.within(key.start, key.end)
+            region = regions[-1] if regions else None
+            if region is None or not region.only or region.word == "range" or region.head[0] < _begin(node):
+                continue
+            if all(region.start <= entry.key.start < region.end for entry in node.entries):
+                continue
+            outer = {path for other in regions[:-1] for path in other.asked}
+            if (
+                not region.asked
+                or outer & set(region.asked)
+                or any(scopes.follow(values, path) for path in region.asked)
+            ):
+                continue
+            code = source.text[slice(*region.head)].strip("{-} \n")
+            yield Finding(
+                at=entries[0].value,
+                message=f"`{name}` is required, and written under a condition only: `{messages.short(code)}`",
+                also=[Also(Span(source, *region.head), "the condition")],
+                note="without the field the API server refuses the object",
+                help=f"print `{name}` always, with a `default` or with `required`",
+            )
+
+
+def _left_out(name: str, other: str, either: Span, inner: Span) -> Finding:
+    return Finding(
+        at=either,
+        message=f"`{name}` is required, and left out where `{other}` alone is set",
+        also=[Also(inner, "written under this condition only")],
+        note="without the field the API server refuses the object",
+        help=f"write `{name}` where `{other}` is set, too",
+    )
+
+
+def _begin(node: Node) -> int:
+    """Where a mapping begins with its key."""
+    around = node.parent.entries if node.parent is not None else ()
+    return next((entry.key.start for entry in around if entry.value is node), node.start)
+
+
+NEEDED = (
+    r"spec\.(?:role|instanceProfile)|metadata\.name|.*\.nodeClassRef\.name"
+    r"|spec\.\w+SelectorTerms\[\]\.(?:tags\.[^\[\]]*|alias|id)"
+)
+OTHER = r"\b(?:required|include|template|tpl|ternary|coalesce|lookup|printf|fail|dig|get|index)\b"
+BARE = r"[\"']?\{\{-?[^{}]*\}\}[\"']?"
+
+
+def _check_default(obj: Object, context: Context) -> Findings:
+    source = obj.source
+    if source.text.find("{{", obj.node.start, obj.node.end) < 0:
+        return
+    scopes = context.templates.scopes(source)
+    if scopes is None:
+        return
+    told: set[tuple[str, ...]] = set()
+    for path, node, _ in context.shaped(obj):
+        if node.value is not UNKNOWN or not re.fullmatch(BARE, node.text) or not re.fullmatch(NEEDED, path):
+            continue
+        uses = [use for use in scopes.uses if node.start <= use.code.start < node.end]
+        if len(uses) != 1 or uses[0].path in told or not _is_printed(uses[0].code.text):
+            continue
+        use = uses[0]
+        defaults = scopes.follow(context.templates.values(source), use.path)
+        written = "default" in use.code.text
+        if not written and (not defaults or not all(_is_empty(each) for each in defaults)):
+            continue
+        around = scopes.within(use.code.start, use.code.end)
+        if any(use.path in region.asked for region in around):
+            continue
+        if context.templates.says_elsewhere(source, use.path[-1], templates=False):
+            continue
+        told.add(use.path)
+        entry = next((e for e in node.parent.entries if e.value is node), None) if node.parent is not None else None
+        field = f"`{entry.name}`" if entry is not None and entry.name is not None else "a tag"
+        name = ".".join(step for step in use.path[1:] if step != "*")
+        yield Finding(
+            at=Span(source, node.start, node.end),
+            message=f"{field} is empty by default: the object is refused until `{name}` is set",
+            also=[Also(each, "the chart's default") for each in defaults[:1]],
+            help="let the chart say so: `required` stops with a message where a value is empty",
+        )
+
+
+def _is_printed(code: str) -> bool:
+    """Whether code prints the value as it is, or its own empty default."""
+    default = re.search(r"\bdefault\s+(\S+)", code)
+    return re.search(OTHER, code) is None and (default is None or default[1] in ('""', "``"))
+
+
+def _is_empty(value: Node) -> bool:
+    return value.kind == "scalar" and value.value in (None, "")

@@ -1,0 +1,285 @@
+r"""Sizes such as `nano` and `micro`, listed or left by the requirements: a node has room for four pods.
+
+Sizes such as `nano` and `micro` in a list: a node has room for four pods, and daemonsets take most of it.
+
+The network interfaces of these types carry two pod addresses and little memory is left (74 MiB on a `t3.nano`). The
+VPC CNI, kube-proxy and the CSI driver are three pods on every node. Karpenter counts the daemonsets and passes over
+a type that has no room left, so that the value does nothing; where one pod fits, a node is started for it alone.
+Silent where the class sets `maxPods`.
+
+The fix takes the values out. It is unsafe, for nodes of that size that run are replaced.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: node.kubernetes.io/instance-type
+          operator: In
+          values: ["t3.micro", "t3.medium", "t3.large"]
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: node.kubernetes.io/instance-type
+          operator: In
+          values: ["t3.medium", "t3.large"]
+```
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: small
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [t]}
+        - {key: karpenter.k8s.aws/instance-size, operator: In, values: [nano, micro, medium, large]}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: small
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [t]}
+        - {key: karpenter.k8s.aws/instance-size, operator: In, values: [medium, large]}
+```
+
+Requirements that leave sizes such as `nano` and `micro`, whose nodes have room for four pods.
+
+Daemonsets take most of that room. Karpenter launches the cheapest type on which the waiting pods and the daemonsets
+fit: for one small pod that is a small node, and the next pod gets another. A lower bound on CPUs or memory gives
+nodes that are worth their daemonsets.
+
+Sizes and types of a list that have 2 GiB of memory, such as `small` of the `t` types, are reported as well: system
+and kubelet keep a third of it. Silent where the class sets `maxPods`. These are shown by the strict profile.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [t]}
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [t]}
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+        - {key: karpenter.k8s.aws/instance-size, operator: NotIn, values: [nano, micro, small]}
+```
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: medium
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [t]}
+        - {key: karpenter.k8s.aws/instance-size, operator: In, values: [small, medium]}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: medium
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [t]}
+        - {key: karpenter.k8s.aws/instance-size, operator: In, values: [medium]}
+```
+"""
+
+from collections.abc import Sequence
+
+from nodelint.api import (
+    Context,
+    Finding,
+    Findings,
+    NodePool,
+    RequirementLine,
+    RuleCheck,
+    edits,
+    fixes,
+    keys,
+    labels,
+    manifest,
+    messages,
+    quantities,
+    resolve,
+    rule,
+    run_checks,
+)
+
+
+@rule(
+    on=NodePool,
+    group="hazard",
+    fix="unsafe",
+    gives_way_to=["no-instance-type", "unmatchable-value", "removed-api"],
+    renamed=("tiny-type", "small-types-left"),
+)
+def check(pool: NodePool, context: Context) -> Findings:
+    yield from run_checks(
+        pool, context, RuleCheck(_check_listed), RuleCheck(_check_left, severity="info", strict=True)
+    )
+
+
+FEW = 4
+"""Pods on a node that are hardly more than the daemonsets of every node."""
+
+
+def _check_listed(pool: NodePool, context: Context) -> Findings:
+    for item in labels.asked(pool):
+        if item.key not in (keys.SIZE, keys.INSTANCE_TYPE) or item.operator != "In":
+            continue
+        if not any(str(text).endswith(("nano", "micro")) for text in item.texts):
+            continue
+        resolution = context.resolution(pool)
+        node_class = resolution.node_class
+        if node_class is not None and node_class.node.at("spec", "kubelet", "maxPods") is not None:
+            return
+        tiny = [value for value in item.values if _tiny(item.key, value, resolution)]
+        if tiny:
+            yield _finding(item, tiny, resolution)
+
+
+def _tiny(key: str, value: manifest.Value, resolution: resolve.Resolution) -> bool:
+    """Whether all types of a value that are left hold so few pods."""
+    types = resolution.catalog.having_value(key, str(value.text)) & resolution.candidates
+    names = resolution.catalog.names_in(types)
+    return bool(names) and all(int(resolution.catalog.resources(name).get("pods", "0")) <= FEW for name in names)
+
+
+def _finding(item: labels.PoolRequirement, tiny: Sequence[manifest.Value], resolution: resolve.Resolution) -> Finding:
+    texts = [str(value.text) for value in tiny]
+    all = len(texts) == len(item.values) or not isinstance(item.at, RequirementLine)
+    return Finding(
+        at=fixes.seen(tiny[0].node),
+        message=f"{', '.join(f'`{text}`' for text in texts[:3])}: a node runs {FEW} pods, daemonsets included",
+        edits=edits.if_editable(fixes.take_out, item.at, texts)
+        if isinstance(item.at, RequirementLine) and not all
+        else [],
+        covers=[value.node for value in tiny],
+        help="start at `medium`" if not all else "use larger types: daemonsets need room as well",
+    )
+
+
+FEW_LEFT = 4
+"""Pods on a node that are hardly more than the daemonsets of every node."""
+
+LITTLE = 1536
+"""MiB of memory for pods of which daemonsets take a good part: types with 2 GiB have less."""
+
+
+def _check_left(pool: NodePool, context: Context) -> Findings:
+    if pool.partial or pool.class_ref is None:
+        return
+    resolution = context.resolution(pool)
+    node_class = resolution.node_class
+    if node_class is not None and node_class.node.at("spec", "kubelet", "maxPods") is not None:
+        return
+    listed = [item for item in labels.asked(pool) if item.key in (keys.SIZE, keys.INSTANCE_TYPE)]
+    if any(item.operator == "In" for item in listed):
+        yield from _listed([item for item in listed if item.operator == "In"], resolution)
+    else:
+        yield from _let_in(pool, resolution)
+
+
+def _listed(items: Sequence[labels.PoolRequirement], resolution: resolve.Resolution) -> Findings:
+    """Values of lists all of whose types have hardly any memory for pods."""
+    for item in items:
+        small = [
+            value
+            for value in item.values
+            if isinstance(value.text, str) and _memory(item.key, value.text, resolution)
+        ]
+        if small:
+            texts = [str(value.text) for value in small]
+            most = max(_memory(item.key, text, resolution) for text in texts)
+            names = ", ".join(f"`{text}`" for text in texts[:3]) + (
+                f" and {len(texts) - 3} more" if texts[3:] else ""
+            )
+            yield Finding(
+                at=fixes.seen(small[0].node),
+                message=f"{names}: a node has {most / 1024:.1f} GiB of memory for pods, daemonsets included",
+                covers=[value.node for value in small],
+                help="use larger types: what daemonsets take is the same on each node",
+            )
+
+
+def _memory(key: str, text: str, resolution: resolve.Resolution) -> int:
+    """MiB for pods on the largest type of a value, where that is little; else 0."""
+    catalog = resolution.catalog
+    names = catalog.names_in(catalog.having_value(key, text) & resolution.candidates)
+    resources = [catalog.resources(name) for name in names]
+    if all(int(each.get("pods", "0")) <= FEW_LEFT for each in resources):
+        return 0  # tiny-type says so
+    most = max(quantities.billionths(each.get("memory", "0")) // quantities.ONE >> 20 for each in resources)
+    return most if most < LITTLE else 0
+
+
+def _let_in(pool: NodePool, resolution: resolve.Resolution) -> Findings:
+    """Types of a few pods that no requirement keeps out."""
+    catalog = resolution.catalog
+    names = [name for name in catalog.names_in(resolution.candidates) if name.endswith((".nano", ".micro"))]
+    small = [name for name in names if int(catalog.resources(name).get("pods", "0")) <= FEW_LEFT]
+    if not small or fixes.doubts(resolution):
+        return
+    category = labels.last_asking(pool, keys.CATEGORY)
+    shown = messages.short(", ".join(sorted(small)), 40)
+    yield Finding(
+        at=fixes.seen(category.key_node) if category is not None else fixes.place(pool),
+        message=f"a node may be a type that runs {FEW_LEFT} pods, daemonsets included: {shown}",
+        help="require `instance-cpu Gt 1` and `instance-memory Gt 3000`, or exclude the sizes nano, micro and small",
+    )

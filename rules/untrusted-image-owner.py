@@ -1,0 +1,303 @@
+r"""An image term that takes images of owners whom nobody chose: without `owner`, or with `owner: "*"`.
+
+A selector without `owner` finds images of several owners, or of an account that the class does not name.
+
+Karpenter looks for a name among your own images and Amazon's unless the term names an `owner`. A name that fits both
+takes whichever is newer. Tags alone are looked for among all images that the account can see: those that others share
+with it, and public ones, are found where somebody in your account has tagged them (tags of other accounts are not
+seen). The newest wins there too, and whoever makes it decides what your nodes boot.
+
+Where nothing but images of one other account is found, and they are not public, they are likely meant, and this is
+information only. Whether to trust that account is for you to say.
+
+The fix names you where your own images are found beside another account's, and the one of you and Amazon whose images
+are taken today where a name fits both. Where another account's image is taken today, naming yourself replaces nodes,
+and the fix is unsafe.
+
+```yaml facts
+images:
+  - {id: ami-0a1, name: golden-al2023-41, created: 2026-11-02, tags: {team: platform}}
+  - {id: ami-0f1, name: golden-al2023-99, created: 2026-10-01, owner: "999988887777", tags: {team: platform}}
+  - {id: ami-0b1, name: base-7, created: 2026-10-02, tags: {team: base}}
+  - {id: ami-0b2, name: base-8, created: 2026-10-03, owner: "999988887777", tags: {team: base}}
+```
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: golden}
+spec:
+  amiFamily: AL2023
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - tags:
+        team: platform
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: golden}
+spec:
+  amiFamily: AL2023
+  role: KarpenterNodeRole-main
+  amiSelectorTerms:
+    - tags:
+        team: platform
+      owner: self
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: base}
+spec:
+  amiFamily: AL2023
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{tags: {team: base}}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: base}
+spec:
+  amiFamily: AL2023
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{tags: {team: base}, owner: self}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+
+An image term whose owner is `*`: whoever publishes an image of that name decides what your nodes boot.
+
+Names of images are not unique, and anyone can make an image public. Without `owner` Karpenter looks among your own
+images and Amazon's; a `*` names neither. Name the account, `self` or `amazon`.
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiFamily: AL2023
+  amiSelectorTerms:
+    - name: golden-al2023-*
+      owner: "*"
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiFamily: AL2023
+  amiSelectorTerms:
+    - name: golden-al2023-*
+      owner: "self"
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+```
+
+An image that is found by name or tag, and no `owner` that says whose it has to be.
+
+By name Karpenter then takes images of your account and of Amazon's: a name that fits one of Amazon's public images
+as well brings that one to the nodes as soon as it is newer. By tag it asks for the images of everybody. An owner
+(`self`, an account id, an alias such as `amazon`) says whose images may boot.
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiFamily: AL2023
+  amiSelectorTerms:
+    - name: golden-al2023-*
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiFamily: AL2023
+  amiSelectorTerms:
+    - name: golden-al2023-*
+      owner: self
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+  securityGroupSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: main
+```
+"""
+
+from collections.abc import Sequence
+
+from nodelint.api import (
+    Also,
+    Context,
+    EC2NodeClass,
+    Finding,
+    Findings,
+    RuleCheck,
+    edits,
+    images,
+    messages,
+    questions,
+    rule,
+    run_checks,
+    selectors,
+    snapshot,
+)
+
+
+@rule(
+    on=EC2NodeClass,
+    group="hazard",
+    fix="safe",
+    gives_way_to=["removed-api", "no-image", "image-discovery-tag", "refused-combination"],
+    may_need=("images",),
+    renamed=("foreign-image", "any-owner", "image-without-owner"),
+)
+def check(node_class: EC2NodeClass, context: Context) -> Findings:
+    yield from run_checks(
+        node_class,
+        context,
+        RuleCheck(_check_found, needs_facts=True),
+        RuleCheck(_check_any),
+        RuleCheck(_check_absent, severity="info", strict=True),
+    )
+
+
+GONE = ("disabled", "deregistered")
+
+
+def _check_found(node_class: EC2NodeClass, context: Context) -> Findings:
+    selectors.check_region(context.pools(node_class), context.facts, "images")
+    for term in context.images(node_class).terms:
+        by_id = term.question is not None and term.question.value("image-id") is not None
+        if term.term is None or term.question is None or by_id or term.term.owner:
+            continue
+        yield from term.skips()
+        image_set = [each for each in term.images if each.arch in images.ARCHITECTURES and each.state not in GONE]
+        strangers = _strangers(image_set)
+        if strangers:
+            # What Karpenter takes is what matters.
+            yield _finding(term, image_set, sorted(strangers, key=lambda image: image not in term.used))
+
+
+def _strangers(image_set: Sequence[snapshot.MachineImage]) -> list[snapshot.MachineImage]:
+    """Images of owners whom the user hardly meant: other accounts, and Amazon beside images of one's own."""
+    found = [image for image in image_set if image.owner not in questions.DEFAULT_OWNERS]
+    if any(image.owner == "self" for image in image_set):
+        found += [image for image in image_set if image.owner == "amazon"]
+    return found
+
+
+def _finding(
+    term: images.TermImages, image_set: Sequence[snapshot.MachineImage], strangers: Sequence[snapshot.MachineImage]
+) -> Finding:
+    first, taken = strangers[0], strangers[0] in term.used
+    own = sorted((image for image in image_set if image not in strangers), key=lambda image: image not in term.used)
+    owner = _owner(term, image_set)
+    whole = all(image.owner == first.owner and not image.public for image in image_set)
+    verb = "selects" if taken else "also finds"
+    whose = "Amazon" if first.owner == "amazon" else f"account {first.owner}"
+    assert term.term is not None
+    return Finding(
+        at=term.node,
+        message=messages.first_fitting(
+            f"the term {verb} `{messages.short(first.name, 40)}` ({first.id}) of {whose}: it has no owner",
+            f"the term {verb} `{first.id}` of {whose}: it has no owner",
+        ),
+        # Shared with this account, tagged by it, and nothing else is: that is hardly a slip.
+        severity="info" if whole else None,
+        edits=edits.if_editable(edits.add_key, term.term.node, "owner", owner) if owner is not None else (),
+        safety="unsafe" if any(image.owner != owner for image in term.used) else None,
+        covers=(term.term.node,),
+        also=[Also(term.node, _told(image, image in term.used)) for image in (*strangers[:3], *own[:2])],
+        note="the newest image that matches is used, whoever owns it",
+        help=_hint(first, owner),
+    )
+
+
+def _hint(first: snapshot.MachineImage, owner: str | None) -> str | None:
+    if first.owner == "amazon":
+        return None
+    return None if owner is not None else f'name the owner that you mean: `owner: self` or `owner: "{first.owner}"`'
+
+
+def _owner(term: images.TermImages, image_set: Sequence[snapshot.MachineImage]) -> str | None:
+    """The owner to name; None where that is a guess, or would leave nothing to launch."""
+    ready = {image.owner for image in image_set if image.state == "available"}
+    others = {image.owner for image in image_set} - set(questions.DEFAULT_OWNERS)
+    meant = {"self"} if others and "self" in ready else {image.owner for image in term.used}
+    return meant.pop() if len(meant) == 1 and meant <= ready - others else None
+
+
+def _told(image: snapshot.MachineImage, taken: bool) -> str:
+    words = [
+        image.created[:10],
+        *([image.state] if image.state != "available" else []),
+        *(["taken"] if taken else []),
+    ]
+    return f"`{image.name}` ({image.id}) of {image.owner}, {', '.join(words)}"
+
+
+def _check_any(node_class: EC2NodeClass, context: Context) -> Findings:
+    for term in node_class.ami_terms:
+        node = term.node.get("owner")
+        if node is not None and isinstance(term.owner, str) and "*" in term.owner:
+            yield Finding(
+                at=node,
+                message=f"owner `{term.owner[:20]}` allows every AWS account: anyone can publish a match",
+                help="name the account that publishes the image: `self`, `amazon` or an account ID",
+            )
+
+
+def _check_absent(node_class: EC2NodeClass, context: Context) -> Findings:
+    for term in node_class.ami_terms:
+        if term.node.get("owner") is not None:
+            continue
+        node = term.node.get("name") or term.node.get("tags")
+        if node is None or term.node.get("id") is not None:
+            continue
+        at = term.node.key("name") or term.node.key("tags") or node
+        name = f" `{messages.short(term.name, 24)}`" if isinstance(term.name, str) else ""
+        what, whose = ("name", "yours and Amazon's") if term.name is not None else ("tag", "those of any account")
+        yield Finding(
+            at=at,
+            message=f"no owner: of images with this {what}{name}, {whose} count",
+            help="add `owner: self`, or the id of the account that makes the image",
+        )

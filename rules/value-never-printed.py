@@ -1,0 +1,122 @@
+r"""A template drops what the values say: under a condition on another field, or as a false that is not printed.
+
+A template writes a field under a condition on another one: it is lost where only that other one is unset.
+
+`{{ if .startupTaints }}` around `taints: {{ toYaml .taints }}` is copied from the lines above it. Where a pool has
+taints and no startup taints, its taints are dropped without a word, and any pod may be put on its nodes. Where it has
+startup taints alone, `taints` becomes `null`.
+
+Conditions on a switch such as `enabled` are not meant, nor those on a field that is printed nowhere by itself.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: {{ .Values.name }}
+spec:
+  template:
+    spec:
+      {{- if .Values.startupTaints }}
+      startupTaints: {{ toYaml .Values.startupTaints | nindent 8 }}
+      {{- end }}
+      {{- if .Values.startupTaints }}
+      taints: {{ toYaml .Values.taints | nindent 8 }}
+      {{- end }}
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements: []
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: {{ .Values.name }}
+spec:
+  template:
+    spec:
+      {{- if .Values.startupTaints }}
+      startupTaints: {{ toYaml .Values.startupTaints | nindent 8 }}
+      {{- end }}
+      {{- if .Values.taints }}
+      taints: {{ toYaml .Values.taints | nindent 8 }}
+      {{- end }}
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements: []
+```
+
+A template prints a truth value only where it is true, and leaving the field out does not mean false.
+
+`{{ if .cpuCFSQuota }}` is not taken for `false`, so that whoever sets `cpuCFSQuota: false` gets the default of the
+kubelet, which is `true`, and hears nothing of it. The same goes for `associatePublicIPAddress` (without it the subnet
+decides), `encrypted` (the account's default holds) and `deleteOnTermination` (the image decides).
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: {{ .Values.name }}
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  {{- if .Values.publicIP }}
+  associatePublicIPAddress: {{ .Values.publicIP }}
+  {{- end }}
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: {{ .Values.name }}
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  {{- if not (kindIs "invalid" .Values.publicIP) }}
+  associatePublicIPAddress: {{ .Values.publicIP }}
+  {{- end }}
+```
+"""
+
+from nodelint.api import Also, Context, Edit, Finding, Findings, RuleCheck, Source, Span, objects, rule, run_checks
+
+
+@rule(on=Source, group="hazard", fix="unsafe", renamed=("crossed-condition", "false-never-printed"))
+def check(source: Source, context: Context) -> Findings:
+    yield from run_checks(source, context, RuleCheck(_check_condition), RuleCheck(_check_false))
+
+
+def _check_condition(source: Source, context: Context) -> Findings:
+    if "{{" not in source.text or not any(True for _ in objects(source)):
+        return
+    for each in context.templates.guarded(source):
+        if each.asked == each.printed or not (each.alike and each.used):
+            continue
+        start, end = each.condition
+        yield Finding(
+            at=Span(source, start, end),
+            message=f"`{each.key}` is written under a condition on another field: `{each.asked}`",
+            edits=[Edit(source, start, end, each.printed)],
+            also=[Also(Span(source, *each.value), f"`{each.printed}` is printed here")],
+            note=f"where `{each.asked}` is empty, `{each.key}` is dropped without a word",
+        )
+
+
+def _check_false(source: Source, context: Context) -> Findings:
+    if "{{" not in source.text or not any(True for _ in objects(source)):
+        return
+    for each in context.templates.guarded(source):
+        meaning = context.templates.without(each.key)
+        if each.asked != each.printed or meaning is None:
+            continue
+        start, end = each.condition
+        yield Finding(
+            at=Span(source, start, end),
+            message=f"`{each.key}: false` is never printed: `if` asks whether the value is true",
+            edits=[Edit(source, start, end, f'not (kindIs "invalid" {each.asked})')],
+            also=[Also(Span(source, *each.value), "printed here")],
+            note=f"without the field, {meaning}",
+        )
