@@ -8,9 +8,10 @@ Such a text is a value like any other to Kubernetes. A role, a subnet tag or an 
 that the class never becomes ready; as a name or a label it is refused. Other rules judge nothing that hangs on it.
 
 The rule is silent in templates (Helm, Jinja, Terraform, files named `.tpl`, `.tftpl`, `.j2`, `.tmpl` or
-`.template`), in scripts, in texts for readers and in files named as an example or template. `${X}` and `$X` are
-filled in by tools, such as envsubst or Flux, and are no finding. Where a script replaces the text with `sed`, say so
-with a comment: `# nodelint: ignore[placeholder-left]`.
+`.template`), in scripts, in texts for readers and in files named as an example or template. Annotations are for
+readers too, and an object with a `uid` or `resourceVersion` is what an API server has stored: nothing of it is yet
+to be filled in. `${X}` and `$X` are filled in by tools, such as envsubst or Flux, and are no finding. Where a script
+replaces the text with `sed`, say so with a comment: `# nodelint: ignore[placeholder-left]`.
 
 ```yaml bad
 apiVersion: karpenter.k8s.aws/v1
@@ -73,6 +74,8 @@ def check(obj: Object, context: Context) -> Findings:
     source = obj.source
     name = source.path.rpartition("/")[2].lower()
     if obj.document.host not in (None, "block") or obj.document.templated or any(part in name for part in TEMPLATES):
+        return
+    if obj.live:
         return
     whole, places = source.text[obj.node.start : obj.node.end], list(_ids(obj))
     if labels.stand_in(whole) is not None or labels.may_hold_stand_in_name(whole):  # in a comment, maybe
@@ -139,10 +142,22 @@ def _word(node: Node) -> str | None:
 def _places(node: Node) -> list[tuple[Node | Span, str]]:
     """Values of one line that hold such a text, each with it."""
     found: list[tuple[Node | Span, str]] = []
-    for each in node.walk():
+    for each in _values(node):
         if each.kind != "scalar" or "\n" in each.text:
             continue
         left = labels.stand_in(each.written) or _word(each)
         if left is not None:
             found.append((each, left))
     return found
+
+
+def _values(node: Node) -> Iterator[Node]:
+    """The nodes of an object in the order written, those below its annotations left out."""
+    pending = [node]
+    while pending:
+        each = pending.pop()
+        yield each
+        below = list(each.items)
+        for entry in each.entries:
+            below += [entry.key] if entry.name == "annotations" else [entry.key, entry.value]
+        pending += reversed(below)

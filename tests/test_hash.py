@@ -257,6 +257,35 @@ def test_what_cannot_be_known_is_said(text: str, why: str) -> None:
         value(text)
 
 
+@pytest.mark.parametrize(
+    ("kubelet", "same"),
+    [
+        ("{maxPods: null, podsPerCore: 3}", "{podsPerCore: 3}"),
+        ("{maxPods: null}", "{}"),
+        ("{}", None),
+        # What a field of an open map holds is stored as it is.
+        ("{kubeReserved: {cpu: null}}", ""),
+    ],
+)
+def test_an_open_kubelet_loses_its_nulls_before_it_is_hashed(kubelet: str, same: str | None) -> None:
+    def of_kubelet(text: str | None) -> object:
+        return value(node_class(*([f"kubelet: {text}"] if text else [])), "1.15.0")
+
+    assert (of_kubelet(kubelet) == of_kubelet(same)) == (same != "")
+
+
+SCRIPT = "#!/bin/bash\\necho $(echo ${CLUSTER}) <x> {{ y }}"
+
+
+def test_a_stored_object_has_its_hash_whatever_its_values_look_like() -> None:
+    text = node_class(f'userData: "{SCRIPT}"')
+    with pytest.raises(Unhashable, match="a placeholder"):
+        value(text)
+    live = text.replace("metadata: {", "metadata: {resourceVersion: '12', ", 1)
+    assert live != text
+    assert value(live) != value(live.replace("CLUSTER", "NAME"))
+
+
 def test_what_a_webhook_converts_first_has_no_hash_here() -> None:
     with pytest.raises(Unhashable, match=r"a webhook converts `karpenter[.]k8s[.]aws/v1beta1` to v1"):
         value(CLASS.replace("aws/v1", "aws/v1beta1"), "1.0.8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -167,9 +168,42 @@ def test_placeholders_are_unknown(text: str) -> None:
     assert value.value is UNKNOWN
 
 
-@pytest.mark.parametrize("text", ["a < b and c > d", "'<'", "5 > 3", "cost: $5"[6:], "a$b", "^x$", "J <j@x.com>"])
+@pytest.mark.parametrize(
+    "text",
+    ["a < b and c > d", "'<'", "5 > 3", "cost: $5"[6:], "a$b", "^x$", "J <j@x.com>",
+     "'<powershell>ls</powershell>'", '"<powershell>\\nls\\n</powershell>\\n<persist>true</persist>"'],
+)  # fmt: skip
 def test_what_only_looks_like_a_placeholder_is_text(text: str) -> None:
     assert isinstance(root(f"a: {text}").get("a").value, str)  # type: ignore[union-attr]
+
+
+STORED = ("uid: f5ebd01d-6971-4809-9777-325a3ba08be0", "resourceVersion: '7859105'", 'resourceVersion: "1"')
+
+
+@pytest.mark.parametrize("given", STORED)
+@pytest.mark.parametrize("style", ["block", "flow", "json", "list"])
+def test_what_an_api_server_has_stored_holds_no_placeholders(given: str, style: str) -> None:
+    key, _, value = given.partition(": ")
+    metadata = {key: value.strip("\"'"), "name": "a"}
+    values = ["$(echo ${X})", "${X}", "$X", "<cluster>", "{{ ds.meta }}", "__X__", "XXX", "x-POOL_NAME"]
+    tree = {"metadata": metadata, "spec": values}
+    if style == "block":
+        lines = "".join(f"- {json.dumps(each)}\n" for each in values)
+        text = f"metadata:\n  name: a\n  {given}\nspec:\n{lines}script: |\n  ${{X}}\n"
+    elif style == "flow":
+        text = f"metadata: {{name: a, {given}}}\nspec: {json.dumps(values)}\n"
+    else:
+        text = json.dumps({"items": [tree]} if style == "list" else tree)
+    top = root(text)
+    found = top.at("items", 0, "spec") if style == "list" else top.get("spec")
+    assert found is not None
+    assert found.plain() == values
+    assert style != "block" or top.get("script").value == "${X}\n"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("given", ["uid: ${UID}", "uid: 1000", "resourceVersion: ''", "# uid of it", "generation: 1"])
+def test_other_objects_hold_placeholders(given: str) -> None:
+    assert root(f"metadata:\n  name: a\n  {given}\nspec: <cluster>\n").get("spec").value is UNKNOWN  # type: ignore[union-attr]
 
 
 def test_placeholders_in_a_flow_list_are_unknown() -> None:

@@ -40,6 +40,16 @@ def test_what_a_person_was_to_replace(rules: dict[str, Rule], role: str) -> None
     assert left(CLASS % role, rules) == [f"placeholder not replaced: `{role}`"]
 
 
+def test_what_nothing_hangs_on_or_is_stored_is_no_placeholder(rules: dict[str, Rule]) -> None:
+    text = CLASS % "nodes"
+    noted = text.replace("metadata:", "metadata:\n  annotations: {note: '<spot>', about: 'for <spot> only'}", 1)
+    script = text + "  userData: <powershell>hostname</powershell>\n"
+    assert (left(noted, rules), left(script, rules)) == ([], [])
+    assert len(left(text + "  tags: {note: '<spot>'}\n", rules)) == 1
+    stored = (CLASS % "your-node-role").replace("metadata:", "metadata:\n  resourceVersion: '12'", 1)
+    assert left(stored, rules) == []
+
+
 @pytest.mark.parametrize(
     "role",
     [

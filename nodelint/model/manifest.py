@@ -179,6 +179,12 @@ class Object:
         return f"<{self.api_version} {self.label}>"
 
     @property
+    def live(self) -> bool:
+        """Whether it is an object as an API server has stored it: with a `uid` or `resourceVersion`."""
+        given = (self.node.at("metadata", name) for name in ("uid", "resourceVersion"))
+        return any(node is not None and node.kind == "scalar" and node.value not in (None, "") for node in given)
+
+    @property
     def source(self) -> SourceText:
         return self.node.source
 

@@ -13,6 +13,7 @@ from nodelint.source.placeholders import (
     MASK,
     alternatives,
     holds_placeholder,
+    is_live,
     is_placeholder,
     may_be_replaced,
     replaced,
@@ -107,7 +108,8 @@ class _Composer:
         self.restore: Callable[[str], str] | None = None
         """What takes back what a repair put into a scalar; None where nothing was repaired."""
         self.slashes = "\\/" in text and not escapes
-        self.replaced = may_be_replaced(text)
+        self.live = not masked and is_live(text)
+        self.replaced = not self.live and may_be_replaced(text)
         self.anchors: dict[str, Node | None] = {}
         self.copies = 0
 
@@ -256,7 +258,9 @@ class _Composer:
                 _tagged(node, event.tag, text)
             return node
         node = Node(self.source, start, end, "scalar", style, text)
-        if holds_placeholder(text.replace("$", "") if self.literal else text) or (self.replaced and replaced(text)):
+        if not self.live and (
+            holds_placeholder(text.replace("$", "") if self.literal else text) or (self.replaced and replaced(text))
+        ):
             node.value = UNKNOWN
             node.tag = event.tag
             return node
@@ -313,7 +317,12 @@ class _Composer:
 
     def block_value(self, text: str, start: int, end: int) -> Scalar:
         line = text.strip()
-        if "\n" not in line and is_placeholder(line) and not (self.literal and line.startswith("$")):
+        if (
+            "\n" not in line
+            and not self.live
+            and is_placeholder(line)
+            and not (self.literal and line.startswith("$"))
+        ):
             return UNKNOWN
         if not self.masked:
             return text

@@ -43,6 +43,10 @@ _REPLACED = (
 )
 _PARTS = ("__", "XXX", "PLACE", "CHANGE", "YOUR_", "-here", "_here", "-HERE", "_HERE")
 _HAND_PARTS = ("your", "xxx", "replace", "insert", "-here", "_here")
+_STORED = (
+    r"(?:\n[ ]*|[{,][ \n]*)(?:\"?uid\"?:[ ]*\"?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+    r"|\"?resourceVersion\"?:[ ]*[\"']?[0-9])"
+)
 _CAPITALS = "[A-Z][A-Z]{3}"
 """Four capitals, written so that `re` looks for the first one by its set: it does not for `[A-Z]{4}`."""
 _BLOCK = r"(?:\{\{|\{%|%\{|<%)[-~+=]?\s*(if|unless|with|range|for|define|block|end\w*)\b"
@@ -70,7 +74,22 @@ def holds_placeholder(text: str) -> bool:
     """Whether a part of a one-line value is yet to be filled in, by the forms of tools and documentation."""
     if ("$" in text or "{" in text or "<%" in text or MASK in text) and re.search(_INLINE, text):
         return True
-    return "<" in text and bool(re.search(_ANGLE, text) or re.fullmatch(_ANGLE_WHOLE, text))
+    return "<" in text and (_in_angles(_ANGLE, text) is not None or re.fullmatch(_ANGLE_WHOLE, text) is not None)
+
+
+def _in_angles(form: str, text: str) -> re.Match[str] | None:
+    """The first `<x>` of a text that is no tag: `<powershell>` is one where `</powershell>` closes it."""
+    closed = set(re.findall(r"</([A-Za-z0-9][^<>\s]*)", text)) if "</" in text else ()
+    found = (each for each in re.finditer(form, text) if each[0].strip("<>").partition(" ")[0] not in closed)
+    return next(found, None)
+
+
+def is_live(text: str) -> bool:
+    """Whether a document is what an API server has stored, with the `uid` or `resourceVersion` that it gives.
+
+    Nothing is filled in there any more: what looks like a placeholder is the value.
+    """
+    return ("uid" in text or "resourceVersion" in text) and re.search(_STORED, text) is not None
 
 
 def is_placeholder(text: str) -> bool:
@@ -86,7 +105,7 @@ def left_by_hand(text: str, stand_ins: Iterable[str] = ()) -> str | None:
     replace.
     """
     text = re.sub(_VARIABLE_FORMS, "", text) if "$" in text else text
-    found = re.search(_ANGLE_WHOLE, text) if "<" in text else None
+    found = _in_angles(_ANGLE_WHOLE, text) if "<" in text else None
     if found is None:
         folded = text.casefold()
         if any(part in folded for part in _HAND_PARTS):
