@@ -15,9 +15,12 @@ from typing import Any
 import jsonschema
 import pytest
 
+from nodelint.lint.config import Settings
 from nodelint.lint.engine import Target, lint
 from nodelint.lint.older import BY_RELEASE
 from nodelint.lint.rule import Rule, examples
+from nodelint.lint.targets import chooser
+from nodelint.model.documents import objects
 from nodelint.model.ranges import Releases, releases_in, runs, turning_points
 from nodelint.model.releases import NEWEST, OLDEST, RELEASES, Version
 from nodelint.source import Source
@@ -379,6 +382,50 @@ NEAREST = [
 def test_the_nearest_evidence_counts(path: str, files: dict[str, str], versions: list[str]) -> None:
     found = evidence(*((name, helm_release(version)) for name, version in files.items()))
     assert [each.version for each in found.for_path("karpenter", path)] == versions
+
+
+def cluster(version: str) -> str:
+    return f'variable "cluster_version" {{\n  default = "{version}"\n}}\n'
+
+
+A, B = "roots/a/", "roots/b/"
+TWO = {A + "k.yaml": "1.0.2", A + "c.tf": "1.29", B + "k.yaml": "1.6.0"}
+BESIDE = [
+    # With these files, an object at this path is for these releases of Karpenter and Kubernetes.
+    (A + "pools/a.yaml", TWO, ["1.0.2 1.29"]),
+    (B + "pools/a.yaml", TWO, ["1.6.0 None"]),
+    (B + "pools/a.yaml", {**TWO, "c.tf": "1.33"}, ["1.6.0 1.33"]),
+    (B + "pools/a.yaml", {**TWO, "live/c.tf": "1.33"}, ["1.6.0 1.33"]),
+    # An object of both roots is for each of the two clusters, and for no mixture of them.
+    ("base/a.yaml", {**TWO, B + "c.tf": "1.33"}, ["1.0.2 1.29", "1.6.0 1.33"]),
+    ("base/a.yaml", TWO, ["1.0.2 1.29", "1.6.0 None"]),
+    # One cluster, of which each tool has a folder of its own.
+    ("apps/pools/a.yaml", {"apps/karpenter/k.yaml": "1.6.0", "terraform/eks/c.tf": "1.33"}, ["1.6.0 1.33"]),
+    ("pools/a.yaml", {"apps/k.yaml": "1.6.0", "apps/eks/c.tf": "1.33"}, ["1.6.0 1.33"]),
+    ("pools/a.yaml", {"old-root/c.tf": "1.29"}, [f"{NEWEST} 1.29"]),
+    # A folder further down with a Karpenter of its own is another root.
+    (B + "a.yaml", {B + "k.yaml": "1.6.0", B + "sub/k.yaml": "1.0.2", B + "sub/c.tf": "1.29"}, ["1.6.0 None"]),
+]
+
+
+@pytest.mark.parametrize(("path", "files", "expected"), BESIDE)
+def test_karpenter_and_kubernetes_are_of_one_root(path: str, files: dict[str, str], expected: list[str]) -> None:
+    texts = {name: cluster(each) if name.endswith(".tf") else helm_release(each) for name, each in files.items()}
+    choose = chooser(Settings(), [Source.from_text(name, text) for name, text in texts.items()])
+    (obj,) = objects(Source.from_text(path, nodepool()))
+    assert choose is not None
+    found = choose(obj)
+    assert not isinstance(found, str)
+    assert [f"{each.karpenter.last} {each.kubernetes}" for each in found] == expected
+
+
+def test_the_kubernetes_of_another_root_makes_no_error(nodelint: Run, tmp_path: Path) -> None:
+    texts = {A + "k.yaml": helm_release("1.6.0"), A + "c.tf": cluster("1.33"), B + "k.yaml": helm_release("1.6.0")}
+    old = nodeclass(ami="alias: al2@v20240928")
+    write(tmp_path, {**texts, B + "class.yaml": old, ".git/HEAD": "ref: refs/heads/main\n"})
+    assert "error[unsupported-alias]" not in nodelint("check", ".").stdout
+    write(tmp_path, {A + "class.yaml": old})
+    assert f"{A}class.yaml" in nodelint("check", ".", "--select", "unsupported-alias").stdout
 
 
 def test_the_crds_chart_and_scripts_count_where_nothing_is_installed_as_near() -> None:

@@ -15,7 +15,7 @@ from nodelint.source.discover import CHART, discover
 from nodelint.source.globs import Excluded
 from nodelint.source.kustomize import KUSTOMIZATIONS
 from nodelint.source.reading import read
-from nodelint.target import Evidence, evidence_of
+from nodelint.target import Evidence, Stated, evidence_of
 from nodelint.target.evidence import About
 from nodelint.tuples import NamedTuple
 
@@ -52,7 +52,7 @@ def survey(folder: str) -> Survey:
 
     def of(about: About) -> tuple[Evidence, ...]:
         """What counts for the objects; all that is stated where there are none."""
-        some = [e for obj in held for e in stated.for_path(about, obj.source.path, FIRST_SERVING.get(obj.version))]
+        some = [e for obj in held for e in _stating(stated, about, obj)]
         counts = dict.fromkeys(some or (e for e in stated.all if e.about == about))
         known = (e for e in counts if about == "kubernetes" or e.karpenter >= OLDEST)
         return tuple(e._replace(path=_shown(e.path, folder)) for e in known)
@@ -68,6 +68,12 @@ def survey(folder: str) -> Survey:
         snapshot if os.path.isfile(os.path.join(folder, snapshot)) else None,
         tuple(sorted(ci)),
     )
+
+
+def _stating(stated: Stated, about: About, obj: Object) -> tuple[Evidence, ...]:
+    if about == "kubernetes":
+        return stated.kubernetes_beside(obj.source.path, None)
+    return stated.for_path(about, obj.source.path, FIRST_SERVING.get(obj.version))
 
 
 def _shown(path: str, folder: str) -> str:

@@ -62,12 +62,11 @@ class _Targets:
         karpenter = self._karpenter(path, api, named, foreign)
         if isinstance(karpenter, str):
             return karpenter
-        kubernetes = self._kubernetes(path, named)
         named_too = self.settings.karpenter_named or any(each.karpenter is not None for each in named)
         found = [
             Chosen(k, v, k_from, v_from, assumed=not named_too and k_from is None)
             for k, k_from in karpenter
-            for v, v_from in kubernetes
+            for v, v_from in self._kubernetes(path, named, k_from)
         ]
         return tuple(sorted(found, key=lambda each: each.order))
 
@@ -94,12 +93,12 @@ class _Targets:
         return [(only(each.karpenter), each) for each in evidence] or [(only(self.settings.karpenter), None)]
 
     def _kubernetes(
-        self, path: str, named: Sequence[Versions]
+        self, path: str, named: Sequence[Versions], karpenter: Evidence | None
     ) -> Sequence[tuple[KubernetesVersion | None, Evidence | None]]:
         version = next((each.kubernetes for each in named if each.kubernetes is not None), self.settings.kubernetes)
         if version is not None:
             return [(version, None)]
-        evidence = self._evidence(path).for_path("kubernetes", path)
+        evidence = self._evidence(path).kubernetes_beside(path, karpenter)
         return [(each.kubernetes, each) for each in evidence] or [(None, None)]
 
     def _evidence(self, path: str) -> Stated:

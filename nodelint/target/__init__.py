@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from nodelint.model.releases import Version
 from nodelint.source import Source, reading
@@ -53,6 +53,8 @@ class Stated:
         self.all: tuple[Evidence, ...] = tuple(unique.values())
         self._folders = {each: _folders(each.path) for each in self.all}
         self._found: dict[tuple[About, str, Version | None], tuple[Evidence, ...]] = {}
+        self._beside: dict[tuple[str, tuple[Evidence, ...]], tuple[Evidence, ...]] = {}
+        self._roots: dict[tuple[str, ...], tuple[str, ...] | None] = {}
 
     def for_path(self, about: About, path: str, least: Version | None = None) -> tuple[Evidence, ...]:
         """The evidence for what a file holds, one piece for each release; several where they disagree.
@@ -68,17 +70,56 @@ class Stated:
             self._found[key] = self._nearest(about, _folders(path), least)
         return self._found[key]
 
-    def _nearest(self, about: About, folders: tuple[str, ...], least: Version | None) -> tuple[Evidence, ...]:
+    def kubernetes_beside(self, path: str, karpenter: Evidence | None) -> tuple[Evidence, ...]:
+        """The evidence about Kubernetes for what a file holds, of the root that installs the Karpenter of the file.
+
+        `karpenter` is the evidence that decides there, None where something else does. Another root with a Karpenter
+        of its own states the version of another cluster.
+        """
+        installed = (karpenter,) if karpenter is not None else self.for_path("karpenter", path)
+        if path == "-" or not installed:
+            return self.for_path("kubernetes", path)
+        key = (os.path.dirname(path), installed)
+        if key not in self._beside:
+            own = [self._folders[each] for each in installed]
+
+            def same_root(each: Evidence) -> bool:
+                root = self._root(self._folders[each])
+                return root is None or any(folders[: len(root)] == root for folders in own)
+
+            self._beside[key] = self._nearest("kubernetes", _folders(path), None, same_root)
+        return self._beside[key]
+
+    def _root(self, folders: tuple[str, ...]) -> tuple[str, ...] | None:
+        """The deepest folder around a place in which Karpenter is installed; None where it is nowhere."""
+        if folders not in self._roots:
+            shared = (self._shared(folders, each) for each in self.all if each.about == "karpenter")
+            depth = max((each for each in shared if each is not None), default=None)
+            self._roots[folders] = None if depth is None else folders[:depth]
+        return self._roots[folders]
+
+    def _shared(self, folders: tuple[str, ...], evidence: Evidence) -> int | None:
+        """How many folders a place and a piece of evidence share; None where it says nothing about the place."""
+        theirs = self._folders[evidence]
+        shared = _shared(folders, theirs)
+        name = os.path.basename(evidence.path).partition(".")[0]
+        parts = (part.lower().lstrip("0123456789.-_") for part in (*theirs[shared:], name))
+        return None if _SET_ASIDE.intersection(parts) else shared
+
+    def _nearest(
+        self,
+        about: About,
+        folders: tuple[str, ...],
+        least: Version | None,
+        counts: Callable[[Evidence], bool] | None = None,
+    ) -> tuple[Evidence, ...]:
         ranked: dict[tuple[int, int, bool], list[Evidence]] = {}
         for each in self.all:
             if each.about != about or (least is not None and each.karpenter < least):
                 continue
-            theirs = self._folders[each]
-            shared = _shared(folders, theirs)
-            beyond = theirs[shared:]
-            name = os.path.basename(each.path).partition(".")[0]
-            if not _SET_ASIDE.intersection(part.lower().lstrip("0123456789.-_") for part in (*beyond, name)):
-                ranked.setdefault((-shared, each.weight, bool(beyond)), []).append(each)
+            shared = self._shared(folders, each)
+            if shared is not None and (counts is None or counts(each)):
+                ranked.setdefault((-shared, each.weight, len(self._folders[each]) > shared), []).append(each)
         best = ranked[min(ranked)] if ranked else []
         return tuple({each.version: each for each in reversed(best)}.values())[::-1]
 
