@@ -13,11 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
-from nodelint.lint.engine import Selection, Target, lint
+from nodelint.build import build
+from nodelint.build.overrides import merged
+from nodelint.lint.engine import Result, Selection, Target, lint
 from nodelint.lint.rule import Rule
 from nodelint.model.releases import NEWEST
-from nodelint.render.defaults import added
-from nodelint.render.overrides import merged
 from nodelint.source import Source
 from nodelint.source.compose import compose
 from nodelint.source.filling import TooLong, fill
@@ -459,6 +459,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made / "chart"
 
 
+def _said(result: Result) -> tuple[object, ...]:
+    return result.rule.name, result.span, result.finding.message
+
+
 @given(values=ANY)
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_whatever_the_values_are_every_place_and_edit_is_in_a_file(
@@ -468,9 +472,9 @@ def test_whatever_the_values_are_every_place_and_edit_is_in_a_file(
     sources.append(Source.from_text(f"{folder}/values.yaml", json.dumps(values, indent=1)))
     target, selection = Target(NEWEST), Selection()
     plain = lint(sources, target, rules, selection)
-    report = added(plain, sources, target, rules, selection)
+    report = lint(sources, target, rules, selection, built=build(sources).built)
     assert not report.faults
-    assert set(map(id, plain.results)) <= set(map(id, report.results))
+    assert set(map(_said, plain.results)) <= set(map(_said, report.results))
     for result in report.results:
         spans = [
             result.span,

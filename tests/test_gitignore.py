@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from nodelint.render.roots import roots
+from nodelint.build.roots import roots
 from nodelint.source.discover import context, discover, stating
 from nodelint.source.globs import Excluded
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nodelint.apiserver import Schemas
+from nodelint.build import Inventory
 from nodelint.ec2.fake_account import FakeAccount
 from nodelint.model.documents import objects
 from nodelint.model.manifest import EC2NodeClass
@@ -55,7 +56,7 @@ RELEASES = ("1.0.8", "1.1.0", "1.6.0", "1.14.1")
 
 def planned(old: str, new: str, release: str = "1.14.1") -> list[PoolPlan]:
     aim = Aim(Version.parse(release), None, Schemas.bundled())
-    sides = (Side([Source.from_text("a.yaml", text)]) for text in (old, new))
+    sides = (Side(Inventory([Source.from_text("a.yaml", text)])) for text in (old, new))
     return list(make(*sides, aim).pools)
 
 
@@ -408,5 +409,5 @@ def test_facts_decide_what_the_files_leave_open(
     release = Version(1, 14, 1)
     facts = FakeAccount(ACCOUNT).facts(classes, release)
     aim = Aim(release, None, Schemas.bundled(), facts, facts)
-    (each,) = make(Side(sources[:1]), Side(sources[1:]), aim).pools
+    (each,) = make(Side(Inventory(sources[:1])), Side(Inventory(sources[1:])), aim).pools
     assert told(each) == expected

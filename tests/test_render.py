@@ -14,12 +14,13 @@ from pathlib import Path
 
 import pytest
 
+from nodelint.build import build
+from nodelint.build.rendered import Rendering, parts, render
+from nodelint.build.tools import ToolError, run
 from nodelint.lint import engine
 from nodelint.lint.engine import Report, Selection, Target
 from nodelint.lint.rule import Rule
 from nodelint.model.releases import NEWEST
-from nodelint.render import Rendering, lint, parts, render
-from nodelint.render.tools import ToolError, run
 from nodelint.source import Source
 from nodelint.source.discover import discover
 from nodelint.source.globs import Excluded
@@ -68,7 +69,7 @@ def judged(rules: dict[str, Rule]) -> Lint:
         rendering = render(paths or ["."], kustomize=kustomize, helm=helm)
         assert not rendering.problems, rendering.problems
         chosen = Selection(frozenset([select])) if select else engine.DEFAULTS
-        return lint(rendering, sources, Target(NEWEST), rules, chosen)
+        return engine.lint(sources, Target(NEWEST), rules, chosen, built=build(sources, rendering).built)
 
     return judge
 
@@ -489,7 +490,7 @@ def test_the_real_helm_renders_with_each_file_of_values(here: Path, judged: Lint
 def test_nothing_changes_where_nothing_is_rendered(rules: dict[str, Rule]) -> None:
     source = Source.from_text("pool.yaml", POOL.format(weight=1, capacity="spott"))
     plain = engine.lint([source], Target(NEWEST), rules, engine.DEFAULTS)
-    same = lint(Rendering(), [source], Target(NEWEST), rules, engine.DEFAULTS)
+    same = engine.lint([source], Target(NEWEST), rules, engine.DEFAULTS, built=build([source], Rendering()).built)
     assert [r.finding.message for r in same.results] == [r.finding.message for r in plain.results] != []
 
 

@@ -17,7 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from nodelint.render import Rendering, render, sandbox
+from nodelint.build import sandbox
+from nodelint.build.rendered import Rendering, render
 
 from .test_render import CHART, OVERLAY, POOL, real_helm, real_kustomize, write
 

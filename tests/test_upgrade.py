@@ -13,6 +13,7 @@ import jsonschema
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
+from nodelint.build import build
 from nodelint.lint.context import Context
 from nodelint.lint.engine import Selection, Target
 from nodelint.lint.rule import Rule
@@ -308,7 +309,7 @@ def move(rules: Mapping[str, Rule], *texts: str, old: str = "1.0.6", new: str = 
     """What a move means for some texts."""
     sources = [Source.from_text(f"{n}.yaml", text) for n, text in enumerate(texts)]
     kubernetes = KubernetesVersion.parse(more["kubernetes"]) if "kubernetes" in more else None
-    return upgrade(sources, Version.parse(old), Target(Version.parse(new), kubernetes), rules, Selection())
+    return upgrade(build(sources), Version.parse(old), Target(Version.parse(new), kubernetes), rules, Selection())
 
 
 class TestRows:

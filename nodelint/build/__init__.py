@@ -1,1 +1,96 @@
-"""What the clusters get of a repository's files: built objects, and where each of their values is written."""
+"""What the clusters get of a repository's files: built objects, and where each of their values is written.
+
+Every command takes its objects from `build`: what it is told of a chart, an overlay or a module is what the rest is
+told.
+"""
+
+from __future__ import annotations
+
+import os
+
+from nodelint.tuples import NamedTuple
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from nodelint.build.built import Built
+    from nodelint.build.rendered import Rendering
+    from nodelint.model.finding import Span
+    from nodelint.model.manifest import Object
+    from nodelint.source import Node, Source
+
+
+class Inventory(NamedTuple):
+    """The files that were read, and what is built of some of them."""
+
+    files: Sequence[Source]
+    built: Sequence[Built] = ()
+
+    @property
+    def sources(self) -> list[Source]:
+        """The texts that the clusters get: what is built, and the files that nothing is built of."""
+        replaced = {path for each in self.built for path in each.replaces}
+        left = [source for source in self.files if not replaced or os.path.abspath(source.path) not in replaced]
+        return [*left, *(each.source for each in self.built)]
+
+    def objects(self, foreign: bool = False) -> Iterator[Object]:
+        """Karpenter's objects, as `model.documents.objects` gives those of one text."""
+        from nodelint.model.documents import objects
+
+        for source in self.sources:
+            yield from objects(source, foreign)
+
+    def written_place(self, at: Node | Span) -> Node | Span:
+        """Where a part of an object is written, in a file."""
+        one = next((each for each in self.built if at.source.cluster and at.source in each.texts), None)
+        origin = None if one is None else one.find_origin(at)
+        return at if origin is None else origin.at
+
+    def label_of(self, obj: Object) -> str:
+        """With what an object is built, where that is not plain: `values-prod.yaml`; else empty."""
+        return next((each.label for each in self.built if each.source is obj.source), "")
+
+
+def build(files: Sequence[Source], rendering: Rendering | None = None) -> Inventory:
+    """Build what the clusters get of files.
+
+    Charts get their default values and, one by one, their other files of values; texts of Terraform get what
+    variables have. `rendering` is what kustomize and helm have come to, where they were run.
+    """
+    built: list[Built] = []
+    if rendering is not None and rendering.builds:
+        from nodelint.build.rendered import build_rendered
+
+        built += build_rendered(rendering, files)
+    if may_fill(files):
+        from nodelint.build.filled import filled_by_terraform, filled_charts
+
+        if rendering is None or all(each.root.tool != "helm" for each in rendering.builds):
+            built += filled_charts(files)
+        built += filled_by_terraform(files)
+    for each in built:
+        for text in each.texts:
+            text.cluster = each.cluster
+    return Inventory(files, tuple(built))
+
+
+def may_fill(files: Sequence[Source]) -> bool:
+    """Whether a template of a chart or of Terraform may be among files; where none is, nothing is loaded."""
+    if any(source.may_be_template for source in files):
+        return True
+    if not any("${" in source.text or source.path.endswith((".tf", ".tofu")) for source in files):
+        return False
+    from nodelint.build.terraform import any_filled
+
+    return any_filled(files)
+
+
+def more_values(files: Sequence[Source], seen: set[str]) -> list[Source]:
+    """The values of charts with a template among files, as far as they were asked for: a finding may be theirs."""
+    if not may_fill(files):
+        return []
+    from nodelint.build.filled import values_beside
+
+    return values_beside(files, seen)

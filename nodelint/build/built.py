@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from nodelint.build.changes import change_value, find_changes
 from nodelint.edits import NotEditable, apply
-from nodelint.model.finding import Also, Edit, Span
+from nodelint.model.documents import objects
+from nodelint.model.finding import Also, Edit, Span, span_of
 from nodelint.source import Node, Source, reread
 from nodelint.tuples import NamedTuple
+
+if TYPE_CHECKING:
+    from nodelint.model.manifest import Object
+    from nodelint.source import SourceText
 
 
 class ValueOrigin(NamedTuple):
@@ -16,12 +22,14 @@ class ValueOrigin(NamedTuple):
 
     `exact`: the written value is this very value, so that an edit of it changes this value and nothing around it.
     `through` are the places on the way from the written value to the object, the nearest to the value first, each
-    with what it does: the code of a template that prints the value, the overlay that takes the file in.
+    with what it does: the code of a template that prints the value, the overlay that takes the file in. `role` says
+    what the written value is to those places, where that is not plain: `the chart's default`.
     """
 
     at: Node | Span
     exact: bool
     through: tuple[Also, ...] = ()
+    role: str = ""
 
 
 class Unbuilt(NamedTuple):
@@ -46,12 +54,19 @@ class Built(NamedTuple):
     `find_origin` gives the place of a node or of characters of that text (or of one of the `readings`) in the files;
     None where no file holds it.
 
-    `parts` are the files that were read for it, `replaces` those whose own objects it stands for: they are not
-    judged by themselves. Both are absolute paths. `cluster` is the folder of the overlay, chart or root module:
-    objects of different clusters do not see each other. `readings` are the same objects where what is not known is
-    there in other ways: what holds of them all is certain. `label` says with what it is built, for a person:
-    `overlays/prod`, `chart karpenter with values-prod.yaml`. `map_edits` gives edits of the text as edits of files,
-    None where that is not certain; without it they are edits of the exact origins of the values that change.
+    `parts` are the files that were read for it, `replaces` those whose own objects it stands for. Both are absolute
+    paths. `cluster` is the folder of the overlay, chart or root module: objects of different clusters do not see each
+    other. `label` is what it is built with beside its folder, where that is not plain: `values-prod.yaml`.
+
+    `by_default`: it is built of values that are there to be replaced, and of a text that may come to something else;
+    only what these values themselves do is a finding. `own` is the file that makes it differ from another object that
+    is built of the same files: what that file has no part in is said of the other. `asked` are the files whose
+    findings are wanted, None for all that it is built of. `readings` are the same objects where what is not known is
+    there in other ways: what holds of them all is certain.
+
+    `find_object` gives the object in the files that one of the text is made of; without it, it is the one around the
+    origin of its `kind`. `map_edits` gives edits of the text as edits of files, None where that is not certain;
+    without it they are edits of the exact origins of the values that change.
     """
 
     source: Source
@@ -60,15 +75,41 @@ class Built(NamedTuple):
     replaces: tuple[str, ...] = ()
     cluster: str = ""
     label: str = ""
+    by_default: bool = False
+    own: SourceText | None = None
+    asked: frozenset[str] | None = None
     readings: tuple[Source, ...] = ()
     problems: tuple[Unbuilt, ...] = ()
+    find_object: Callable[[Object], Object | None] | None = None
     map_edits: Callable[[Sequence[Edit]], LedEdits | None] | None = None
+
+    @property
+    def texts(self) -> tuple[Source, ...]:
+        """The text and its further readings."""
+        return (self.source, *self.readings)
 
     def lead_edits(self, edits: Sequence[Edit]) -> LedEdits | None:
         """Edits of the text as edits of files; None where a file cannot be changed to the same effect."""
         if self.map_edits is not None:
             return self.map_edits(edits)
         return _edits_of_origins(self, edits)
+
+    def written_object(self, obj: Object) -> Object | None:
+        """The object in the files that one of the text is made of; None where no file holds one."""
+        if self.find_object is not None:
+            return self.find_object(obj)
+        kind = obj.node.get("kind")
+        origin = self.find_origin(kind if kind is not None else obj.node)
+        return None if origin is None else object_around(origin.at, obj.kind)
+
+
+def object_around(at: Node | Span, kind: str) -> Object | None:
+    """The object of a kind that a place of a file is in."""
+    span = span_of(at)
+    for other in objects(span.source, foreign=True):
+        if other.kind == kind and Span(span.source, other.node.start, other.node.end).touches(span):
+            return other
+    return None
 
 
 def _edits_of_origins(built: Built, edits: Sequence[Edit]) -> LedEdits | None:

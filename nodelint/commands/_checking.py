@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any, NoReturn
 
+    from nodelint.build.rendered import Rendering
     from nodelint.commands._judging import Judging
     from nodelint.ec2.facts import AwsFacts
     from nodelint.lint.baseline import KnownFinding
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from nodelint.lint.engine import Report, Result
     from nodelint.lint.fixing import Fixed
     from nodelint.model.manifest import Object
-    from nodelint.render import Rendering
     from nodelint.report.unjudged import Unread
     from nodelint.source import Source
     from nodelint.source.discover import Discovery

@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any, TypeVar
 
+    from nodelint.build.rendered import Rendering
     from nodelint.commands._flags import FactFlags
     from nodelint.lint.baseline import KnownFinding
     from nodelint.lint.config import Settings
     from nodelint.lint.engine import Report, Selection, Target
     from nodelint.lint.fixing import Judge
     from nodelint.lint.rule import Rule
-    from nodelint.render import Rendering
     from nodelint.session import Session
     from nodelint.source import Source
     from nodelint.source.discover import Discovery
@@ -153,13 +153,13 @@ def rendered(paths: Sequence[str], found: Discovery, settings: Settings) -> Rend
 
     `found` takes what could not be rendered, and the files of what could that a fix may be written to.
     """
-    if not settings.helm and _of_charts(found.sources):
-        from nodelint.render.defaults import more
+    if not settings.helm:
+        from nodelint.build import more_values
 
-        found.sources += more(found.sources, found.seen)
+        found.sources += more_values(found.sources, found.seen)
     if not (settings.kustomize or settings.helm):
         return None
-    from nodelint.render import parts, render
+    from nodelint.build.rendered import parts, render
     from nodelint.session import Session
 
     exclude = Session(settings).exclude
@@ -169,15 +169,15 @@ def rendered(paths: Sequence[str], found: Discovery, settings: Settings) -> Rend
     return built
 
 
-def judge_of(built: Rendering | None, jobs: int | None) -> Judge:
-    """What judges: the engine, over what was rendered where there is any; `jobs` are the processes that do it."""
+def judge_of(rendering: Rendering | None, jobs: int | None) -> Judge:
+    """What judges: the engine, over what is built; `jobs` are the processes that do it."""
     from functools import partial
 
-    return partial(_judge, built, jobs=jobs)
+    return partial(_judge, rendering, jobs=jobs)
 
 
 def _judge(
-    built: Rendering | None,
+    rendering: Rendering | None,
     sources: Sequence[Source],
     target: Target,
     rules: Mapping[str, Rule],
@@ -185,32 +185,12 @@ def _judge(
     context_sources: Sequence[Source] = (),
     jobs: int | None = 1,
 ) -> Report:
-    """What is wrong with files, with what they are rendered to, and with charts as their default values make them."""
-    asked = sources, target, rules, selection, context_sources
-    if built is None:
-        from nodelint.lint.engine import lint
+    """What is wrong with files, and with what is built of them."""
+    from nodelint.build import build
+    from nodelint.lint.engine import lint
 
-        report = lint(*asked, jobs=jobs)
-    else:
-        from nodelint.render import lint as rendered_lint
-
-        report = rendered_lint(built, *asked)
-    if _of_charts(sources) and not any(build.root.tool == "helm" for build in (built.builds if built else ())):
-        from nodelint.render.defaults import added
-
-        report = added(report, *asked)
-    return report
-
-
-def _of_charts(sources: Sequence[Source]) -> bool:
-    """Whether a template of a chart or of Terraform may be among the sources; where none is, nothing is loaded."""
-    if any(source.may_be_template for source in sources):
-        return True
-    if not any("${" in source.text or source.path.endswith((".tf", ".tofu")) for source in sources):
-        return False
-    from nodelint.render.terraform import any_filled
-
-    return any_filled(sources)
+    built = build(sources, rendering).built
+    return lint(sources, target, rules, selection, context_sources, jobs=jobs, built=built)
 
 
 def known(session: Session) -> Sequence[KnownFinding] | None:

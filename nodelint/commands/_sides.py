@@ -9,23 +9,23 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from nodelint.commands import discovered, stop, why
+from nodelint.model.finding import span_of
 from nodelint.tuples import NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
+    from nodelint.build import Inventory
+    from nodelint.build.rendered import Rendering
     from nodelint.lint.config import Settings
-    from nodelint.model.finding import Span
-    from nodelint.render import Rendering
+    from nodelint.plan import Plan
     from nodelint.report.plan_json import Findings
-    from nodelint.source import Node, Source
+    from nodelint.source import Source
     from nodelint.source.discover import Discovery
 
 
 class Read(NamedTuple):
-    """What was read of a side: the files, those read for context, and what the cluster gets of them (`results`).
+    """What was read of a side: the files, those read for context, and what the clusters get of them.
 
-    `origin` leads back from a rendered source to the files. Paths are compared from `root` on; `above` is the top of
+    Paths are compared from `root` on; `above` is the top of
     the repository whose revision stands in that folder.
     """
 
@@ -33,8 +33,7 @@ class Read(NamedTuple):
     beside: list[Source]
     root: str
     built: Rendering | None
-    results: list[Source]
-    origin: Callable[[Node], Node | Span] | None
+    inventory: Inventory
     above: str | None = None
 
 
@@ -43,6 +42,7 @@ def read_side(paths: Sequence[str], settings: Settings, root: str, whole: bool =
 
     Classes that are not available are looked for in the repository around, unless the side is `whole`.
     """
+    from nodelint.build import build
     from nodelint.commands._judging import rendered
     from nodelint.model.documents import objects
     from nodelint.session import Session
@@ -53,12 +53,7 @@ def read_side(paths: Sequence[str], settings: Settings, root: str, whole: bool =
     beside = [] if whole else Session(settings).beside(held, found.sources)
     for source in beside:
         source.path = os.path.relpath(source.path).replace(os.sep, "/")
-    if built is None or not built.builds:
-        return Read(found, beside, root, built, found.sources, None)
-    from nodelint.render import results
-
-    got, origin = results(built, found.sources)
-    return Read(found, beside, root, built, got, origin)
+    return Read(found, beside, root, built, build(found.sources, built))
 
 
 def _nothing() -> Discovery:
@@ -94,13 +89,14 @@ def revision(name: str | None, paths: Sequence[str]) -> Iterator[tuple[str, list
         yield into, [os.path.normpath(path) for path in moved if os.path.exists(path)], above
 
 
-def renamed(read: Read, findings: Findings) -> None:
+def renamed(read: Read, plan: Plan, findings: Findings) -> None:
     """Name the files of a revision as they are named in the repository, seen from the working folder."""
     if read.above is None:
         return
     told = [result.span.source for result in findings.gone]
+    told += [span_of(each.at).source for each in plan.pools if each.pair.new is None]
     inside = os.path.join(read.root, "")
-    for source in {id(s): s for s in (*read.found.sources, *read.beside, *read.results, *told)}.values():
+    for source in {id(s): s for s in (*read.found.sources, *read.beside, *read.inventory.sources, *told)}.values():
         whole = os.path.abspath(source.path)
         if whole.startswith(inside):
             path = os.path.join(read.above, os.path.relpath(whole, read.root))

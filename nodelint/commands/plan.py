@@ -110,7 +110,7 @@ def command(
         was = _old_side(stack, asked, settings, against, old)
         new = read_side(asked, settings, was.above or _root(asked), whole=old is not None)
         plan, findings = _planned(was, new, settings, asked, cluster)
-        renamed(was, findings)
+        renamed(was, plan, findings)
     bad = _told(wanted, plan, findings)
     for path, reason in bad:
         say(f"{path}: {reason}")
@@ -240,7 +240,7 @@ def _absorbed(plan: Plan, old_of: Choose | None, new_of: Choose | None, session:
 def _side(read: Read) -> Side:
     from nodelint.plan import Side
 
-    return Side(read.results, read.beside, read.root, read.origin)
+    return Side(read.inventory, read.beside, read.root)
 
 
 def _compared(before: Report, after: Report, old_root: str, new_root: str, ready: Judging) -> Findings:

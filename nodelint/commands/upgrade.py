@@ -34,9 +34,8 @@ from nodelint.model.messages import counted
 if TYPE_CHECKING:
     from nodelint.lint.config import Settings
     from nodelint.model.releases import KubernetesVersion, Version
-    from nodelint.render import Rendering
     from nodelint.source.discover import Discovery
-    from nodelint.upgrade import Rendered, Upgrade
+    from nodelint.upgrade import Upgrade
 
 _EXIT = """
 \b
@@ -98,11 +97,13 @@ def command(
     if after <= before:
         stop(f"--to {after} is not newer than {before}, the release to come from")
     ready = judging(found, asked, settings._replace(karpenter=after), paths)
+    from nodelint.build import build
     from nodelint.upgrade import upgrade
 
     # Each object is judged release by release.
     target = ready.target._replace(choose=None, kubernetes=kubernetes)
-    result = upgrade(found.sources, before, target, *ready.how[1:], _as_rendered(built, found))
+    judge = judge_of(built, None) if built is not None and built.builds else None
+    result = upgrade(build(found.sources, built), before, target, *ready.how[1:], judge)
     found.unreadable += unread(found, "not looked at")
     unreadable(found)
     if not result.objects:
@@ -115,15 +116,6 @@ def command(
     if found.unreadable:
         sys.exit(UNUSABLE)
     sys.exit(FOUND if settings.fail_on != "never" and result.at_or_above(settings.fail_on) else CLEAN)
-
-
-def _as_rendered(built: Rendering | None, found: Discovery) -> Rendered | None:
-    if built is None or not built.builds:
-        return None
-    from nodelint.render import results
-    from nodelint.upgrade import Rendered
-
-    return Rendered(*results(built, found.sources), judge_of(built, None))
 
 
 def _stated(settings: Settings, found: Discovery) -> tuple[Version, KubernetesVersion | None]:

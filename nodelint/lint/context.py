@@ -204,7 +204,10 @@ class Context:
         if ref is None or ref.name is None or pool.foreign:
             return []
         if isinstance(ref.name, str):
-            return self._classes_by_name.get(ref.name, [])
+            called = self._classes_by_name.get(ref.name, [])
+            # What is built for one cluster has the class that is built with it.
+            own = [c for c in called if c.source.cluster == pool.source.cluster]
+            return own or called
         node = ref.node.get("name")
         nameless = [c for c in self.classes if c.source is pool.source and not isinstance(c.name, str)]
         return [c for c in nameless if node is not None and c.name_node.written == node.written]

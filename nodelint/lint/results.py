@@ -26,7 +26,7 @@ class Result(NamedTuple):
     """A finding with what the engine knows of it.
 
     Where its object was judged for several releases, `holds` are those that it holds for; `on` names them where
-    they are not all.
+    they are not all. `through` are further places at which a comment silences it: those that take its value in.
     """
 
     rule: Rule
@@ -34,6 +34,7 @@ class Result(NamedTuple):
     object: Object | None
     holds: tuple[Chosen, ...] = ()
     on: str = ""
+    through: tuple[Span, ...] = ()
 
     @property
     def message(self) -> str:

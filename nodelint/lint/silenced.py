@@ -23,16 +23,17 @@ def after_comments(
     comments = [comment for source in sources for comment in suppressions(source)]
     scopes = Index((comment.scope, comment) for comment in comments if comment.scope is not None)
     kept = [result for result in results if not (comments and _is_silenced(result, scopes))]
-    ran = {name for rule in running if rule.name in reporting for name in rule.names}
+    ran = {rule.name for rule in running if rule.name in reporting}
     return kept + _about_comments(comments, [rule for rule in running if rule.on is Suppression], context, ran)
 
 
 def _is_silenced(result: Result, scopes: Index) -> bool:
     hit = False
-    for comment in scopes.near(result.span):
-        if comment.silences(result.rule.names, result.finding):
-            comment.used.update(result.rule.names)
-            hit = True
+    for place in (result.span, *result.through):
+        for comment in scopes.near(place):
+            if comment.silences(result.rule.names, result.finding._replace(at=place)):
+                comment.used.update(result.rule.names)
+                hit = True
     return hit
 
 
@@ -43,7 +44,7 @@ def _about_comments(
     results = []
     for rule in rules:
         for comment in comments:
-            known = [name for name in comment.rules if name in context.rule_names or name in context.former_names]
+            known = [name for name in comment.rules if name in context.rule_names]
             if all(name in ran for name in known):
                 found = rule.check(comment, context)
                 results += [Result(rule, f, None) for f in found if isinstance(f, Finding)]

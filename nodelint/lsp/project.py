@@ -15,6 +15,7 @@ from typing import Any
 
 from pygls.uris import to_fs_path
 
+from nodelint.build import Inventory
 from nodelint.ec2 import cache
 from nodelint.ec2.facts import NOTHING, AwsFacts
 from nodelint.lint import baseline, config, engine, fixing
@@ -23,6 +24,7 @@ from nodelint.lint.fingerprints import Known
 from nodelint.lint.kept import Memory
 from nodelint.lint.rule import Rule
 from nodelint.lint.targets import Choose
+from nodelint.lsp.around import build_around
 from nodelint.lsp.positions import LineIndex
 from nodelint.model.documents import objects
 from nodelint.model.manifest import Object
@@ -151,17 +153,25 @@ class View:
         return self.setup.target
 
     @cached_property
+    def inventory(self) -> Inventory:
+        """What is built of the texts, with the files around them that this takes."""
+        return build_around([buffer.source for buffer in self.buffers], self.beside)
+
+    @cached_property
     def report(self) -> engine.Report:
         """What is wrong, in all of its texts, less what the baseline knows."""
         sources = [buffer.source for buffer in self.buffers]
         setup = self.setup
         report = engine.lint(
-            sources, self.target, setup.rules, setup.selection, self.beside, self.pause, memory=self.memory
+            sources,
+            self.target,
+            setup.rules,
+            setup.selection,
+            self.beside,
+            self.pause,
+            memory=self.memory,
+            built=self.inventory.built,
         )
-        if self._of_charts:
-            from nodelint.render import defaults
-
-            report = defaults.added(report, sources, self.target, setup.rules, setup.selection, self.beside)
         file = self.setup.session.settings.baseline
         if self.setup.known is None or file is None:
             return report
@@ -169,15 +179,10 @@ class View:
 
     def same_as(self, other: View) -> bool:
         """Whether both say the same, because they are made of the very same things."""
-        if self._of_charts:  # their values may have changed on disk
+        if self.inventory.built or other.inventory.built:  # their values may have changed on disk
             return False
         mine = (*self.setup[1:], self.buffers, self.home, self.beside)
         return mine == (*other.setup[1:], other.buffers, other.home, other.beside)
-
-    @cached_property
-    def _of_charts(self) -> bool:
-        """Whether a template of a chart may be among the texts."""
-        return any(buffer.source.may_be_template for buffer in self.buffers)
 
     def results(self, buffer: Buffer) -> list[engine.Result]:
         """What is wrong in one text."""

@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from nodelint.apiserver import Schemas
+from nodelint.build import Inventory
 from nodelint.drift import Hash, Unhashable, hash_object, stored
 from nodelint.drift.cluster import Cluster
 from nodelint.drift.standing import ca_of
@@ -107,28 +108,21 @@ class Plan(NamedTuple):
 
 
 class Side(NamedTuple):
-    """The sources of one side; `beside` are read for context only. Paths are compared from `root` on.
+    """What the clusters get on one side; `beside` are sources read for context. Paths are compared from `root` on."""
 
-    `origin` leads a node of a rendered source back to the files.
-    """
-
-    sources: Sequence[Source]
+    inventory: Inventory
     beside: Sequence[Source] = ()
     root: str = ""
-    origin: Callable[[Node], Node | Span] | None = None
-
-    def place_of(self, at: Node | Span) -> Node | Span:
-        """Where a place of what was rendered is written in a file."""
-        return at if self.origin is None or isinstance(at, Span) else self.origin(at)
 
     @property
     def objects(self) -> list[Object]:
         """Objects of Karpenter's, pools of another provider too: a pool may go from one to the other."""
-        return [obj for source in self.sources for obj in objects(source, foreign=True)]
+        return list(self.inventory.objects(foreign=True))
 
     def place(self, obj: Object) -> str:
-        """Where an object's file stands below the root."""
-        return os.path.relpath(obj.source.path, self.root) if self.root else obj.source.path
+        """Where an object's file stands below the root, and what it is built with."""
+        path = os.path.relpath(obj.source.path, self.root) if self.root else obj.source.path
+        return f"{path} {self.inventory.label_of(obj)}"
 
 
 def make(old: Side, new: Side, aim: Aim) -> Plan:
@@ -201,11 +195,11 @@ class _Maker:
         """The same with places in files."""
         old, new = self.sides
         if each.pair.new is None:
-            return each._replace(at=old.place_of(each.at))
-        reasons = tuple(reason._replace(at=new.place_of(reason.at)) for reason in each.verdict.reasons)
-        refused = tuple(refusal._replace(at=new.place_of(refusal.at)) for refusal in each.refused)
+            return each._replace(at=old.inventory.written_place(each.at))
+        reasons = tuple(reason._replace(at=new.inventory.written_place(reason.at)) for reason in each.verdict.reasons)
+        refused = tuple(refusal._replace(at=new.inventory.written_place(refusal.at)) for refusal in each.refused)
         found = each.verdict._replace(reasons=reasons)
-        return each._replace(at=new.place_of(each.at), verdict=found, refused=refused)
+        return each._replace(at=new.inventory.written_place(each.at), verdict=found, refused=refused)
 
     def _pool(self, pair: Pair) -> PoolPlan:
         if pair.old is None or pair.new is None or pair.change == "renamed":

@@ -6,9 +6,10 @@ Rows of changes (`changes`) with conditions that find what they concern (`condit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
+from nodelint.build import Inventory
 from nodelint.lint.context import Context
 from nodelint.lint.engine import Selection, Target
 from nodelint.lint.fixing import Judge
@@ -80,49 +81,41 @@ def severity_of(shift: Shift) -> Severity:
     return "error" if shift.setting.kind == "flag" and not shift.begins else "info"
 
 
-class Rendered(NamedTuple):
-    """What the cluster gets of files: `sources`, what leads a node of them back to the files, and what judges."""
-
-    sources: Sequence[Source]
-    origin: Callable[[Node], Node | Span]
-    judge: Judge
-
-
 def upgrade(
-    sources: Sequence[Source],
+    inventory: Inventory,
     old: Version,
     target: Target,
     rules: Mapping[str, Rule],
     selection: Selection,
     beside: Sequence[Source] = (),
-    rendered: Rendered | None = None,
+    judge: Judge | None = None,
 ) -> Upgrade:
     """What it means to go from `old` to the release of `target`, which has to be the newer one.
 
-    `beside` are sources that are read only so that others can refer to them; what is `rendered` of the sources stands
-    for them.
+    `beside` are sources that are read only so that others can refer to them. `judge` is what judges the files, where
+    what is built of them is not known from them alone; no fix is tried then.
     """
-    return _Move(sources, old, target, rules, selection, beside, rendered).told()
+    return _Move(inventory, old, target, rules, selection, beside, judge).told()
 
 
 class _Move:
     def __init__(
         self,
-        sources: Sequence[Source],
+        inventory: Inventory,
         old: Version,
         target: Target,
         rules: Mapping[str, Rule],
         selection: Selection,
         beside: Sequence[Source],
-        rendered: Rendered | None,
+        judge: Judge | None,
     ) -> None:
-        self._rendered = rendered
+        self._inventory = inventory
         self._old = old
         self._target = target
         self._rules = rules
-        self._settings = ControllerSettings([*sources, *beside])
-        self._runs = Runs(sources, beside, rules, selection, target, rendered.judge if rendered is not None else None)
-        results = sources if rendered is None else rendered.sources
+        self._settings = ControllerSettings([*inventory.files, *beside])
+        self._runs = Runs(inventory.files, beside, rules, selection, target, judge)
+        results = inventory.sources
         held = [obj for source in (*results, *beside) for obj in objects(source)]
         context = Context(held, old, target.kubernetes, target.schemas, tuple(rules), target.facts)
         self._places = Matcher(results, context, self._settings)
@@ -177,11 +170,11 @@ class _Move:
 
     def _in_files(self, places: Sequence[Site]) -> list[Site]:
         """The places in the files, each once, where what was found stands in what was rendered of them."""
-        rendered = self._rendered
-        if rendered is None:
+        inventory = self._inventory
+        if not inventory.built:
             return _unique(places)
         nodes = [(place, _node_of(place)) for place in places]
-        return _unique([p if node is None else p._replace(at=rendered.origin(node)) for p, node in nodes])
+        return _unique([p if n is None else p._replace(at=inventory.written_place(n)) for p, n in nodes])
 
 
 def _node_of(place: Site) -> Node | None:

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
 from functools import cache
 
+from nodelint.build import build
 from nodelint.data import DATA, shipped
 from nodelint.edits import apply
 from nodelint.lint.engine import Report, Result, Selection, Target, lint
@@ -75,8 +76,10 @@ class Runs:
     def at(self, release: Version, sources: Sequence[Source] | None = None) -> Report:
         """What the rules say in a release; of other sources where these are given."""
         target = self._target._replace(karpenter=release)
-        judge = self._judge or lint
-        return judge(sources or self._sources, target, self._rules, self._selection, self._beside)
+        files = sources or self._sources
+        if self._judge is not None:
+            return self._judge(files, target, self._rules, self._selection, self._beside)
+        return lint(files, target, self._rules, self._selection, self._beside, built=build(files).built)
 
     def compare(self, old: Version, new: Version) -> Judged:
         """What differs from one release to another."""

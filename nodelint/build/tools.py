@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from nodelint import programs
+from nodelint.build import sandbox
 from nodelint.model.releases import KubernetesVersion
-from nodelint.render import sandbox
 
 SECONDS = 60
 """How long one rendering may take."""

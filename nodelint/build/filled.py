@@ -6,16 +6,15 @@ import os
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
+from nodelint.build import terraform
+from nodelint.build.built import Built, LedEdits, ValueOrigin, object_around
 from nodelint.build.changes import change_value, find_changes
+from nodelint.build.overrides import beside, merged, overrides
+from nodelint.build.roots import nodes_of, read
 from nodelint.edits import NotEditable, apply
-from nodelint.lint.results import Result
-from nodelint.model.documents import objects
-from nodelint.model.finding import Also, Edit, Finding, Span, span_of
-from nodelint.render import terraform
-from nodelint.render.overrides import merged, overrides
-from nodelint.render.roots import read
+from nodelint.model.finding import Also, Edit, Span, span_of
+from nodelint.model.manifest import Object
 from nodelint.source import Node, Source, SourceText, reread
 from nodelint.source.charts import values_of
 from nodelint.source.compose import compose
@@ -24,20 +23,54 @@ from nodelint.source.gotemplate import BadTemplate, Code, Part, parse
 from nodelint.source.unreadable import Unreadable
 from nodelint.tuples import NamedTuple
 
-if TYPE_CHECKING:
-    from nodelint.model.manifest import Object
-
 _DEFAULT, _GIVEN = "the chart's default", "a value of this file"
 
 
-def filled_charts(sources: Sequence[Source]) -> Iterator[tuple[Back, ...]]:
-    """The templates of charts among the sources with the default values of these."""
+def filled_charts(sources: Sequence[Source]) -> Iterator[Built]:
+    """The templates of charts among the sources: with default values, and with each other file of values."""
+    charts = _charts(sources)
     uses: _Uses = {}
-    for values, templates in _charts(sources).values():
+    for values, templates in charts.values():
         for template in templates:
-            made = _one(template, values, uses)
-            if made:
-                yield made
+            variants = _fill_template(template, values, uses)
+            if variants:
+                yield _built(variants, values, fixing=True)
+    for path, source, root in overrides({path: values for path, (values, _) in charts.items()}, sources):
+        values, templates = charts[path]
+        whole = merged(next(iter(_roots(values)), root), root)
+        for template in templates:
+            variants = _fill_template(template, values, {}, whole)
+            if variants:
+                yield _built(variants, values, own=source)
+
+
+def _built(variants: tuple[Back, ...], values: SourceText, own: Source | None = None, fixing: bool = False) -> Built:
+    template = variants[0].template
+    back_of = {id(back.result): back for back in variants}
+
+    def find_origin(at: Node | Span) -> ValueOrigin | None:
+        back = back_of.get(id(at.source))
+        return ValueOrigin(at, True) if back is None else back.find_origin(at)
+
+    files = (template.path, values.path, *([own.path] if own is not None else []))
+    chart = os.path.dirname(os.path.abspath(values.path))
+    return Built(
+        variants[0].result,
+        find_origin,
+        parts=tuple(map(os.path.abspath, files)),
+        replaces=(os.path.abspath(template.path),),
+        cluster=chart if own is None else os.path.abspath(own.path),
+        label="" if own is None else os.path.relpath(own.path, chart).replace(os.sep, "/"),
+        by_default=True,
+        own=own,
+        readings=tuple(back.result for back in variants[1:]),
+        find_object=lambda obj: back_of[id(obj.source)].find_object(obj),
+        map_edits=variants[0].lead_edits if fixing else _lead_none,
+    )
+
+
+def _lead_none(edits: Sequence[Edit]) -> LedEdits | None:
+    return None
 
 
 def _charts(sources: Sequence[Source]) -> dict[str, tuple[Source, list[Source]]]:
@@ -54,15 +87,18 @@ def _charts(sources: Sequence[Source]) -> dict[str, tuple[Source, list[Source]]]
     return found
 
 
-def with_others(sources: Sequence[Source]) -> Iterator[tuple[Source, list[tuple[Back, ...]]]]:
-    """Each other file of values of a chart, and the templates of the chart with it."""
-    charts = _charts(sources)
-    for path, source, root in overrides({path: values for path, (values, _) in charts.items()}, sources):
-        values, templates = charts[path]
-        whole = merged(next(iter(_roots(values)), root), root)
-        made = [back for template in templates if (back := _one(template, values, {}, whole))]
-        if made:
-            yield source, made
+def values_beside(sources: Sequence[Source], seen: set[str]) -> list[Source]:
+    """The files of values of charts with a template among the sources; `seen` are those that were asked for."""
+    have = {os.path.abspath(source.path) for source in sources}
+    found = []
+    for source in sources:
+        path = values_of(source.path) if source.may_be_template else None
+        for each in (path, *beside(path)) if path is not None else ():
+            if os.path.abspath(each) not in have and each in seen and (values := read(each)):
+                nodes_of(values)
+                have.add(os.path.abspath(each))
+                found.append(values)
+    return found
 
 
 def _roots(values: Source) -> list[Node]:
@@ -80,7 +116,7 @@ _Uses = dict[int, set[tuple[int, int]]]
 """Where each value is used, by its id: templates and places in them."""
 
 
-def _one(template: Source, values: Source, uses: _Uses, root: Node | None = None) -> tuple[Back, ...]:
+def _fill_template(template: Source, values: Source, uses: _Uses, root: Node | None = None) -> tuple[Back, ...]:
     """A template with values; where these leave fields out, with all of those fields, with some, and with none.
 
     Nothing where it has none of the values, or does not come to something that can be read. `root` are the values,
@@ -95,14 +131,14 @@ def _one(template: Source, values: Source, uses: _Uses, root: Node | None = None
     return _variants(template, parts, values, root or next(iter(_roots(values)), None), uses)
 
 
-def filled_by_terraform(sources: Sequence[Source]) -> Iterator[tuple[Back, ...]]:
+def filled_by_terraform(sources: Sequence[Source]) -> Iterator[Built]:
     """The texts among the sources that Terraform fills in, with what it would."""
     for template, parts, values in terraform.templates(sources):
         made = _variants(template, parts, values.source, values, {})
         for back in made:
             back.default = "the variable's value"
         if made:
-            yield made
+            yield _built(made, template)
 
 
 def _variants(
@@ -164,33 +200,20 @@ class Back:
         self._starts = [segment.at for segment in filled.segments]
         self._values: dict[int, Node | None] = {}
 
-    def led(self, result: Result, asked: set[int], fixing: bool) -> Result:
-        """A finding about the result as one about the files: about the values, where those were asked for."""
-        finding = result.finding
-        place = self._place(finding.at)
-        at = place.at
-        also = [Also(p.at, each.message) for each in finding.also if (p := self._place(each.at)) is not None]
-        if isinstance(at, Node) and id(at.source) in asked and not _lost_quotes(finding.at, at):
-            used = [Also(self._code(code), self._use(at)) for _, code in place.values[:1]]
-            also = [*used, *also]
-        else:
-            own = [(at, None)] if isinstance(at, Node) else place.values[:3]
-            defaults = [Also(node, self._about(node)) for node, _ in own]
-            at, also = self._span(finding.at), [*defaults, *also]
-        edits, shared = self._edits(finding) if fixing else ((), False)
-        safety = "unsafe" if shared else finding.safety
-        led = finding._replace(at=at, also=also, covers=(), edits=edits, safety=safety, suggestions=())
-        return result._replace(finding=led, object=self._object(result.object))
+    def find_origin(self, at: Node | Span) -> ValueOrigin:
+        """Where a part of the result is written: in the values where it is one of these, else in the template."""
+        place = self._place(at)
+        if isinstance(place.at, Node) and not _lost_quotes(at, place.at):
+            code = [self._code(code) for _, code in place.values[:1]]
+            through = tuple(Also(span, self._use(place.at)) for span in code) or (Also(self._span(at), ""),)
+            return ValueOrigin(place.at, True, through, self._about(place.at))
+        own = [(place.at, None)] if isinstance(place.at, Node) else place.values[:3]
+        through = tuple(Also(node, self._about(node)) for node, _ in own)
+        return ValueOrigin(self._span(at), not own, through)
 
-    def _object(self, obj: Object | None) -> Object | None:
-        """The object of the template that one of the result is made of; itself where the template has none there."""
-        if obj is None:
-            return None
-        span = self._span(obj.node)
-        for other in objects(self.template, foreign=True):
-            if other.kind == obj.kind and Span(other.source, other.node.start, other.node.end).touches(span):
-                return other
-        return obj
+    def find_object(self, obj: Object) -> Object | None:
+        """The object of the template that one of the result is made of; None where the template has none there."""
+        return object_around(self._span(obj.node), obj.kind)
 
     def _about(self, value: Node) -> str:
         return self.default if value.source is self.defaults or self.default != _DEFAULT else _GIVEN
@@ -271,28 +294,27 @@ class Back:
 
     # -- edits
 
-    def _edits(self, finding: Finding) -> tuple[Sequence[Edit], bool]:
-        """The same change in the files, where it can be made; and whether it changes values used elsewhere."""
-        edits = finding.edits
+    def lead_edits(self, edits: Sequence[Edit]) -> LedEdits | None:
+        """The same change in the files, where it can be made."""
         if not edits or any(edit.source is not self.result for edit in edits):
-            return (), False
+            return None
         direct = [own for edit in edits if (own := self._own(edit)) is not None]
         if len(direct) == len(edits):
-            return direct, False
+            return LedEdits(direct)
         after = reread(self.result, apply(self.result.text, edits))
         if len(after.documents) != len(self.result.documents):
-            return (), False
+            return None
         made: list[Edit] = []
         shared = False
         for node, new in find_changes(self.result, after):
             try:
                 part, others = self._instead(node, new)
             except NotEditable:
-                return (), False
+                return None
             made += part
             shared = shared or others
         made = list(dict.fromkeys(made))
-        return (made, shared) if self._comes_to(made, after) else ((), False)
+        return LedEdits(made, shared) if self._comes_to(made, after) else None
 
     def _own(self, edit: Edit) -> Edit | None:
         """An edit of characters that stand in the template as they do in the result."""
@@ -325,7 +347,7 @@ class Back:
         others = [edit for edit in edits if edit.source is self.defaults]
         template = reread(self.template, apply(self.template.text, own)) if own else self.template
         values = reread(self.defaults, apply(self.defaults.text, others)) if others else self.defaults
-        made = _one(template, values, {}) if isinstance(values, Source) else ()
+        made = _fill_template(template, values, {}) if isinstance(values, Source) else ()
         if not made or len(own) + len(others) < len(edits):
             return False
         roots = [document.root.plain() for document in made[0].result.documents if document.root is not None]

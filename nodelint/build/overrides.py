@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from nodelint.render.roots import nodes_of
+from nodelint.build.roots import nodes_of
 from nodelint.source import Node, Source
 from nodelint.source.discover import CHART
 from nodelint.source.nodes import MappingEntry

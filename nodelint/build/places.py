@@ -6,10 +6,10 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 
+from nodelint.build.roots import Root, nodes_of
 from nodelint.model.documents import objects
 from nodelint.model.finding import Span
 from nodelint.model.manifest import Object
-from nodelint.render.roots import Root, nodes_of
 from nodelint.source import UNKNOWN, Node, Source
 from nodelint.source.compose import compose
 from nodelint.source.unreadable import Unreadable

@@ -1,0 +1,290 @@
+"""Built objects judged, and what is found in them said of the places where their values are written."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from nodelint.lint.judging import judge_objects
+from nodelint.lint.results import Result, Skipped
+from nodelint.model.documents import objects
+from nodelint.model.finding import Also, Span, span_of
+from nodelint.tuples import NamedTuple
+
+if TYPE_CHECKING:
+    from nodelint.build.built import Built, ValueOrigin
+    from nodelint.lint.judging import Each, Outcome, RuleSetup
+    from nodelint.lint.rule import Rule
+    from nodelint.model.manifest import Object
+    from nodelint.source import Node, Source, SourceText
+    from nodelint.target.chosen import Chosen
+
+_ABOUT_NAMES = ("duplicate-name", "placeholder-left", "unknown-node-class")
+"""Rules about names, which whoever installs a chart gives."""
+_ABOUT_CODE = (
+    "dead-default",
+    "fixed-class-kind",
+    "nil-pointer",
+    "repeated-by-loop",
+    "required-field-not-printed",
+    "unprinted-field",
+    "unquoted-value",
+    "value-never-printed",
+)
+"""Rules about the code of a template, which is judged before it is filled in."""
+
+
+def is_about_defaults(rule: Rule) -> bool:
+    """Whether a rule says what holds in whatever account, and whatever names are given."""
+    return not rule.needs and rule.name not in (*_ABOUT_NAMES, *_ABOUT_CODE)
+
+
+class BuiltOutcome(NamedTuple):
+    """What is said of files and built objects together."""
+
+    told: list[Result]
+    skipped: list[Skipped]
+    faults: list[str]
+    objects: list[Object]
+    chosen: dict[int, tuple[Chosen, ...]]
+
+
+class Replacement:
+    """Built objects in the place of the files that they are built of."""
+
+    def __init__(self, built: Sequence[Built]) -> None:
+        self._built = built
+        sure = [each for each in built if not each.by_default]
+        self._replaced = {path for each in sure for path in each.replaces}
+        self._parts = {path for each in built for path in each.parts}
+        self._texts = [each.source.text for each in sure]
+
+    def left(self, asked: Sequence[Object]) -> list[Object]:
+        """The objects of files that are judged as they are written: those of templates, as their code is judged.
+
+        What a chart makes of its values is known: it is not guessed from the values alone.
+        """
+        return [
+            obj
+            for obj in asked
+            if not (obj.of_values and _path(obj.source) in self._parts)
+            and (obj.source.masked or not self._is_replaced(obj.source))
+        ]
+
+    def keeps_skip(self, skip: Skipped) -> bool:
+        """Whether something that was not judged in a file is not judged in what is built of it either."""
+        return not skip.path or os.path.abspath(skip.path) not in self._replaced
+
+    def judge(
+        self,
+        setup: RuleSetup,
+        plain: Outcome,
+        asked: Sequence[Object],
+        read: tuple[Sequence[Source], Sequence[Source]],
+        each: Each,
+    ) -> BuiltOutcome:
+        """Judge what is built, and say it with what is `plain` from the files alone."""
+        told = [r for r in plain.results if not self._is_replaced(r.span.source) or self._is_about_code(r)]
+        made = BuiltOutcome(told, [], [], [o for o in asked if not self._is_replaced(o.source)], {})
+        known = list(told)
+        for world in _worlds(self._built):
+            _World(world, setup, read, each).judge(made, known)
+        return made
+
+    def _is_replaced(self, source: SourceText) -> bool:
+        return bool(self._replaced) and _path(source) in self._replaced
+
+    def _is_about_code(self, result: Result) -> bool:
+        """Whether a finding about a template is about its code, or about a field that nothing built of it has."""
+        span = result.span
+        text = span.source.text[span.start : span.end]
+        if not span.source.masked or not text:
+            return False
+        is_key = text.isidentifier() and span.source.text[span.end : span.end + 1] == ":"
+        return "{{" in text or (is_key and not any(f"{text}:" in each for each in self._texts))
+
+
+def _path(source: SourceText) -> str:
+    return os.path.abspath(source.path)
+
+
+def _worlds(built: Sequence[Built]) -> list[list[Built]]:
+    """What is built, by the cluster that it is for; what charts come to by default stands side by side."""
+    found: dict[tuple[object, ...], list[Built]] = {}
+    for each in built:
+        key = ("default",) if each.by_default and each.own is None else (each.cluster, id(each.own))
+        found.setdefault(key, []).append(each)
+    return list(found.values())
+
+
+class _World:
+    """What is built for one cluster, and the files that are no part of it."""
+
+    def __init__(
+        self, built: list[Built], setup: RuleSetup, read: tuple[Sequence[Source], Sequence[Source]], each: Each
+    ) -> None:
+        self._built = built
+        self._by_default = built[0].by_default
+        if self._by_default:
+            running = [rule for rule in setup.running if is_about_defaults(rule)]
+            reporting = setup.reporting & {rule.name for rule in running}
+            setup = setup._replace(running=running, reporting=reporting)
+        self._setup = setup
+        self._read = read
+        self._each = each
+        parts = {path for one in built for path in one.parts}
+        around = [source for source in (*read[0], *read[1]) if _path(source) not in parts]
+        self._around = [obj for source in around for obj in objects(source, foreign=True)]
+        self._asked = {id(source) for source in read[0]}
+
+    def judge(self, made: BuiltOutcome, known: list[Result]) -> None:
+        """Add what is found; `known` are findings of which nothing is said twice."""
+        most = max(len(one.texts) for one in self._built)
+        rounds = [self._judge_reading(number, made) for number in range(most)]
+        said = {_mistake(result) for result in known} if not self._by_default else set()
+        own = self._built[0].own
+        places = {(result.rule.name, result.span) for result in made.told}
+        for mark, result in rounds[0].items():
+            if not all(mark in others for others in rounds[1:]) or _mistake(result) in said:
+                continue
+            if self._by_default and _is_said(result, known):
+                continue
+            if own is not None and ((result.rule.name, result.span) in places or not _has_part(result, own)):
+                continue
+            said.add(_mistake(result))
+            made.told.append(result)
+
+    def _judge_reading(self, number: int, made: BuiltOutcome) -> dict[object, Result]:
+        """What is found where all that is not known is there in one way, by what tells findings apart."""
+        texts = [one.texts[min(number, len(one.readings))] for one in self._built]
+        built_of = {id(text): one for text, one in zip(texts, self._built, strict=True)}
+        held = [obj for text in texts for obj in objects(text, foreign=True, more=True)]
+        outcome = judge_objects(self._setup, held, self._around, texts, lambda _: self._each)
+        made.faults.extend(outcome.faults)
+        if not self._by_default:
+            self._add_objects(held, outcome, built_of, made)
+        found: dict[object, Result] = {}
+        unfixed: list[tuple[object, Result]] = []
+        for result in outcome.results:
+            one = built_of.get(id(result.span.source))
+            led = None if one is None else self._lead(result, one, fixing=number == 0)
+            if led is None:
+                continue
+            mark = led.rule.name, led.span, led.finding.message
+            if mark not in found:
+                found[mark] = led
+                if result.finding.edits and not led.finding.edits and not self._by_default:
+                    unfixed.append((mark, led))
+        found.update(self._with_fixes(unfixed))
+        return found
+
+    def _lead(self, result: Result, one: Built, fixing: bool) -> Result | None:
+        """A finding about what is built as one about the files; None where none of those asked for has a part."""
+        finding = result.finding
+        origin = one.find_origin(finding.at)
+        if origin is None:
+            return None
+        also = list(_lead_also(finding.also, one))
+        at, steps = self._choose_place(origin, one)
+        if at is None:
+            return None
+        also = [*steps, *also] if one.by_default else [*also, *steps]
+        edits = one.lead_edits(finding.edits) if fixing and finding.edits else None
+        safety = "unsafe" if edits is not None and edits.shared else finding.safety
+        led = finding._replace(
+            at=at,
+            also=also,
+            covers=(),
+            edits=edits.edits if edits is not None else (),
+            safety=safety,
+            suggestions=() if one.by_default else finding.suggestions,
+        )
+        through = tuple(span_of(step.at) for step in origin.through)
+        return result._replace(finding=led, object=_written(result.object, one, at), through=through)
+
+    def _choose_place(self, origin: ValueOrigin, one: Built) -> tuple[Node | Span | None, tuple[Also, ...]]:
+        """The place that a finding is said of, and the others that have a part in it.
+
+        That is where the value is written, in a file that was asked for; else what of these takes the value in.
+        """
+        if not one.by_default:
+            wanted = one.asked is None or _path(origin.at.source) in one.asked
+            return (origin.at, origin.through) if wanted else (None, ())
+        if not self._is_asked(origin.at):
+            for step in origin.through:
+                if self._is_asked(step.at):
+                    return step.at, (Also(origin.at, origin.role),) if origin.role else ()
+        return origin.at, origin.through
+
+    def _is_asked(self, at: Node | Span) -> bool:
+        return id(at.source) in self._asked
+
+    def _add_objects(
+        self, held: Sequence[Object], outcome: Outcome, built_of: Mapping[int, Built], made: BuiltOutcome
+    ) -> None:
+        """Count the objects in the files that something is built of, and what is not judged of them."""
+        written = {id(obj): built_of[id(obj.source)].written_object(obj) or obj for obj in held}
+        have = {id(obj) for obj in made.objects}
+        made.objects.extend({id(obj): obj for obj in written.values() if id(obj) not in have}.values())
+        made.chosen.update({id(written[key]): some for key, some in outcome.chosen.items()})
+        for skip in outcome.skipped:
+            obj = None if skip.object is None else written.get(id(skip.object), skip.object)
+            path = skip.path and (obj.source.path if obj is not None else skip.path)
+            made.skipped.append(skip._replace(path=path, object=obj))
+
+    def _with_fixes(self, unfixed: Sequence[tuple[object, Result]]) -> Iterator[tuple[object, Result]]:
+        """The findings with the fixes that their rules offer for the objects as they are written.
+
+        A field that is added, say, has no place of its own before. The fix holds where the rule says the very same
+        of the file.
+        """
+        owners = {id(result.object): result.object for _, result in unfixed if result.object is not None}
+        if not owners:
+            return
+        names = {result.rule.name for _, result in unfixed}
+        running = [rule for rule in self._setup.running if rule.name in names]
+        setup = self._setup._replace(running=running, reporting=self._setup.reporting & names)
+        alone = judge_objects(setup, list(owners.values()), self._around, (), lambda _: self._each)
+        fixes = {(r.rule.name, r.span, r.finding.message): r.finding for r in alone.results if r.finding.edits}
+        for mark, result in unfixed:
+            same = fixes.get((result.rule.name, result.span, result.finding.message))
+            if same is not None:
+                yield mark, result._replace(finding=result.finding._replace(edits=same.edits, safety=same.safety))
+
+
+def _written(obj: Object | None, one: Built, at: Node | Span) -> Object | None:
+    """The object of a finding in the files: the one around its place, else the one that it was made of."""
+    if obj is None:
+        return None
+    from nodelint.build.built import object_around
+
+    if one.by_default:
+        return one.written_object(obj) or obj
+    return object_around(at, obj.kind) or one.written_object(obj) or obj
+
+
+def _lead_also(also: Iterable[Also], one: Built) -> Iterator[Also]:
+    for place in also:
+        origin = one.find_origin(place.at)
+        if origin is not None:
+            yield Also(origin.at, place.message)
+
+
+def _mistake(result: Result) -> tuple[object, ...]:
+    """What is one mistake: a place and its message without numbers, which differ from object to object."""
+    span = result.span
+    message = re.sub(r"[0-9][0-9.,]*", "0", result.finding.message)
+    return result.rule.name, span.source.path, span.start, span.end, message
+
+
+def _is_said(result: Result, known: Sequence[Result]) -> bool:
+    """Whether the template says the same before it is filled in."""
+    at = result.span
+    return any(other.rule is result.rule and other.span.touches(at) for other in known)
+
+
+def _has_part(result: Result, file: SourceText) -> bool:
+    spans = (result.span, *(place.span for place in result.finding.also))
+    return any(span.source is file for span in spans)

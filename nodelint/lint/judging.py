@@ -1,0 +1,327 @@
+"""Objects judged for one release: each rule looks at each object that it is about."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from functools import partial
+
+from nodelint.apiserver import Schemas
+from nodelint.ec2.facts import NOTHING, AwsFacts, Missing
+from nodelint.ec2.snapshot import Question
+from nodelint.lint.context import Context
+from nodelint.lint.results import Result, Skipped, first_causes, merged, of_older_release
+from nodelint.lint.rule import Rule, former_names
+from nodelint.model.finding import Finding
+from nodelint.model.manifest import NodePool, Object, UnknownKind, served
+from nodelint.model.releases import KubernetesVersion, Version
+from nodelint.source import Source
+from nodelint.tuples import NamedTuple
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from nodelint.lint.kept import Kept, Memory
+    from nodelint.target.chosen import Chosen
+
+MOST_FINDINGS = 1000
+"""Findings that one rule has of one object: what has more was not written by hand, and nobody reads them all."""
+
+Each = Callable[[Callable[[Object], "RuleOutput"], Sequence[Object]], Iterable["RuleOutput"]]
+"""Calls a function with every object, and gives what it says in their order."""
+
+_FEW = 200
+"""Objects that are judged before more processes would have been started."""
+
+_TOO_MANY = f"only the first {MOST_FINDINGS:,} findings of a rule in one object are reported"
+
+
+class Target(NamedTuple):
+    """What the manifests are judged for.
+
+    `schemas` stand for the API server, None for the bundled ones; `facts` are what is known of AWS. `choose` gives
+    the releases of an object, oldest first, in the place of these, or says why it is not judged.
+    """
+
+    karpenter: Version
+    kubernetes: KubernetesVersion | None = None
+    schemas: Schemas | None = None
+    facts: AwsFacts = NOTHING
+    choose: Callable[[Object], tuple[Chosen, ...] | str] | None = None
+
+    def at(self, chosen: Chosen) -> Target:
+        """The same for releases that were chosen for an object."""
+        return self._replace(karpenter=chosen.karpenter.last, kubernetes=chosen.kubernetes, choose=None)
+
+    def each(self, obj: Object) -> tuple[Target, ...]:
+        """All that an object is judged for; nothing where it is not judged."""
+        if self.choose is None:
+            return (self,)
+        chosen = self.choose(obj)
+        return () if isinstance(chosen, str) else tuple(map(self.at, chosen))
+
+
+class RuleSetup(NamedTuple):
+    """Which of all rules look at objects (`running`), and for what; `reporting` are those whose findings are told."""
+
+    target: Target
+    rules: Mapping[str, Rule]
+    reporting: Set[str]
+    running: Sequence[Rule]
+
+
+class Outcome(NamedTuple):
+    """What rules have said of some objects for all of their releases; `context` is what they could ask."""
+
+    results: list[Result]
+    skipped: list[Skipped]
+    faults: list[str]
+    chosen: dict[int, tuple[Chosen, ...]]
+    context: Context
+
+
+def judge_objects(
+    setup: RuleSetup,
+    asked: Sequence[Object],
+    beside: Sequence[Object],
+    files: Sequence[Source],
+    share: Callable[[Sequence[Object]], Each],
+    memory: Memory | None = None,
+) -> Outcome:
+    """Let the rules look at objects, each for its releases, and at files as a whole.
+
+    `beside` are only there to be referred to. `share` says how some objects are gone through.
+    """
+    target = setup.target
+
+    def run(one: Target, some: Sequence[Object], files: Sequence[Source] = ()) -> ReleaseRun:
+        made = start_run(one, (*asked, *beside), setup.rules, setup.reporting, setup.running, memory)
+        made.judge(some, setup.running, files, share(some))
+        made.judge_converted(some, setup.running)
+        made.judge_branches(some, setup.running)
+        return made
+
+    chosen, skipped = _chosen(asked, target)
+    # A finding about a file as a whole does not depend on the release.
+    runs = [run(target, asked if target.choose is None else (), files)]
+    told = runs[0].told
+    if target.choose is not None:
+        by_release = []
+        for release, some in _by_release(asked, chosen):
+            runs.append(run(target.at(release), some))
+            by_release.append((release, runs[-1].told))
+        told = of_older_release([*told, *merged(by_release, chosen)], chosen)
+    skipped += [skip for made in runs for skip in made.skipped]
+    return Outcome(told, skipped, [fault for made in runs for fault in made.faults], chosen, runs[0].context)
+
+
+class RuleOutput(NamedTuple):
+    """What rules say of one object, or of all files."""
+
+    raw: list[Result]
+    skipped: list[Skipped]
+    faults: list[str]
+
+
+def share_objects(
+    jobs: int | None, asked: Sequence[Object], things: tuple[Sequence[object], Sequence[Source]]
+) -> Each | None:
+    """What calls a function with every object in several processes; None where one process is enough.
+
+    `things` are what rules may speak of, with the sources whose nodes they may speak of.
+    """
+    if jobs == 1 or (jobs is None and len(asked) < _FEW):
+        return None
+    from nodelint.lint.workers import Names, processes, shared
+
+    count = processes(jobs, len(asked))
+    return partial(shared, count=count, names=Names(*things)) if count > 1 else None
+
+
+def one_by_one(pause: Callable[[], None]) -> Each:
+    def each(judge: Callable[[Object], RuleOutput], asked: Sequence[Object]) -> Iterator[RuleOutput]:
+        for obj in asked:
+            pause()
+            yield judge(obj)
+
+    return each
+
+
+def start_run(
+    target: Target,
+    read: Sequence[Object],
+    rules: Mapping[str, Rule],
+    reporting: Set[str],
+    running: Sequence[Rule],
+    memory: Memory | None,
+) -> ReleaseRun:
+    foreign = [obj for obj in read if isinstance(obj, NodePool) and obj.foreign]
+    held = [obj for obj in read if not _is_foreign(obj)] if foreign else read
+    names = tuple(rules)
+    asked = (
+        held,
+        target.karpenter,
+        target.kubernetes,
+        target.schemas,
+        names,
+        target.facts,
+        foreign,
+        former_names(rules),
+    )
+    if memory is None:
+        return ReleaseRun(target, Context(*asked), reporting)
+    from nodelint.lint.kept import Noting
+
+    kept = memory.of((target.karpenter, target.kubernetes))
+    kept.begin((target.schemas, target.facts, frozenset(names), frozenset(reporting), *running))
+    return ReleaseRun(target, Noting(*asked), reporting, kept)
+
+
+class ReleaseRun:
+    """What the rules say of objects and files for one release; `told` is one finding for each cause."""
+
+    def __init__(self, target: Target, context: Context, reporting: Set[str], kept: Kept | None = None) -> None:
+        self.target = target
+        self._kept = kept
+        self.context = context
+        self.reporting = reporting
+        self.told: list[Result] = []
+        self.skipped: list[Skipped] = []
+        self.faults: list[str] = []
+
+    def judge(
+        self, asked: Sequence[Object], running: Sequence[Rule], sources: Sequence[Source], each: Each = map
+    ) -> None:
+        """Let the rules look at objects, and at files as a whole; `each` calls a function with every object."""
+        target = self.target
+        about_objects = [r for r in running if issubclass(r.on, Object) and r.speaks_of(target.karpenter)]
+        if not target.facts:
+            self.skipped += _without_facts([r for r in about_objects if r.name in self.reporting], asked, target)
+            about_objects = [r for r in about_objects if not r.needs]
+        about: dict[tuple[object, ...], list[Rule]] = {}
+
+        def judged(obj: Object) -> RuleOutput:
+            accepted = served(obj, target.karpenter)
+            alike = (type(obj), obj.provider if isinstance(obj, NodePool) else None, accepted)
+            if alike not in about:
+                about[alike] = [r for r in about_objects if r.is_about(obj) and (accepted or r.on is Object)]
+            if self._kept is not None:
+                return RuleOutput(*self._kept.judge(obj, about[alike], self.context, partial(self._said, obj=obj)))
+            said = RuleOutput([], [], [])
+            for rule in about[alike]:
+                self._run(rule, obj, obj, obj.source.path, said)
+            return said._replace(raw=first_causes(said.raw))
+
+        of_files = RuleOutput([], [], [])
+        for rule in running:
+            if rule.on is Source:
+                for source in sources:
+                    self._run(rule, source, None, source.path, of_files)
+        for said in (*each(judged, asked), of_files._replace(raw=first_causes(of_files.raw))):
+            self.told += [r for r in said.raw if r.rule.name in self.reporting]
+            self.skipped += said.skipped
+            self.faults += said.faults
+        if self._kept is not None:
+            self._kept.end()
+
+    def _said(self, rule: Rule, obj: Object) -> RuleOutput:
+        """What one rule says of an object."""
+        said = RuleOutput([], [], [])
+        self._run(rule, obj, obj, obj.source.path, said)
+        return said
+
+    def judge_converted(self, asked: Sequence[Object], running: Sequence[Rule]) -> None:
+        """Let the rules look at what objects become that the target does not serve."""
+        old = [o for o in asked if not served(o, self.target.karpenter) and not isinstance(o, UnknownKind)]
+        if not old:
+            return
+        from nodelint.lint.converted import Converted
+
+        became = Converted(old, self.context)
+        one = self.target
+        context = Context(
+            became.world, one.karpenter, one.kubernetes, one.schemas, self.context.rule_names, one.facts
+        )
+        made = ReleaseRun(one, context, self.reporting)
+        made.judge([new for new, _ in became.pairs], running, ())
+        said = {(r.rule.name, r.span.source.path, r.span.start) for r in self.told}
+        # Rules about objects of any API have looked at the old ones.
+        moved = became.told(made.told)
+        self.told += [r for r in moved if (r.rule.name, r.span.source.path, r.span.start) not in said]
+        self.faults += made.faults
+
+    def judge_branches(self, asked: Sequence[Object], running: Sequence[Rule]) -> None:
+        """Let the rules look at what objects are where a template takes another branch than the first."""
+        templated = [obj for obj in asked if obj.source.masked and served(obj, self.target.karpenter)]
+        if not templated:
+            return
+        from nodelint.lint.branches import rounds
+
+        one, said = self.target, {(r.rule.name, r.span.source.path, r.span.start) for r in self.told}
+        for some in rounds(templated):
+            instead = {id(each.original): each.obj for each in some}
+            world = [instead.get(id(obj), obj) for obj in self.context.objects]
+            context = Context(world, one.karpenter, one.kubernetes, one.schemas, self.context.rule_names, one.facts)
+            made = ReleaseRun(one, context, self.reporting)
+            made.judge([each.obj for each in some], running, ())
+            self.told += [result for each in some for result in each.told(made.told, said)]
+            self.faults += made.faults
+
+    def _run(self, rule: Rule, subject: object, obj: Object | None, path: str, into: RuleOutput) -> None:
+        told = 0
+        try:
+            for said in rule.check(subject, self.context):
+                if isinstance(said, Finding):
+                    told += 1
+                    if told > MOST_FINDINGS and obj is not None:
+                        if rule.name in self.reporting:
+                            into.skipped.append(Skipped(rule.name, path, obj, _TOO_MANY, False))
+                        return
+                    into.raw.append(Result(rule, said, obj))
+                elif rule.name in self.reporting:
+                    into.skipped.append(Skipped(rule.name, path, obj, said.reason, said.transient, said.fact))
+        except Missing as missing:
+            if rule.name in self.reporting:
+                into.skipped.append(Skipped(rule.name, path, obj, missing.reason, missing.transient, missing.kind))
+        except Exception as error:
+            if os.environ.get("NODELINT_DEBUG"):
+                raise
+            what = obj.label if obj else "the file"
+            into.faults.append(f"{rule.name} on {what} of {path}: {type(error).__name__}: {error}")
+
+
+def _is_foreign(obj: Object) -> bool:
+    return isinstance(obj, NodePool) and obj.foreign
+
+
+def _without_facts(rules: Sequence[Rule], asked: Sequence[Object], target: Target) -> Iterator[Skipped]:
+    """One skip for each rule that needs facts from AWS and would have had something to look at."""
+    kinds = {type(obj) for obj in asked if served(obj, target.karpenter) and not _is_foreign(obj)}
+    for rule in rules:
+        needs = rule.needs or rule.may_need
+        if needs and any(issubclass(kind, rule.on) for kind in kinds):
+            try:
+                target.facts.answer(Question(needs[0]))
+            except Missing as missing:
+                yield Skipped(rule.name, "", None, missing.reason, missing.transient, missing.kind)
+
+
+def _chosen(asked: Sequence[Object], target: Target) -> tuple[dict[int, tuple[Chosen, ...]], list[Skipped]]:
+    """The releases of each object, by its id, and the objects that are judged for none."""
+    found: dict[int, tuple[Chosen, ...]] = {}
+    skipped = []
+    for obj in asked if target.choose is not None else ():
+        some = target.choose(obj) if target.choose is not None else ()
+        if isinstance(some, str):
+            skipped.append(Skipped(None, obj.source.path, obj, some, False))
+        else:
+            found[id(obj)] = some
+    return found, skipped
+
+
+def _by_release(
+    asked: Sequence[Object], chosen: Mapping[int, tuple[Chosen, ...]]
+) -> Iterator[tuple[Chosen, list[Object]]]:
+    """The objects that are judged for each release, oldest first."""
+    for release in sorted({each.bare for some in chosen.values() for each in some}, key=lambda each: each.order):
+        yield release, [obj for obj in asked if any(each.bare == release for each in chosen.get(id(obj), ()))]

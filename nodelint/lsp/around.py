@@ -1,0 +1,52 @@
+"""What is built of texts that are open in an editor, with the files around them that this takes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+
+from nodelint.build import Inventory, build
+from nodelint.model.documents import objects
+from nodelint.source import Source
+from nodelint.source.discover import CHART
+from nodelint.source.reading import repository
+
+_TERRAFORM = (".tf", ".tofu", ".tfvars", ".tftpl", ".tpl")
+
+
+def build_around(opened: Sequence[Source], beside: Sequence[Source]) -> Inventory:
+    """What open texts have a part in: templates of their charts and modules are taken from `beside`.
+
+    Of a large repository only little is built at every key.
+    """
+    folders = {folder for source in opened for folder in _folders(source)}
+    near = [source for source in beside if any(_is_below(source.path, folder) for folder in folders)]
+    inventory = build([*opened, *near])
+    paths = {os.path.abspath(source.path) for source in opened}
+    return inventory._replace(built=tuple(each for each in inventory.built if paths.intersection(each.parts)))
+
+
+def _folders(source: Source) -> Iterator[str]:
+    """The folders whose files may be built together with a text."""
+    path = os.path.abspath(source.path)
+    if not os.path.isabs(source.path):
+        return  # a text without a name
+    folder = os.path.dirname(path)
+    if path.endswith(_TERRAFORM):
+        yield os.path.dirname(folder)
+        return
+    top = repository(folder)
+    around = folder
+    while around != os.path.dirname(around):
+        if os.path.isfile(os.path.join(around, CHART)):
+            yield around
+            return
+        if around == top:
+            break
+        around = os.path.dirname(around)
+    if top is not None and path.endswith((".yaml", ".yml")) and not any(objects(source)):
+        yield top  # values for a chart elsewhere in the repository
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return os.path.abspath(path).startswith(os.path.join(folder, ""))
