@@ -1,7 +1,7 @@
 """What the clusters get of a repository's files: built objects, and where each of their values is written.
 
-Every command takes its objects from `build`: what it is told of a chart, an overlay or a module is what the rest is
-told.
+Every command takes its objects from `read_inventory`, or from `build` where it has the sources: what one is told of a
+chart, an overlay or a module is what the others are told.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from nodelint.build.built import Built
     from nodelint.build.rendered import Rendering
-    from nodelint.model.finding import Span
     from nodelint.model.manifest import Object
-    from nodelint.source import Node, Source
+    from nodelint.source import Source
+    from nodelint.source.discover import Discovery
 
 
 class Inventory(NamedTuple):
@@ -42,16 +42,6 @@ class Inventory(NamedTuple):
         for source in self.sources:
             yield from objects(source, foreign)
 
-    def written_place(self, at: Node | Span) -> Node | Span:
-        """Where a part of an object is written, in a file."""
-        one = next((each for each in self.built if at.source.cluster and at.source in each.texts), None)
-        origin = None if one is None else one.find_origin(at)
-        return at if origin is None else origin.at
-
-    def label_of(self, obj: Object) -> str:
-        """With what an object is built, where that is not plain: `values-prod.yaml`; else empty."""
-        return next((each.label for each in self.built if each.source is obj.source), "")
-
 
 def build(files: Sequence[Source], rendering: Rendering | None = None) -> Inventory:
     """Build what the clusters get of files.
@@ -72,7 +62,7 @@ def build(files: Sequence[Source], rendering: Rendering | None = None) -> Invent
         built += filled_by_terraform(files)
     for each in built:
         for text in each.texts:
-            text.cluster = each.cluster
+            text.cluster, text.built = each.cluster, each
     return Inventory(files, tuple(built))
 
 
@@ -87,10 +77,14 @@ def may_fill(files: Sequence[Source]) -> bool:
     return any_filled(files)
 
 
-def more_values(files: Sequence[Source], seen: set[str]) -> list[Source]:
-    """The values of charts with a template among files, as far as they were asked for: a finding may be theirs."""
-    if not may_fill(files):
-        return []
-    from nodelint.build.filled import values_beside
+def read_inventory(found: Discovery, rendering: Rendering | None = None) -> Inventory:
+    """Build what the clusters get of the files that were found: the one call by which a command has its objects.
 
-    return values_beside(files, seen)
+    Files of values of charts become sources of `found`, as far as they were asked for: a finding may be theirs.
+    """
+    helm = rendering is not None and any(each.root.tool == "helm" for each in rendering.builds)
+    if not helm and may_fill(found.sources):
+        from nodelint.build.filled import values_beside
+
+        found.sources += values_beside(found.sources, found.seen)
+    return build(found.sources, rendering)

@@ -81,12 +81,12 @@ def check(
         if words.to_stderr:
             _write(found, None)
         _nothing(run)
-    ready = judging(found, asked, settings, paths)
+    ready = judging(found, asked, settings, paths, built)
     entries = known(ready.session)
     applied: Sequence[Result] = ()
     refused: Sequence[tuple[Result, str]] = ()
     if diff:
-        report = judge_of(built, run.settings.jobs)(found.sources, *ready.how)
+        report = judge_of(built, run.settings.jobs, ready.inventory)(found.sources, *ready.how)
         _print_diff(found.sources, _fixed(run, ready, built, unsafe_fixes, report))
         run = run._replace(outputs=[each for each in wanted if each.path is not None])
     elif writing:
@@ -103,7 +103,7 @@ def check(
 
 def _judged(run: _Run, ready: Judging, built: Rendering | None) -> tuple[Report, _Run]:
     """What is wrong, with the fixes that would be written; and the run with what an older release would find."""
-    report = judge_of(built, run.settings.jobs)(run.found.sources, *ready.how)
+    report = judge_of(built, run.settings.jobs, ready.inventory)(run.found.sources, *ready.how)
     if any(result.fixable for result in report.results):
         from nodelint.lint.fixing import applicable
 
@@ -119,7 +119,13 @@ def _judged(run: _Run, ready: Judging, built: Rendering | None) -> tuple[Report,
 def _fixed(run: _Run, ready: Judging, built: Rendering | None, unsafe: bool, report: Report | None = None) -> Fixed:
     from nodelint.lint.fixing import fix
 
-    return fix(run.found.sources, *ready.how, unsafe=unsafe, judge=judge_of(built, run.settings.jobs), report=report)
+    return fix(
+        run.found.sources,
+        *ready.how,
+        unsafe=unsafe,
+        judge=judge_of(built, run.settings.jobs, ready.inventory),
+        report=report,
+    )
 
 
 def _written(

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any, TypeVar
 
+    from nodelint.build import Inventory
     from nodelint.build.rendered import Rendering
     from nodelint.commands._flags import FactFlags
     from nodelint.lint.baseline import KnownFinding
@@ -112,12 +113,13 @@ def _which_rules() -> tuple[Callable[[Any], Any], ...]:
 
 
 class Judging(NamedTuple):
-    """All that is needed to judge: `beside` are sources read for context, `file` is where `facts` are from."""
+    """All that is needed to judge an inventory: `beside` are sources for context, `file` is where facts are from."""
 
     session: Session
     target: Target
     beside: list[Source]
     file: str | None
+    inventory: Inventory
 
     @property
     def how(self) -> tuple[Target, dict[str, Rule], Selection, list[Source]]:
@@ -133,19 +135,28 @@ class Judging(NamedTuple):
         return sorted(all_names(rules, (name for name, rule in rules.items() if self.session.selection.has(rule))))
 
 
-def judging(found: Discovery, asked: FactFlags, settings: Settings, paths: Sequence[str]) -> Judging:
-    """Get ready to judge; ends the run where rules, CRDs or a snapshot that it names cannot be used."""
+def judging(
+    found: Discovery,
+    asked: FactFlags,
+    settings: Settings,
+    paths: Sequence[str],
+    rendering: Rendering | None = None,
+) -> Judging:
+    """Build what is judged; ends the run where rules, CRDs or a snapshot that it names cannot be used."""
+    from nodelint.build import read_inventory
     from nodelint.commands._facts import facts_for
     from nodelint.model.documents import objects
     from nodelint.model.manifest import EC2NodeClass
 
     session = session_of(settings)
-    held = [obj for source in found.sources for obj in objects(source)]
+    inventory = read_inventory(found, rendering)
+    held = list(inventory.objects())
     beside = session.beside(held, found.sources)
-    classes = [o for s in (*found.sources, *beside) for o in objects(s) if isinstance(o, EC2NodeClass)]
+    held += [obj for source in beside for obj in objects(source)]
+    classes = [obj for obj in held if isinstance(obj, EC2NodeClass)]
     choose = session.choose(found)
     facts, file = facts_for(asked, session, paths, classes, choose)
-    return Judging(session, session.target(facts, choose), beside, file)
+    return Judging(session, session.target(facts, choose), beside, file, inventory)
 
 
 def rendered(paths: Sequence[str], found: Discovery, settings: Settings) -> Rendering | None:
@@ -153,10 +164,6 @@ def rendered(paths: Sequence[str], found: Discovery, settings: Settings) -> Rend
 
     `found` takes what could not be rendered, and the files of what could that a fix may be written to.
     """
-    if not settings.helm:
-        from nodelint.build import more_values
-
-        found.sources += more_values(found.sources, found.seen)
     if not (settings.kustomize or settings.helm):
         return None
     from nodelint.build.rendered import parts, render
@@ -169,28 +176,27 @@ def rendered(paths: Sequence[str], found: Discovery, settings: Settings) -> Rend
     return built
 
 
-def judge_of(rendering: Rendering | None, jobs: int | None) -> Judge:
-    """What judges: the engine, over what is built; `jobs` are the processes that do it."""
-    from functools import partial
+def judge_of(rendering: Rendering | None, jobs: int | None, inventory: Inventory | None = None) -> Judge:
+    """What judges: the engine, over what is built; `jobs` are the processes that do it.
 
-    return partial(_judge, rendering, jobs=jobs)
+    `inventory` is what was built before, and serves where the files are still the same.
+    """
 
+    def judge(
+        sources: Sequence[Source],
+        target: Target,
+        rules: Mapping[str, Rule],
+        selection: Selection,
+        context_sources: Sequence[Source] = (),
+    ) -> Report:
+        from nodelint.build import build
+        from nodelint.lint.engine import lint
 
-def _judge(
-    rendering: Rendering | None,
-    sources: Sequence[Source],
-    target: Target,
-    rules: Mapping[str, Rule],
-    selection: Selection,
-    context_sources: Sequence[Source] = (),
-    jobs: int | None = 1,
-) -> Report:
-    """What is wrong with files, and with what is built of them."""
-    from nodelint.build import build
-    from nodelint.lint.engine import lint
+        known = inventory is not None and [*map(id, inventory.files)] == [*map(id, sources)]
+        made = inventory if known and inventory is not None else build(sources, rendering)
+        return lint(sources, target, rules, selection, context_sources, jobs=jobs, built=made.built)
 
-    built = build(sources, rendering).built
-    return lint(sources, target, rules, selection, context_sources, jobs=jobs, built=built)
+    return judge
 
 
 def known(session: Session) -> Sequence[KnownFinding] | None:

@@ -42,18 +42,18 @@ def read_side(paths: Sequence[str], settings: Settings, root: str, whole: bool =
 
     Classes that are not available are looked for in the repository around, unless the side is `whole`.
     """
-    from nodelint.build import build
+    from nodelint.build import read_inventory
     from nodelint.commands._judging import rendered
-    from nodelint.model.documents import objects
     from nodelint.session import Session
 
     found = discovered(paths, settings) if paths else _nothing()
     built = rendered(paths, found, settings)
-    held = [obj for source in found.sources for obj in objects(source)]
+    inventory = read_inventory(found, built)
+    held = list(inventory.objects())
     beside = [] if whole else Session(settings).beside(held, found.sources)
     for source in beside:
         source.path = os.path.relpath(source.path).replace(os.sep, "/")
-    return Read(found, beside, root, built, build(found.sources, built))
+    return Read(found, beside, root, built, inventory)
 
 
 def _nothing() -> Discovery:

@@ -80,8 +80,8 @@ def command(paths: Sequence[str], prune: bool, **flags: Any) -> None:
     from nodelint.lint.config import ConfigError
     from nodelint.source.files import replace
 
-    ready = judging(found, asked, settings, paths)
-    report = judge_of(built, settings.jobs)(found.sources, *ready.how)
+    ready = judging(found, asked, settings, paths, built)
+    report = judge_of(built, settings.jobs, ready.inventory)(found.sources, *ready.how)
     _stop_at(report.faults)
     root = os.path.dirname(os.path.abspath(path))
     try:

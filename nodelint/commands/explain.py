@@ -51,15 +51,17 @@ def command(paths: Sequence[str], nodepool: str | None, form: str, **flags: Any)
     asked = FactFlags.taken(flags)
     settings = settings_of(flags)
     found = discovered(paths or (".",), settings)
+    from nodelint.build import read_inventory
     from nodelint.commands._facts import facts_for
     from nodelint.lint.context import Context
     from nodelint.model.documents import left_out, objects
     from nodelint.model.manifest import EC2NodeClass, NodePool, served
 
-    held = [obj for source in found.sources for obj in objects(source)]
+    inventory = read_inventory(found)
+    held = list(inventory.objects())
     session = session_of(settings)
     beside = [obj for source in session.beside(held, found.sources) for obj in objects(source)]
-    for source in found.sources:
+    for source in inventory.sources:
         for obj, reason in left_out(source):
             say(f"{source.path}: {obj.label} is left out: {reason}")
     choose = session.choose(found)

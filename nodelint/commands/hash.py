@@ -30,6 +30,7 @@ from nodelint.model.ranges import only
 from nodelint.target.chosen import Chosen
 
 if TYPE_CHECKING:
+    from nodelint.build import Inventory
     from nodelint.drift.cluster import Cluster
     from nodelint.lint.engine import Target
     from nodelint.model.manifest import Object
@@ -79,9 +80,10 @@ def command(paths: Sequence[str], live: str | None, form: str, **flags: Any) -> 
     session = session_of(settings)
     target = session.target(choose=session.choose(found))
     cluster = cluster_of(live)
+    from nodelint.build import read_inventory
     from nodelint.report.hashes import hashes_json, hashes_text
 
-    rows = _rows(found.sources, target, cluster)
+    rows = _rows(read_inventory(found), target, cluster)
     if form == "json":
         echo_json(hashes_json(rows))
     else:
@@ -105,16 +107,15 @@ def misread(sources: Sequence[Source]) -> bool:
     return bad
 
 
-def _rows(sources: Sequence[Source], target: Target, cluster: Cluster | None) -> list[Row]:
+def _rows(inventory: Inventory, target: Target, cluster: Cluster | None) -> list[Row]:
     """The hashes of each object in every release that it is judged for; what several releases share is told once."""
     from nodelint.drift.standing import ca_of
-    from nodelint.model.documents import objects
     from nodelint.model.manifest import EC2NodeClass, NodePool
     from nodelint.report.hashes import Row
 
     rows: list[Row] = []
     bundles: dict[Version, int | None] = {}
-    for obj in (obj for source in sources for obj in objects(source)):
+    for obj in inventory.objects():
         if not isinstance(obj, (NodePool, EC2NodeClass)):
             continue
         chosen = target.choose(obj) if target.choose is not None else (Chosen(only(target.karpenter)),)

@@ -186,7 +186,7 @@ def _planned(
     from nodelint.commands._judging import judge_of, judging
     from nodelint.plan import Aim, make_each
 
-    ready = judging(new.found, FactFlags(False, None, None), settings, paths)
+    ready = judging(new.found, FactFlags(False, None, None), settings, paths, new.built)
     facts = ready.target.facts
     region = facts.region.name if facts.region is not None else "us-east-1"
     schemas = ready.target.schemas or Schemas.bundled()
@@ -204,8 +204,8 @@ def _planned(
     plan = make_each(_side(was), _side(new), aim, lambda obj, now: _own_aim(aim, chosen[now], obj))
     plan = plan._replace(absorbed=_absorbed(plan, *chosen, ready.session))
     then = ready.target._replace(choose=chosen[0])
-    before = judge_of(was.built, settings.jobs)(was.found.sources, then, *ready.how[1:3], was.beside)
-    after = judge_of(new.built, settings.jobs)(new.found.sources, *ready.how)
+    before = judge_of(was.built, settings.jobs, was.inventory)(was.found.sources, then, *ready.how[1:3], was.beside)
+    after = judge_of(new.built, settings.jobs, new.inventory)(new.found.sources, *ready.how)
     return plan, _compared(before, after, was.root, new.root, ready)
 
 

@@ -135,12 +135,13 @@ def command(
 
 def _manifests(paths: Sequence[str], session: Session) -> tuple[Discovery, list[ClassesAt]]:
     """What is asked for: the classes of the paths, and those beside that their pools name. Ends the run for none."""
+    from nodelint.build import read_inventory
     from nodelint.model.documents import objects
     from nodelint.model.manifest import EC2NodeClass
 
     found = discovered(paths or (".",), session.settings)
     found.unreadable += unread(found, "not asked for")
-    held = [obj for source in found.sources for obj in objects(source)]
+    held = list(read_inventory(found).objects())
     if not held:
         unreadable(found)
         echo(f"Nothing to ask: no NodePool or EC2NodeClass in {counted(found.files, 'file')}.")

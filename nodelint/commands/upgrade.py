@@ -96,14 +96,13 @@ def command(
     before, kubernetes = _stated(settings, found)
     if after <= before:
         stop(f"--to {after} is not newer than {before}, the release to come from")
-    ready = judging(found, asked, settings._replace(karpenter=after), paths)
-    from nodelint.build import build
+    ready = judging(found, asked, settings._replace(karpenter=after), paths, built)
     from nodelint.upgrade import upgrade
 
     # Each object is judged release by release.
     target = ready.target._replace(choose=None, kubernetes=kubernetes)
     judge = judge_of(built, None) if built is not None and built.builds else None
-    result = upgrade(build(found.sources, built), before, target, *ready.how[1:], judge)
+    result = upgrade(ready.inventory, before, target, *ready.how[1:], judge)
     found.unreadable += unread(found, "not looked at")
     unreadable(found)
     if not result.objects:

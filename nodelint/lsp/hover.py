@@ -16,7 +16,16 @@ from nodelint.lsp.outline import Spot, spot
 from nodelint.lsp.project import Buffer, View
 from nodelint.model.finding import Span, span_of
 from nodelint.model.keys import ARCH, INSTANCE_TYPE
-from nodelint.model.manifest import EC2NodeClass, Label, NodePool, RequirementLine, SelectorTerm, parse_alias, served
+from nodelint.model.manifest import (
+    EC2NodeClass,
+    Label,
+    NodePool,
+    Object,
+    RequirementLine,
+    SelectorTerm,
+    parse_alias,
+    served,
+)
 from nodelint.model.messages import short
 from nodelint.model.releases import Version
 from nodelint.model.requirement import INCLUSIVE_BOUNDS, normalize, well_known, well_known_since
@@ -50,18 +59,40 @@ class Hover(NamedTuple):
 
 
 def hover(view: View, buffer: Buffer, offset: int) -> Hover | None:
-    """What is known of the place."""
+    """What is known of the place: of an object that is built with it, else of one that is written there."""
+    for obj, at, span in _built_here(view, buffer, offset):
+        found = _in_object(view, obj, at)
+        if found is not None:
+            return found._replace(span=span)
     for obj in view.objects(buffer):
-        if not served(obj, view.target.karpenter):
-            continue
-        found = None
-        if isinstance(obj, NodePool):
-            found = _in_pool(view, obj, offset)
-        elif isinstance(obj, EC2NodeClass):
-            found = _in_class(view, obj, offset)
+        found = _in_object(view, obj, offset)
         if found is not None:
             return found
     return _of_field(view, buffer, offset)
+
+
+def _built_here(view: View, buffer: Buffer, offset: int) -> Iterator[tuple[Object, int, Span]]:
+    """The objects that are built with a value of a text: each with the value's place in it, and that in the text.
+
+    Where the value is written, and where a template prints it.
+    """
+    for obj in view.built:
+        for node in obj.node.walk():
+            origin = obj.source.built.find_origin(node) if node.kind == "scalar" else None
+            if origin is None or not (origin.exact and origin.through):
+                continue
+            for place in (origin.at, *(step.at for step in origin.through)):
+                span = span_of(place)
+                if span.source is buffer.source and span.start <= offset <= span.end:
+                    yield obj, node.start, span
+
+
+def _in_object(view: View, obj: Object, offset: int) -> Hover | None:
+    if not served(obj, view.target.karpenter):
+        return None
+    if isinstance(obj, NodePool):
+        return _in_pool(view, obj, offset)
+    return _in_class(view, obj, offset) if isinstance(obj, EC2NodeClass) else None
 
 
 def definition(view: View, buffer: Buffer, offset: int) -> Span | None:

@@ -209,6 +209,11 @@ class View:
         sources = [*(buffer.source for buffer in self.buffers), *self.beside]
         return {id(source): list(objects(source)) for source in sources}
 
+    @cached_property
+    def built(self) -> list[Object]:
+        """The objects that are built of the texts: of templates with their values, say."""
+        return [obj for each in self.inventory.built for obj in objects(each.source)]
+
     def objects(self, buffer: Buffer) -> list[Object]:
         """Karpenter's objects in one text; those that `context` knows."""
         return self._objects.get(id(buffer.source), [])
@@ -216,7 +221,7 @@ class View:
     @cached_property
     def context(self) -> Context:
         """What rules may ask, to be asked by whoever explains."""
-        every = [obj for found in self._objects.values() for obj in found]
+        every = [*(obj for found in self._objects.values() for obj in found), *self.built]
         target = self.target
         return Context(every, target.karpenter, target.kubernetes, target.schemas, (), target.facts)
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from nodelint.apiserver import Schemas
 from nodelint.build import Inventory
+from nodelint.build.built import label_of, written_place
 from nodelint.drift import Hash, Unhashable, hash_object, stored
 from nodelint.drift.cluster import Cluster
 from nodelint.drift.standing import ca_of
@@ -122,7 +123,7 @@ class Side(NamedTuple):
     def place(self, obj: Object) -> str:
         """Where an object's file stands below the root, and what it is built with."""
         path = os.path.relpath(obj.source.path, self.root) if self.root else obj.source.path
-        return f"{path} {self.inventory.label_of(obj)}"
+        return f"{path} {label_of(obj.source)}"
 
 
 def make(old: Side, new: Side, aim: Aim) -> Plan:
@@ -193,13 +194,12 @@ class _Maker:
 
     def _placed(self, each: PoolPlan) -> PoolPlan:
         """The same with places in files."""
-        old, new = self.sides
         if each.pair.new is None:
-            return each._replace(at=old.inventory.written_place(each.at))
-        reasons = tuple(reason._replace(at=new.inventory.written_place(reason.at)) for reason in each.verdict.reasons)
-        refused = tuple(refusal._replace(at=new.inventory.written_place(refusal.at)) for refusal in each.refused)
+            return each._replace(at=written_place(each.at))
+        reasons = tuple(reason._replace(at=written_place(reason.at)) for reason in each.verdict.reasons)
+        refused = tuple(refusal._replace(at=written_place(refusal.at)) for refusal in each.refused)
         found = each.verdict._replace(reasons=reasons)
-        return each._replace(at=new.inventory.written_place(each.at), verdict=found, refused=refused)
+        return each._replace(at=written_place(each.at), verdict=found, refused=refused)
 
     def _pool(self, pair: Pair) -> PoolPlan:
         if pair.old is None or pair.new is None or pair.change == "renamed":

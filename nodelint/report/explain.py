@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from nodelint.build.built import label_of
 from nodelint.ec2.facts import NOTHING, AwsFacts
 from nodelint.karpenter.images import Image
 from nodelint.karpenter.images import provenance as image_provenance
@@ -25,7 +26,7 @@ from nodelint.report.explain_facts import (
 )
 from nodelint.report.layout import aside, families, type_count, wrap
 from nodelint.report.look import WIDTH, Style, plain
-from nodelint.source import Node
+from nodelint.report.written import object_place, place_line
 
 VERSION = 1
 """The version of the JSON that `explain_json` gives."""
@@ -64,6 +65,7 @@ def _pool_json(resolution: Resolution) -> dict[str, Any]:
     return {
         "name": pool.name if isinstance(pool.name, str) else None,
         "path": pool.source.path,
+        **({"with": label} if (label := label_of(pool.source)) else {}),
         "nodeClass": ref.name if ref is not None and isinstance(ref.name, str) else None,
         "images": [_image_json(image) for image in resolution.images.images],
         "instanceTypes": [
@@ -153,7 +155,7 @@ def _heading(resolution: Resolution, width: int) -> Iterator[str]:
     title = f"NodePool {pool.name if isinstance(pool.name, str) else '(name not known)'}"
     if pool.weight is not None:
         title += f"  weight {pool.weight}"
-    yield from aside(title, _place(pool.name_node), width)
+    yield from aside(title, object_place(pool), width)
     yield "=" * width
     if node_class is not None:
         name = node_class.name if isinstance(node_class.name, str) else "(name not known)"
@@ -163,7 +165,7 @@ def _heading(resolution: Resolution, width: int) -> Iterator[str]:
         title = f"EC2NodeClass {name}"
         if shown:
             title += f"  {shown[0]}" + (f" and {len(shown) - 1} more" if len(shown) > 1 else "")
-        yield from aside(title, _place(node_class.name_node), width)
+        yield from aside(title, object_place(node_class), width)
     else:
         yield f"EC2NodeClass: {resolution.images.unknown[0].reason}"
     kubernetes = f"Kubernetes {resolution.kubernetes}" if resolution.kubernetes else "Kubernetes version not given"
@@ -404,12 +406,12 @@ def _memory(mebibytes: str | None) -> str:
 
 def _unknown(resolution: Resolution, width: int) -> Iterator[str]:
     for node, reason, _ in resolution.unknown:
-        yield from wrap(f"{_place(node)}  {reason}", width, "  ")
+        yield from wrap(f"{place_line(node)}  {reason}", width, "  ")
 
 
 def _notes(resolution: Resolution, width: int) -> Iterator[str]:
     for node, note in resolution.notes:
-        yield from wrap(f"{_place(node)}  {note}", width, "  ")
+        yield from wrap(f"{place_line(node)}  {note}", width, "  ")
     if resolution.ambiguous:
         others = " or ".join(_image(resolution.images.images[index], False) for index in resolution.loose)
         words = (
@@ -443,7 +445,3 @@ def _facts(resolution: Resolution, facts: AwsFacts, width: int) -> Iterator[str]
         yield from wrap(f"Prices: on demand in {REGION}, USD, {prices[0].date}; yours may differ.", width, "")
     origin, date = image_provenance()
     yield from wrap(f"Images: {origin}, {date}.", width, "")
-
-
-def _place(node: Node) -> str:
-    return f"{node.source.path}:{node.source.position(node.start).line}"

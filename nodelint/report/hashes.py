@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from nodelint.build.built import label_of
 from nodelint.drift import Hash
 from nodelint.drift.standing import Standing
 from nodelint.model.manifest import Object
@@ -45,6 +46,7 @@ def _row_json(row: Row) -> dict[str, Any]:
         "kind": row.obj.kind,
         "name": row.obj.name if isinstance(row.obj.name, str) else None,
         "path": row.obj.source.path,
+        **({"with": label} if (label := label_of(row.obj.source)) else {}),
         "karpenter": str(row.release) if row.release is not None else None,
         "annotation": row.annotation,
         "hash": str(row.hashed.value) if row.hashed is not None else None,
@@ -73,8 +75,10 @@ def hashes_text(rows: Sequence[Row], files: int) -> str:
     lines: list[str] = []
     path = None
     for row in rows:
-        if row.obj.source.path != path:
-            path = row.obj.source.path
+        label = label_of(row.obj.source)
+        here = row.obj.source.path + (f" with {label}" if label else "")
+        if here != path:
+            path = here
             lines += [""] * bool(lines) + [printable(path)]
         lines += _row_text(row, width, len(releases) > 1)
     lines += [""] * bool(releases)

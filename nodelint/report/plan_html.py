@@ -17,7 +17,7 @@ from nodelint.plan.pace import Pace, words
 from nodelint.printable import printable, screened, writable
 from nodelint.report.plan_json import Findings
 from nodelint.report.plan_page import SCRIPT, STYLE
-from nodelint.report.plan_text import SIGNS, concerns, headline, nodes_in_words, place, price, summary
+from nodelint.report.plan_text import SIGNS, concerns, headline, nodes_in_words, place, pool_place, price, summary
 
 
 def plan_html(plan: Plan, findings: Findings) -> str:
@@ -65,7 +65,7 @@ def _pool(number: int, each: PoolPlan) -> str:
     parts = [
         f"<h2><span class=sign>{_text(SIGNS[each.change])}</span> {_text(str(each.pool.name))}{was}</h2>",
         f"<p class=verdict>{_text(headline(each))}</p>",
-        f"<p class=quiet>{_code(place(each.at))}</p>",
+        f"<p class=quiet>{_code(pool_place(each))}</p>",
         *_refused(each),
         _reasons(each),
         f"<p>{_text(nodes_in_words(each))}</p>" if each.nodes is not None else "",

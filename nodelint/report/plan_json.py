@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from nodelint.build.built import label_of
 from nodelint.drift.budgets import Stretch
 from nodelint.lint.engine import Result
 from nodelint.model.finding import span_of
@@ -43,6 +44,7 @@ def _pool(each: PoolPlan) -> dict[str, Any]:
     record: dict[str, Any] = {
         "name": each.pool.name,
         "path": span_of(each.at).source.path,
+        **({"with": label} if (label := label_of(each.pool.source)) else {}),
         "karpenter": str(each.release) if each.release is not None else None,
         "change": each.change,
         "from": each.renamed_from,

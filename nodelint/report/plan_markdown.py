@@ -21,6 +21,7 @@ from nodelint.report.plan_text import (
     headline,
     nodes_in_words,
     place,
+    pool_place,
     price,
     summary,
 )
@@ -75,7 +76,7 @@ def _row(each: PoolPlan) -> str:
     if each.refused and each.change != "added":
         what += "; an update is refused"
     sign = SIGNS[each.change].strip()
-    return f"| {_code(sign) if sign else ''} | {name} | {what} | {_code(place(each.at))} |\n"
+    return f"| {_code(sign) if sign else ''} | {name} | {what} | {_code(pool_place(each))} |\n"
 
 
 def _details(each: PoolPlan) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from nodelint.build.built import label_of
 from nodelint.model.finding import Span, span_of
 from nodelint.model.messages import counted
 from nodelint.plan import Plan, PoolPlan
@@ -47,7 +48,7 @@ def _pool(each: PoolPlan, look: Look) -> Iterator[str]:
     title = f"{SIGNS[each.change]} NodePool {name}"
     if each.renamed_from is not None:
         title += f" (was {printable(each.renamed_from)})"
-    yield from aside(title, place(each.at), look.width)
+    yield from aside(title, pool_place(each), look.width)
     for row in fitted(f"    {headline(each)}", look):
         yield look.style(row, fg=_COLOURS[each.verdict.replaced], bold=each.verdict.replaced != "none")
     for refusal in each.refused:
@@ -114,6 +115,12 @@ def place(at: Node | Span) -> str:
     """Path and line of a place."""
     span = span_of(at)
     return f"{printable(span.source.path)}:{span.source.position(span.start).line}"
+
+
+def pool_place(each: PoolPlan) -> str:
+    """Where a pool is written, and what it is built with."""
+    label = label_of(each.pool.source)
+    return place(each.at) + (f" with {printable(label)}" if label else "")
 
 
 def _launch(launched: Launch, look: Look) -> Iterator[str]:

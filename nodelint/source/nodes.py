@@ -280,8 +280,9 @@ class SourceText:
     `part` is set by whoever knows the file's surroundings: True where its objects are parts of others, such
     as a Kustomize patch, None where they may be. `tabbed` says that tabs begin the lines of a document,
     `masked` that template code may have been set aside in one, so that a key may be there more than once.
-    `held` is for `model.manifest`, which reads the objects of a source once. `cluster` is set for a text that is
-    built of files: what is built for one cluster belongs together.
+    `held` is for `model.manifest`, which reads the objects of a source once. `cluster` and
+    `built` are set for a text that is built of files (see `build.built`): what is built for one cluster belongs
+    together.
     """
 
     __slots__ = (
@@ -289,6 +290,7 @@ class SourceText:
         "_lines",
         "_origins",
         "_roots",
+        "built",
         "cluster",
         "documents",
         "encoding",
@@ -327,6 +329,7 @@ class SourceText:
         self.tabbed = False
         self.masked = False
         self.cluster = ""
+        self.built: Any = None
         self.held: tuple[object, Any] | None = None
         self._flat: str | None = None
         self._lines: list[int] | None = None

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from nodelint.build import Inventory
+from nodelint.build.built import written_place
 from nodelint.lint.context import Context
 from nodelint.lint.engine import Selection, Target
 from nodelint.lint.fixing import Judge
@@ -170,11 +171,10 @@ class _Move:
 
     def _in_files(self, places: Sequence[Site]) -> list[Site]:
         """The places in the files, each once, where what was found stands in what was rendered of them."""
-        inventory = self._inventory
-        if not inventory.built:
+        if not self._inventory.built:
             return _unique(places)
         nodes = [(place, _node_of(place)) for place in places]
-        return _unique([p if n is None else p._replace(at=inventory.written_place(n)) for p, n in nodes])
+        return _unique([p if n is None else p._replace(at=written_place(n)) for p, n in nodes])
 
 
 def _node_of(place: Site) -> Node | None:

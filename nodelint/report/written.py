@@ -1,0 +1,20 @@
+"""Places of objects and their values as reports name them: where they are written, whatever was built of it."""
+
+from __future__ import annotations
+
+from nodelint.build.built import label_of, written_place
+from nodelint.model.finding import Span
+from nodelint.model.manifest import Object
+from nodelint.source import Node
+
+
+def place_line(at: Node | Span) -> str:
+    """`pools/spot.yaml:12`."""
+    written = written_place(at)
+    return f"{written.source.path}:{written.source.position(written.start).line}"
+
+
+def object_place(obj: Object) -> str:
+    """Where an object is written, and what it is built with: `templates/pool.yaml:3 with values-prod.yaml`."""
+    label = label_of(obj.source)
+    return place_line(obj.name_node) + (f" with {label}" if label else "")

@@ -1,0 +1,170 @@
+"""What is built of files is what every command speaks of: `check`, `explain`, `plan`, `hash` and the language server."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from nodelint.lsp.hover import hover
+from nodelint.lsp.project import Buffer, Project, State
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+CHART = "apiVersion: v2\nname: pools\nversion: 0.1.0\n"
+HEAD = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata:\n  name: general\nspec:\n"
+CLASS_REF = "nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}\n"
+LIST = f"""\
+{HEAD}  template:
+    spec:
+      {CLASS_REF}      requirements:
+        - key: node.kubernetes.io/instance-type
+          operator: In
+          values:
+"""
+RANGE = LIST + "            {{- range .Values.types }}\n            - {{ . }}\n            {{- end }}\n"
+WHOLE = LIST.rstrip("\n") + " {{ toJson .Values.types }}\n"
+INDENT = LIST + "            {{- toYaml .Values.types | nindent 12 }}\n"
+SPEC = HEAD + "  {{- toYaml .Values.spec | nindent 2 }}\n"
+SPEC_VALUES = f"""\
+spec:
+  template:
+    spec:
+      {CLASS_REF}      requirements:
+        - key: node.kubernetes.io/instance-type
+          operator: In
+          values: [m5.large]
+"""
+VARIABLE = 'variable "types" {\n  default = ["m5.large"]\n}\n'
+HEREDOC = (
+    'resource "kubectl_manifest" "pool" {\n  yaml_body = <<-EOT\n'
+    + "".join(f"    {line}\n" for line in (LIST.rstrip("\n") + " ${jsonencode(var.types)}").splitlines())
+    + "  EOT\n}\n"
+)
+TEMPLATEFILE = 'resource "kubectl_manifest" "p" {\n  yaml_body = templatefile("${path.module}/pool.yaml", {types = var.types})\n}\n'
+
+SHAPES: dict[str, dict[str, str]] = {
+    "a list of values, item by item": {
+        "chart/Chart.yaml": CHART,
+        "chart/values.yaml": "types:\n  - m5.large\n",
+        "chart/templates/pool.yaml": RANGE,
+    },
+    "a list of values as JSON": {
+        "chart/Chart.yaml": CHART,
+        "chart/values.yaml": "types: [m5.large]\n",
+        "chart/templates/pool.yaml": WHOLE,
+    },
+    "a list of values as YAML": {
+        "chart/Chart.yaml": CHART,
+        "chart/values.yaml": "types:\n- m5.large\n",
+        "chart/templates/pool.yaml": INDENT,
+    },
+    "a whole spec of values": {
+        "chart/Chart.yaml": CHART,
+        "chart/values.yaml": SPEC_VALUES,
+        "chart/templates/pool.yaml": SPEC,
+    },
+    "a heredoc with a variable": {"main.tf": VARIABLE + HEREDOC},
+    "a template file with a variable": {
+        "main.tf": VARIABLE + TEMPLATEFILE,
+        "pool.yaml": LIST.rstrip("\n") + " ${jsonencode(types)}\n",
+    },
+    "a plain file": {"pool.yaml": LIST.rstrip("\n") + " [m5.large]\n"},
+}
+
+
+@pytest.fixture(params=SHAPES)
+def shape(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """The files of a shape, in the working folder; each comes to a pool of the one type `m5.large`."""
+    monkeypatch.chdir(tmp_path)
+    files = SHAPES[request.param]
+    write(files)
+    return files
+
+
+def write(files: dict[str, str]) -> None:
+    for name, text in files.items():
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).write_text(text, encoding="utf-8")
+
+
+def changed(files: dict[str, str], new: str) -> tuple[str, int]:
+    """Write another type in the place of the one, and where that is."""
+    for name, text in files.items():
+        if "m5.large" in text:
+            Path(name).write_text(text.replace("m5.large", new), encoding="utf-8")
+            return name, text[: text.index("m5.large")].count("\n") + 1
+    raise AssertionError("no file holds the value")
+
+
+def test_explain_counts_what_the_values_leave(shape: dict[str, str], nodelint: Run) -> None:
+    (pool,) = json.loads(nodelint("explain", "--format", "json").stdout)["nodePools"]
+    assert [line["values"] for line in pool["requirements"]][-1] == ["m5.large"]
+    assert "at most 1 of" in nodelint("explain").stdout
+
+
+def test_check_finds_a_mistake_where_it_is_written(shape: dict[str, str], nodelint: Run) -> None:
+    path, line = changed(shape, "m5.lrge")
+    lines = [each for each in nodelint("check", "--format", "concise").stdout.splitlines() if "m5.lrge" in each]
+    assert len(lines) == 1
+    named = re.match(r"([^:]+):(\d+):", lines[0])
+    assert named is not None
+    # A variable of Terraform may be used in several texts: the finding stands where it is.
+    assert path.endswith(".tf") or (named[1], int(named[2])) == (path, line)
+
+
+def test_plan_sees_a_change_of_the_values(shape: dict[str, str], nodelint: Run) -> None:
+    for command in (
+        ["init", "-q"],
+        ["add", "-A"],
+        ["-c", "user.name=n", "-c", "user.email=e@e", "commit", "-qm", "x"],
+    ):
+        subprocess.run(["git", *command], check=True)
+    assert json.loads(nodelint("plan", "--against", "HEAD", "--format", "json").stdout)["nodePools"][0]["change"] == (
+        "unchanged"
+    )
+    changed(shape, "c5.large")
+    (pool,) = json.loads(nodelint("plan", "--against", "HEAD", "--format", "json").stdout)["nodePools"]
+    assert (pool["change"], pool["replaced"]) == ("changed", "all")
+    assert pool["instanceTypes"]["gained"] == ["c5.large"]
+    assert pool["instanceTypes"]["lost"] == ["m5.large"]
+
+
+def test_hash_is_that_of_the_plain_file(shape: dict[str, str], nodelint: Run) -> None:
+    (row,) = json.loads(nodelint("hash", "--format", "json").stdout)["objects"]
+    plain = LIST.rstrip("\n") + " [m5.large]\n"
+    (same,) = json.loads(nodelint("hash", "-", "--format", "json", stdin=plain).stdout)["objects"]
+    assert row["hash"] == same["hash"] is not None
+
+
+@pytest.mark.parametrize("shape", [name for name, files in SHAPES.items() if "pool.yaml" not in files], indirect=True)
+def test_an_editor_shows_what_the_command_finds(shape: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    name, _ = changed(shape, "m5.lrge")
+    path = tmp_path / name
+    text = path.read_text(encoding="utf-8")
+    buffer = Buffer(path.as_uri(), 1, text, "utf-16")
+    project = Project(lambda: datetime(2026, 11, 20, tzinfo=UTC))
+    found = project.view_of(State({buffer.uri: buffer}, (str(tmp_path),), 1, 1), buffer.uri)
+    assert found is not None
+    view, _ = found
+    assert any("m5.lrge" in result.message for result in view.results(buffer))
+
+
+@pytest.mark.parametrize("shape", [name for name, files in SHAPES.items() if "main.tf" not in files], indirect=True)
+def test_an_editor_tells_of_a_value(shape: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    name = next(name for name, text in shape.items() if "m5.large" in text)
+    path = tmp_path / name
+    text = path.read_text(encoding="utf-8")
+    buffer = Buffer(path.as_uri(), 1, text, "utf-16")
+    project = Project(lambda: datetime(2026, 11, 20, tzinfo=UTC))
+    found = project.view_of(State({buffer.uri: buffer}, (str(tmp_path),), 1, 1), buffer.uri)
+    assert found is not None
+    told = hover(*found, text.index("m5.large") + 2)
+    assert told is not None and "m5.large" in told.markdown
