@@ -1,4 +1,4 @@
-"""What is built of files is what every command speaks of: `check`, `explain`, `plan`, `hash` and the language server."""
+"""What is built of files is what every command speaks of, and the language server too."""
 
 from __future__ import annotations
 
@@ -46,7 +46,11 @@ HEREDOC = (
     + "".join(f"    {line}\n" for line in (LIST.rstrip("\n") + " ${jsonencode(var.types)}").splitlines())
     + "  EOT\n}\n"
 )
-TEMPLATEFILE = 'resource "kubectl_manifest" "p" {\n  yaml_body = templatefile("${path.module}/pool.yaml", {types = var.types})\n}\n'
+TEMPLATEFILE = """\
+resource "kubectl_manifest" "p" {
+  yaml_body = templatefile("${path.module}/pool.yaml", {types = var.types})
+}
+"""
 
 SHAPES: dict[str, dict[str, str]] = {
     "a list of values, item by item": {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -29,6 +29,9 @@ from nodelint.commands._facts import facts_options
 from nodelint.commands._flags import FactFlags
 from nodelint.commands._terminal import colour_option, look
 from nodelint.model.messages import counted
+
+if TYPE_CHECKING:
+    from nodelint.model.manifest import NodePool
 
 
 @click.command()
@@ -70,25 +73,30 @@ def command(paths: Sequence[str], nodepool: str | None, form: str, **flags: Any)
     newest = {o: each[-1] for o in held if isinstance(o, NodePool) and (each := target.each(o))}
     pools = [pool for pool, one in newest.items() if served(pool, one.karpenter)]
     if nodepool is not None:
-        names = sorted({p.name for p in pools if isinstance(p.name, str)})
-        pools = [p for p in pools if p.name == nodepool]
-        if not pools:
-            stop(f"no NodePool `{nodepool}` here; there are: {', '.join(names) or 'none'}")
+        pools = _called(nodepool, pools)
     from nodelint.report import explain as report
 
     classes = [o for o in (*held, *beside) if isinstance(o, EC2NodeClass)]
     facts, _ = facts_for(asked, session, paths, classes, choose)
-    contexts = {
-        one[:2]: Context([*held, *beside], one.karpenter, one.kubernetes, facts=facts) for one in newest.values()
-    }
+    world = [*held, *beside]
+    contexts = {one[:2]: Context(world, one.karpenter, one.kubernetes, facts=facts) for one in newest.values()}
     resolutions = [contexts[newest[pool][:2]].resolution(pool) for pool in pools]
     if form == "json":
         echo_json(report.explain_json(resolutions, facts))
     elif not pools:
-        files = counted(found.files, "file")
-        echo(f"Nothing to explain: no NodePool in {files} that Karpenter {settings.karpenter} serves.")
+        where = f"{counted(found.files, 'file')} that Karpenter {settings.karpenter} serves"
+        echo(f"Nothing to explain: no NodePool in {where}.")
     else:
         shown = look()
         echo(report.explain_text(resolutions, facts, width=shown.width, style=shown.style))
     unreadable(found)
     sys.exit(UNUSABLE if found.unreadable else CLEAN)
+
+
+def _called(name: str, pools: Sequence[NodePool]) -> list[NodePool]:
+    """The pools of a name; ends the run where there are none."""
+    found = [pool for pool in pools if pool.name == name]
+    if not found:
+        names = sorted({pool.name for pool in pools if isinstance(pool.name, str)})
+        stop(f"no NodePool `{name}` here; there are: {', '.join(names) or 'none'}")
+    return found
