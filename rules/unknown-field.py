@@ -171,7 +171,7 @@ def check(obj: Object, context: Context) -> Findings:
                     safety = "unsafe" if accepted else None
                 changes = changes or _without(problem)
                 # a release that is not known here may have the field
-                unsure = releases.judged_as(context.karpenter) is not None
+                unsure = releases.is_newer(context.karpenter)
                 severity: Severity | None = "warning" if unsure else None
                 yield Finding(
                     at=problem.node,

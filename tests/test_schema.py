@@ -48,6 +48,10 @@ spec:
 """
 
 
+CLOSED = "1.14.3"
+"""The last release whose API server checks the kubelet's settings, and asks for consolidateAfter."""
+
+
 def problems(text, release=str(NEWEST), partial=False, schemas=None):
     source = Source.from_text("x.yaml", text)
     assert not source.problems
@@ -70,6 +74,8 @@ def ec2(lines, without=(), **more):
     """An EC2NodeClass with lines added under spec, or in place of those that have the same key."""
     keys = {line.split(":")[0] for line in lines.splitlines()} | set(without)
     kept = [line for line in CLASS.splitlines() if line.strip().split(":")[0] not in keys]
+    if "kubelet" in lines:
+        more.setdefault("release", CLOSED)
     return problems("\n".join(kept) + "\n" + "".join(f"  {line}\n" for line in lines.splitlines()), **more)
 
 
@@ -289,9 +295,26 @@ def test_a_dropped_rule_gives_way_to_one_that_stays():
     ],
 )
 def test_structure(lines, path, words):
-    problem = one(pool(lines))
+    problem = one(pool(lines, release=CLOSED))
     assert (problem.layer, problem.path) == ("structure", path)
     assert words in problem.message
+
+
+def test_a_budget_of_repair_needs_the_release_that_has_it():
+    budgets = "disruption: {consolidateAfter: 1m, budgets: [{nodes: '1', reasons: [Unhealthy]}]}"
+    assert pool(budgets) == []
+    problem = one(pool(budgets, release=CLOSED))
+    assert (problem.layer, str(problem.since)) == ("release", "1.15.0")
+
+
+def test_enclaves_are_switched_on_or_off_where_they_are_named():
+    assert ec2("enclaveOptions: {enabled: true}") == ec2("enclaveOptions: {enabled: false}") == []
+    missing = one(ec2("enclaveOptions: {}"))
+    assert (missing.layer, missing.missing) == ("structure", "enabled")
+    assert one(ec2("enclaveOptions: {enabled: 'true'}")).layer == "structure"
+    assert one(ec2("enclaveOptions: {enabled: true, tpm: true}")).layer == "unknown"
+    older = one(ec2("enclaveOptions: {enabled: true}", release=CLOSED))
+    assert (older.layer, str(older.since)) == ("release", "1.15.0")
 
 
 def test_what_is_missing_names_the_field_and_its_holder():

@@ -19,7 +19,16 @@ from nodelint.lint.engine import Selection, Target
 from nodelint.lint.rule import Rule
 from nodelint.model.documents import objects
 from nodelint.model.ranges import runs
-from nodelint.model.releases import NEWEST, RELEASES, KubernetesVersion, Version, ahead, releases_match, supported
+from nodelint.model.releases import (
+    NEWEST,
+    RELEASES,
+    KubernetesVersion,
+    Version,
+    ahead,
+    releases_match,
+    supported,
+    target,
+)
 from nodelint.report.upgrade import upgrade_json, upgrade_markdown, upgrade_text
 from nodelint.source import Source
 from nodelint.upgrade import Upgrade, upgrade
@@ -93,8 +102,64 @@ BUFFER = "apiVersion: autoscaling.x-k8s.io/v1beta1\nkind: CapacityBuffer\nmetada
 POLICY = '# karpenter\ndata: {Action: ["ec2:CreateFleet", "iam:PassRole"]}\n'
 AWS = "karpenter.k8s.aws"
 
+REPAIRS = "settings: {featureGates: {nodeRepair: true}}"
+
+
+def blocked(reasons: str = "") -> str:
+    """A pool with a budget of no nodes."""
+    return pool(f'disruption: {{consolidateAfter: 0s, budgets: [{{nodes: "0", {reasons}}}]}}')
+
+
 # By the id of a row: texts that it concerns together, how its first place is written, and texts that it leaves alone.
 CASES: dict[str, tuple[list[str], str, list[str]]] = {
+    "virtualization-offerings": (
+        [node_class("cpuOptions: {nestedVirtualization: enabled}")],
+        "nestedVirtualization",
+        [node_class()],
+    ),
+    "graceful-repair": (
+        [values(REPAIRS)],
+        "nodeRepair",
+        [values("settings: {featureGates: {nodeRepair: false}}"), values("settings: {clusterName: main}")],
+    ),
+    "repair-blocked": (
+        [values(REPAIRS), blocked()],
+        '{nodes: "0"',
+        [
+            blocked(),
+            values(REPAIRS) + "---\n" + blocked("reasons: [Drifted]"),
+            values(REPAIRS) + "---\n" + blocked().replace('"0"', '"1"'),
+            values("settings: {legacyNodeRepair: true, featureGates: {nodeRepair: true}}") + "---\n" + blocked(),
+        ],
+    ),
+    "pod-deletion-cost": (
+        [pod(annotations='controller.kubernetes.io/pod-deletion-cost: "100"')],
+        "controller.kubernetes.io/pod-deletion-cost",
+        [pod(annotations='karpenter.sh/disruption-cost: "100"')],
+    ),
+    "enable-dra-alone": (
+        [values("settings: {enableDRA: true, ignoreDRARequests: false}")],
+        "ignoreDRARequests",
+        [
+            values("settings: {enableDRA: true}"),
+            values("settings: {enableDRA: true, awsFeatureGates: {draEFA: null}}"),
+            values("settings: {enableDRA: false, awsFeatureGates: {draEFA: true}}"),
+        ],
+    ),
+    "legacy-repair-alone": (
+        [values("settings: {legacyNodeRepair: true, featureGates: {terminateFirstRepair: true}}")],
+        "terminateFirstRepair",
+        [
+            values("settings: {legacyNodeRepair: false, featureGates: {terminateFirstRepair: true}}"),
+            values("settings: {legacyNodeRepair: true}"),
+        ],
+    ),
+    "efa-claims": (
+        [values("settings: {awsFeatureGates: {draEFA: true}}"), node_class("networkInterfaces: [{deviceIndex: 0}]")],
+        "networkInterfaces",
+        [node_class("networkInterfaces: [{deviceIndex: 0}]")],
+    ),
+    "full-reservations": ([node_class(terms=True)], "capacityReservationSelectorTerms", [node_class()]),
     "pool-without-disruption": ([pool().replace("  disruption: {consolidateAfter: 0s}\n", "")], "default", [pool()]),
     "v1beta1-gone": ([pool(api="karpenter.sh/v1beta1")], "apiVersion", [pool()]),
     "class-ref-required": (
@@ -341,11 +406,10 @@ class TestRows:
 
     def test_of_no_release_yet_are_met_only_beyond_the_newest(self) -> None:
         following = ahead()
-        assert following is not None
-        beyond = following.version
         patch = Version(NEWEST.major, NEWEST.minor, NEWEST.patch + 1)
         assert list(met(NEWEST, patch)) == []
-        assert {release for _, release in met(NEWEST, beyond)} == {None}
+        beyond = {release for _, release in met(NEWEST, target("next"))}
+        assert beyond == ({None} if following is not None else set())
         assert None not in {release for _, release in met(RELEASES[0], NEWEST)}
 
 
@@ -499,8 +563,8 @@ class TestCommand:
         ("flags", "said"),
         [
             ([], "no release to come from is known: name it by --from, or by `karpenter-version` in nodelint.yaml"),
-            (["--from", "1.14.1"], "--to 1.14.1 is not newer than 1.14.1"),
-            (["--from", "1.9", "--to", "1.2"], "--to 1.2.8 is not newer than 1.9.2"),
+            (["--from", str(NEWEST)], f"--to {NEWEST} is not newer than {NEWEST}"),
+            (["--from", "1.9", "--to", "1.2"], "--to 1.2.8 is not newer than 1.9.3"),
             (["--from", "x"], "`x` is not a Karpenter version"),
             (["--from", "1.0.6", "--to", "0.37"], "--to: Karpenter 0.37 is too old"),
         ],
@@ -532,7 +596,7 @@ class TestCommand:
             (tmp_path / name / "release.yaml").write_text(values("replicas: 1").replace("1.0.6", release))
         done = nodelint("upgrade", "a")
         assert done.stderr == "nodelint: Karpenter 1.13.1 as a/release.yaml:5 states it (the HelmRelease)\n"
-        assert done.stdout.startswith("Karpenter 1.13.1 to 1.14.1: 1 object in 1 file\n")
+        assert done.stdout.startswith(f"Karpenter 1.13.1 to {NEWEST}: 1 object in 1 file\n")
         both = nodelint("upgrade")
         assert both.returncode == 2
         assert "several releases to come from: 1.12.0 (b/release.yaml:5), 1.13.1 (a/release.yaml:5)" in both.stderr
@@ -571,11 +635,12 @@ class TestCommand:
         assert ("open-reservations", "base/class.yaml") in found["--no-kustomize"]
         assert "open-reservations" not in dict(found["--kustomize"])
 
-    def test_the_next_minor_version(self, nodelint: Run, tmp_path: Path) -> None:
+    def test_a_field_that_may_be_left_out_from_a_release_on(self, nodelint: Run, tmp_path: Path) -> None:
         (tmp_path / "pool.yaml").write_text(pool("disruption: {budgets: []}"))
-        done = nodelint("upgrade", "--from", str(NEWEST), "--to", "next", "pool.yaml")
-        assert f"Kubernetes: {NEWEST} supports 1.26 to 1.36, {NEWEST} supports" in done.stdout
-        assert "info NodePool spec.disruption.consolidateAfter (not released yet)" in done.stdout
+        done = nodelint("upgrade", "--from", "1.14.1", "--to", "1.15.1", "pool.yaml")
+        assert "Kubernetes: 1.14.1 supports 1.26 to 1.36, 1.15.1 supports 1.26 to 1.37" in done.stdout
+        assert "Support: 1.14 until 2027-07 (long-term), 1.15 until the next minor version is out." in done.stdout
+        assert "info NodePool spec.disruption.consolidateAfter (1.15.0)" in done.stdout
 
     def test_exit_codes(self, nodelint: Run, tmp_path: Path) -> None:
         (tmp_path / "class.yaml").write_text(node_class())

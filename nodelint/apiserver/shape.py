@@ -222,7 +222,7 @@ def _settled(raw: Raw, root: Raw, release: Version | None) -> Raw:
     if changed:
         raw = dict(raw)
         for keywords in changed:
-            raw.update(keywords)
+            raw.update(_settled(keywords, root, release))
         raw = {keyword: value for keyword, value in raw.items() if value is not None}
     return raw
 

@@ -26,8 +26,8 @@ from nodelint.tuples import NamedTuple
 DRIFTED = "Drifted"
 """The disruption reason of nodes that have drifted."""
 
-REASONS = frozenset({DRIFTED, "Empty", "Underutilized"})
-"""The disruption reasons that budgets are about."""
+REASONS = frozenset({DRIFTED, "Empty", "Underutilized", "Unhealthy"})
+"""The disruption reasons that budgets are about; Unhealthy from Karpenter 1.15.0 on."""
 
 WEEK = timedelta(days=7)
 

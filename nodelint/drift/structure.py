@@ -34,7 +34,10 @@ class Unhashable(Exception):
 
 
 class Field(NamedTuple):
-    """A field of a Go struct: its name there and in JSON, its type, and what its `hash` tag says."""
+    """A field of a Go struct: its name there and in JSON, its type, and what its `hash` tag says.
+
+    The tag `unplaced` is our own: the field is hashed, but its place among the others, which counts, is not known.
+    """
 
     name: str
     json: str
@@ -104,6 +107,9 @@ def _struct(name: str, value: dict[str, Any], release: Version, path: Path) -> i
     total = text_hash(name)
     for field in fields(name):
         if field.json in value:
+            if field.tag == "unplaced" and field.counts(release):
+                reason = f"it counts in the hash of Karpenter {release}, but how is not known here"
+                raise Unhashable((*path, field.json), reason)
             part = contribution(field, value[field.json], release, (*path, field.json))
             if part is not None:
                 total = _finish(total ^ _ordered(text_hash(field.name), part))

@@ -1,7 +1,7 @@
 """What a Karpenter or Kubernetes version is, which ones there are, and which facts hold in which of them.
 
-The facts lie in `data/versions.json`: the release tags 1.0.0 to 1.14.1 of the Karpenter AWS
-provider, and what its source did otherwise in one release than in another.
+The facts lie in `data/versions.json`: the releases of the Karpenter AWS provider from 1.0.0 on, and what its source
+did otherwise in one release than in another.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ RETIRING = Version.parse("0.33.0")
 
 
 class Ahead(NamedTuple):
-    """The next minor version, as Karpenter's main branch has it: what a user means by `next`. It is not released.
+    """The next minor version, as Karpenter's main branch has it, where facts were read from that. It is not released.
 
     `commit` and `date` are those of the AWS provider's main branch that the facts were read from.
     """
@@ -101,28 +101,31 @@ def ahead() -> Ahead | None:
     )
 
 
+def is_newer(version: Version) -> bool:
+    """Whether a release is newer than all that are known: it may have what none of these has."""
+    return version > NEWEST
+
+
 def judged_as(version: Version) -> str | None:
     """For a release that is not known: whose facts stand for it, in words. None for a release that is known."""
-    if version <= NEWEST:
-        return None
     following = ahead()
-    if following is None or version < following.version:
+    if following is not None and version >= following.version:
+        return f"next, the main branch of {following.date} (commit {following.commit})"
+    if is_newer(version):
         return f"{NEWEST}, the newest release known here"
-    return f"next, the main branch of {following.date} (commit {following.commit})"
+    nearest = max(release for release in RELEASES if release <= version)
+    return None if nearest == version else f"{nearest}, the nearest older release known here"
 
 
 def target(text: str) -> Version:
     """The release that a user means: `1.2` is the newest patch known of 1.2, `1` the newest of all.
 
-    `next` is the next minor version. A release newer than `NEWEST` is given back as it is, and one that
+    `next` is the minor version after `NEWEST`. A release newer than `NEWEST` is given back as it is, and one that
     was never tagged too; the caller says so (`judged_as`) and facts are those of the nearest older
     release, or of the next minor version. Before 1.0.0 or no version at all is a ValueError in words.
     """
     if text.strip() == "next":
-        following = ahead()
-        if following is None:
-            raise ValueError(f"nothing is known of a release after {NEWEST}: name a release such as {NEWEST}")
-        return following.version
+        return Version(NEWEST.major, NEWEST.minor + 1, 0)
     numbers = _numbers(text)
     if numbers is None or not 1 <= len(numbers) <= 3:
         raise ValueError(f"`{text}` is not a Karpenter version: use one such as 1.4.0 or 1.4")

@@ -78,7 +78,10 @@ def steps(outcome: Upgrade) -> Iterator[str]:
     if outcome.new.kubernetes is None and route.common is not None:
         ranges += f"; the cluster has to run {route.common} during the upgrade"
     yield f"{ranges}."
-    ends = [f"{s.minor} until {s.until}{' (long-term)' if s.lts else ''}" for s in route.support]
+    ends = [
+        f"{s.minor} until {s.until or 'the next minor version is out'}{' (long-term)' if s.lts else ''}"
+        for s in route.support
+    ]
     yield f"Support: {', '.join(ends)}."
 
 

@@ -25,6 +25,11 @@ _NOT_FAULTS = frozenset(
     {"Consolidatable", "Drifted", "Drained", "VolumesDetached", "InstanceTerminating", "DisruptionReason", "Empty"}
     | {"Expired", "Ready", "ConsistentStateFound"}
 )
+_TELLING = frozenset(
+    {"KubeletExpressionsDisabled", "KubeletExpressionInvalid", "UnsupportedKubeletConfiguration"}
+    | {"KubeletExpressionEvalFailed", "KubeletExpressionEvaluationFailed", "UserDataSizeLimitExceeded"}
+)
+"""Reasons of a class's condition that say more than its message does."""
 _OBJECT = re.compile(r"\s*\[?\s*\{\s*\"(?:apiVersion|kind|action|count|eventTime|firstTimestamp|metadata)\"")
 _DOCUMENT = re.compile(r"(?:---\s*|#.*\n|\s*\n)*(?:apiVersion|kind|items|metadata):")
 _NODE = re.compile(r"\bnode/")
@@ -72,7 +77,10 @@ def conditions_of(obj: dict[str, Any], number: int) -> list[LogLine]:
 def _condition(kind: str, name: str, stated: dict[str, Any], number: int) -> LogLine:
     what, reason = f"{_text(stated, 'type')}={_text(stated, 'status')}", _text(stated, "reason")
     # The pool's own words differ from those of a class, whose conditions have the same names.
-    message = {"EC2NodeClass": what, "NodePool": reason or what}.get(kind, f"{what}: {reason}" if reason else what)
+    of_class = f"{what}: {reason}" if reason in _TELLING else what
+    message = {"EC2NodeClass": of_class, "NodePool": reason or what}.get(
+        kind, f"{what}: {reason}" if reason else what
+    )
     said = _text(stated, "message")
     error = "" if said in (_text(stated, "type"), reason) else said
     time = instant(_text(stated, "lastTransitionTime"))

@@ -5,7 +5,8 @@ A condition is a mapping. `on` says what is looked at:
 - a kind (`NodePool`, `EC2NodeClass`, `NodeOverlay`, `CapacityBuffer`, `Pod`): the value at `path`, where `[]` stands
   for every item of a list, `*` for every key and `[x]` for the key x. It is a place where it is there and meets the
   tests `is`, `not` (patterns for all of a scalar), `key` (of the key), `more_than` (items), `doubles` (in a list),
-  `longer_than` (characters); with `absent`, the object is one where it is not there. `version`, `family`,
+  `longer_than` (characters), `entry` (patterns for the values of a mapping's keys, null for one that is not
+  there); with `absent`, the object is one where it is not there. `version`, `family`,
   `without` (a path that is not there), `below` (one that is), `alias_before`, `alias_from` and `pools` narrow the
   objects.
 - `requirement`: lines with one of `keys`, of the kinds in `of`, with `operator`, with a value that `is`, with `only`
@@ -208,6 +209,8 @@ def _passes(key: Node, value: Node, condition: Condition) -> bool:
     if "longer_than" in condition:
         written = text(value)
         return isinstance(written, str) and len(written) > condition["longer_than"]
+    if "entry" in condition:
+        return all(_entry_passes(value.get(name), wanted) for name, wanted in condition["entry"].items())
     if "is" in condition or "not" in condition:
         written = text(value)
         if not isinstance(written, str):
@@ -216,6 +219,13 @@ def _passes(key: Node, value: Node, condition: Condition) -> bool:
             return False
         return "not" not in condition or not re.fullmatch(condition["not"], written)
     return True
+
+
+def _entry_passes(value: Node | None, wanted: str | None) -> bool:
+    if value is None or wanted is None:
+        return value is None and wanted is None
+    written = text(value)
+    return isinstance(written, str) and re.fullmatch(wanted, written) is not None
 
 
 def _name(node: Node) -> Node:

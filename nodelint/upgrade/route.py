@@ -13,10 +13,13 @@ from nodelint.tuples import NamedTuple
 
 
 class Support(NamedTuple):
-    """A minor release: until when it is supported (a day or a month), and whether for long."""
+    """A minor release, and whether it is supported for long.
+
+    `until` is a day or a month, None for as long as the next one, which ends it, is not out.
+    """
 
     minor: str
-    until: str
+    until: str | None
     lts: bool
 
 
@@ -78,4 +81,4 @@ def _support(old: Version, new: Version) -> Iterator[Support]:
     for row in table("support")["releases"]:
         minor = KubernetesVersion.parse(row["minor"])
         if row["minor"] in ends or (row["lts"] and minor > old[:2]):
-            yield Support(row["minor"], row["until"], row["lts"])
+            yield Support(row["minor"], row["until"] or None, row["lts"])

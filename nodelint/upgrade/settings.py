@@ -57,10 +57,13 @@ class ControllerSettings:
         self.found += [gate for setting in self.found for gate in _gates(setting)]
 
     def named(self, condition: dict[str, Any]) -> Iterator[Site]:
-        """Where a variable is set, in whatever way."""
-        row = next(row for row in table("settings")["settings"] if row["variable"] == condition["name"])
+        """Where a variable is set, in whatever way; with `is`, to this value."""
+        row = next(row for row in table("settings")["settings"] if row.get("variable") == condition["name"])
         names = {row["variable"], row["flag"], row.get("value")}
-        yield from (_place(s) for s in self.found if s.kind != "gate" and s.name in names and s.value)
+        wanted = condition.get("is")
+        for setting in self.found:
+            if setting.kind != "gate" and setting.name in names and setting.value and wanted in (None, setting.value):
+                yield _place(setting)
 
     def gates(self, condition: dict[str, Any]) -> Iterator[Site]:
         """Where a feature gate is set, to a value that `is`."""
@@ -69,14 +72,20 @@ class ControllerSettings:
                 yield _place(setting)
 
     def charts_with(self, condition: dict[str, Any]) -> Iterator[Site]:
-        """Charts with a `value` (a pattern over paths) or a variable `env` that lack another value."""
+        """Charts with a `value` (a pattern over paths) or a variable `env`.
+
+        They lack the value that `lacks` names, and have `true` for the one that `beside` names.
+        """
         for number, chart in enumerate(self._charts):
             own = [setting for setting in self.found if setting.chart == number]
             if any(setting.name == condition.get("lacks") for setting in own):
                 continue
+            if "beside" in condition and not any((s.name, s.value) == (condition["beside"], "true") for s in own):
+                continue
             if "value" in condition:
                 leaves = [_leaf(*leaf) for leaf in _leaves(chart)]
-                yield from (_place(each) for each in leaves if re.fullmatch(condition["value"], each.name))
+                found = [each for each in leaves if re.fullmatch(condition["value"], each.name)]
+                yield from (_place(each) for each in found if each.value or "beside" not in condition)
             elif "env" in condition:
                 yield from (_place(s) for s in own if (s.kind, s.name) == ("variable", condition["env"]))
             else:
@@ -243,7 +252,7 @@ def _gates(setting: WrittenSetting) -> Iterator[WrittenSetting]:
         for row in table("settings")["gates"]:
             if row.get("value") == setting.name and setting.value:
                 yield setting._replace(kind="gate", name=row["gate"])
-    elif setting.name in ("FEATURE_GATES", "feature-gates"):
+    elif setting.name.upper().replace("-", "_") in ("FEATURE_GATES", "AWS_FEATURE_GATES"):
         for part in setting.value.split(","):
             name, _, value = part.partition("=")
             if value:

@@ -15,7 +15,7 @@ from nodelint.ec2.questions import alias_families, alias_of
 from nodelint.karpenter.controller.verdict import ControllerProblem
 from nodelint.model.finding import Severity
 from nodelint.model.manifest import EC2NodeClass
-from nodelint.model.releases import Version, behaves, judged_as
+from nodelint.model.releases import Version, behaves
 from nodelint.source import Node
 
 NOT_READY = "the API server accepts the class, but it never becomes ready, and no pool launches nodes with it"
@@ -53,11 +53,11 @@ def problems(node_class: EC2NodeClass, version: Version) -> Iterator[ControllerP
     kubelet = node_class.node.at("spec", "kubelet")
     if kubelet is None or kubelet.kind != "mapping" or not is_open(version):
         return
-    unsure = judged_as(version) is not None
     for problem in check_part(node_class, kubelet, "spec.kubelet", _shape(version), version):
         if problem.layer == "unjudged":
             continue
-        severity: Severity = "warning" if problem.layer == "unknown" and unsure else "error"
+        # The fields are those of the library that a release is built with; that of 1.15 was not to be read.
+        severity: Severity = "warning" if problem.layer == "unknown" else "error"
         yield ControllerProblem(problem.node, problem.message, "kubelet", severity, NOT_READY, _meant(problem))
     yield from _unsupported(kubelet, family_of(node_class))
 
