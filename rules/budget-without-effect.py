@@ -106,7 +106,8 @@ def check(pool: NodePool, context: Context) -> Findings:
     node = pool.node.at("spec", "disruption", "budgets")
     if node is None or node.kind != "sequence" or len(node.items) < 2:
         return
-    for idle in budgets.without_effect(node, fixes.conditional_items(pool, "spec", "disruption", "budgets")):
+    perhaps = fixes.conditional_items(pool, "spec", "disruption", "budgets")
+    for idle in budgets.without_effect(node, perhaps, context.karpenter):
         entry, by = idle.entry, idle.smaller
         written = entry.get("nodes") or entry
         other = by.get("nodes") or by

@@ -1,10 +1,10 @@
 r"""A template gives a field a default, under a condition that asks for the same field: the default is never printed.
 
 `{{ if .consolidateAfter }}consolidateAfter: {{ .consolidateAfter | default "Never" }}{{ end }}` prints nothing where
-the value is empty, and `Never` in no case. Where the field is one that the API server asks for, as this one is in
-`v1`, the object is refused.
+the value is empty, and `Never` in no case. Where the field is one that the API server asks for, as this one is up to
+Karpenter 1.14, the object is refused.
 
-```yaml bad
+```yaml bad karpenter=1.14.3
 apiVersion: karpenter.sh/v1
 kind: NodePool
 metadata:
@@ -21,7 +21,7 @@ spec:
     {{- end }}
 ```
 
-```yaml good
+```yaml good karpenter=1.14.3
 apiVersion: karpenter.sh/v1
 kind: NodePool
 metadata:

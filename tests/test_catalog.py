@@ -67,6 +67,7 @@ class TestWhatIsInIt:
             "karpenter.k8s.aws/capacity-reservation-interruptible",
             "karpenter.k8s.aws/capacity-reservation-type",
             "karpenter.k8s.aws/instance-tenancy",
+            "karpenter.k8s.aws/nitro-sandbox",
             "karpenter.k8s.aws/placement-group-id",
             "karpenter.k8s.aws/placement-group-partition",
             "karpenter.sh/capacity-type",

@@ -399,11 +399,11 @@ def test_a_schedule_that_admission_refuses_or_that_is_unknown_is_not_judged() ->
             "blockDeviceMappings: [{deviceName: a, ebs: {volumeSize: 8Gi, volumeType: io1, iops: 401}}]",
             [("volume-range", "401")],
         ),
-        ("spec", "kubelet: {evictionHard: {memory.available: ''}}", [("eviction", "''")]),
+        ("spec", "kubelet: {evictionHard: {memory.available: ''}}", [("kubelet", "''")]),
         (
             "spec",
             "kubelet: {evictionSoft: {memory.available: 5%}, evictionSoftGracePeriod: {memory.available: '90'}}",
-            [("unreadable", "'90'")],
+            [("kubelet", "'90'")],
         ),
         ("spec", "tags: {'aws:x': z}", [("tag", "'aws:x'")]),
         ("spec", "tags: {x: z}", []),

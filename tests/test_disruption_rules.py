@@ -379,8 +379,21 @@ def test_of_budgets_that_stand_in_for_each_other_enough_stay(check: Check) -> No
 def test_the_budget_that_counts_is_named_in_the_order_of_the_reasons(check: Check) -> None:
     limits = {"Underutilized": "12%", "Empty": "11%", "Drifted": "10%"}
     by_reason = [{"nodes": f'"{limit}"', "reasons": f"[{reason}]"} for reason, limit in limits.items()]
-    [result] = check(pool(*by_reason, {"nodes": '"50%"'}), select=["budget-without-effect"]).results
+    text = pool(*by_reason, {"nodes": '"50%"'})
+    [result] = check(text, select=["budget-without-effect"], karpenter="1.14.3").results
     assert "the one of `10%` applies" in result.finding.message
+
+
+def test_a_budget_of_repair_is_one_of_its_own_where_repair_keeps_to_budgets(check: Check) -> None:
+    by_reason = [{"nodes": '"10%"', "reasons": f"[{reason}]"} for reason in ("Underutilized", "Empty", "Drifted")]
+    every = pool(*by_reason, {"nodes": '"50%"'})
+    found = {
+        release: len(check(every, select=["budget-without-effect"], karpenter=release).results)
+        for release in ("1.14.3", "1.15.0")
+    }
+    assert found == {"1.14.3": 1, "1.15.0": 0}
+    repaired = pool({"nodes": '"10%"'}, {"nodes": '"20%"', "reasons": "[Unhealthy]"})
+    assert len(check(repaired, select=["budget-without-effect"]).results) == 1
 
 
 def test_a_budget_under_a_condition_of_a_template_may_not_be_there(check: Check) -> None:
@@ -621,6 +634,7 @@ def test_a_pool_without_a_template_is_told_of_that_alone(check: Check) -> None:
 
 
 def test_a_missing_wait_is_offered(check: Check) -> None:
-    [result] = check(pool().replace("    consolidateAfter: 5m\n", ""), select=["invalid-field"]).results
+    text = pool().replace("    consolidateAfter: 5m\n", "")
+    [result] = check(text, select=["invalid-field"], karpenter="1.14.3").results
     assert [each.name for each in result.finding.suggestions] == ["consolidateAfter 5m", "consolidateAfter 0s"]
     assert all(each.edits for each in result.finding.suggestions)

@@ -92,7 +92,7 @@ def test_text_as_a_whole() -> None:
 NodePool web  weight 10                                                                   web.yaml:4
 ====================================================================================================
 EC2NodeClass web  al2@latest                                                             web.yaml:27
-Karpenter 1.14.1, Kubernetes 1.31
+Karpenter 1.15.1, Kubernetes 1.31
 
   1,363  ██████████          all instance types
      24  █·········  -1,339  karpenter.k8s.aws/instance-family In m5, m6g, g5g
@@ -361,7 +361,7 @@ def test_text_of_images_by_state_age_and_owner_in_the_order_of_trial() -> None:
         part(shown, "Passed over")
         == """\
   ami-0a2  golden-2, pending, 1 d 12 h old, owner self
-    Karpenter 1.14.1 takes none that is pending
+    Karpenter 1.15.1 takes none that is pending
   ami-0a0  golden-0, available, 50 d 12 h old, owner self, deprecated since 2026-11-01
     not deprecated ones come first; `ami-0a1` is taken"""
     )
@@ -460,7 +460,7 @@ def test_json_with_facts_is_what_the_schema_says() -> None:
         ("ami-0a1", "available"),
     ]
     assert [(each["id"], each["reason"]) for each in pool["passedOver"]] == [
-        ("ami-0a2", "Karpenter 1.14.1 takes none that is pending"),
+        ("ami-0a2", "Karpenter 1.15.1 takes none that is pending"),
         ("ami-0a0", "not deprecated ones come first; `ami-0a1` is taken"),
     ]
 

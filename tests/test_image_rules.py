@@ -358,7 +358,7 @@ class TestImageArchMismatch:
         ("classes", "words"),
         [
             ((node_class(f"name: {AMD64}"), alias("al2023@latest")), "several classes are named `default`"),
-            ((node_class(f"name: {AMD64}", version="v1beta1"),), "Karpenter 1.14.1 does not serve"),
+            ((node_class(f"name: {AMD64}", version="v1beta1"),), f"Karpenter {NEWEST} does not serve"),
         ],
     )
     def test_why_the_class_of_a_pool_is_open(self, check: Check, classes: tuple[str, ...], words: str) -> None:

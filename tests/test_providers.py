@@ -243,7 +243,7 @@ def test_the_summary_counts_all_that_was_seen(tmp_path: Path, nodelint: Run) -> 
     (tmp_path / "auto.yaml").write_text(
         pool(AUTO) + "---\n" + CLASS.format("eks.amazonaws.com/v1", "NodeClass"), encoding="utf-8"
     )
-    said = "o findings; 1 class not judged, 1 pool not judged in full: 1 of 2 objects in 1 file, for Karpenter 1.14.1"
+    said = "o findings; 1 class not judged, 1 pool not judged in full: 1 of 2 objects in 1 file, for Karpenter 1.15.1"
     assert nodelint("check", ".").stdout.startswith(f"N{said} (newest known).\n")
     assert f"n{said}\n" in nodelint("check", "--format", "markdown", ".").stdout
 

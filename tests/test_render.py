@@ -453,6 +453,7 @@ def test_an_overlay_with_patches_of_each_kind(here: Path, judged: Lint) -> None:
                         path: /spec/disruption
                         value:
                           consolidationPolicy: WhenEmptee
+                          consolidateAfter: soon
                   - target: {kind: NodePool}
                     path: operations.json
                 """,
@@ -466,8 +467,8 @@ def test_an_overlay_with_patches_of_each_kind(here: Path, judged: Lint) -> None:
     assert sorted(places) == [
         ("base/pool.yaml", 16),
         ("prod/kustomization.yaml", 10),
-        ("prod/kustomization.yaml", 14),
         ("prod/kustomization.yaml", 16),
+        ("prod/kustomization.yaml", 17),
         ("prod/operations.json", 2),
     ]
 

@@ -339,6 +339,7 @@ class TestWellKnownByRelease:
             ("capacity-reservation-interruptible", "1.10.0"),
             ("placement-group-id", "1.11.0"),
             ("placement-group-partition", "1.11.0"),
+            ("nitro-sandbox", "1.15.0"),
         ],
     )
     def test_a_label_is_there_from_its_release_on(self, label: str, since: str) -> None:
@@ -349,5 +350,5 @@ class TestWellKnownByRelease:
             assert (key in well_known(release)) == (release >= border)
 
     def test_all_others_are_there_from_the_start(self) -> None:
-        assert len(well_known() - well_known(Version(1, 0, 0))) == 8
+        assert len(well_known() - well_known(Version(1, 0, 0))) == 9
         assert well_known_since("kubernetes.io/hostname") is None

@@ -581,7 +581,7 @@ def test_flags_and_the_configuration_override_what_files_state(tmp_path: Path, n
     assert found["findings"] == []
     assert {t["karpenter"][0]["to"]: len(t["evidence"]) for t in found["summary"]["targets"]} == {
         "1.8.1": 2,
-        "1.9.2": 1,
+        "1.9.3": 1,
     }
     assert len(judged(nodelint, "--karpenter-version", "1.3")["findings"]) == 2
     write(tmp_path, {"nodelint.yaml": 'karpenter-version: "1.3"\nkubernetes-version: "1.31"\n'})
@@ -653,7 +653,7 @@ def test_objects_that_only_older_releases_serve_are_judged_as_what_they_become(t
     assert "  note: Karpenter 0.27.5, which k.yaml:2 states, still serves it;" in done.stdout
     assert "pool.yaml:9:15: warning[narrow-spot]: spot capacity only, of 1 instance type" in done.stdout
     assert (
-        "Target of 2 objects: Karpenter 1.14.1, by k.yaml:2 (the HelmRelease); 0.27.5 is not known, so what its"
+        f"Target of 2 objects: Karpenter {NEWEST}, by k.yaml:2 (the HelmRelease); 0.27.5 is not known, so what its"
         " objects become is judged.\n" in done.stdout
     )
     assert nodelint("check", "--fix", "--karpenter-version", "1.14.1").returncode == 0
@@ -691,7 +691,7 @@ def test_a_finding_of_a_range_says_for_which_releases_it_holds(tmp_path: Path, n
     done = nodelint("check", "--karpenter-version", ">=1.0 <=1.14")
     assert "amd64 neuron (Karpenter 1.0.0 to 1.3.8)\n" in done.stdout
     (line,) = lines(done)
-    assert line.startswith("Found 1 warning in 2 objects in 1 file, for Karpenter 1.0.0 to 1.14.1; ")
+    assert line.startswith("Found 1 warning in 2 objects in 1 file, for Karpenter 1.0.0 to 1.14.3; ")
     all_of_it = nodelint("check", "--karpenter-version", ">=1.1, <1.4")
     assert "amd64 neuron\n" in all_of_it.stdout, "nothing is said of releases where it holds for all"
     assert judged(nodelint, "--karpenter-version", ">=1.4")["findings"] == []
@@ -714,7 +714,7 @@ def test_a_fix_for_one_release_of_several_breaks_none(tmp_path: Path, nodelint: 
 @pytest.mark.parametrize(
     ("text", "first", "last"),
     [
-        (">=1.0 <=1.14", "1.0.0", "1.14.1"),
+        (">=1.0 <=1.14", "1.0.0", "1.14.3"),
         (">1.2,<1.4", "1.3.0", "1.3.8"),
         (">= 1.2.2 < v1.2.5", "1.2.2", "1.2.4"),
         ("=1.3", "1.3.0", "1.3.8"),

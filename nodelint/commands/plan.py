@@ -98,7 +98,7 @@ def command(
     Examples:
       nodelint plan                                    since the branch left the default branch
       nodelint plan clusters/prod --against origin/main
-      nodelint plan --old before/ after/ --karpenter-version 1.14.1 --format json
+      nodelint plan --old before/ after/ --karpenter-version 1.15.1 --format json
     """
     if against is not None and old is not None:
         stop("--against and --old name two old sides: one of them")

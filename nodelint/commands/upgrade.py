@@ -84,7 +84,7 @@ def command(
 
     \b
     Examples:
-      nodelint upgrade --from 1.0.6 --to 1.14.1 clusters/
+      nodelint upgrade --from 1.0.6 --to 1.15.1 clusters/
       nodelint upgrade --from 1.6 --kubernetes-version 1.31 --format markdown
       nodelint upgrade --from 1.0.6 --fail-on warning charts/ values/prod.yaml
     """

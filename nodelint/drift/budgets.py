@@ -20,14 +20,18 @@ from nodelint.drift import golang
 from nodelint.karpenter.controller.cron import CronError, Schedule, parse
 from nodelint.model.manifest import NodePool
 from nodelint.model.messages import counted
+from nodelint.model.releases import NEWEST, Version, behaves
 from nodelint.source import Node, UnknownValue
 from nodelint.tuples import NamedTuple
 
 DRIFTED = "Drifted"
 """The disruption reason of nodes that have drifted."""
 
-REASONS = frozenset({DRIFTED, "Empty", "Underutilized", "Unhealthy"})
-"""The disruption reasons that budgets are about; Unhealthy from Karpenter 1.15.0 on."""
+REASONS = frozenset({DRIFTED, "Empty", "Underutilized"})
+"""The disruption reasons that budgets are about in every release."""
+
+UNHEALTHY = "Unhealthy"
+"""The disruption reason of node repair, where it keeps to budgets."""
 
 WEEK = timedelta(days=7)
 
@@ -138,13 +142,14 @@ class Idle(NamedTuple):
     allows_more: bool
 
 
-def without_effect(node: Node, conditional: Set[int] = frozenset()) -> Iterator[Idle]:
+def without_effect(node: Node, conditional: Set[int] = frozenset(), release: Version = NEWEST) -> Iterator[Idle]:
     """The entries of a list of budgets that change nothing, however many nodes there are; the later of two alike.
 
     The others count without them, so that all of them can go. `conditional` are entries, by the id of their nodes,
     that may not be there: no other entry is without effect because of them.
     """
-    known = [(item, budget, reasons) for item in node.items for budget, reasons in _known(item)]
+    every = REASONS | {UNHEALTHY} if behaves("graceful-repair", release) else REASONS
+    known = [(item, budget, reasons) for item in node.items for budget, reasons in _known(item, every)]
     if any(budget.broken for _, budget, _ in known):
         return  # nothing may be disrupted at all
     counting = [each for each in known if id(each[0]) not in conditional]
@@ -170,14 +175,14 @@ def _first(others: Iterable[_Known], reason: str, budget: Budget) -> tuple[Node,
     )
 
 
-def _known(item: Node) -> Iterator[tuple[Budget, frozenset[str]]]:
+def _known(item: Node, every: frozenset[str]) -> Iterator[tuple[Budget, frozenset[str]]]:
     """An entry of budgets as the controller reads it, with the reasons that it concerns; none for placeholders."""
     if item.kind != "mapping" or any(isinstance(e.value, UnknownValue) for e in item.walk() if e.kind == "scalar"):
         return
     plain = item.plain()
     reasons = plain.get("reasons") if isinstance(plain, dict) else ()
     if isinstance(plain, dict) and (reasons is None or isinstance(reasons, list)):
-        yield _read(plain), REASONS if reasons is None else frozenset(str(reason) for reason in reasons) & REASONS
+        yield _read(plain), every if reasons is None else frozenset(str(reason) for reason in reasons) & every
 
 
 def _covers(one: Budget, other: Budget) -> bool:
