@@ -3,7 +3,7 @@ r"""A template leaves out, or empties, a field that the API server asks for.
 A template writes a field that the API server asks for under a condition on a value that the chart does not have.
 
 `disruption` is written in any case, `consolidateAfter` only where the values have it: whoever leaves it out gets an
-object that is refused. Write the field always, with `default` or with `required`, which says what is missing when the
+object that is refused, up to Karpenter 1.14. Write the field always, with `default` or with `required`, which says what is missing when the
 chart is rendered.
 
 The same holds for a field that is written for one of the values that an `or` asks for, and not for the others, though
@@ -11,7 +11,7 @@ there is an `else` with a default.
 
 The rule is silent where the chart's values name the value, be it empty.
 
-```yaml bad
+```yaml bad karpenter=1.14.3
 apiVersion: karpenter.sh/v1
 kind: NodePool
 metadata:
@@ -28,7 +28,7 @@ spec:
     {{- end }}
 ```
 
-```yaml good
+```yaml good karpenter=1.14.3
 apiVersion: karpenter.sh/v1
 kind: NodePool
 metadata:

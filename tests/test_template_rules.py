@@ -288,7 +288,7 @@ GUARDED = """\
     consolidateAfter: {{ $pool.disruption.consolidateAfter }}
     {{- end }}"""
 WITH_DEFAULT = GUARDED.replace("r }}\n    {{", "r | default `Never` }}\n    {{")
-LACKING = "required-under-condition"
+LACKING = "required-field-not-printed"
 
 
 @pytest.mark.parametrize(
@@ -318,7 +318,7 @@ def test_what_is_required_is_printed_in_any_case(
     nodelint: Run, tmp_path: Path, after: str, values: str, told: str
 ) -> None:
     chart(tmp_path, values + "\n", pool=DISRUPTION.replace("@after", after))
-    flags = ("chart", "--select", "dead-default,required-under-condition", "--karpenter-version", "1.14.3")
+    flags = ("chart", "--select", "dead-default,required-field-not-printed", "--karpenter-version", "1.14.3")
     done = findings(nodelint, *flags)
     assert [line.partition("[")[2].partition("]")[0] for line in done] == ([told] if told else [])
     nodelint("check", *flags, "--unsafe-fixes")
@@ -437,7 +437,7 @@ def test_a_value_that_an_installation_has_to_give_is_told(
 ) -> None:
     chart(tmp_path, values, klass=ROLE.replace("@role", role))
     (tmp_path / "chart/staging.yaml").write_text("staging: main\n", encoding="utf-8")
-    done = findings(nodelint, "chart", "--select", "empty-default")
+    done = findings(nodelint, "chart", "--select", "required-field-not-printed")
     assert len(done) == told
 
 
