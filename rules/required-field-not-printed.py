@@ -3,8 +3,8 @@ r"""A template leaves out, or empties, a field that the API server asks for.
 A template writes a field that the API server asks for under a condition on a value that the chart does not have.
 
 `disruption` is written in any case, `consolidateAfter` only where the values have it: whoever leaves it out gets an
-object that is refused, up to Karpenter 1.14. Write the field always, with `default` or with `required`, which says what is missing when the
-chart is rendered.
+object that is refused, up to Karpenter 1.14. Write the field always, with `default` or with `required`, which says
+what is missing when the chart is rendered.
 
 The same holds for a field that is written for one of the values that an `or` asks for, and not for the others, though
 there is an `else` with a default.
