@@ -134,21 +134,24 @@ def settings_of(flags: dict[str, Any]) -> Settings:
         unusable(error)
 
 
-def discovered(paths: Sequence[str], settings: Settings) -> Discovery:
-    """The sources of some paths, told of on a terminal while there are many."""
+def discovered(paths: Sequence[str], settings: Settings, also: str | None = None) -> Discovery:
+    """The sources of some paths, told of on a terminal while there are many.
+
+    Files in which the pattern `also` is found are among them, even without the word karpenter.
+    """
     from nodelint.session import Session
     from nodelint.source.discover import discover
 
     session = Session(settings)
     exclude, include = session.exclude, session.include
     if not on_terminal():
-        return discover(paths, exclude, include=include)
+        return discover(paths, exclude, include=include, also=also)
 
     def tell(count: int) -> None:
         if count % 2000 == 0:
             progress(f"read {count:,} files …")
 
-    found = discover(paths, exclude, on_file=tell, include=include)
+    found = discover(paths, exclude, on_file=tell, include=include, also=also)
     if found.files >= 2000:
         progress("")
     return found

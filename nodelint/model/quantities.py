@@ -40,3 +40,17 @@ def of(node: Node) -> int | None:
         return billionths(str(value))
     except ValueError:
         return None
+
+
+def written(resource: str, amount: int) -> str:
+    """An amount in billionths as people write it: `500m` of CPUs, `6903Mi` of memory, `2`."""
+    if resource == "cpu":
+        millis = -(-amount * 1000 // ONE)
+        return f"{millis}m" if millis % 1000 else str(millis // 1000)
+    whole = -(-amount // ONE)
+    if resource in ("memory", "ephemeral-storage") or resource.startswith("hugepages-"):
+        for power, suffix in ((4, "Ti"), (3, "Gi"), (2, "Mi"), (1, "Ki")):
+            if whole and whole % 1024**power == 0:
+                return f"{whole // 1024**power}{suffix}"
+        return f"{whole // 1024**2}Mi" if whole > 1024**2 else str(whole)
+    return str(whole)

@@ -70,7 +70,7 @@ class Discovery:
     `stdin` is what standard input brought, where it was asked for. `stating` are files that may state which release
     runs, sources among them; `seen` are the paths of all files that may hold manifests, `glanced` those of others;
     `unread` are the paths of texts and programs in folders, which may hold manifests and were not opened.
-    `folders` are those that were asked for.
+    `folders` are those that were asked for. `also` is a pattern of what is read although the word is not in it.
     """
 
     def __init__(self) -> None:
@@ -83,6 +83,7 @@ class Discovery:
         self.unreadable: list[tuple[str, str]] = []
         self.files = 0
         self.stdin: bytes | None = None
+        self.also: str | None = None
 
 
 def discover(
@@ -91,6 +92,7 @@ def discover(
     stdin: Callable[[], bytes] | None = None,
     on_file: Callable[[int], None] | None = None,
     include: Globs = NOTHING,
+    also: str | None = None,
 ) -> Discovery:
     """Read files, folders (with all that is below them) and `-` for standard input, each file once.
 
@@ -98,8 +100,10 @@ def discover(
     `include` matches: scripts and Markdown, say. Hidden folders and those of package managers are passed
     over. `include` and `exclude` are globs over the path as it is printed; what both match is left out. What git
     ignores in a folder is left out where `exclude` says so; a file or folder of `paths` is read all the same.
+    Files in which the pattern `also` is found are read although they do not hold the word.
     """
     found = Discovery()
+    found.also = also
     for path in paths:
         if not path:
             found.unreadable.append((path, "an empty path"))
@@ -120,10 +124,10 @@ def _take_stdin(found: Discovery, stdin: Callable[[], bytes]) -> None:
     except OSError as error:
         found.unreadable.append(("-", why(error)))
         return
-    if _concerns_karpenter(found.stdin):
+    if _is_wanted(found.stdin, found):
         from nodelint.source import Source
 
-        found.sources.append(Source.from_bytes("-", found.stdin))
+        found.sources.append(Source.from_bytes("-", found.stdin, found.also))
 
 
 def _take_file(file: str, path: str, found: Discovery, on_file: Callable[[int], None] | None) -> None:
@@ -143,11 +147,11 @@ def _take_file(file: str, path: str, found: Discovery, on_file: Callable[[int], 
     if not isinstance(data, bytes):
         data.part = is_patch(file)
         found.sources.append(data)
-    elif _concerns_karpenter(data):
+    elif _is_wanted(data, found):
         from nodelint.source import Source
 
         # A file whose name is a dash is not standard input.
-        source = Source.from_bytes(_shown(file), data)
+        source = Source.from_bytes(_shown(file), data, found.also)
         source.part = is_patch(file)
         found.sources.append(source)
         if _may_state(file, data, True):
@@ -361,6 +365,16 @@ def _concerns_karpenter(data: bytes) -> bool:
     # A file in UTF-16 has the letters of the mark with zeros between them.
     marked = _is_marked(data) or (data.find(b"\0") >= 0 and _is_marked(data.replace(b"\0", b"")))
     return marked and _SNAPSHOT not in data[:200]
+
+
+def _is_wanted(data: bytes, found: Discovery) -> bool:
+    if _concerns_karpenter(data):
+        return True
+    if found.also is None:
+        return False
+    import re
+
+    return re.search(found.also.encode(), data) is not None
 
 
 def _is_marked(data: bytes) -> bool:

@@ -25,29 +25,33 @@ LARGEST_DOCUMENT = 5_000_000
 class Source(SourceText):
     """A file as it is read from a text or from bytes."""
 
-    __slots__ = ("_masked",)
+    __slots__ = ("_also", "_masked")
 
-    def __init__(self, path: str, text: str) -> None:
+    def __init__(self, path: str, text: str, also: str | None = None) -> None:
         super().__init__(path, text)
         self._masked: tuple[str, list[int]] | None = None
+        self._also = also
 
     @classmethod
-    def from_text(cls, path: str, text: str) -> Source:
-        """Read a text. What is wrong with it is in `problems`; nothing is raised."""
-        source = cls(path, text)
-        if _is_marked(text):
+    def from_text(cls, path: str, text: str, also: str | None = None) -> Source:
+        """Read a text. What is wrong with it is in `problems`; nothing is raised.
+
+        Documents without the word are passed over, unless the pattern `also` is found in them.
+        """
+        source = cls(path, text, also)
+        if source._is_read(0, len(text)):
             source._read()
         elif text:
             source.documents.append(Document(None, 0, len(text), 0))
         return source
 
     @classmethod
-    def from_bytes(cls, path: str, data: bytes) -> Source:
+    def from_bytes(cls, path: str, data: bytes, also: str | None = None) -> Source:
         """Read a file's bytes: UTF-8, or UTF-16 behind a byte order mark. That mark stays, as character 0."""
         encoding = _UTF_16.get(data[:2])
         if encoding is not None and data[2:4] != b"\0\0":
             try:
-                source = cls.from_text(path, data.decode(encoding))
+                source = cls.from_text(path, data.decode(encoding), also)
             except UnicodeDecodeError as error:
                 source = cls(path, data.decode(encoding, "replace"))
                 if _is_marked(source.text):
@@ -64,7 +68,7 @@ class Source(SourceText):
                     )
                     return source
         try:
-            return cls.from_text(path, data.decode())
+            return cls.from_text(path, data.decode(), also)
         except UnicodeDecodeError as error:
             source = cls(path, data.decode("utf-8", "replace"))
             if any(mark.encode() in data for mark in MARKS):
@@ -75,6 +79,11 @@ class Source(SourceText):
                 else:
                     source.set_aside.append(SetAside(offset, message))
             return source
+
+    def _is_read(self, begin: int, end: int) -> bool:
+        if _is_marked(self.text, begin, end):
+            return True
+        return self._also is not None and re.compile(self._also).search(self.text, begin, end) is not None
 
     def _is_script(self) -> bool:
         """Whether it is a text in which the encoding is the author's own choice."""
@@ -106,7 +115,7 @@ class Source(SourceText):
 
         False where the text turned out to be a script, and was read as a whole.
         """
-        if not _is_marked(self.text, begin, end):
+        if not self._is_read(begin, end):
             self.documents.append(Document(None, begin, end, len(self.documents)))
             return True
         before = len(self.documents)

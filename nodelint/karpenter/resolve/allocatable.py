@@ -71,19 +71,19 @@ def least_scant(node_class: EC2NodeClass, ami_family: str | None, view: Catalog,
     """
     spec = node_class.node.get("spec")
     kubelet = spec.get("kubelet") if spec is not None else None
-    kube = _kept(kubelet, "kubeReserved", "memory")
+    kube = kept_amount(kubelet, "kubeReserved", "memory")
     if spec is None or ami_family is None or kube is None or not types:
         return None
     pods = _planned_pods(spec, family_facts(ami_family), view)
     name = min(view.names_in(types), key=lambda each: (pods(each), each))
-    kept = kube + (_kept(kubelet, "systemReserved", "memory") or 0)
+    kept = kube + (kept_amount(kubelet, "systemReserved", "memory") or 0)
     default = overhead.memory_reserved(pods(name))
     found = Scant(name, kept // ONE // overhead.MIB, default // overhead.MIB)
     return found if found.kept < found.default else None
 
 
 def _without_cpu(kubelet: Node, view: Catalog) -> Iterator[Lack]:
-    kube, system = _kept(kubelet, "kubeReserved", "cpu"), _kept(kubelet, "systemReserved", "cpu")
+    kube, system = kept_amount(kubelet, "kubeReserved", "cpu"), kept_amount(kubelet, "systemReserved", "cpu")
     if not kube and not system:
         return
 
@@ -100,8 +100,8 @@ def _without_memory(
     spec: Node, kubelet: Node | None, family: Mapping[str, Any], view: Catalog, soft: bool
 ) -> Iterator[Lack]:
     """Types whose memory is less than what kubelet, system and eviction keep of it."""
-    kube, system = _kept(kubelet, "kubeReserved", "memory"), _kept(kubelet, "systemReserved", "memory")
-    evict = _thresholds(kubelet, "memory.available", soft)
+    kube, system = kept_amount(kubelet, "kubeReserved", "memory"), kept_amount(kubelet, "systemReserved", "memory")
+    evict = thresholds(kubelet, "memory.available", soft)
     stated = family["pods"] is not None or _number(kubelet, "maxPods") is not None
     by_pods = family["memoryByPods"] and stated
     if kube is None and not system and not evict and not by_pods:
@@ -112,7 +112,7 @@ def _without_memory(
     def spent(name: str) -> bool:
         bytes_ = overhead.memory(int(view.label(name, MEMORY) or "0"), bool(view.only(name) & arm))
         own = overhead.memory_reserved(pods(name)) * ONE if kube is None else kube
-        below = max((_part(each, bytes_) for each in evict), default=overhead.EVICTION_MEMORY * ONE)
+        below = max((threshold_amount(each, bytes_) for each in evict), default=overhead.EVICTION_MEMORY * ONE)
         return bool(own + (system or 0) + below > bytes_ * ONE)
 
     types = view.types_of(name for name in view.names if spent(name))
@@ -129,9 +129,9 @@ def _planned_pods(spec: Node, family: Mapping[str, Any], view: Catalog) -> Calla
 
 def _without_storage(spec: Node, kubelet: Node | None, ami_family: str, view: Catalog, soft: bool) -> Iterator[Lack]:
     """Types whose volume for pods is smaller than what kubelet, system and eviction keep of it."""
-    kube = _kept(kubelet, "kubeReserved", "ephemeral-storage")
-    system = _kept(kubelet, "systemReserved", "ephemeral-storage") or 0
-    evict = _thresholds(kubelet, "nodefs.available", soft)
+    kube = kept_amount(kubelet, "kubeReserved", "ephemeral-storage")
+    system = kept_amount(kubelet, "systemReserved", "ephemeral-storage") or 0
+    evict = thresholds(kubelet, "nodefs.available", soft)
     own = overhead.STORAGE_RESERVED * ONE if kube is None else kube
     at = volume(spec, ami_family)
     shown = f"{family_facts(ami_family)['volumeGiB']}Gi" if at is None else str(at.value)
@@ -140,7 +140,7 @@ def _without_storage(spec: Node, kubelet: Node | None, ami_family: str, view: Ca
     def spent(size: int) -> bool:
         bytes_ = -(-size // ONE)
         standard = overhead.ceiling(bytes_ / 100 * overhead.EVICTION_STORAGE_PERCENT) * ONE
-        return own + system + max((_part(each, bytes_) for each in evict), default=standard) > size
+        return own + system + max((threshold_amount(each, bytes_) for each in evict), default=standard) > size
 
     policy = spec.get("instanceStorePolicy")
     disks = view.values(LOCAL_NVME) if policy is not None and policy.value == "RAID0" else {}
@@ -159,13 +159,13 @@ def _number(kubelet: Node | None, field: str) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def _kept(kubelet: Node | None, field: str, resource: str) -> int | None:
+def kept_amount(kubelet: Node | None, field: str, resource: str) -> int | None:
     """What a setting keeps of a resource, in billionths; None where it says nothing of it."""
     node = kubelet.at(field, resource) if kubelet is not None else None
     return None if node is None else max(quantities.of(node) or 0, 0)
 
 
-def _thresholds(kubelet: Node | None, signal: str, soft: bool) -> list[float]:
+def thresholds(kubelet: Node | None, signal: str, soft: bool) -> list[float]:
     """The thresholds of a signal that count: billionths, or a float for percent; none where the default does."""
     fields = ("evictionHard", "evictionSoft") if soft else ("evictionHard",)
     nodes = [kubelet.at(field, signal) for field in fields] if kubelet is not None else []
@@ -183,7 +183,8 @@ def _threshold(node: Node) -> float:
     return max(quantities.of(node) or 0, 0)
 
 
-def _part(threshold: float, capacity: int) -> int:
+def threshold_amount(threshold: float, capacity: int) -> int:
+    """What a threshold keeps free of a capacity (in whole units), in billionths."""
     if isinstance(threshold, float):
         return overhead.ceiling(capacity / 100 * threshold) * ONE
     return int(threshold)

@@ -243,6 +243,11 @@ class Resolution:
                 return False
         return True
 
+    def meets(self, least: MinValues, types: TypeSet) -> bool:
+        """Whether some candidates meet a minValues, as far as can be said."""
+        have = self._distinct(least.key, types)
+        return have is None or have >= least.wanted
+
     @property
     def most_launched(self) -> int:
         """How many instance types a launch considers."""
@@ -254,15 +259,18 @@ class Resolution:
 
         All candidates where there are no more than that; without those whose price is not known where there are.
         """
-        if len(self.candidates) <= most:
-            return self.candidates
-        prices = sorted(
-            (price, name) for name in self.catalog.names_in(self.candidates) if (price := self._price(name))
-        )
+        return self.cheapest_of(self.candidates, most)
+
+    def cheapest_of(self, types: TypeSet, most: int) -> TypeSet:
+        """The same of some candidates."""
+        if len(types) <= most:
+            return types
+        prices = sorted((price, name) for name in self.catalog.names_in(types) if (price := self.price(name)))
         limit = prices[min(most, len(prices)) - 1][0] if prices else 0.0
         return self.catalog.types_of(name for price, name in prices if price <= limit)
 
-    def _price(self, name: str) -> float | None:
+    def price(self, name: str) -> float | None:
+        """What a type costs per hour on demand in the region, in USD; that of us-east-1 where no region is known."""
         return self.catalog.price(name) if self.region is None else self.catalog.price(name, self.region)
 
     def distinct(self, key: str, types: TypeSet) -> frozenset[str] | None:

@@ -1,0 +1,133 @@
+"""`nodelint fit`: which NodePool takes which workload."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nodelint.commands import (
+    CLEAN,
+    FOUND,
+    UNUSABLE,
+    discovered,
+    echo,
+    echo_json,
+    exclude,
+    include,
+    say,
+    session_of,
+    settings_of,
+    stop,
+    unreadable,
+    versions,
+)
+from nodelint.commands._completing import files
+from nodelint.commands._facts import facts_options
+from nodelint.commands._flags import FactFlags
+from nodelint.commands._terminal import colour_option, look
+
+if TYPE_CHECKING:
+    from nodelint.fit.tree import Tree, WorkloadFit
+    from nodelint.lint.config import Settings
+    from nodelint.source.discover import Discovery
+
+
+@click.command()
+@click.argument("paths", nargs=-1, metavar="[PATHS]...", shell_complete=files)
+@click.option("--workload", metavar="KIND/NAME", help="Only this workload, such as deployment/web.")
+@click.option("--format", "form", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True)
+@colour_option
+@include
+@exclude
+@facts_options
+@versions
+def command(paths: Sequence[str], workload: str | None, form: str, **flags: Any) -> None:
+    """Show which NodePool takes the pods of each workload, from which instance type on, and why the others do not.
+
+    Each pod template is held against each NodePool as Karpenter does it for one pod and a pool without nodes: by
+    limits, taints, node selector and affinity, and by requests beside the DaemonSets of the tree. What depends on a
+    running cluster is not judged: other pods, webhooks that change pods, nodes that are there. The exit code is 1
+    where a workload has no pool.
+
+    \b
+    Examples:
+      nodelint fit manifests/
+      nodelint fit clusters/prod --workload deployment/web
+      kubectl get pod web-0 -o yaml | nodelint fit - pools/
+    """
+    asked = FactFlags.taken(flags)
+    settings = settings_of(flags)
+    from nodelint.fit.workloads import PATTERN
+
+    found = discovered(paths or (".",), settings, PATTERN)
+    tree = _tree(found, settings, asked, paths)
+    chosen = _chosen(tree, workload)
+    from nodelint.report import fit as report
+
+    fits = [tree.fit(each) for each in chosen]
+    if form == "json":
+        echo_json(report.fit_json(fits))
+    elif not fits:
+        echo(f"Nothing to fit: no workload in {found.files:,} files.")
+    elif form == "markdown":
+        echo(report.fit_markdown(fits))
+    else:
+        shown = look()
+        echo(report.fit_text(fits, width=shown.width, style=shown.style))
+    unreadable(found)
+    for source in found.sources:
+        for problem in source.problems:
+            at = source.position(problem.offset)
+            say(f"{source.path}:{at.line}:{at.column}: not read: {problem.message}")
+    if found.unreadable:
+        sys.exit(UNUSABLE)
+    sys.exit(FOUND if any(_lacks_a_pool(each) for each in fits) else CLEAN)
+
+
+def _lacks_a_pool(fit: WorkloadFit) -> bool:
+    """Whether no pool takes a workload that is not meant to stay off Karpenter's nodes."""
+    on_purpose = fit.ignored is not None and fit.ignored.on_purpose
+    return bool(fit.verdicts) and not fit.possible and not on_purpose
+
+
+def _tree(found: Discovery, settings: Settings, asked: FactFlags, paths: Sequence[str]) -> Tree:
+    """The pools and the other objects of the run."""
+    from nodelint.commands._facts import facts_for
+    from nodelint.fit.tree import Tree
+    from nodelint.fit.workloads import cluster_objects
+    from nodelint.lint.context import Context
+    from nodelint.model.documents import objects
+    from nodelint.model.manifest import EC2NodeClass, NodePool, served
+
+    held = [obj for source in found.sources for obj in objects(source)]
+    session = session_of(settings)
+    beside = [obj for source in session.beside(held, found.sources) for obj in objects(source)]
+    choose = session.choose(found)
+    target = session.target(choose=choose)
+    newest = {o: each[-1] for o in held if isinstance(o, NodePool) and not o.partial and (each := target.each(o))}
+    pools = [pool for pool, one in newest.items() if served(pool, one.karpenter)]
+    if not pools:
+        stop("no NodePool among the files: name the folder that holds the pools, too")
+    classes = [o for o in (*held, *beside) if isinstance(o, EC2NodeClass)]
+    facts, _ = facts_for(asked, session, paths, classes, choose)
+    contexts = {
+        one[:2]: Context([*held, *beside], one.karpenter, one.kubernetes, facts=facts) for one in newest.values()
+    }
+    resolutions = [contexts[newest[pool][:2]].resolution(pool) for pool in pools]
+    return Tree(resolutions, cluster_objects(found.sources))
+
+
+def _chosen(tree: Tree, wanted: str | None) -> list[Any]:
+    """The workloads that are asked for; ends the run where there is none of that name."""
+    if wanted is None:
+        return tree.workloads
+    kind, _, name = wanted.rpartition("/")
+    chosen = [w for w in tree.workloads if w.name == name and kind.lower() in ("", w.kind.lower())]
+    if not chosen:
+        there = sorted({w.label for w in tree.workloads if isinstance(w.name, str)})
+        more = f" and {len(there) - 10} more" if len(there) > 10 else ""
+        stop(f"no workload `{wanted}` here; there are: {', '.join(there[:10]) or 'none'}{more}")
+    return chosen

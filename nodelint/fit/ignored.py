@@ -1,0 +1,102 @@
+"""Pods that Karpenter launches nothing for, whatever the pools: `Validate` of the provisioner of Karpenter core.
+
+pkg/controllers/provisioning/provisioner.go and `ValidateRequirement` of pkg/apis/v1/nodeclaim_validation.go, 1.0.0 to
+1.14.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from nodelint.data import table
+from nodelint.fit.pods import LabelExpression, Pod
+from nodelint.karpenter.controller.syntax import label_value_fault, qualified_name_fault
+from nodelint.model.messages import short
+from nodelint.model.releases import Version
+from nodelint.model.requirement import OPERATORS, Requirement, Requirements, integer, normalize, well_known
+from nodelint.source import Node
+from nodelint.tuples import NamedTuple
+
+NODE_POOL = "karpenter.sh/nodepool"
+HOSTNAME = "kubernetes.io/hostname"
+_OWN_DOMAINS = ("karpenter.sh", "karpenter.k8s.aws")
+_ONCE_RESTRICTED = ("kubernetes.io", "k8s.io")
+_ALLOWED_BELOW = ("kops.k8s.io", "node.kubernetes.io", "node-restriction.kubernetes.io")
+_FEWER_RESTRICTED = Version(1, 9, 0)
+_BOUNDS = ("Gt", "Lt", "Gte", "Lte")
+
+
+class IgnoredPod(NamedTuple):
+    """Why Karpenter ignores a pod, and where that is written. `on_purpose`: the pod is to stay off its nodes."""
+
+    at: Node
+    message: str
+    on_purpose: bool = False
+
+
+def requirements_of(expressions: Iterable[LabelExpression], release: Version) -> Requirements:
+    """What expressions ask, folded. What no release reads, such as a bound without a value, is left out."""
+    found = Requirements()
+    for each in expressions:
+        try:
+            found.add(Requirement.of(each.key, each.operator, each.values, version=release))
+        except ValueError:
+            continue
+    return found
+
+
+def ignored_because(pod: Pod, release: Version) -> IgnoredPod | None:
+    """The first reason for which Karpenter ignores a pod; None where it tries to place it."""
+    first = [*pod.selector, *(pod.preferred[0].expressions if pod.preferred else ())]
+    first += pod.terms[0].expressions if pod.terms else ()
+    asked = requirements_of(first, release)
+    if NODE_POOL in asked and asked[NODE_POOL].operator == "DoesNotExist":
+        at = next(each.node for each in first if each.key == NODE_POOL)
+        return IgnoredPod(at, "configured to not run on a Karpenter provisioned node", True)
+    return next(_refused(pod, release), None)
+
+
+def _refused(pod: Pod, release: Version) -> Iterator[IgnoredPod]:
+    for term in pod.terms:
+        if term.fields:
+            at = term.node.get("matchFields") or term.node
+            yield IgnoredPod(at, "node selector term with matchFields is not supported")
+    for each in (*pod.selector, *(each for term in pod.terms for each in term.expressions)):
+        for fault in _faults(each, release):
+            yield IgnoredPod(each.node, fault)
+
+
+def _faults(asked: LabelExpression, release: Version) -> Iterator[str]:
+    key = normalize(asked.key)
+    if asked.operator not in OPERATORS:
+        yield f"key {key} has an unsupported operator {short(asked.operator)}"
+    if is_restricted(key, release):
+        yield f"using label {short(key)} is not allowed as it might interfere with the internal provisioning logic"
+    known = table("labels")["known_values"].get(key)
+    checked = known is not None and asked.operator == "In" and release >= Version.parse(known["since"])
+    if checked and not set(asked.values) & set(known["values"]):
+        shown = ", ".join(map(short, asked.values))
+        yield f"no valid values found in [{shown}] for {key}, expected one of: {', '.join(known['values'])}"
+    if (fault := qualified_name_fault(key)) is not None:
+        yield f"key {short(key)} is not a qualified name: it {fault}"
+    for value in asked.values:
+        if (fault := label_value_fault(value)) is not None:
+            yield f"invalid value {short(value)} for key {key}: it {fault}"
+    if asked.operator == "In" and not asked.values:
+        yield f"key {key} with operator In must have a value defined"
+    if asked.operator in _BOUNDS:
+        number = integer(asked.values[0]) if len(asked.values) == 1 else None
+        if number is None or number < 0:
+            yield f"key {key} with operator {asked.operator} must have a single positive integer value"
+
+
+def is_restricted(key: str, release: Version) -> bool:
+    """Whether pods may not ask for a label: those of Karpenter's domains that it does not know, and the hostname."""
+    if key in well_known(release):
+        return False
+    domain = key.partition("/")[0] if "/" in key else ""
+    if key == HOSTNAME or any(domain == own or domain.endswith(f".{own}") for own in _OWN_DOMAINS):
+        return True
+    if release >= _FEWER_RESTRICTED or domain.endswith(_ALLOWED_BELOW):
+        return False
+    return domain.endswith(_ONCE_RESTRICTED)

@@ -1,0 +1,324 @@
+"""What a pod asks of a node: its requests, tolerations, node selectors, volumes and host ports.
+
+Read as the API server stores a pod: limits stand in for requests that are missing, TCP for a missing protocol. What a
+placeholder stands for is not known; it is read as whatever makes the pod easiest to place, and told in `unknown`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from nodelint.karpenter.images import UnknownFact
+from nodelint.model import quantities
+from nodelint.model.manifest import text
+from nodelint.model.quantities import ONE
+from nodelint.source import UNKNOWN, Node
+from nodelint.tuples import NamedTuple
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from nodelint.karpenter.resolve.node_size import Resources
+
+POD_LEVEL = ("cpu", "memory")
+"""Resources, beside huge pages, that a pod can state for all of its containers together."""
+
+
+class Toleration(NamedTuple):
+    """An entry of `tolerations`; None where a field is not written."""
+
+    key: str | None
+    operator: str
+    value: str
+    effect: str | None
+
+    def tolerates(self, key: str, value: str, effect: str) -> bool:
+        """Whether it tolerates a taint: `ToleratesTaint` of Kubernetes' core/v1, comparisons included."""
+        if self.effect and self.effect != effect:
+            return False
+        if self.key and self.key != key:
+            return False
+        if self.operator in ("", "Equal"):
+            return self.value == value
+        if self.operator == "Exists":
+            return True
+        return self._compares(value)
+
+    def _compares(self, value: str) -> bool:
+        """`Lt` and `Gt` of Kubernetes 1.35: the taint's number against the toleration's."""
+        if self.operator not in ("Lt", "Gt"):
+            return False
+        try:
+            theirs, ours = int(value), int(self.value)
+        except ValueError:
+            return False
+        return theirs < ours if self.operator == "Lt" else theirs > ours
+
+
+TOLERATES_ALL = Toleration(None, "Exists", "", None)
+
+
+class LabelExpression(NamedTuple):
+    """What is asked of one label: an entry of `matchExpressions` or of `nodeSelector`, and where it stands."""
+
+    node: Node
+    key: str
+    operator: str
+    values: tuple[str, ...]
+
+
+class Term(NamedTuple):
+    """A term of node affinity: its expressions, and whether it also matches fields."""
+
+    node: Node
+    expressions: tuple[LabelExpression, ...]
+    fields: bool = False
+
+
+class HostPort(NamedTuple):
+    """A port of the node that a container takes."""
+
+    ip: str
+    port: int
+    protocol: str
+
+    def clashes(self, other: HostPort) -> bool:
+        """Whether one node cannot give both."""
+        if (self.port, self.protocol) != (other.port, other.protocol):
+            return False
+        return self.ip == other.ip or self.ip in _ANY_ADDRESS or other.ip in _ANY_ADDRESS
+
+
+_ANY_ADDRESS = ("0.0.0.0", "::")
+
+
+class Pod(NamedTuple):
+    """What a pod template asks of a node. `requests` are in billionths and hold the pod itself as one of `pods`.
+
+    `terms` are the required terms of node affinity, any of which is enough; `preferred` those that are preferred, the
+    heaviest first. `claims` are the names of persistent volume claims.
+    """
+
+    node: Node
+    requests: Resources
+    tolerations: tuple[Toleration, ...]
+    selector: tuple[LabelExpression, ...]
+    terms: tuple[Term, ...]
+    preferred: tuple[Term, ...]
+    ports: tuple[HostPort, ...]
+    claims: tuple[tuple[str, Node], ...]
+    dynamic_resources: bool
+    bound: bool
+    unknown: tuple[UnknownFact, ...]
+
+
+def read_pod(spec: Node) -> Pod:
+    """What the spec of a pod asks."""
+    reader = _Reader(spec)
+    if any(entry.name is None for entry in spec.entries):
+        reader.note(spec, "a placeholder stands for fields of the pod")
+    around = reader.mapping(spec.get("affinity"), "the affinity")
+    affinity = reader.mapping(around.get("nodeAffinity") if around is not None else None, "the node affinity")
+    required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution") if affinity is not None else None
+    required = reader.mapping(required, "the required node affinity")
+    weighted = affinity.get("preferredDuringSchedulingIgnoredDuringExecution") if affinity is not None else None
+    claims = spec.get("resourceClaims")
+    name = spec.get("nodeName")
+    return Pod(
+        node=spec,
+        requests=reader.requests(),
+        tolerations=tuple(reader.tolerations(spec.get("tolerations"))),
+        selector=tuple(reader.selector(spec.get("nodeSelector"))),
+        terms=tuple(reader.terms(required.get("nodeSelectorTerms") if required is not None else None)),
+        preferred=tuple(reader.preferred(weighted)),
+        ports=tuple(reader.ports()),
+        claims=tuple(reader.claims(spec.get("volumes"))),
+        dynamic_resources=claims is not None and bool(claims.items),
+        bound=name is not None and bool(name.value),
+        unknown=tuple(reader.unknown),
+    )
+
+
+class _Reader:
+    """Reads a pod's spec, and notes what of it is not known."""
+
+    def __init__(self, spec: Node) -> None:
+        self.spec = spec
+        self.unknown: list[UnknownFact] = []
+
+    def note(self, node: Node, what: str) -> None:
+        self.unknown.append(UnknownFact(node, what))
+
+    def mapping(self, node: Node | None, what: str) -> Node | None:
+        """A node where it is a mapping; a placeholder in its place is noted."""
+        if node is None or node.kind == "mapping":
+            return node
+        if node.value is not None:
+            self.note(node, f"a placeholder stands for {what}")
+        return None
+
+    def items(self, node: Node | None, what: str) -> Iterator[Node]:
+        """The mappings of a list; placeholders among them, or in its place, are noted."""
+        if node is None:
+            return
+        if node.kind != "sequence":
+            if node.value is UNKNOWN:
+                self.note(node, f"a placeholder stands for {what}")
+            return
+        for item in node.items:
+            if item.kind == "mapping":
+                yield item
+            elif item.value is UNKNOWN:
+                self.note(item, f"a placeholder stands for {what}")
+
+    def tolerations(self, node: Node | None) -> Iterator[Toleration]:
+        before = len(self.unknown)
+        for item in self.items(node, "tolerations"):
+            fields = {name: item.get(name) for name in ("key", "operator", "value", "effect")}
+            if any(each is not None and each.value is UNKNOWN for each in fields.values()):
+                self.note(item, "a toleration holds a placeholder")
+                continue
+            key, operator, value, effect = (_plain(each) for each in fields.values())
+            yield Toleration(key, operator or "", value or "", effect)
+        if len(self.unknown) > before:
+            yield TOLERATES_ALL
+
+    def selector(self, node: Node | None) -> Iterator[LabelExpression]:
+        held = self.mapping(node, "the node selector")
+        for entry in held.entries if held is not None else ():
+            value = _plain(entry.value)
+            if entry.name is None or value is None:
+                if entry.value.value is UNKNOWN or entry.name is None:
+                    self.note(entry.value, f"the node selector holds a placeholder{_for_key(entry.name)}")
+                continue
+            yield LabelExpression(entry.value, entry.name, "In", (value,))
+
+    def terms(self, node: Node | None) -> Iterator[Term]:
+        for item in self.items(node, "terms of node affinity"):
+            yield self._term(item)
+        if node is not None and node.kind == "sequence" and any(item.value is UNKNOWN for item in node.items):
+            yield Term(node, ())
+
+    def preferred(self, node: Node | None) -> list[Term]:
+        weighted = []
+        for item in self.items(node, "preferred terms"):
+            weight, term = item.get("weight"), item.get("preference")
+            if term is not None and term.kind == "mapping":
+                weighted.append((weight.value if weight is not None and isinstance(weight.value, int) else 0, term))
+        weighted.sort(key=lambda pair: -pair[0])
+        return [self._term(term) for _, term in weighted]
+
+    def _term(self, node: Node) -> Term:
+        found = []
+        for item in self.items(node.get("matchExpressions"), "expressions of node affinity"):
+            key, operator, values = (item.get(name) for name in ("key", "operator", "values"))
+            listed = [] if values is None else values.items
+            if any(n is not None and n.value is UNKNOWN for n in (key, operator, values, *listed)):
+                self.note(item, f"an expression of node affinity holds a placeholder{_for_key(_plain(key))}")
+                continue
+            if _plain(key) is not None and _plain(operator) is not None:
+                texts = tuple(value for each in listed if (value := _plain(each)) is not None)
+                found.append(LabelExpression(item, _plain(key) or "", _plain(operator) or "", texts))
+        fields = node.get("matchFields")
+        return Term(node, tuple(found), fields is not None and bool(fields.items))
+
+    def claims(self, node: Node | None) -> Iterator[tuple[str, Node]]:
+        for item in self.items(node, "volumes"):
+            name = item.at("persistentVolumeClaim", "claimName")
+            written = _plain(name)
+            if name is not None and written is not None:
+                yield written, name
+
+    def ports(self) -> Iterator[HostPort]:
+        network = self.spec.get("hostNetwork")
+        of_node = network is not None and network.value is True
+        for container in self.items(self.spec.get("containers"), "containers"):
+            for item in self.items(container.get("ports"), "ports"):
+                port = item.get("hostPort") or (item.get("containerPort") if of_node else None)
+                if port is not None and isinstance(port.value, int) and port.value:
+                    ip, protocol = _plain(item.get("hostIP")), _plain(item.get("protocol"))
+                    yield HostPort(ip or "0.0.0.0", port.value, protocol or "TCP")
+
+    def requests(self) -> dict[str, int]:
+        """What one pod asks: `PodRequests` of k8s.io/component-helpers, and the pod itself."""
+        total: dict[str, int] = {}
+        for container in self.items(self.spec.get("containers"), "containers"):
+            _add(total, self._of_container(container))
+        sidecars: dict[str, int] = {}
+        at_start: dict[str, int] = {}
+        for container in self.items(self.spec.get("initContainers"), "init containers"):
+            asked = self._of_container(container)
+            if _plain(container.get("restartPolicy")) == "Always":
+                _add(total, asked)
+                _add(sidecars, asked)
+                asked = sidecars
+            else:
+                _add(asked, sidecars)
+            _raise(at_start, asked)
+        _raise(total, at_start)
+        self._of_pod(total)
+        _add(total, self._amounts(self.spec.get("overhead")))
+        total["pods"] = total.get("pods", 0) + ONE
+        return total
+
+    def _of_pod(self, total: dict[str, int]) -> None:
+        """What the pod states for all of its containers replaces what they add up to."""
+        stated = self.mapping(self.spec.get("resources"), "the resources of the pod")
+        if stated is None:
+            return
+        most, asked = self._amounts(stated.get("limits")), self._amounts(stated.get("requests"))
+        for resource, amount in most.items():
+            asked.setdefault(resource, total.get(resource, amount))
+        whole = (each for each in asked if each in POD_LEVEL or each.startswith("hugepages-"))
+        total.update({resource: asked[resource] for resource in whole})
+
+    def _of_container(self, container: Node) -> dict[str, int]:
+        stated = self.mapping(container.get("resources"), "the resources of a container")
+        if stated is None:
+            return {}
+        return {**self._amounts(stated.get("limits")), **self._amounts(stated.get("requests"))}
+
+    def _amounts(self, node: Node | None) -> dict[str, int]:
+        held = self.mapping(node, "amounts of resources")
+        found = {}
+        for entry in held.entries if held is not None else ():
+            amount = quantities.of(entry.value)
+            if isinstance(entry.value.value, float):
+                amount = quantities.billionths(entry.value.written)
+            if entry.name is None or amount is None:
+                self.note(entry.value, f"the amount of {entry.name or 'a resource'} is not known")
+            if entry.name is not None:
+                found[entry.name] = max(amount or 0, 0)
+        return found
+
+
+def _plain(node: Node | None) -> str | None:
+    """The text of a scalar, also of a number or a boolean that should be one; None for what is not known."""
+    if node is None or node.kind != "scalar" or node.value is None:
+        return None
+    found = text(node)
+    if isinstance(found, str):
+        return found
+    return None if node.value is UNKNOWN else node.written
+
+
+def _for_key(key: str | None) -> str:
+    return f" for `{key}`" if key else ""
+
+
+def _add(total: dict[str, int], more: Resources) -> None:
+    for resource, amount in more.items():
+        total[resource] = total.get(resource, 0) + amount
+
+
+def _raise(total: dict[str, int], least: Resources) -> None:
+    for resource, amount in least.items():
+        total[resource] = max(total.get(resource, amount), amount)
+
+
+def add_requests(each: Iterable[Resources]) -> dict[str, int]:
+    """Requests of several pods together."""
+    total: dict[str, int] = {}
+    for requests in each:
+        _add(total, requests)
+    return total

@@ -1,0 +1,188 @@
+"""A NodePool as the scheduler has it: an empty pool with its types, limits, taints, and the daemons of each type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from nodelint.caching import cached_property
+from nodelint.ec2.type_set import NONE, TypeSet
+from nodelint.fit.ignored import HOSTNAME, requirements_of
+from nodelint.fit.pods import HostPort, Pod, Toleration, add_requests
+from nodelint.karpenter.resolve import Resolution
+from nodelint.karpenter.resolve.limits import limits
+from nodelint.karpenter.resolve.node_size import NodeSizes, sizes_of
+from nodelint.karpenter.resolve.offers import PLACE_KEYS, RESERVATION_KEYS
+from nodelint.model.keys import CAPACITY_TYPE
+from nodelint.model.manifest import NodePool, Taint
+from nodelint.model.releases import Version
+from nodelint.model.requirement import Requirement, Requirements, well_known
+from nodelint.tuples import NamedTuple
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from nodelint.karpenter.resolve.node_size import Resources
+
+DAEMONS_BY_TYPE = Version(1, 14, 0)
+"""The first release that reserves room for daemons type by type, and counts room only where there is an offer."""
+
+NODES = "nodes"
+_LIMITS_NODES = Version(1, 12, 0)
+_OF_OFFERS = PLACE_KEYS | RESERVATION_KEYS | {CAPACITY_TYPE}
+
+
+class DaemonGroup(NamedTuple):
+    """Types on whose nodes the same daemons run: what these ask together, and the ports of the node they take."""
+
+    types: TypeSet
+    requests: Resources
+    ports: tuple[HostPort, ...]
+
+
+class EmptyPool:
+    """A NodePool without nodes, as the scheduler sees it.
+
+    `requirements` are those of its NodeClaims, `candidates` the types that meet them and have room for pods at all,
+    `allowed` those of them that the limits let through. Where something is not known, both are upper bounds.
+    """
+
+    def __init__(self, resolution: Resolution) -> None:
+        self.resolution = resolution
+        self.pool: NodePool = resolution.pool
+        self.release = resolution.version
+        self.sizes: NodeSizes = sizes_of(resolution.node_class, resolution.images, resolution.catalog)
+        self.requirements = self._template()
+        self.known = well_known(self.release)
+
+    @property
+    def name(self) -> str:
+        """Its name, or what stands in its place."""
+        return self.pool.name if isinstance(self.pool.name, str) else self.pool.name_node.written
+
+    @property
+    def order(self) -> tuple[int, list[int]]:
+        """Sorts pools as Karpenter tries them: by weight, then names that are later in the alphabet first."""
+        return -(self.pool.weight or 0), [*(-ord(character) for character in self.name), 1]
+
+    @property
+    def exact(self) -> bool:
+        """Whether nothing about what it can launch is left open."""
+        return self.resolution.complete and self.sizes.exact
+
+    def _template(self) -> Requirements:
+        found = self.resolution.requirements.copy()
+        ref = self.pool.class_ref
+        own = {HOSTNAME: "hostname-placeholder"}
+        if ref is not None and isinstance(ref.name, str):
+            own["karpenter.k8s.aws/ec2nodeclass"] = ref.name
+        if self.release >= DAEMONS_BY_TYPE:
+            own |= {"karpenter.sh/registered": "true", "karpenter.sh/initialized": "true"}
+        found.add(*Requirements.from_labels(own))
+        return found
+
+    @cached_property
+    def node_requirements(self) -> Requirements:
+        """What its nodes are once they are there: they are registered and initialized, whatever the release."""
+        found = self.requirements.copy()
+        found.add(*Requirements.from_labels({"karpenter.sh/registered": "true", "karpenter.sh/initialized": "true"}))
+        return found
+
+    @cached_property
+    def taints(self) -> tuple[Taint, ...]:
+        """Its taints, less those that hold a placeholder."""
+        return tuple(t for t in self.pool.taints if isinstance(t.key, str) and isinstance(t.effect, str))
+
+    @cached_property
+    def candidates(self) -> TypeSet:
+        """The types that meet its requirements and have less than nothing of no resource."""
+        return self.sizes.holding({}, self.resolution.candidates)
+
+    @cached_property
+    def unmet(self) -> str | None:
+        """The first key whose minValues its own types do not meet; None where they do."""
+        return self.unmet_among(self.candidates)
+
+    def unmet_among(self, types: TypeSet) -> str | None:
+        """The first key whose minValues some types do not meet."""
+        for least in self.resolution.min_values if types else ():
+            if not self.resolution.meets(least, types):
+                return least.key
+        return None
+
+    @cached_property
+    def limits(self) -> dict[str, int]:
+        """Its limits, as far as they are known, in billionths."""
+        return {each.resource: each.amount for each in limits(self.pool) if each.amount is not None}
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether its limit of nodes is 0. A static pool keeps its number of nodes whatever its limits."""
+        return self.release >= _LIMITS_NODES and self.limits.get(NODES) == 0 and not self.pool.static
+
+    @cached_property
+    def allowed(self) -> TypeSet:
+        """The candidates that its limits let through."""
+        most = {r: amount for r, amount in self.limits.items() if r != NODES}
+        return self.candidates if not most or self.pool.static else self.sizes.within(most, self.candidates)
+
+    def untolerated(self, tolerations: Sequence[Toleration], soft: bool) -> Taint | None:
+        """The first of its taints that is not tolerated; PreferNoSchedule counts where `soft`."""
+        for taint in self.taints:
+            effect, value = str(taint.effect), taint.value if isinstance(taint.value, str) else ""
+            if effect == "PreferNoSchedule" and not soft:
+                continue
+            if taint.value is not None and not isinstance(taint.value, str):
+                continue
+            if not any(each.tolerates(str(taint.key), value, effect) for each in tolerations):
+                return taint
+        return None
+
+    def meeting(self, asked: Iterable[Requirement], types: TypeSet) -> TypeSet:
+        """The types whose labels go with requirements, key by key (`Intersects`)."""
+        supply = self.resolution.supply
+        places = self.resolution.places
+        for each in asked:
+            by_offers = places is not None and each.key in places.keys
+            types &= places.kept([each]) if by_offers and places is not None else supply.select(each)
+        return types
+
+    def offered(self, asked: Iterable[Requirement], types: TypeSet) -> TypeSet:
+        """The types that have one offer that meets all that is asked of offers."""
+        supply, places = self.resolution.supply, self.resolution.places
+        of_offers = [each for each in asked if each.key in (_OF_OFFERS if places is None else places.keys)]
+        if places is not None:
+            return types & places.kept(of_offers) if of_offers else types
+        for each in of_offers:
+            types &= supply.select(each)
+        return types
+
+    def daemon_types(self, pod: Pod) -> TypeSet:
+        """The types on whose nodes a daemon's pod runs, as Karpenter reckons it."""
+        if self.untolerated(pod.tolerations, soft=False) is not None:
+            return NONE
+        found = NONE
+        for term in pod.terms or (None,):
+            asked = requirements_of((*pod.selector, *(term.expressions if term is not None else ())), self.release)
+            if self.requirements.compatible(asked, self.known) is None:
+                by_type = self.release >= DAEMONS_BY_TYPE
+                found |= self.meeting(asked, self.candidates) if by_type else self.candidates
+        return found
+
+    def groups(self, daemons: Iterable[Pod]) -> list[DaemonGroup]:
+        """The candidates by the daemons that run on their nodes."""
+        parts: list[tuple[TypeSet, tuple[Pod, ...]]] = [(self.candidates, ())]
+        for pod in daemons:
+            types = self.daemon_types(pod)
+            split = []
+            for held, before in parts:
+                if held & types:
+                    split.append((held & types, (*before, pod)))
+                if held - types:
+                    split.append((held - types, before))
+            parts = split
+        return [
+            DaemonGroup(
+                types, add_requests(pod.requests for pod in pods), tuple(p for pod in pods for p in pod.ports)
+            )
+            for types, pods in parts
+        ]

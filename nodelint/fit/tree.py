@@ -1,0 +1,135 @@
+"""The workloads of a tree against its NodePools."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+
+from nodelint.caching import cached_property
+from nodelint.fit.ignored import IgnoredPod, ignored_because
+from nodelint.fit.pods import Pod
+from nodelint.fit.pools import DaemonGroup, EmptyPool
+from nodelint.fit.verdict import PoolVerdict, judge_daemon, judge_pod
+from nodelint.fit.volumes import Volumes
+from nodelint.fit.workloads import ClusterObject, Workload
+from nodelint.karpenter.images import UnknownFact
+from nodelint.karpenter.resolve import Resolution
+from nodelint.tuples import NamedTuple
+
+
+class WorkloadFit(NamedTuple):
+    """What the pools make of the pods of a workload, in the order in which Karpenter tries them.
+
+    `unknown` is what was left open where that may change the answer: a pool that takes the pods may not, once it is
+    known. That no pool takes them is certain all the same. `ignored` says why Karpenter launches nothing for them.
+    """
+
+    workload: Workload
+    verdicts: tuple[PoolVerdict, ...]
+    unknown: tuple[UnknownFact, ...] = ()
+    ignored: IgnoredPod | None = None
+
+    @property
+    def possible(self) -> bool:
+        """Whether some pool takes the pods, as far as is known."""
+        return any(verdict.fits for verdict in self.verdicts)
+
+    @property
+    def decided(self) -> bool:
+        """Whether the answer stands, whatever is not known."""
+        return not self.unknown or not self.possible
+
+
+class Tree:
+    """The NodePools of a run as `resolutions`, and the other objects of the clusters that they go to."""
+
+    def __init__(self, resolutions: Iterable[Resolution], objects: Iterable[ClusterObject]) -> None:
+        self.pools = sorted((EmptyPool(each) for each in resolutions), key=lambda pool: pool.order)
+        self.objects = list(objects)
+        self.workloads = [each for each in self.objects if isinstance(each, Workload)]
+        self.volumes = Volumes(self.objects)
+        self._groups: dict[tuple[int, tuple[int, ...]], list[DaemonGroup]] = {}
+        self._fits: dict[int, WorkloadFit] = {}
+
+    @cached_property
+    def _daemons(self) -> dict[tuple[str | None, object], list[Workload]]:
+        """The DaemonSets whose pods can be read, by namespace and name."""
+        found: dict[tuple[str | None, object], list[Workload]] = {}
+        for each in self.workloads:
+            if each.is_daemon and not each.partial and each.pod is not None and not each.pod.dynamic_resources:
+                found.setdefault((each.namespace, each.name), []).append(each)
+        return found
+
+    def fit(self, workload: Workload) -> WorkloadFit:
+        """What each pool of the workload's cluster makes of its pods."""
+        found = self._fits.get(id(workload))
+        if found is None:
+            found = self._fits[id(workload)] = self._fit(workload)
+        return found
+
+    def _fit(self, workload: Workload) -> WorkloadFit:
+        pod = workload.pod
+        if pod is None:
+            return WorkloadFit(workload, (), workload.unknown)
+        verdicts = []
+        ignored: IgnoredPod | None = None
+        for pool in self.pools_for(workload):
+            groups = self._daemon_groups(pool, workload)
+            if workload.is_daemon:
+                verdicts.append(judge_daemon(pod, pool, groups))
+                continue
+            ignored = ignored or ignored_because(pod, pool.release)
+            volumes = self.volumes.alternatives(workload, pool.release)
+            verdicts.append(judge_pod(pod, pool, groups, ignored, volumes))
+        return WorkloadFit(workload, tuple(verdicts), tuple(_left_open(workload, pod)), ignored)
+
+    def pools_for(self, workload: Workload) -> list[EmptyPool]:
+        """The pools of the workload's cluster: of several with one name, those that are nearest to it."""
+        nearest: dict[str, int] = {}
+        for pool in self.pools:
+            near = _nearness(workload.source.path, pool.pool.source.path)
+            nearest[pool.name] = max(near, nearest.get(pool.name, 0))
+        return [p for p in self.pools if _nearness(workload.source.path, p.pool.source.path) == nearest[p.name]]
+
+    def _daemon_groups(self, pool: EmptyPool, workload: Workload) -> list[DaemonGroup]:
+        """The types of a pool by the daemons on their nodes, less the workload itself."""
+        own = (workload.namespace, workload.name)
+        chosen = [
+            _nearest(same, pool) for name, same in self._daemons.items() if name != own or not workload.is_daemon
+        ]
+        key = id(pool), tuple(id(each) for each in chosen)
+        found = self._groups.get(key)
+        if found is None:
+            found = self._groups[key] = pool.groups([each.pod for each in chosen if each.pod is not None])
+        return found
+
+
+def _nearest(same: Sequence[Workload], pool: EmptyPool) -> Workload:
+    """Of several DaemonSets with one name that which goes to a pool's cluster; the smallest of those equally near."""
+
+    def rank(each: Workload) -> tuple[int, int]:
+        cpus = each.pod.requests.get("cpu", 0) if each.pod is not None else 0
+        return -_nearness(each.source.path, pool.pool.source.path), cpus
+
+    return min(same, key=rank)
+
+
+def _nearness(path: str, other: str) -> int:
+    """How many folders two files have in common."""
+    common = 0
+    for ours, theirs in zip(
+        *(os.path.normpath(os.path.dirname(p)).split(os.sep) for p in (path, other)), strict=False
+    ):
+        if ours != theirs:
+            break
+        common += 1
+    return common
+
+
+def _left_open(workload: Workload, pod: Pod) -> list[UnknownFact]:
+    """What of a workload may keep its pods from a pool that takes them as far as is known."""
+    found = list(workload.unknown)
+    if pod.dynamic_resources:
+        at = pod.node.get("resourceClaims") or pod.node
+        found.append(UnknownFact(at, "which devices its resource claims need is not known"))
+    return found

@@ -1,0 +1,332 @@
+"""Whether an empty NodePool takes one pod of a workload, and if not, why: in the order in which the scheduler asks.
+
+`addToNewNodeClaim` of scheduler.go, `CanAdd`, `filterInstanceTypesByRequirements` and `InstanceTypeFilterError` of
+nodeclaim.go, and `Relax` of preferences.go in pkg/controllers/provisioning/scheduling of Karpenter core, 1.0.0 to
+1.14.1. Left out is what other pods decide: affinity to pods, topology spread, dynamic resources.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from nodelint.ec2.type_set import NONE, TypeSet
+from nodelint.fit.ignored import IgnoredPod, requirements_of
+from nodelint.fit.pods import Pod, Term, Toleration, add_requests
+from nodelint.fit.pools import DAEMONS_BY_TYPE, DaemonGroup, EmptyPool
+from nodelint.model import quantities
+from nodelint.model.manifest import Taint
+from nodelint.model.releases import Version
+from nodelint.model.requirement import Requirement, Requirements, normalize
+from nodelint.source import Node
+from nodelint.tuples import NamedTuple
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+    from nodelint.karpenter.resolve.node_size import Resources
+
+    Reason = Literal["taint", "requirements", "resources", "limits", "offering", "minValues"]
+
+MORE_TYPES = Version(1, 7, 0)
+"""The first release whose scheduler hands on 600 types, not 60."""
+
+_TOLERATES_SOFT = Toleration(None, "Exists", "", "PreferNoSchedule")
+
+
+class PoolRefusal(NamedTuple):
+    """Why a pool does not take a pod: one word, Karpenter's text, and where pool and workload say so, if they do."""
+
+    reason: Reason
+    message: str
+    at_pool: Node | None = None
+    at_workload: Node | None = None
+
+
+class PoolVerdict(NamedTuple):
+    """What a pool makes of a pod: the types that hold it, with an image, or why there is none."""
+
+    pool: EmptyPool
+    types: TypeSet
+    refusal: PoolRefusal | None
+
+    @property
+    def fits(self) -> bool:
+        """Whether the pool takes it."""
+        return self.refusal is None
+
+
+class _State(NamedTuple):
+    """A pod as the scheduler tries it: one required term, one preferred, and whether soft taints are tolerated."""
+
+    required: Term | None
+    preferred: Term | None
+    tolerations: tuple[Toleration, ...]
+
+
+def _relaxations(pod: Pod, pool: EmptyPool) -> Iterator[_State]:
+    """The states that the scheduler tries, each with less than the one before; required terms go first."""
+    terms: Sequence[Term | None] = pod.terms or (None,)
+    first = pod.preferred[0] if pod.preferred else None
+    for term in terms:
+        yield _State(term, first, pod.tolerations)
+    for preferred in (*pod.preferred[1:], None) if pod.preferred else ():
+        yield _State(terms[-1], preferred, pod.tolerations)
+    if any(taint.effect == "PreferNoSchedule" for taint in pool.taints):
+        yield _State(terms[-1], None, (*pod.tolerations, _TOLERATES_SOFT))
+
+
+def judge_pod(
+    pod: Pod,
+    pool: EmptyPool,
+    daemons: Sequence[DaemonGroup],
+    ignored: IgnoredPod | None = None,
+    volumes: Sequence[Requirements] = (),
+) -> PoolVerdict:
+    """Whether the pool takes the pod. Never says no where that depends on what is not known."""
+    refusal = _refuse_at_once(pool, ignored)
+    if refusal is not None:
+        return PoolVerdict(pool, NONE, refusal)
+    found = PoolVerdict(pool, NONE, None)
+    for state in _relaxations(pod, pool):
+        found = _Attempt(pod, pool, daemons, volumes).judge(state)
+        if found.fits:
+            break
+    return found
+
+
+def _refuse_at_once(pool: EmptyPool, ignored: IgnoredPod | None) -> PoolRefusal | None:
+    """What keeps the pod from each pool, and what keeps each pod from this one."""
+    if ignored is not None:
+        return PoolRefusal("requirements", ignored.message, None, ignored.at)
+    at = pool.pool.requirements_node or pool.pool.name_node
+    if not pool.candidates:
+        return PoolRefusal("requirements", _FILTERED, at)
+    if pool.unmet is not None and not pool.pool.static:
+        return PoolRefusal("requirements", f"{_FILTERED}: minValues of {pool.unmet} is not met", at)
+    return _limits_refusal(pool)
+
+
+_FILTERED = "nodepool requirements filtered out all available instance types"
+
+
+def _limits_refusal(pool: EmptyPool) -> PoolRefusal | None:
+    at = pool.pool.meant("spec", "limits") or pool.pool.name_node
+    if pool.exhausted:
+        return PoolRefusal("limits", "node limits have been exhausted for nodepool", at)
+    if not pool.allowed:
+        return PoolRefusal("limits", "all available instance types exceed limits for nodepool", at)
+    return None
+
+
+def _taint_refusal(taint: Taint, pod: Pod) -> PoolRefusal:
+    value = f"={taint.value}" if isinstance(taint.value, str) and taint.value else ""
+    shown = f"{taint.key}{value}:{taint.effect}"
+    return PoolRefusal("taint", f"did not tolerate taint (taint={shown})", taint.node, pod.node.get("tolerations"))
+
+
+class _Attempt:
+    """One try to put a pod on a new node of a pool."""
+
+    def __init__(
+        self, pod: Pod, pool: EmptyPool, daemons: Sequence[DaemonGroup], volumes: Sequence[Requirements]
+    ) -> None:
+        self.pod = pod
+        self.pool = pool
+        self.daemons = daemons
+        self.volumes = volumes
+
+    def judge(self, state: _State) -> PoolVerdict:
+        pool = self.pool
+        taint = pool.untolerated(state.tolerations, soft=True)
+        if taint is not None:
+            return PoolVerdict(pool, NONE, _taint_refusal(taint, self.pod))
+        expressions = [*self.pod.selector]
+        expressions += state.preferred.expressions if state.preferred is not None else ()
+        expressions += state.required.expressions if state.required is not None else ()
+        asked = requirements_of(expressions, pool.release)
+        clash = pool.requirements.compatible(asked, pool.known)
+        if clash is not None:
+            at = next((each.node for each in expressions if normalize(each.key) == clash), None)
+            return PoolVerdict(pool, NONE, _clash_refusal(clash, asked, pool, at))
+        total = pool.requirements.copy()
+        total.add(*asked)
+        found = PoolVerdict(pool, NONE, None)
+        for volume in self.volumes or (None,):
+            found = self._on_types(total, volume)
+            if found.fits:
+                break
+        return found
+
+    def _on_types(self, asked: Requirements, volume: Requirements | None) -> PoolVerdict:
+        pool = self.pool
+        if volume is not None:
+            clash = asked.compatible(volume, pool.known)
+            if clash is not None:
+                found = _clash_refusal(clash, volume, pool, None)._replace(at_workload=self.pod.node.get("volumes"))
+                text = found.message.replace("incompatible requirements", "incompatible volume requirements")
+                return PoolVerdict(pool, NONE, found._replace(message=text))
+            asked = asked.copy()
+            asked.add(*volume)
+        types, refusal = self._filtered(asked)
+        if refusal is None and types and not pool.pool.static:
+            refusal = self._too_few(types)
+        if refusal is None:
+            with_image = types & pool.resolution.launchable
+            if with_image:
+                return PoolVerdict(pool, with_image, None)
+            node_class = pool.resolution.node_class
+            at = node_class.name_node if node_class is not None else pool.pool.name_node
+            refusal = PoolRefusal("requirements", "no instance type that holds the pod has an image of the class", at)
+        return PoolVerdict(pool, NONE, refusal)
+
+    def _too_few(self, types: TypeSet) -> PoolRefusal | None:
+        """Whether minValues are not met by the types left, or by the cheapest of them that are handed on."""
+        pool, resolution = self.pool, self.pool.resolution
+        key = pool.unmet_among(types)
+        if key is None:
+            most = 600 if pool.release >= MORE_TYPES else resolution.most_launched
+            key = pool.unmet_among(resolution.cheapest_of(types, most)) if len(types) > most else None
+        if key is None:
+            return None
+        text = f"minValues requirement is not met for label(s) (label(s)={key})"
+        return PoolRefusal("minValues", text, pool.pool.requirements_node)
+
+    def _filtered(self, asked: Requirements) -> tuple[TypeSet, PoolRefusal | None]:
+        """The types that meet requirements, have room and an offer; else the refusal in the words of core."""
+        pool = self.pool
+        meeting = pool.meeting(asked, pool.allowed)
+        offered = pool.offered(asked, pool.allowed)
+        left, met, fitting, with_offer, in_pairs = NONE, False, False, False, set[str]()
+        for group in self.daemons:
+            if any(port.clashes(other) for port in self.pod.ports for other in group.ports):
+                continue
+            types = group.types & pool.allowed
+            requests = add_requests((self.pod.requests, group.requests))
+            room = pool.sizes.holding(requests, types)
+            if pool.release >= DAEMONS_BY_TYPE:
+                room &= offered
+            meets, offers = meeting & types, offered & types
+            met, fitting, with_offer = met or bool(meets), fitting or bool(room), with_offer or bool(offers)
+            in_pairs.update(_pairs(meets, room, offers))
+            left |= meets & room & offers
+        if left:
+            return left, None
+        reason, text = _explain(met, fitting, with_offer, in_pairs)
+        asking = self.pod.node.get("containers") if reason == "resources" else None
+        return NONE, PoolRefusal(reason, f"{text}, resources={shown_requests(self.pod.requests)}", None, asking)
+
+
+def _pairs(meets: TypeSet, room: TypeSet, offers: TypeSet) -> Iterator[str]:
+    if meets & room - offers:
+        yield "requirements and resources"
+    if meets & offers - room:
+        yield "requirements and offering"
+    if room & offers - meets:
+        yield "resources and offering"
+
+
+def _explain(met: bool, fitting: bool, with_offer: bool, pairs: set[str]) -> tuple[Reason, str]:
+    """The text of `InstanceTypeFilterError`, and the first of the reasons that it names."""
+    none = "no instance type"
+    failed: list[tuple[bool, Reason, str]] = [
+        (met, "requirements", "met the scheduling requirements"),
+        (fitting, "resources", "had enough resources"),
+        (with_offer, "offering", "had a required offering"),
+    ]
+    lacking = [(reason, text) for holds, reason, text in failed if not holds]
+    if len(lacking) > 1:
+        return lacking[0][0], f"{none} {' or '.join(text for _, text in lacking)}"
+    if not met:
+        return "requirements", f"{none} met all requirements"
+    if not fitting:
+        return "resources", f"{none} has enough resources"
+    if not with_offer:
+        return "offering", f"{none} has the required offering"
+    if "requirements and resources" in pairs:
+        text = "which met the scheduling requirements and had enough resources, had a required offering"
+        return "requirements", f"{none} {text}"
+    if "resources and offering" in pairs:
+        text = "which had enough resources and the required offering met the scheduling requirements"
+        return "resources", f"{none} {text}"
+    if "requirements and offering" in pairs:
+        text = "which met the scheduling requirements and the required offering had the required resources"
+        return "requirements", f"{none} {text}"
+    return "requirements", f"{none} met the requirements/resources/offering tuple"
+
+
+def judge_daemon(pod: Pod, pool: EmptyPool, others: Sequence[DaemonGroup]) -> PoolVerdict:
+    """Whether a daemon runs on some type that the pool can launch, beside the other daemons of that type.
+
+    Karpenter launches nothing for it: minValues, preferences and soft taints do not count.
+    """
+    if not pool.candidates:
+        return PoolVerdict(pool, NONE, _refuse_at_once(pool, None))
+    limited = _limits_refusal(pool)
+    if limited is not None:
+        return PoolVerdict(pool, NONE, limited)
+    taint = pool.untolerated(pod.tolerations, soft=False)
+    if taint is not None:
+        return PoolVerdict(pool, NONE, _taint_refusal(taint, pod))
+    types, refusal = _daemon_types(pod, pool)
+    room = NONE
+    for group in others:
+        if not any(port.clashes(other) for port in pod.ports for other in group.ports):
+            room |= pool.sizes.holding(add_requests((pod.requests, group.requests)), group.types & types)
+    if not types and refusal is not None:
+        return PoolVerdict(pool, NONE, refusal)
+    if not room:
+        text = f"no instance type has enough resources, resources={shown_requests(pod.requests)}"
+        return PoolVerdict(pool, NONE, PoolRefusal("resources", text, None, pod.node.get("containers")))
+    if not room & pool.resolution.launchable:
+        text = "no instance type that holds the pod has an image of the class"
+        return PoolVerdict(pool, NONE, PoolRefusal("requirements", text, pool.pool.name_node))
+    return PoolVerdict(pool, room & pool.resolution.launchable, None)
+
+
+def _daemon_types(pod: Pod, pool: EmptyPool) -> tuple[TypeSet, PoolRefusal | None]:
+    """The types within the limits that some required term goes with, and why the last term goes with none."""
+    found, refusal = NONE, None
+    for term in pod.terms or (None,):
+        expressions = (*pod.selector, *(term.expressions if term is not None else ()))
+        asked = requirements_of(expressions, pool.release)
+        clash = pool.node_requirements.compatible(asked, pool.known)
+        if clash is not None:
+            at = next((each.node for each in expressions if normalize(each.key) == clash), None)
+            refusal = _clash_refusal(clash, asked, pool, at)
+            continue
+        types = pool.meeting(asked, pool.allowed)
+        found |= types
+        if not types:
+            refusal = PoolRefusal("requirements", "no instance type met all requirements", None, pod.node)
+    return found, refusal
+
+
+def _clash_refusal(key: str, asked: Requirements, pool: EmptyPool, at: Node | None) -> PoolRefusal:
+    if key not in pool.requirements:
+        return PoolRefusal(
+            "requirements", f'incompatible requirements, label "{key}" does not have known values', None, at
+        )
+    line = next((each for each in pool.resolution.lines if normalize(each.key) == key), None)
+    text = f"key {key}, {_shown(asked[key])} not in {_shown(pool.requirements[key])}"
+    return PoolRefusal("requirements", f"incompatible requirements, {text}", line.node if line else None, at)
+
+
+def _shown(requirement: Requirement) -> str:
+    """A requirement as core prints it: the key, the operator and at most five values."""
+    words = [requirement.key, requirement.operator]
+    values = sorted(requirement.values)
+    if values:
+        more = f" and {len(values) - 5} others" if len(values) > 5 else ""
+        words.append(f"[{' '.join(values[:5])}{more}]")
+    if requirement.greater_equal is not None:
+        words.append(f">={requirement.greater_equal}")
+    if requirement.less_equal is not None:
+        words.append(f"<={requirement.less_equal}")
+    return " ".join(words)
+
+
+def shown_requests(requests: Resources) -> str:
+    """Amounts of resources in the form of a log: `{cpu: 500m, memory: 1Gi, pods: 1}`."""
+    return "{" + ", ".join(f"{name}: {quantities.written(name, requests[name])}" for name in sorted(requests)) + "}"

@@ -1,0 +1,102 @@
+"""What a pod's persistent volume claims ask of the place of its node: topologies of volumes and of storage classes.
+
+`GetRequirements` of pkg/controllers/provisioning/scheduling/volumetopology.go of Karpenter core: from 1.13.0 on any
+term may be met, before that the first one counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from nodelint.fit.ignored import HOSTNAME, requirements_of
+from nodelint.fit.pods import LabelExpression
+from nodelint.fit.workloads import ClusterObject, Workload, named
+from nodelint.model.manifest import text
+from nodelint.model.releases import Version
+from nodelint.model.requirement import Requirements
+from nodelint.source import UNKNOWN, Node
+
+ALTERNATIVES = Version(1, 13, 0)
+
+
+class Volumes:
+    """The claims, volumes and storage classes of a tree."""
+
+    def __init__(self, objects: Iterable[ClusterObject]) -> None:
+        held = list(objects)
+        self._claims = named(held, "PersistentVolumeClaim")
+        self._volumes = named(held, "PersistentVolume")
+        self._classes = named(held, "StorageClass")
+
+    def alternatives(self, workload: Workload, release: Version) -> list[Requirements]:
+        """The combinations of topologies that the volumes of a workload's pods can be in; empty where any will do.
+
+        What is not in the tree, or is not known, asks nothing.
+        """
+        found: list[Requirements] = []
+        for terms in self._topologies(workload):
+            each = [requirements_of(term, release) for term in terms if term]
+            each = each if release >= ALTERNATIVES else each[:1]
+            if each:
+                pairs = [(a, b) for a in found for b in each] if found else [(None, b) for b in each]
+                meeting = [(a, b) for a, b in pairs if a is None or a.intersects(b) is None]
+                found = [_joined(a, b) for a, b in meeting or pairs]
+        return found
+
+    def _topologies(self, workload: Workload) -> Iterator[list[list[LabelExpression]]]:
+        pod = workload.pod
+        for name, _ in pod.claims if pod is not None else ():
+            claim = self._claims.get((workload.namespace, name))
+            if claim is not None:
+                yield self._of_claim(claim.node)
+        templates = workload.node.at("spec", "volumeClaimTemplates") if workload.kind == "StatefulSet" else None
+        for template in templates.items if templates is not None else ():
+            yield self._of_claim(template)
+
+    def _of_claim(self, claim: Node) -> list[list[LabelExpression]]:
+        volume = text(claim.at("spec", "volumeName"))
+        if volume is not None:
+            return _of_volume(self._volumes.get((None, volume))) if isinstance(volume, str) else []
+        name = text(claim.at("spec", "storageClassName"))
+        return _of_class(self._classes.get((None, name))) if isinstance(name, str) else []
+
+
+def _joined(first: Requirements | None, then: Requirements) -> Requirements:
+    both = first.copy() if first is not None else Requirements()
+    both.add(*then)
+    return both
+
+
+def _of_class(storage: ClusterObject | None) -> list[list[LabelExpression]]:
+    allowed = storage.node.get("allowedTopologies") if storage is not None and not storage.partial else None
+    items = allowed.items if allowed is not None else []
+    return _known([_expressions(item.get("matchLabelExpressions"), "In") for item in items])
+
+
+def _of_volume(volume: ClusterObject | None) -> list[list[LabelExpression]]:
+    if volume is None or volume.partial:
+        return []
+    terms = volume.node.at("spec", "nodeAffinity", "required", "nodeSelectorTerms")
+    found = _known([_expressions(item.get("matchExpressions"), None) for item in (terms.items if terms else ())])
+    if any(volume.node.at("spec", kind) is not None for kind in ("local", "hostPath")):
+        found = [[each for each in term if each.key != HOSTNAME] for term in found]
+        return [] if any(not term for term in found) else found
+    return found
+
+
+def _known(terms: Sequence[list[LabelExpression] | None]) -> list[list[LabelExpression]]:
+    """The terms, or none where one of them is not known: any of them may be met."""
+    return [] if any(term is None for term in terms) else [term for term in terms if term is not None]
+
+
+def _expressions(node: Node | None, operator: str | None) -> list[LabelExpression] | None:
+    """The expressions of a term; None where one of them is not known."""
+    found = []
+    for item in node.items if node is not None else ():
+        key, stated, values = text(item.get("key")), text(item.get("operator")), item.get("values")
+        listed = [text(each) for each in (values.items if values is not None else ())]
+        if UNKNOWN in (key, stated, *listed) or not isinstance(key, str) or (values and values.value is UNKNOWN):
+            return None
+        texts = tuple(each for each in listed if isinstance(each, str))
+        found.append(LabelExpression(item, key, operator or str(stated), texts))
+    return found

@@ -1,0 +1,136 @@
+"""What of a node of each instance type pods can use under a class.
+
+`kubeReservedResources`, `systemReservedResources` and `evictionThreshold` of pkg/providers/instancetype/types.go of
+the AWS provider, and `Fits` of pkg/utils/resources of core, 1.0.0 to 1.14.1, over the capacity of `resolve.capacity`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from nodelint.ec2 import overhead
+from nodelint.ec2.catalog import Catalog
+from nodelint.ec2.type_set import NONE, TypeSet
+from nodelint.karpenter.images import ImageSet
+from nodelint.karpenter.resolve.allocatable import kept_amount, threshold_amount, thresholds
+from nodelint.karpenter.resolve.capacity import EFA, NodeCapacity, PodCount, family_facts
+from nodelint.model.manifest import EC2NodeClass
+from nodelint.model.quantities import ONE
+from nodelint.model.releases import behaves
+from nodelint.tuples import NamedTuple
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    Resources = Mapping[str, int]
+    """Amounts of resources in billionths."""
+
+_ENOUGH = 1 << 70
+"""In place of an amount that is not known: no pod asks for more."""
+
+_SIZED = ("cpu", "memory", "pods", "ephemeral-storage", EFA)
+"""Resources that every node has, or that a class decides about."""
+
+
+class NodeSize(NamedTuple):
+    """What a node has (`capacity`, after what the hypervisor keeps), and what of it pods can use."""
+
+    capacity: Resources
+    allocatable: Resources
+
+    def holds(self, requests: Resources) -> bool:
+        """Whether a node has room for requests; never where it has less than nothing of a resource."""
+        if any(amount < 0 for amount in self.allocatable.values()):
+            return False
+        return all(amount <= self.allocatable.get(resource, 0) for resource, amount in requests.items())
+
+
+class NodeSizes:
+    """The sizes of nodes of each instance type under a class. What is not known counts as enough.
+
+    `exact` says that nothing but the sizes of old types is left open.
+    """
+
+    def __init__(self, node_class: EC2NodeClass | None, images: ImageSet, view: Catalog) -> None:
+        self._view = view
+        self._capacity = NodeCapacity(node_class, images, view)
+        spec = node_class.node.get("spec") if node_class is not None and not node_class.partial else None
+        self._spec = spec if images.ami_family is not None else None
+        self._family = family_facts(images.ami_family or "")
+        kubelet = self._spec.get("kubelet") if self._spec is not None else None
+        self._kubelet = kubelet if kubelet is not None and kubelet.kind == "mapping" else None
+        self._pods = PodCount(self._spec, self._family, view) if self._spec is not None else None
+        self._soft = self._family["evictionSoft"] and behaves("counts-soft-eviction", view.version)
+        self._sizes: dict[str, NodeSize] = {}
+
+    @property
+    def exact(self) -> bool:
+        """Whether what pods can use of a usual type is known."""
+        name = next(iter(self._view.names), None)
+        return self._spec is not None and name is not None and self._capacity.amount("pods", name) is not None
+
+    def of_type(self, name: str) -> NodeSize:
+        """The size of a node of an instance type."""
+        found = self._sizes.get(name)
+        if found is None:
+            resources = dict.fromkeys((*_SIZED, *self._view.resources(name)))
+            has = {resource: self._capacity.amount(resource, name) for resource in resources}
+            capacity = {resource: _ENOUGH if amount is None else amount for resource, amount in has.items()}
+            if self._family["pods"] is not None and self._view.label(name, "kubernetes.io/os") == "windows":
+                network = self._view.network(name)
+                capacity["vpc.amazonaws.com/PrivateIPv4Address"] = (
+                    network.ipv4_per_interface - 1 if network else 0
+                ) * ONE
+            kept = self._overhead(name, capacity)
+            left = {resource: amount - kept.get(resource, 0) for resource, amount in capacity.items()}
+            found = self._sizes[name] = NodeSize(capacity, left)
+        return found
+
+    def holding(self, requests: Resources, types: TypeSet) -> TypeSet:
+        """The types of a set whose nodes have room for requests."""
+        return self._where(lambda size: size.holds(requests), types)
+
+    def within(self, limits: Resources, types: TypeSet) -> TypeSet:
+        """The types of a set whose nodes may have no more than limits allow, resource by resource."""
+
+        def allowed(size: NodeSize) -> bool:
+            amounts = ((size.capacity.get(resource, 0), most) for resource, most in limits.items())
+            return all(amount <= most or amount == _ENOUGH for amount, most in amounts)
+
+        return self._where(allowed, types)
+
+    def _where(self, meets: Callable[[NodeSize], bool], types: TypeSet) -> TypeSet:
+        if not types:
+            return NONE
+        return self._view.types_of(name for name in self._view.each_in(types) if meets(self.of_type(name)))
+
+    def _overhead(self, name: str, capacity: Resources) -> dict[str, int]:
+        if self._pods is None:
+            return {}
+        counted = self._pods.counted(name) if self._family["memoryByPods"] else self._pods.addresses(name)
+        kept = {
+            "cpu": overhead.cpu_reserved(1000 * (capacity["cpu"] // ONE)) * ONE // 1000,
+            "memory": overhead.memory_reserved(counted) * ONE if counted is not None else 0,
+            "ephemeral-storage": overhead.STORAGE_RESERVED * ONE,
+        }
+        for resource in kept:
+            stated = kept_amount(self._kubelet, "kubeReserved", resource)
+            kept[resource] = kept[resource] if stated is None else stated
+            kept[resource] += kept_amount(self._kubelet, "systemReserved", resource) or 0
+        kept["memory"] += self._eviction("memory.available", capacity["memory"], overhead.EVICTION_MEMORY * ONE)
+        storage = capacity["ephemeral-storage"]
+        usual = overhead.ceiling(-(-storage // ONE) / 100 * overhead.EVICTION_STORAGE_PERCENT) * ONE
+        kept["ephemeral-storage"] += self._eviction("nodefs.available", storage, usual)
+        return kept
+
+    def _eviction(self, signal: str, capacity: int, usual: int) -> int:
+        """What is kept free: by the highest threshold of those that count, or by default."""
+        stated = thresholds(self._kubelet, signal, self._soft)
+        return max((threshold_amount(each, -(-capacity // ONE)) for each in stated), default=usual)
+
+
+def sizes_of(node_class: EC2NodeClass | None, images: ImageSet, view: Catalog) -> NodeSizes:
+    """The sizes of nodes under a class, worked out once for a class, its images and a catalogue."""
+    if node_class is None:
+        return NodeSizes(None, images, view)
+    return node_class.once(("sizes",), (images, view), lambda: NodeSizes(node_class, images, view))

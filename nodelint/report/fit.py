@@ -1,0 +1,179 @@
+"""Which pool takes which workload, as JSON, for people, and as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from nodelint.fit.suggestions import suggestions
+from nodelint.fit.tree import WorkloadFit
+from nodelint.fit.verdict import PoolVerdict
+from nodelint.model.keys import CPU, MEMORY
+from nodelint.model.messages import counted, short
+from nodelint.model.quantities import written
+from nodelint.printable import printable, printable_lines
+from nodelint.report.layout import wrap
+from nodelint.report.look import WIDTH, Style, plain
+from nodelint.report.markdown import inline
+from nodelint.source import Node
+
+
+def fit_json(fits: Sequence[WorkloadFit]) -> dict[str, Any]:
+    """The answer as plain data. What could not be decided stands in `skipped`, not among the workloads."""
+    return {
+        "workloads": [_workload_json(each) for each in fits if each.decided and each.workload.pod is not None],
+        "skipped": [
+            {**_identity(each), "reasons": list(dict.fromkeys(fact.reason for fact in each.unknown))}
+            for each in fits
+            if not each.decided or each.workload.pod is None
+        ],
+    }
+
+
+def _identity(fit: WorkloadFit) -> dict[str, Any]:
+    workload = fit.workload
+    return {
+        "kind": workload.kind,
+        "name": workload.name if isinstance(workload.name, str) else None,
+        "namespace": workload.namespace,
+        "path": workload.source.path,
+        "line": workload.source.position(workload.name_node.start).line,
+    }
+
+
+def _workload_json(fit: WorkloadFit) -> dict[str, Any]:
+    return {
+        **_identity(fit),
+        "possible": fit.possible,
+        "pools": [_pool_json(verdict) for verdict in fit.verdicts],
+        "suggestions": [
+            {"message": each.message, "path": each.at.source.path, "line": _line(each.at)}
+            for each in suggestions(fit)
+        ],
+    }
+
+
+def _pool_json(verdict: PoolVerdict) -> dict[str, Any]:
+    refusal = verdict.refusal
+    return {
+        "name": verdict.pool.name,
+        "fits": verdict.fits,
+        "instanceTypes": len(verdict.types),
+        "cheapest": cheapest(verdict),
+        "reason": None if refusal is None else refusal.reason,
+        "message": None if refusal is None else refusal.message,
+    }
+
+
+def cheapest(verdict: PoolVerdict) -> dict[str, Any] | None:
+    """The cheapest type that holds the pod, with its price per hour on demand and what pods can use of it."""
+    resolution, sizes = verdict.pool.resolution, verdict.pool.sizes
+    names = resolution.catalog.names_in(verdict.types)
+    priced = [(price, name) for name in names if (price := resolution.price(name)) is not None]
+    if not priced:
+        return None
+    price, name = min(priced)
+    size = sizes.of_type(name)
+    whole = sizes.exact
+    return {
+        "instanceType": name,
+        "pricePerHour": price,
+        "cpu": resolution.catalog.label(name, CPU),
+        "memoryMiB": resolution.catalog.label(name, MEMORY),
+        "allocatable": {r: written(r, amount) for r, amount in sorted(size.allocatable.items())} if whole else None,
+    }
+
+
+def fit_text(fits: Sequence[WorkloadFit], *, width: int = WIDTH, style: Style = plain) -> str:
+    """The answer for people: what no pool takes comes last, nearest to the prompt."""
+    ordered = sorted(fits, key=lambda each: (each.decided and not each.possible, each.decided))
+    blocks = ["\n".join(_workload(each, width)) for each in ordered]
+    text = printable_lines("\n\n".join(blocks))
+    if style is not plain:
+        text = "\n".join(_coloured(line, style) for line in text.split("\n"))
+    return f"{text}\n\n{summary(fits)}"
+
+
+def summary(fits: Sequence[WorkloadFit]) -> str:
+    """How many workloads have a pool, and how many have none."""
+    decided = [each for each in fits if each.decided]
+    none = [each for each in decided if not each.possible]
+    parts = [f"{counted(len(decided) - len(none), 'workload')} with a pool", f"{len(none):,} without"]
+    if len(fits) > len(decided):
+        parts.append(f"{len(fits) - len(decided):,} not decided")
+    return f"{', '.join(parts)}."
+
+
+def _coloured(line: str, style: Style) -> str:
+    if line.startswith("=>"):
+        return style(line, bold=True, fg="red" if line.startswith("=> no ") else "green")
+    return style(line, bold=True) if line[:1].isalpha() else line
+
+
+def _workload(fit: WorkloadFit, width: int) -> Iterator[str]:
+    workload = fit.workload
+    namespace = f" in {workload.namespace}" if workload.namespace else ""
+    yield from wrap(f"{workload.label}{namespace}  {_place(workload.name_node)}", width, "")
+    yield from wrap(f"=> {_headline(fit)}", width, "")
+    for verdict in fit.verdicts:
+        yield from _verdict(verdict, width)
+    for fact in fit.unknown if fit.possible else ():
+        yield from wrap(f"not known: {fact.reason} ({_place(fact.at)})", width, "  ")
+    for each in suggestions(fit):
+        yield from wrap(f"help: {each.message} ({_place(each.at)})", width, "  ")
+
+
+def _headline(fit: WorkloadFit) -> str:
+    if not fit.verdicts:
+        return "not decided: no pod to look at" if fit.workload.pod is None else "no pool to look at"
+    if fit.ignored is not None:
+        if fit.ignored.on_purpose:
+            return "no pool: it is written to stay off Karpenter's nodes"
+        return "no pool: Karpenter ignores the pod"
+    taking = [verdict for verdict in fit.verdicts if verdict.fits]
+    if not taking:
+        return "no pool takes it"
+    names = ", ".join(f"`{short(verdict.pool.name)}`" for verdict in taking[:3])
+    more = f" and {len(taking) - 3} more" if len(taking) > 3 else ""
+    sure = "" if fit.decided else "may be taken by "
+    return f"{sure}{names}{more}"
+
+
+def _verdict(verdict: PoolVerdict, width: int) -> Iterator[str]:
+    pool = verdict.pool
+    refusal = verdict.refusal
+    if refusal is None:
+        words = f"yes  {pool.name}: {counted(len(verdict.types), 'type')}"
+        small = cheapest(verdict)
+        if small is not None:
+            words += f", from {small['instanceType']} at ${small['pricePerHour']:,.4f}/h"
+        if not pool.exact:
+            words += " (as far as is known)"
+        yield from wrap(words, width, "  ", "       ")
+        return
+    yield from wrap(f"no   {pool.name}: {refusal.message}", width, "  ", "       ")
+    where = [_place(node) for node in (refusal.at_pool, refusal.at_workload) if node is not None]
+    if where:
+        yield from wrap(", ".join(where), width, "       ")
+
+
+def fit_markdown(fits: Sequence[WorkloadFit]) -> str:
+    """A table: a row for each workload, those that no pool takes first."""
+    rows = ["| | workload | pool | where |", "| --- | --- | --- | --- |"]
+    for fit in sorted(fits, key=lambda each: (each.possible, not each.decided)):
+        sign = "🟢" if fit.possible and fit.decided else "🟡" if fit.possible or not fit.decided else "🔴"
+        what = _headline(fit)
+        if fit.decided and not fit.possible and fit.ignored is None:
+            why = dict.fromkeys(f"{v.pool.name}: {v.refusal.message}" for v in fit.verdicts if v.refusal is not None)
+            what = "; ".join([what, *(short(each, 160) for each in why)])
+        cells = (sign, f"`{fit.workload.label}`", what, f"`{_place(fit.workload.name_node)}`")
+        rows.append("| " + " | ".join(inline(printable(cell)).replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join([f"### nodelint fit: {summary(fits)}", "", *rows])
+
+
+def _line(node: Node) -> int:
+    return node.source.position(node.start).line
+
+
+def _place(node: Node) -> str:
+    return f"{node.source.path}:{_line(node)}"
