@@ -405,3 +405,31 @@ def test_markdown_is_a_table_with_what_has_no_pool_first(here: Path, nodelint: R
     assert rows[0] == "### nodelint fit: 1 workload with a pool, 1 without."
     assert "Deployment/lost" in rows[4]
     assert "Deployment/web" in rows[5]
+
+
+CHART = {
+    "Chart.yaml": "apiVersion: v2\nname: web\nversion: 1.0.0\n",
+    "values.yaml": "nodeSelector: {team: web}\ncpu: 500m\n",
+    "templates/web.yaml": """apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  template:
+    spec:
+      containers: [{name: web, resources: {requests: {cpu: {{ .Values.cpu }}}}}]
+      nodeSelector:
+        {{- toYaml .Values.nodeSelector | nindent 8 }}
+""",
+}
+
+
+def test_a_chart_is_read_with_its_values(here: Path, nodelint: Run) -> None:
+    write(here, "")
+    for name, text in CHART.items():
+        (here / "chart" / name).parent.mkdir(parents=True, exist_ok=True)
+        (here / "chart" / name).write_text(text)
+    (found,) = fit_json(nodelint)["workloads"]
+    assert not found["possible"]
+    (here / "chart/values.yaml").write_text("nodeSelector: {kubernetes.io/os: linux}\ncpu: 500m\n")
+    (found,) = fit_json(nodelint)["workloads"]
+    assert [each["name"] for each in found["pools"] if each["fits"]] == ["zone", "varied", "soft", "general"]

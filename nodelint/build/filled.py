@@ -161,7 +161,7 @@ def _try(
     filled = fill(template.text, parts, root, holes)
     if not filled.values:
         return None
-    result = Source.from_text(template.path, filled.text)
+    result = Source.from_text(template.path, filled.text, template.also)
     result.part = template.part
     if result.problems or result.set_aside:
         return None

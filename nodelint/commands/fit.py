@@ -95,6 +95,7 @@ def _lacks_a_pool(fit: WorkloadFit) -> bool:
 
 def _tree(found: Discovery, settings: Settings, asked: FactFlags, paths: Sequence[str]) -> Tree:
     """The pools and the other objects of the run."""
+    from nodelint.build import read_inventory
     from nodelint.commands._facts import facts_for
     from nodelint.fit.tree import Tree
     from nodelint.fit.workloads import cluster_objects
@@ -102,7 +103,8 @@ def _tree(found: Discovery, settings: Settings, asked: FactFlags, paths: Sequenc
     from nodelint.model.documents import objects
     from nodelint.model.manifest import EC2NodeClass, NodePool, served
 
-    held = [obj for source in found.sources for obj in objects(source)]
+    inventory = read_inventory(found)
+    held = list(inventory.objects())
     session = session_of(settings)
     beside = [obj for source in session.beside(held, found.sources) for obj in objects(source)]
     choose = session.choose(found)
@@ -117,7 +119,7 @@ def _tree(found: Discovery, settings: Settings, asked: FactFlags, paths: Sequenc
         one[:2]: Context([*held, *beside], one.karpenter, one.kubernetes, facts=facts) for one in newest.values()
     }
     resolutions = [contexts[newest[pool][:2]].resolution(pool) for pool in pools]
-    return Tree(resolutions, cluster_objects(found.sources))
+    return Tree(resolutions, cluster_objects(inventory.sources))
 
 
 def _chosen(tree: Tree, wanted: str | None) -> list[Any]:

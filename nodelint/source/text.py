@@ -25,12 +25,12 @@ LARGEST_DOCUMENT = 5_000_000
 class Source(SourceText):
     """A file as it is read from a text or from bytes."""
 
-    __slots__ = ("_also", "_masked")
+    __slots__ = ("_masked", "also")
 
     def __init__(self, path: str, text: str, also: str | None = None) -> None:
         super().__init__(path, text)
         self._masked: tuple[str, list[int]] | None = None
-        self._also = also
+        self.also = also
 
     @classmethod
     def from_text(cls, path: str, text: str, also: str | None = None) -> Source:
@@ -83,7 +83,7 @@ class Source(SourceText):
     def _is_read(self, begin: int, end: int) -> bool:
         if _is_marked(self.text, begin, end):
             return True
-        return self._also is not None and re.compile(self._also).search(self.text, begin, end) is not None
+        return self.also is not None and re.compile(self.also).search(self.text, begin, end) is not None
 
     def _is_script(self) -> bool:
         """Whether it is a text in which the encoding is the author's own choice."""
@@ -267,7 +267,7 @@ class Source(SourceText):
 
 def reread(source: SourceText, text: str) -> Source:
     """The same file with another text."""
-    new = Source.from_text(source.path, text)
+    new = Source.from_text(source.path, text, source.also if isinstance(source, Source) else None)
     new.part, new.encoding = source.part, source.encoding
     return new
 
