@@ -632,7 +632,7 @@ class TestObjectsOfHcl:
                 "limits": {"cpu": 1.5, "memory": UNKNOWN},
                 "list": [1, True, None, 'a\tb "c" é ${x} %{y}', UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN],
                 "cond": UNKNOWN,
-                "text": UNKNOWN,
+                "text": "apiVersion: nothing\n",
             },
         }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import contextlib
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -11,12 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodelint.source.filling import fill
-from nodelint.source.gotemplate import BadTemplate
-from nodelint.source.hcl import members
-from nodelint.source.nodes import MappingEntry, Node
+from nodelint.source.hcl import Text
+from nodelint.source.hclexpr import BadExpression, parse_expression
+from nodelint.source.nodes import UNKNOWN, Node
 from nodelint.source.text import Source
-from nodelint.source.tftemplate import parse
+from nodelint.source.tfeval import EvaluationBudget, EvaluationLimit, NameScope, TextNode
+from nodelint.source.tffill import attributes_of, blocks_of, fill_template
+from nodelint.source.tffunctions import call_function
+from nodelint.source.tftemplate import Evaluator
 from tests.test_growth import growth
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -100,10 +102,11 @@ def test_a_file_of_templatefile_is_judged_with_the_defaults_of_variables(nodelin
         ({"terraform_dot_tfvars": 'types = ["m5.large"]\n'}, ""),
         ({"terraform_dot_tfvars": 'arches = ["x86_64"]\ntypes = ["m5.large"]\n'}, "x86_64"),
         ({"a_dot_auto_dot_tfvars": 'types = ["c5.lrge", "c5.large"]\n'}, "c5.lrge"),
-        ({"other_dot_tf": CALL.replace('"pool"', '"other"')}, ""),
+        ({"other_dot_tf": CALL.replace('"pool"', '"other"')}, "xlrge"),
         ({"variables_dot_tf": VARIABLES.replace("default = [", "# [")}, ""),
         ({"variables_dot_tf": VARIABLES.replace('["m5.large", "m5.xlrge"]', "[]")}, ""),
-        ({"main_dot_tf": CALL.replace("var.types", "concat(var.types, [])")}, ""),
+        ({"main_dot_tf": CALL.replace("var.types", "concat(var.types, [])")}, "xlrge"),
+        ({"main_dot_tf": CALL.replace("var.types", "concat(var.types, data.x.y)")}, ""),
         ({"main_dot_tf": CALL.replace("var.types", '["r5.lrge", "m5.large"]')}, "r5.lrge"),
         ({"main_dot_tf": CALL.replace("templates/pool", "templates/other")}, ""),
         (
@@ -130,7 +133,13 @@ def test_the_one_call_of_a_module_gives_its_variables(nodelint: Run, tmp_path: P
     assert "t3.smal" in line
     module(tmp_path, main_dot_tf=root + root.replace('"pools"', '"more"') + kinds)
     (line,) = told(nodelint, "modules")
-    assert "m5.xlrge" in line
+    assert "t3.smal" in line
+    module(tmp_path, main_dot_tf=root + root.replace('"pools"', '"more"').replace("var.kinds", '["t4.big"]') + kinds)
+    lines = told(nodelint, "modules")
+    assert {kind for kind in ("t3.smal", "t4.big", "xlrge") for line in lines if kind in line} == {
+        "t3.smal",
+        "t4.big",
+    }
 
 
 def test_a_data_source_fills_in_a_file_as_well(nodelint: Run, tmp_path: Path) -> None:
@@ -156,20 +165,33 @@ resource "kubernetes_manifest" "q" {
   }
 }
 """
-    module(tmp_path, main_dot_tf=VARIABLES + heredoc, objects_dot_tf=objects)
+    module(tmp_path, variables_dot_tf=VARIABLES, main_dot_tf=heredoc, objects_dot_tf=objects)
     lines = told(nodelint, ".")
     assert [line.partition(":")[0] for line in lines] == ["main.tf", "objects.tf"]
     assert all("m5.xlrge" in line for line in lines)
+    module(tmp_path, variables_dot_tf="# karpenter\n" + VARIABLES)
+    (line,) = told(nodelint, ".")
+    assert line.startswith("variables.tf:10:26: "), "what is judged is where the value is written, once"
+
+
+def evaluator(text: str, **values: str) -> Evaluator:
+    """What works out expressions of a text that know some names."""
+    source = Source("main.tf", text)
+    names = {name: value_of(written) for name, written in values.items()}
+    return Evaluator(
+        NameScope(source, names, lambda word, name: None, lambda e, *call: call_function(*call), ""),
+        EvaluationBudget(),
+    )
+
+
+def value_of(text: str, **values: str) -> Node:
+    return evaluator(text, **values).value(parse_expression(text, 0, len(text)))
 
 
 def filled(text: str, **values: str) -> str:
-    source = Source("variables.tf", "\n".join(values.values()))
-    root, at = Node(source, 0, 0, "mapping", "hcl"), 0
-    for name, value in values.items():
-        node = Node(source, at, at + len(value), "scalar", "plain", value)
-        root.entries.append(MappingEntry(node, node, name))
-        at += len(value) + 1
-    return fill(text, parse(text, [(0, len(text))]), root, "nothing").text
+    made = fill_template(evaluator(text, **values))
+    assert made is not None
+    return made.text
 
 
 @pytest.mark.parametrize(
@@ -177,8 +199,11 @@ def filled(text: str, **values: str) -> str:
     [
         ("a: ${x}\n", "a: 1\n"),
         ("a: $${x} %%{ if y }\n", "a: $${x} %%{ if y }\n"),
-        ("a: ${x + 1}\n", "a: ${x + 1}\n"),
-        ("%{ if x == 1 ~}\na: 1\n%{ endif ~}\nb: 2\n", "%{ if x == 1 ~}\na: 1\n%{ endif ~}\nb: 2\n"),
+        ("a: ${x + 1}\n", "a: 2\n"),
+        ("a: ${x + z}\n", "a: ${x + z}\n"),
+        ("%{ if z == 1 ~}\na: ${y}\n%{ endif ~}\nb: 2\n", "%{ if z == 1 ~}\na: z\n%{ endif ~}\nb: 2\n"),
+        ("%{ for i in [1, 2] ~}\n- ${i}\n%{ endfor ~}\n", "- 1\n- 2\n"),
+        ("%{ for i in z ~}\n- ${i}${y}\n%{ endfor ~}\n", "%{ for i in z ~}\n- ${i}z\n%{ endfor ~}\n"),
         ("%{ if x ~}\n  a: 1\n%{ else ~}\n  a: 2\n%{ endif ~}\nb: 2\n", "  a: 1\nb: 2\n"),
         ("a: ${ x ~}\n  b", "a: 1  b"),
         ("a:\n  %{~ if x }1%{ endif ~}\n", "a:\n1"),
@@ -186,15 +211,18 @@ def filled(text: str, **values: str) -> str:
     ],
 )
 def test_templates_are_filled_as_terraform_fills_them(text: str, result: str) -> None:
-    assert filled(text, x="1", y="z") == result
+    assert filled(text, x="true" if "if x" in text else "1", y='"z"') == result
 
 
 def test_a_file_of_variables_takes_work_that_grows_with_its_length() -> None:
     def make(size: int) -> Callable[[], object]:
         text = "".join(f'variable "v{n}" {{\n  type    = list(string)\n  default = ["a"]\n}}\n' for n in range(size))
-        source = Source("variables.tf", text)
-        places = [match.end() - 1 for match in re.finditer(r'" \{', text)]
-        return lambda: [members(source, place) for place in places]
+
+        def read() -> object:
+            words = Text(text, 0, len(text))
+            return [list(attributes_of(words, block)) for block in blocks_of(words)]
+
+        return read
 
     assert growth(make, 20) < 1.3
 
@@ -206,8 +234,149 @@ def test_a_file_of_variables_takes_work_that_grows_with_its_length() -> None:
 )
 def test_no_text_breaks_the_reader(words: list[str]) -> None:
     text = "".join(words)
+    made = fill_template(evaluator(text, x="1"))
+    assert made is None or isinstance(made.text, str)
+
+
+_WORDS = (
+    *(
+        "x",
+        "y",
+        "1",
+        '"a"',
+        '"${x}-b"',
+        "[",
+        "]",
+        "{",
+        "}",
+        "(",
+        ")",
+        ",",
+        "=",
+        ":",
+        "?",
+        "=>",
+        "for ",
+        " in ",
+        " if ",
+    ),
+    *(
+        "merge",
+        "concat",
+        "keys",
+        "format",
+        "try",
+        "toset",
+        "var.a",
+        ".",
+        "[*]",
+        "...",
+        "+",
+        "-",
+        "==",
+        "&&",
+        "!",
+        "\n",
+    ),
+)
+
+
+@given(st.lists(st.sampled_from(_WORDS), max_size=30))
+def test_no_expression_breaks_the_evaluator(words: list[str]) -> None:
+    text = "".join(words)
     try:
-        parse(text, [(0, len(text))])
-    except BadTemplate:
+        parse_expression(text, 0, len(text))
+    except BadExpression:
         return
-    assert isinstance(filled(text, x="1"), str)
+    value = value_of(text, x="1", y='["a", { b = "c" }]')
+    assert value.kind in ("scalar", "sequence", "mapping")
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        ("merge(m, { b = 2 }, null)", {"a": 1, "b": 2}),
+        ("merge(m, z)", UNKNOWN),
+        ('concat(l, ["c"])', ["b", "a", "c"]),
+        ("toset(concat(l, l))", ["a", "b"]),
+        ("{ for k, v in m : upper(k) => v + 1 if v > 0 }", {"A": 2}),
+        ('[for i, x in l : "${i}-${x}"]', ["0-b", "1-a"]),
+        ('{ for x in ["a1", "a2", "b1"] : substr(x, 0, 1) => x... }', {"a": ["a1", "a2"], "b": ["b1"]}),
+        ("[for x in l : x if z]", UNKNOWN),
+        ('lookup(m, "x", 5)', 5),
+        ("try(m.x, m.a)", 1),
+        ("try(z.x, 5)", UNKNOWN),
+        ("can(m.x)", False),
+        ("m.x", UNKNOWN),
+        ("{ a = m.x, b = 2 }", {"a": UNKNOWN, "b": 2}),
+        ('coalesce(null, "", "c")', "c"),
+        ('coalesce(z, "c")', UNKNOWN),
+        ('format("%s-%03d", l[0], 7)', "b-007"),
+        ('format("%s-%s", l[0], z)', UNKNOWN),
+        ('join(",", sort(l))', "a,b"),
+        ('split(",", "a,b")', ["a", "b"]),
+        ('length(l) == 2 && !false ? "yes" : z', "yes"),
+        ("z ? 1 : 2", UNKNOWN),
+        ("false && z", False),
+        ('[{ id = "a" }, { id = "b" }][*].id', ["a", "b"]),
+        ("l.0", "b"),
+        ("jsonencode({ a = [1, true, null] })", '{"a": [1, true, null]}'),
+        ('yamlencode({ a = [1, "x: y"] })', 'a:\n  - 1\n  - "x: y"\n'),
+        ('yamldecode("a: [1]")', {"a": [1]}),
+        ("jsonencode({ a = z })", UNKNOWN),
+        ("-1 + 2 * 3", 5),
+        ("7 / 0", UNKNOWN),
+        ("element(l, 3)", "a"),
+        ('flatten([["a"], [["b"]]])', ["a", "b"]),
+        ("one([])", None),
+        ('{ (l[0]) = 1, "${l[1]}" = 2 }', {"b": 1, "a": 2}),
+        ('"${l}"', ["b", "a"]),
+        ('"a-${z}"', UNKNOWN),
+        ('replace("a-b", "-", "_")', "a_b"),
+        ('regex("a", "b")', UNKNOWN),
+        ("timestamp()", UNKNOWN),
+        ("concat(l...)", UNKNOWN),
+        ("merge([m, { c = 3 }]...)", {"a": 1, "c": 3}),
+        ("setproduct(l, l)", UNKNOWN),
+        ("data.aws_vpc.x.id", UNKNOWN),
+        ("{\n  a = 1\n  b = true ? 1 : 2\n}", {"a": 1, "b": 1}),
+        ("[\n  1,\n  2, # two\n]", [1, 2]),
+    ],
+)
+def test_an_expression_comes_to_what_terraform_makes_of_it(text: str, result: object) -> None:
+    value = value_of(text, m="{ a = 1 }", l='["b", "a"]')
+    assert value.plain() == result or (result is UNKNOWN and isinstance(value, TextNode) and value.value is UNKNOWN)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[for a in range(1000) : [for b in range(1000) : [for c in range(1000) : a]]]",
+        'join("", [for a in range(1000) : join("", [for b in range(1000) : "xxxxxxxxxx"])])',
+        "[" * 3000 + "]" * 3000,
+        "1" + " + 1" * 20_000,
+        "x" + ".a" * 20_000,
+        '"' + "${x}" * 20_000 + '"',
+        "!" * 5000 + "true",
+        "9" * 5000,
+        "1e400",
+        '"${"' * 200 + "x" + '"}"' * 200,
+    ],
+)
+def test_a_file_that_would_take_forever_ends_soon(text: str) -> None:
+    with contextlib.suppress(BadExpression, EvaluationLimit):
+        value_of(text, x="1")
+
+
+def test_nested_loops_cost_no_more_than_their_limit() -> None:
+    budget_used = []
+    for size in (10, 1000):
+        text = f"[for a in range({size}) : [for b in range({size}) : [for c in range({size}) : a]]]"
+        reader = evaluator(text)
+        before = reader.budget.steps
+        try:
+            reader.value(parse_expression(text, 0, len(text)))
+        except EvaluationLimit as limit:
+            assert "steps" in str(limit)
+        budget_used.append(before - reader.budget.steps)
+    assert budget_used[1] < before + 2000

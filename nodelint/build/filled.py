@@ -133,12 +133,10 @@ def _fill_template(template: Source, values: Source, uses: _Uses, root: Node | N
 
 def filled_by_terraform(sources: Sequence[Source]) -> Iterator[Built]:
     """The texts among the sources that Terraform fills in, with what it would."""
-    for template, parts, values in terraform.templates(sources):
-        made = _variants(template, parts, values.source, values, {})
-        for back in made:
-            back.default = "the variable's value"
-        if made:
-            yield _built(made, template)
+    for text in terraform.filled_texts(sources):
+        back = Back(text.template, text.result, SourceText("", ""), text.filled, {})
+        back.default = "the variable's value"
+        yield _built((back,), text.template)
 
 
 def _variants(

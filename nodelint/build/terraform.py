@@ -1,65 +1,162 @@
-"""Texts that Terraform fills in, with what variables have by default: files of `templatefile`, and heredocs."""
+"""Texts that Terraform fills in, with what it knows before an apply: its own files, and files of `templatefile`."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from nodelint.source import UNKNOWN
-from nodelint.source.gotemplate import BadTemplate
-from nodelint.source.tfvalues import Modules
+from nodelint.source import Source
+from nodelint.source.tfeval import EvaluationBudget, EvaluationLimit
+from nodelint.source.tffill import FileFiller, Origins, TerraformBlock, fill_template
+from nodelint.source.tfvalues import ENDS, Modules, TerraformModule
+from nodelint.source.unreadable import SetAside
+from nodelint.tuples import NamedTuple
 
 if TYPE_CHECKING:
-    from nodelint.source import Node, Source
-    from nodelint.source.gotemplate import Part
+    from nodelint.source.filling import Filled
 
-_ENDS = (".tf", ".tofu")
+_FILLED = ("resource", "module", "data", "locals")
+"""Blocks that make objects, or hold them."""
+_NAMES = r"\b(?:var|local|each|count|path)\.|\$\{|%\{|\b(?:merge|concat|for)\b"
+
+
+class FilledText(NamedTuple):
+    """A text that Terraform fills in: the file, the result with its places, and who calls its module."""
+
+    template: Source
+    result: Source
+    filled: Filled
+    caller: str = ""
 
 
 def any_filled(sources: Sequence[Source]) -> bool:
     """Whether Terraform may fill in one of some texts."""
-    modules = Modules()
+    modules = Modules(sources)
     return any(_may_fill(source, modules) for source in sources)
 
 
 def _may_fill(source: Source, modules: Modules) -> bool:
-    """Whether Terraform may fill in a text: a file of its own with heredocs, or one that has Terraform beside it."""
-    if source.path.endswith(_ENDS):
-        return "var." in source.text or "local." in source.text
+    """Whether Terraform may fill in a text: a file of its own, or one with Terraform beside it."""
+    if source.path.endswith(ENDS):
+        return re.search(_NAMES, source.text) is not None
     return (
-        "${" in source.text
+        ("${" in source.text or "%{" in source.text)
         and "{{" not in source.text
         and bool(modules.near(os.path.dirname(os.path.abspath(source.path))))
     )
 
 
-def templates(sources: Sequence[Source]) -> Iterator[tuple[Source, tuple[Part, ...], Node]]:
-    """The texts among the sources that Terraform fills in, with their parts and values."""
-    from nodelint.source.tftemplate import parse
-
-    modules = Modules()
+def filled_texts(sources: Sequence[Source]) -> Iterator[FilledText]:
+    """The texts among the sources that Terraform fills in, once for each way in which it does."""
+    modules = Modules(sources)
+    own = [source for source in sources if source.path.endswith(ENDS) and _may_fill(source, modules)]
+    by_folder: dict[str, list[Source]] = {}
+    for source in own:
+        by_folder.setdefault(os.path.dirname(os.path.abspath(source.path)), []).append(source)
+    for folder, files in by_folder.items():
+        for module in modules.variants(folder):
+            yield from _of_module(module, files)
     for source in sources:
-        if not _may_fill(source, modules):
-            continue
-        if source.path.endswith(_ENDS):
-            known = [each for each in source.documents if each.host in ("terraform", "hcl") and each.root is not None]
-            places = [(each.start, each.end) for each in known]
-            bare = [span for each in known if each.host == "hcl" and each.root for span in _bare(each.root)]
-            values = modules.known(source) if places else None
-        else:
-            places, bare = [(0, len(source.text))], []
-            values = modules.given(source.path)
-        if values is None:
-            continue
+        if not source.path.endswith(ENDS) and _may_fill(source, modules):
+            yield from _of_template(source, modules)
+
+
+def _of_template(source: Source, modules: Modules) -> Iterator[FilledText]:
+    modules.budget = EvaluationBudget()
+    seen: set[str] = set()
+    try:
+        for evaluator in modules.given(source.path):
+            evaluator.budget = modules.budget
+            filled = fill_template(evaluator)
+            if filled is None or not filled.values or filled.text in seen:
+                continue
+            seen.add(filled.text)
+            result = _read(source, filled)
+            if result is not None:
+                yield FilledText(source, result, filled)
+    except EvaluationLimit as limit:
+        _give_up(source, limit)
+
+
+def _give_up(source: Source, limit: EvaluationLimit) -> None:
+    """Say that a file is judged as it is written, and why."""
+    reason = f"values are not filled in: {limit}"
+    if all(aside.reason != reason for aside in source.set_aside):
+        source.set_aside.append(SetAside(_first_object(source), reason))
+
+
+def _first_object(source: Source) -> int:
+    return next((document.start for document in source.documents if document.root is not None), 0)
+
+
+def _of_module(module: TerraformModule, files: Sequence[Source]) -> Iterator[FilledText]:
+    """The files of a module. Objects that one of them prints for another are left out where they are written."""
+    used: Origins = set()
+    for source in files:
         try:
-            yield source, parse(source.text, places, bare), values
-        except BadTemplate:
+            used |= _fill(module, source, used)[1]
+        except EvaluationLimit as limit:
+            _give_up(source, limit)
+            return
+    for source in files:
+        _mark_parts(source, used)
+    for source in files:
+        try:
+            filled, _ = _fill(module, source, used)
+            result = _read(source, filled)
+            if result is None:
+                filled, _ = _fill(module, source, used, _broken(source, filled))
+                result = _read(source, filled)
+        except EvaluationLimit as limit:
+            _give_up(source, limit)
             continue
+        if result is not None and filled.values:
+            yield FilledText(source, result, filled, module.label)
 
 
-def _bare(root: Node) -> Iterator[tuple[int, int]]:
-    """Where an object of Terraform has the name of a variable or local for a value."""
-    for node in root.walk():
-        if node.value is UNKNOWN and node.style == "plain" and node.text.startswith(("var.", "local.")):
-            yield node.start, node.end
+def _mark_parts(source: Source, used: Origins) -> None:
+    """Say of the objects that something is merged with somewhere else that they are parts of others."""
+    for document in source.documents:
+        root = document.root
+        if root is not None and (source.path, root.start, root.end) in used:
+            document.part = True
+
+
+def _fill(
+    module: TerraformModule, source: Source, used: Origins, less: frozenset[int] = frozenset()
+) -> tuple[Filled, Origins]:
+    """A file filled in, and the objects that it prints; `less` are where blocks begin that stay as they are."""
+    module.budget = module.modules.budget = EvaluationBudget()
+    file = module.modules.file(os.path.abspath(source.path))
+    assert file is not None
+    filler = FileFiller(file.words, module.evaluator(source), used)
+    filled = filler.fill(block for block in file.blocks if _is_filled(source, block) and block.start not in less)
+    return filled, filler.used
+
+
+def _is_filled(source: Source, block: TerraformBlock) -> bool:
+    return block.kind in _FILLED and re.compile(_NAMES).search(source.text, block.start, block.end) is not None
+
+
+def _read(source: Source, filled: Filled) -> Source | None:
+    """The result as a source; None where something in it cannot be read that can be read in the file."""
+    result = Source.from_text(source.path, filled.text)
+    result.part = source.part
+    bad = len(result.problems) + len(result.set_aside)
+    return None if bad > len(source.problems) + len(source.set_aside) else result
+
+
+def _broken(source: Source, filled: Filled) -> frozenset[int]:
+    """Where the blocks begin that come to something that cannot be read."""
+    result = Source.from_text(source.path, filled.text)
+    offsets = [each.offset for each in result.problems] + [each.offset for each in result.set_aside]
+    found = set()
+    starts = [segment.at for segment in filled.segments]
+    for offset in offsets:
+        at = max((n for n, start in enumerate(starts) if start <= offset), default=0)
+        place = filled.segments[at].start
+        begin = re.compile(r"(?m)^[a-z]+\b[^\n]*\{").finditer(source.text, 0, place + 1)
+        found.add(max((match.start() for match in begin), default=0))
+    return frozenset(found)

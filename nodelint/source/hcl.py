@@ -295,17 +295,8 @@ class _Reader:
             found = self.object(index, depth)
         elif kind == "[" and not self.is_loop(index):
             found = self.list(index, depth)
-        elif kind == "str":
-            found = self.node(index, index, value=self.string(self.tokens[index])), index + 1
-        elif kind == "num":
-            found = self.node(index, index, value=self.number(index, index)), index + 1
-        elif kind == "-" and self.kind(index + 1) == "num":
-            found = self.node(index, index + 1, value=self.number(index, index + 1)), index + 2
-        elif kind == "id":
-            words: dict[str, Scalar] = {"true": True, "false": False, "null": None}
-            word = self.text[self.tokens[index].start : self.tokens[index].end]
-            if word in words:
-                found = self.node(index, index, value=words[word]), index + 1
+        else:
+            found = self.literal(index)
         if found is not None:
             after = found[1] if "nl" in enders else self.past_lines(found[1])
             if self.kind(after) in enders:
@@ -314,6 +305,24 @@ class _Reader:
         if last < begin:
             raise self.odd(begin)
         return self.node(begin, last), last + 1
+
+    def literal(self, index: int) -> tuple[Node, int] | None:
+        """The text, number or word at `index`, and the index behind it; None where there is something else."""
+        kind = self.kind(index)
+        if kind == "str":
+            return self.node(index, index, value=self.string(self.tokens[index])), index + 1
+        if kind == "heredoc":
+            return self.heredoc(self.tokens[index]), index + 1
+        if kind == "num":
+            return self.node(index, index, value=self.number(index, index)), index + 1
+        if kind == "-" and self.kind(index + 1) == "num":
+            return self.node(index, index + 1, value=self.number(index, index + 1)), index + 2
+        if kind == "id":
+            words: dict[str, Scalar] = {"true": True, "false": False, "null": None}
+            word = self.text[self.tokens[index].start : self.tokens[index].end]
+            if word in words:
+                return self.node(index, index, value=words[word]), index + 1
+        return None
 
     def expression(self, index: int, enders: tuple[str, ...]) -> int:
         """The last word of the expression that begins at `index`; one before it where there is none."""
@@ -346,9 +355,20 @@ class _Reader:
             raise HclError(token.start, "could not find the end of the quoted text that starts here")
         if re.search(r"(?<!\$)\$\{|(?<!%)%\{", body):
             return UNKNOWN
-        if "\\" not in body and "$${" not in body and "%%{" not in body:
-            return body
-        return re.sub(_ESCAPED, _unescaped, body)
+        return unescape(body)
+
+    def heredoc(self, token: Token) -> Node:
+        """A text of lines. What a template is to fill in stays in it as a placeholder."""
+        first = self.text.find("\n", token.start) + 1
+        last = self.text.rfind("\n", first, token.end) + 1
+        lines = self.text[first:last].replace("\r\n", "\n").splitlines(keepends=True)
+        if self.text.startswith("<<-", token.start):
+            indents = [len(line) - len(line.lstrip(" ")) for line in lines if line.strip()]
+            lines = [line[min(indents, default=0) :] if line.strip() else line.lstrip(" ") for line in lines]
+        value: Scalar = re.sub(r"\$(?=\$\{)|%(?=%\{)", "", "".join(lines))
+        if len(lines) < 2 and re.search(r"[$%]\{", str(value)):
+            value = UNKNOWN
+        return Node(self.source, token.start, max(token.start, last - 1), "scalar", "literal", value)
 
     def number(self, first: int, last: int) -> Scalar:
         written = self.text[self.tokens[first].start : self.tokens[last].end].replace(" ", "")
@@ -367,6 +387,13 @@ class _Reader:
         return HclError(at, "an object of a form that is not read")
 
 
+def unescape(body: str) -> str:
+    """The text of a quoted one, without its quotes."""
+    if "\\" not in body and "$${" not in body and "%%{" not in body:
+        return body
+    return re.sub(_ESCAPED, _unescaped, body)
+
+
 def _unescaped(match: re.Match[str]) -> str:
     if match[1] is not None:
         return _ESCAPES[match[1]]
@@ -375,38 +402,6 @@ def _unescaped(match: re.Match[str]) -> str:
         return match[4][0]
     number = int(code, 16)
     return chr(number) if number < 0xD800 or 0xE000 <= number < 0x110000 else "\ufffd"
-
-
-def members(source: SourceText, at: int | None) -> dict[str, Node]:
-    """What a block sets by `name = value`, less what is in blocks within it; `at` is its `{`, None for a whole file.
-
-    What cannot be read is left out.
-    """
-    tokens = Text(source.text, at or 0, len(source.text), bracketed=at is not None).tokens
-    reader = _Reader(source, tokens)
-    found: dict[str, Node] = {}
-    index = 0 if at is None else 1
-    while index < len(tokens) and tokens[index].kind != "}":
-        kind = tokens[index].kind
-        if kind in ("id", "str") and reader.kind(index + 1) == "=":
-            name = source.text[tokens[index].start : tokens[index].end].strip('"')
-            try:
-                found[name], index = reader.value(index + 2, ("nl", ",", "}"), 1)
-            except HclError:
-                return found
-        elif kind in _PAIRS:
-            index = _behind(tokens, index) or len(tokens)
-        else:
-            index += 1
-    return found
-
-
-def object_at(source: SourceText, at: int) -> Node | None:
-    """The object whose `{` is at an offset; None where it cannot be read."""
-    try:
-        return _Reader(source, Text(source.text, at, len(source.text), bracketed=True).tokens).object(0, 0)[0]
-    except HclError:
-        return None
 
 
 def _behind(tokens: list[Token], index: int) -> int | None:

@@ -1,131 +1,239 @@
-"""Templates of Terraform, `${x}` and `%{ for x in y }`, as the parts that `filling` fills in.
+"""Templates of Terraform, `${x}` and `%{ for x in y }`: what they come to, as a text of pieces.
 
-A name is a field of `Values`, a name of a loop a variable. What is none of the forms read here stays as it is.
+Code whose value is not known stays as it is written, with what is known inside of it.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
 
-from nodelint.source.gotemplate import Action, BadTemplate, Block, Branch, Code, Part, Pipeline, Verbatim
+from nodelint.source.hcl import unescape
+from nodelint.source.nodes import UNKNOWN, Node
+from nodelint.source.tfeval import ExpressionEvaluator, TextNode, items_of, joined, text_of
+from nodelint.tuples import NamedTuple
 
-_CODE = (
-    r"(?P<escaped>\$\$\{|%%\{)|(?P<sign>[$%])\{(?P<left>~?)\s*"
-    r"(?P<body>(?:\"(?:\\.|[^\"\\\n])*\"|[^{}\"\n]|\{[^{}\n]*\})*?)\s*(?P<right>~?)\}"
-)
-_NAME = r"[A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)*"
-_FUNCTIONS = {"jsonencode": "toJson", "lower": "lower", "tostring": "toString", "upper": "upper"}
+if TYPE_CHECKING:
+    from nodelint.source.hclexpr import HclExpression, TemplatePiece
+
+TextPiece = tuple[str, Node | None]
 _DEEPEST = 30
 
 
-def parse(text: str, ranges: Sequence[tuple[int, int]], bare: Sequence[tuple[int, int]] = ()) -> tuple[Part, ...]:
-    """The parts of a text that has templates at some places, and bare names at others, as Terraform's objects have.
-
-    Raises `BadTemplate` where blocks are not closed.
-    """
-    return _Parser(text, ranges, bare).parts()
+class BadBlocks(Exception):
+    """Directives that are not closed, or cannot be read."""
 
 
-class _Parser:
-    def __init__(self, text: str, ranges: Sequence[tuple[int, int]], bare: Sequence[tuple[int, int]]) -> None:
-        self.text = text
-        codes = [code for start, end in ranges for code in self._codes(start, end)]
-        codes += [("=", Code(start, end, start, end, text[start:end])) for start, end in bare]
-        self.codes = sorted(codes, key=lambda each: each[1].start)
-        self.at = 0
-        self.offset = 0
+class TemplatePart(NamedTuple):
+    """A piece with what is inside of it: the branches of a condition, or the body of a loop, and what closes it."""
 
-    def _codes(self, start: int, end: int) -> list[tuple[str, Code]]:
-        found: list[tuple[str, Code]] = []
-        last = start
-        for match in re.compile(_CODE).finditer(self.text, start, end):
-            if match["escaped"]:
-                continue
-            left, right = match.span()
-            if match["left"]:
-                while left > last and self.text[left - 1] in " \t":
-                    left -= 1
-            if match["right"]:
-                blank = re.compile(r"[ \t]*\r?\n|[ \t]*").match(self.text, right, end)
-                right = blank.end() if blank is not None else right
-            last = right
-            found.append((match["sign"], Code(match.start(), match.end(), left, right, match["body"])))
-        return found
+    piece: TemplatePiece
+    body: tuple[TemplatePart, ...] = ()
+    otherwise: tuple[TemplatePart, ...] = ()
+    middle: TemplatePiece | None = None
+    end: TemplatePiece | None = None
 
-    def parts(self) -> tuple[Part, ...]:
-        parts, closing = self.until((), 0, frozenset())
-        if closing is not None:
-            raise BadTemplate
-        return tuple(parts)
 
-    def until(self, words: tuple[str, ...], depth: int, names: frozenset[str]) -> tuple[list[Part], Code | None]:
-        """Parts up to a directive that is one of some words, and that; `names` are those of the loops around."""
+class TemplateOutput(Protocol):
+    """Where a template goes."""
+
+    def text(self, start: int, end: int) -> None:
+        """Take characters of the template itself."""
+
+    def code(self, start: int, end: int) -> None:
+        """Take code that stays, for its value is not known."""
+
+    def value(self, piece: TemplatePiece, pieces: Sequence[TextPiece], whole: bool) -> None:
+        """Take what code prints; `whole` says whether all of that is known."""
+
+
+def nest(pieces: Sequence[TemplatePiece]) -> tuple[TemplatePart, ...]:
+    """Pieces as they stand in each other. Raises `BadBlocks`."""
+    reader = iter(pieces)
+
+    def until(words: tuple[str, ...], depth: int) -> tuple[tuple[TemplatePart, ...], TemplatePiece | None]:
         if depth > _DEEPEST:
-            raise BadTemplate
-        parts: list[Part] = []
-        while self.at < len(self.codes):
-            sign, code = self.codes[self.at]
-            self.at += 1
-            if code.outer_start > self.offset:
-                parts.append(Verbatim(self.offset, code.outer_start))
-            self.offset = max(self.offset, code.outer_end)
-            word, _, rest = code.text.partition(" ")
-            if sign == "=":
-                of = _expression(code.text, frozenset())
-                parts.append(Action(code, None if of is None else Pipeline("call", "toJson", None, (of,))))
-            elif sign == "$":
-                parts.append(Action(code, _expression(code.text, names)))
-            elif word in words:
-                return parts, code
-            elif word == "for":
-                parts.append(self.loop(code, rest, depth, names))
-            elif word == "if":
-                parts.append(self.condition(code, rest, depth, names))
+            raise BadBlocks
+        parts: list[TemplatePart] = []
+        for piece in reader:
+            if piece.word in words:
+                return tuple(parts), piece
+            if piece.word in ("", "$"):
+                parts.append(TemplatePart(piece))
+            elif piece.word == "for":
+                body, end = until(("endfor",), depth + 1)
+                parts.append(TemplatePart(piece, body, end=end))
+            elif piece.word == "if":
+                body, end = until(("else", "endif"), depth + 1)
+                middle: TemplatePiece | None = None
+                other: tuple[TemplatePart, ...] = ()
+                if end is not None and end.word == "else":
+                    middle = end
+                    other, end = until(("endif",), depth + 1)
+                parts.append(TemplatePart(piece, body, other, middle, end))
             else:
-                raise BadTemplate
-        if self.offset < len(self.text):
-            parts.append(Verbatim(self.offset, len(self.text)))
-            self.offset = len(self.text)
-        return parts, None
+                raise BadBlocks
+        if words:
+            raise BadBlocks
+        return tuple(parts), None
 
-    def loop(self, code: Code, head: str, depth: int, names: frozenset[str]) -> Block:
-        match = re.fullmatch(r"([\w-]+)(?:\s*,\s*([\w-]+))?\s+in\s+(.*)", head, re.S)
-        if match is None:
-            raise BadTemplate
-        own = [name for name in match.groups()[:2] if name is not None]
-        body, end = self.until(("endfor",), depth + 1, names | set(own))
-        if end is None:
-            raise BadTemplate
-        variables = tuple(f"${name}" for name in own)
-        return Block((Branch(code, "range", _expression(match[3], names), variables, tuple(body)),), end)
-
-    def condition(self, code: Code, head: str, depth: int, names: frozenset[str]) -> Block:
-        body, closing = self.until(("else", "endif"), depth + 1, names)
-        branches = [Branch(code, "if", _expression(head, names), (), tuple(body))]
-        if closing is not None and closing.text.startswith("else"):
-            other, end = self.until(("endif",), depth + 1, names)
-            branches.append(Branch(closing, "else", None, (), tuple(other)))
-            closing = end
-        if closing is None:
-            raise BadTemplate
-        return Block(tuple(branches), closing)
+    return until((), 0)[0]
 
 
-def _expression(text: str, names: frozenset[str]) -> Pipeline | None:
-    """What an expression says; None where it is of a form that is not read."""
-    text = text.strip()
-    if re.fullmatch(_NAME, text):
-        first, *rest = text.split(".")
-        if first in names:
-            return Pipeline("field", tuple(rest), f"${first}")
-        return Pipeline("field", ("Values", first, *rest), "$")
-    call = re.fullmatch(r"(\w+)\((.*)\)", text, re.S)
-    if call is not None and call[1] in _FUNCTIONS:
-        of = _expression(call[2], names)
-        return None if of is None else Pipeline("call", _FUNCTIONS[call[1]], None, (of,))
-    joined = re.fullmatch(r'join\(\s*"([^"\\$]*)"\s*,(.*)\)', text, re.S)
-    if joined is not None:
-        of = _expression(joined[2], names)
-        return None if of is None else Pipeline("call", "join", None, (Pipeline("value", joined[1]), of))
-    return None
+def render(parts: Sequence[TemplatePart], evaluator: ExpressionEvaluator, output: TemplateOutput) -> None:
+    """Write a template. Raises `EvaluationLimit`."""
+    for part in parts:
+        evaluator.budget.spend()
+        piece = part.piece
+        if piece.word == "":
+            output.text(piece.start, piece.end)
+        elif piece.word == "$":
+            found = _printed(piece, evaluator)
+            if found is None:
+                output.code(piece.outer_start, piece.outer_end)
+            else:
+                output.value(piece, *found)
+        elif piece.word == "if":
+            _condition(part, evaluator, output)
+        else:
+            _loop(part, evaluator, output)
+
+
+def _printed(piece: TemplatePiece, evaluator: ExpressionEvaluator) -> tuple[Sequence[TextPiece], bool] | None:
+    """What an interpolation prints; None where nothing of it is known."""
+    if piece.expression is None:
+        return None
+    value = evaluator.value(piece.expression)
+    if isinstance(value, TextNode):
+        return value.pieces, value.value is not UNKNOWN
+    if value.kind != "scalar" or value.value is UNKNOWN or value.value is None:
+        return None
+    return [(text_of(value.value), value)], True
+
+
+def _condition(part: TemplatePart, evaluator: ExpressionEvaluator, output: TemplateOutput) -> None:
+    piece = part.piece
+    test = evaluator.value(piece.expression).value if piece.expression is not None else UNKNOWN
+    if test in ("true", "false"):
+        test = test == "true"
+    if isinstance(test, bool):
+        render(part.body if test else part.otherwise, evaluator, output)
+        return
+    output.code(piece.outer_start, piece.outer_end)
+    render(part.body, evaluator, output)
+    if part.middle is not None:
+        output.code(part.middle.outer_start, part.middle.outer_end)
+        render(part.otherwise, evaluator, output)
+    if part.end is not None:
+        output.code(part.end.outer_start, part.end.outer_end)
+
+
+def _loop(part: TemplatePart, evaluator: ExpressionEvaluator, output: TemplateOutput) -> None:
+    piece = part.piece
+    over = evaluator.value(piece.expression) if piece.expression is not None else None
+    pairs = items_of(over) if over is not None else None
+    if pairs is not None:
+        for key, item in pairs:
+            given = (key, item) if len(piece.names) > 1 else (item,)
+            render(part.body, evaluator.inside(dict(zip(piece.names, given, strict=True))), output)
+        return
+    at = Node(evaluator.scope.source, piece.start, piece.start, "scalar", "plain", UNKNOWN)
+    output.code(piece.outer_start, piece.outer_end)
+    render(part.body, evaluator.inside(dict.fromkeys(piece.names, at)), output)
+    if part.end is not None:
+        output.code(part.end.outer_start, part.end.outer_end)
+
+
+# -- a template as a value
+
+
+class Evaluator(ExpressionEvaluator):
+    """Works out the expressions of one place, and templates."""
+
+    def _template(self, expression: HclExpression) -> Node:
+        assert isinstance(expression.value, tuple)
+        kind, pieces = expression.value
+        if kind == "quoted" and len(pieces) == 1 and pieces[0].word == "$" and pieces[0].expression is not None:
+            return self.strict(pieces[0].expression)
+        place = self.place(expression)
+        try:
+            parts = nest(pieces)
+        except BadBlocks:
+            return place
+        output = _Text(self, kind, indent_of(self.scope.source.text, pieces) if kind == "flush" else 0)
+        render(parts, self, output)
+        if not output.whole and all(node is None for _, node in output.pieces):
+            return place
+        return joined(place, output.pieces, output.whole)
+
+
+class _Text:
+    """The text that a template comes to."""
+
+    def __init__(self, evaluator: ExpressionEvaluator, kind: str, indent: int) -> None:
+        self.source = evaluator.scope.source
+        self.budget = evaluator.budget
+        self.kind = kind
+        self.indent = indent
+        self.pieces: list[TextPiece] = []
+        self.whole = True
+
+    def text(self, start: int, end: int) -> None:
+        for first, last in lines_less(self.source.text, start, end, self.indent):
+            written = self.source.text[first:last]
+            text = unescape(written) if self.kind == "quoted" else re.sub(r"\$(?=\$\{)|%(?=%\{)", "", written)
+            self.budget.spend(0, len(text))
+            self.pieces.append((text, Node(self.source, first, last, "scalar", "plain", text)))
+
+    def code(self, start: int, end: int) -> None:
+        self.whole = False
+        self.pieces.append((self.source.text[start:end], None))
+
+    def value(self, piece: TemplatePiece, pieces: Sequence[TextPiece], whole: bool) -> None:
+        self.budget.spend(0, sum(len(text) for text, _ in pieces))
+        self.pieces += pieces
+        self.whole = self.whole and whole
+
+
+def indent_of(text: str, pieces: Sequence[TemplatePiece]) -> int:
+    """How many spaces begin every line of a `<<-` heredoc that is not blank."""
+    least: int | None = None
+    for piece in pieces:
+        if piece.word:
+            begin = text.rfind("\n", 0, piece.start) + 1
+            if not text[begin : piece.start].strip(" "):
+                least = min(piece.start - begin, least) if least is not None else piece.start - begin
+            continue
+        for start in _line_starts(text, piece.start, piece.end):
+            spaces = re.compile(r" *").match(text, start)
+            assert spaces is not None
+            if text[spaces.end() : spaces.end() + 1] not in ("\n", "\r", "") and spaces.end() < piece.end:
+                least = min(spaces.end() - start, least) if least is not None else spaces.end() - start
+    return least or 0
+
+
+def lines_less(text: str, start: int, end: int, indent: int) -> list[tuple[int, int]]:
+    """The characters between two places, less the spaces that its lines begin with."""
+    if not indent:
+        return [(start, end)]
+    found: list[tuple[int, int]] = []
+    at = start
+    for begin in _line_starts(text, start, end):
+        if begin > at:
+            found.append((at, begin))
+        spaces = re.compile(rf" {{0,{indent}}}").match(text, begin, end)
+        at = spaces.end() if spaces is not None else begin
+    if at < end:
+        found.append((at, end))
+    return found
+
+
+def _line_starts(text: str, start: int, end: int) -> list[int]:
+    """Where lines begin between two places, the first of them if its line begins there."""
+    found = [start] if start == 0 or text[start - 1] == "\n" else []
+    at = text.find("\n", start, end)
+    while 0 <= at < end - 1:
+        found.append(at + 1)
+        at = text.find("\n", at + 1, end)
+    return found

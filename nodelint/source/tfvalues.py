@@ -1,40 +1,181 @@
-"""What Terraform fills into a template: the arguments of its `templatefile`, and the defaults of variables.
+"""What Terraform knows before an apply: variables, locals, and what the calls of a module give to it.
 
-A module's variables have the values of its `terraform.tfvars`, those that the one call of the module near it gives,
-or their defaults. Nothing is evaluated but names of variables and locals.
+A module's variables have what the one who calls it gives, else what `terraform.tfvars` and `*.auto.tfvars` say, else
+their defaults. A default that is empty is there to be replaced: it is not known.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from nodelint.source import reading
+from nodelint.source.hcl import Text
+from nodelint.source.hclexpr import HclExpression
 from nodelint.source.nodes import UNKNOWN, MappingEntry, Node
+from nodelint.source.tfeval import EvaluationBudget, ExpressionEvaluator, NameScope, is_empty, joined, unknown
+from nodelint.source.tffill import TerraformBlock, attributes_of, blocks_of, fill_template, instances
+from nodelint.source.tffunctions import call_function
+from nodelint.source.tftemplate import Evaluator
+from nodelint.source.tftypes import converted
 
 if TYPE_CHECKING:
     from nodelint.source.text import Source
 
+ENDS = (".tf", ".tofu")
 _LARGEST = 1 << 20
 _MOST_FILES = 300
 _LEVELS = 4
 """Folders upwards in which a template's caller is looked for, with the folders in each."""
 _MOST_FOLDERS = 100
-_ENDS = (".tf", ".tofu")
-_DEEPEST = 5
+_MOST_CALLS = 20
+"""Instances of a module that are built."""
+_DEEPEST = 2
+"""Modules that call each other, as far as their arguments are followed."""
+
+
+class TerraformFile:
+    """A file of a module: its words and its blocks."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.words = Text(source.text, 0, len(source.text))
+        self.blocks = tuple(blocks_of(self.words))
+
+    def attributes(self, block: TerraformBlock) -> dict[str, HclExpression]:
+        """What a block itself sets."""
+        return {each.name: each.value for each in attributes_of(self.words, block) if not each.depth}
+
+
+class TerraformModule:
+    """A folder of Terraform as one of its callers, or nobody, calls it."""
+
+    def __init__(
+        self, modules: Modules, folder: str, given: Mapping[str, Node] | None, root: str, label: str
+    ) -> None:
+        self.modules = modules
+        self.folder = folder
+        self.root = root
+        self.label = label
+        self.budget = modules.budget
+        self.given = given
+        self.renders: list[tuple[str, Node]] | None = None
+        """What each `templatefile` is called with, by the path of its file, while that is looked for."""
+        self._values: dict[tuple[str, str], Node | None] = {}
+        self._read: dict[tuple[str, str], tuple[TerraformFile, HclExpression]] | None = None
+        self._types: dict[str, tuple[TerraformFile, HclExpression]] = {}
+
+    def evaluator(self, source: Source, names: Mapping[str, Node] | None = None) -> Evaluator:
+        """What works out expressions of a file of the module."""
+        return Evaluator(NameScope(source, names or {}, self.lookup, self.call, self.folder), self.budget)
+
+    def lookup(self, word: str, name: str) -> Node | None:
+        """`var.x`, `local.x` and `path.x`; None for what is not known."""
+        if word == "path":
+            return self._path(name)
+        if word not in ("var", "local"):
+            return None
+        if (word, name) not in self._values:
+            self._values[word, name] = None  # a value that needs itself is not known
+            self._values[word, name] = self._variable(name) if word == "var" else self._local(name)
+        return self._values[word, name]
+
+    def _path(self, name: str) -> Node | None:
+        files = self.modules.files(self.folder)
+        folder = {"module": self.folder, "root": self.root, "cwd": self.root}.get(name)
+        if folder is None or not files:
+            return None
+        return Node(files[0].source, 0, 0, "scalar", "plain", folder)
+
+    def _declared(self) -> dict[tuple[str, str], tuple[TerraformFile, HclExpression]]:
+        if self._read is None:
+            self._read = {}
+            for file in self.modules.files(self.folder):
+                for block in file.blocks:
+                    if block.kind == "locals":
+                        self._read.update({("local", n): (file, e) for n, e in file.attributes(block).items()})
+                    elif block.kind == "variable" and block.names:
+                        found = file.attributes(block)
+                        if "default" in found:
+                            self._read["var", block.names[0]] = file, found["default"]
+                        if "type" in found:
+                            self._types[block.names[0]] = file, found["type"]
+        return self._read
+
+    def _local(self, name: str) -> Node | None:
+        found = self._declared().get(("local", name))
+        return None if found is None else self.evaluator(found[0].source).value(found[1])
+
+    def _variable(self, name: str) -> Node | None:
+        declared = self._declared().get(("var", name))
+        given = self.modules.variable_files(self.folder) if self.given is None else self.given
+        value = given.get(name)
+        if value is None:
+            if declared is None:
+                return None
+            value = self.evaluator(declared[0].source).value(declared[1])
+            value = unknown(value) if is_empty(value) else _filled_in(value)
+        if name not in self._types:
+            return value
+        file, kind = self._types[name]
+        return converted(value, kind, self.evaluator(file.source))
+
+    def call(self, evaluator: ExpressionEvaluator, name: str, args: list[Node], at: Node) -> Node:
+        """What a function gives. Raises `EvaluationFailure` and `EvaluationLimit`."""
+        if name not in ("file", "templatefile"):
+            return call_function(name, args, at)
+        path = args[0].value if args else None
+        if not isinstance(path, str):
+            return unknown(at)
+        source = self.modules.source(os.path.normpath(os.path.join(self.folder, path)))
+        if name == "file" or len(args) < 2:
+            if source is None:
+                return unknown(at)
+            return Node(source, 0, len(source.text), "scalar", "plain", source.text)
+        if self.renders is not None:
+            self.renders.append((os.path.normpath(os.path.join(self.folder, path)), args[1]))
+            return unknown(at)
+        names = {entry.name: entry.value for entry in args[1].entries if entry.name is not None}
+        if source is None or self.budget.depth > 60:
+            return unknown(at)
+        filled = fill_template(self.template(source, names))
+        if filled is None:
+            return unknown(at)
+        whole = re.search(r"[$%]\{", filled.text) is None
+        return joined(at, [(filled.text, at)], whole)
+
+    def template(self, source: Source, names: Mapping[str, Node]) -> Evaluator:
+        """What works out a template that the module fills in: it knows the names that it is given, and no others."""
+        return Evaluator(NameScope(source, names, lambda word, name: None, self.call, self.folder), self.budget)
+
+
+def _filled_in(value: Node) -> Node:
+    """A default in which an empty text or null is not known either."""
+    if value.kind == "scalar":
+        return unknown(value) if is_empty(value) else value
+    if not any(node.kind == "scalar" and is_empty(node) for node in value.walk()):
+        return value
+    made = Node(value.source, value.start, value.end, value.kind, "hcl")
+    made.parent = value.parent
+    made.items = [_filled_in(item) for item in value.items] if value.kind == "sequence" else made.items
+    if value.kind == "mapping":
+        made.entries = [MappingEntry(entry.key, _filled_in(entry.value), entry.name) for entry in value.entries]
+    return made
 
 
 class Modules:
-    """Modules of Terraform, each folder one, as far as templates ask for them."""
+    """Modules of Terraform, each folder one, as far as they are asked for. `sources` are read already."""
 
-    def __init__(self) -> None:
+    def __init__(self, sources: Sequence[Source] = ()) -> None:
         self._listed: dict[str, tuple[list[str], list[str]]] = {}
         self._near: dict[str, list[str]] = {}
-        self._reading: dict[str, list[tuple[str, Source]]] = {}
-        self._sources: dict[str, Source | None] = {}
-        self._values: dict[str, dict[str, dict[str, Node]]] = {}
+        self._sources: dict[str, Source | None] = {os.path.abspath(each.path): each for each in sources}
+        self._files: dict[str, TerraformFile] = {}
+        self._variants: dict[tuple[str, int], list[TerraformModule]] = {}
+        self._given: dict[str, dict[str, Node]] = {}
+        self.budget = EvaluationBudget()
 
     def near(self, folder: str) -> list[str]:
         """The files of Terraform that may read what is in a folder: in it, above it, and in folders beside those."""
@@ -58,7 +199,7 @@ class Modules:
             folders, files = [], []
             try:
                 for entry in os.scandir(folder):
-                    if entry.name.endswith(_ENDS):
+                    if entry.name.endswith(ENDS):
                         files.append(entry.path)
                     elif entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
                         folders.append(entry.path)
@@ -67,87 +208,79 @@ class Modules:
             self._listed[folder] = sorted(folders), sorted(files)
         return self._listed[folder]
 
-    def given(self, path: str) -> Node | None:
-        """What the one caller of a template fills into it; None where there is none, or there are several."""
-        whole = os.path.abspath(path)
-        name = os.path.basename(path)
-        calls = []
-        for file, source in self._readers(os.path.dirname(whole)):
-            if name in source.text:
-                calls += [(file, given) for given in _calls(source, file, whole)]
-        if len(calls) != 1:
-            return None
-        file, given = calls[0]
-        folder = os.path.dirname(file)
-        pairs = [(entry.name, self._resolved(entry.value, folder, 0)) for entry in given.entries]
-        return _mapping(given, {name: value for name, value in pairs if name is not None and value is not None})
+    def files(self, folder: str) -> list[TerraformFile]:
+        """The files of a module."""
+        found = (self.file(path) for path in self._list(folder)[1])
+        return [file for file in found if file is not None]
 
-    def _readers(self, folder: str) -> list[tuple[str, Source]]:
-        """The files of Terraform near a folder that read templates."""
-        if folder not in self._reading:
-            sources = [(file, self._source(file)) for file in self.near(folder)]
-            self._reading[folder] = [(file, each) for file, each in sources if each and "templat" in each.text]
-        return self._reading[folder]
+    def file(self, path: str) -> TerraformFile | None:
+        """A file of Terraform; None where it cannot be read."""
+        if path not in self._files:
+            source = self.source(path)
+            if source is None:
+                return None
+            self._files[path] = TerraformFile(source)
+        return self._files[path]
 
-    def known(self, source: Source) -> Node | None:
-        """The variables and locals that the expressions of a file may name, as `var` and `local`."""
-        folder = os.path.dirname(os.path.abspath(source.path))
-        root = Node(source, 0, 0, "mapping", "hcl")
-        module = self._module(folder)
-        local = {name: self._resolved(value, folder, 0) for name, value in module["local"].items()}
-        known = {name: value for name, value in local.items() if value is not None}
-        return _mapping(root, {"var": _mapping(root, module["var"]), "local": _mapping(root, known)})
+    def variants(self, folder: str, depth: int = 0) -> list[TerraformModule]:
+        """A module as each of its callers calls it; one that nobody calls, by itself."""
+        if (folder, depth) not in self._variants:
+            self._variants[folder, depth] = [TerraformModule(self, folder, None, folder, "")]
+            called = list(self._called(folder, depth)) if depth < _DEEPEST else []
+            if called:
+                self._variants[folder, depth] = called[:_MOST_CALLS]
+        return self._variants[folder, depth]
 
-    def _resolved(self, value: Node, folder: str, depth: int) -> Node | None:
-        """A value, or what the variable or local that it names has; None where that is not known."""
-        if value.kind != "scalar" or value.value is not UNKNOWN:
-            return value
-        name = re.fullmatch(r"(var|local)\.([\w-]+)", value.text)
-        found = self._module(folder)[name[1]].get(name[2]) if name is not None and depth < _DEEPEST else None
-        return None if found is None else self._resolved(found, folder, depth + 1)
+    def _called(self, folder: str, depth: int) -> Iterator[TerraformModule]:
+        name = os.path.basename(folder)
+        for path in self.near(folder):
+            around = os.path.dirname(path)
+            source = self.source(path) if around != folder else None
+            if source is None or "module" not in source.text or not (name in source.text or '".' in source.text):
+                continue
+            file = self.file(path)
+            calls = [block for block in (file.blocks if file is not None else ()) if block.kind == "module"]
+            for block in calls:
+                assert file is not None
+                given = file.attributes(block)
+                at = given.pop("source", None)
+                of = at.value if at is not None else None
+                if not isinstance(of, str) or not of.startswith("."):
+                    continue
+                if os.path.normpath(os.path.join(around, of)) == folder:
+                    yield from self._instances(file, block, given, folder, depth)
 
-    def _module(self, folder: str) -> dict[str, dict[str, Node]]:
-        if folder not in self._values:
-            found: dict[str, dict[str, Node]] = {"var": {}, "local": {}}
-            for file in self._list(folder)[1]:
-                source = self._source(file)
-                if source is not None:
-                    found["var"].update(_defaults(source))
-                    found["local"].update(_locals(source))
-            self._values[folder] = found
-            found["var"].update(self._arguments(folder))
-            found["var"].update(self._given_in(folder))
-        return self._values[folder]
+    def _instances(
+        self, file: TerraformFile, block: TerraformBlock, given: dict[str, HclExpression], folder: str, depth: int
+    ) -> Iterator[TerraformModule]:
+        for caller in self.variants(os.path.dirname(os.path.abspath(file.source.path)), depth + 1):
+            evaluator = caller.evaluator(file.source)
+            for names in instances(given, evaluator):
+                inside = evaluator.inside(names)
+                args = {name: inside.value(value) for name, value in given.items()}
+                line = file.source.position(block.start).line
+                yield TerraformModule(
+                    self, folder, args, caller.root, f"module {' '.join(block.names)} ({file.source.path}:{line})"
+                )
 
-    def _arguments(self, folder: str) -> dict[str, Node]:
-        """What the one call of a module gives to its variables; what is not known there is not known at all."""
-        calls = []
-        for file in self.near(folder):
-            source = self._source(file)
-            if source is not None and "module" in source.text and os.path.dirname(file) != folder:
-                calls += [(file, given) for given in _module_calls(source, os.path.dirname(file), folder)]
-        if len(calls) != 1:
-            return {}
-        file, given = calls[0]
-        around = os.path.dirname(file)
-        return {name: self._resolved(value, around, 0) or _unknown(value) for name, value in given.items()}
-
-    def _given_in(self, folder: str) -> dict[str, Node]:
+    def variable_files(self, folder: str) -> dict[str, Node]:
         """The values of the files that Terraform reads by itself."""
-        from nodelint.source.hcl import members
+        if folder not in self._given:
+            try:
+                names = sorted(os.listdir(folder))
+            except OSError:
+                names = []
+            auto = [name for name in names if name.endswith((".auto.tfvars", ".auto.tfvars.json"))]
+            found: dict[str, Node] = {}
+            for name in ("terraform.tfvars", "terraform.tfvars.json", *auto):
+                source = self.source(os.path.join(folder, name)) if name in names else None
+                if source is not None:
+                    found.update(_given_by(source, self.budget))
+            self._given[folder] = found
+        return self._given[folder]
 
-        try:
-            names = sorted(name for name in os.listdir(folder) if name.endswith(".auto.tfvars"))
-        except OSError:
-            return {}
-        found: dict[str, Node] = {}
-        for name in ("terraform.tfvars", *names):
-            source = self._source(os.path.join(folder, name))
-            if source is not None:
-                found.update(members(source, None))
-        return found
-
-    def _source(self, path: str) -> Source | None:
+    def source(self, path: str) -> Source | None:
+        """A file of the repository; None where it cannot be read."""
         if path not in self._sources:
             from nodelint.source.text import Source
 
@@ -158,62 +291,70 @@ class Modules:
                 self._sources[path] = None
         return self._sources[path]
 
-
-def _unknown(value: Node) -> Node:
-    """In the place of an expression, whose names mean something else in another module."""
-    return Node(value.source, value.start, value.start, "scalar", "plain", UNKNOWN)
-
-
-def _mapping(at: Node, values: dict[str, Node]) -> Node:
-    made = Node(at.source, at.start, at.end, "mapping", "hcl")
-    made.entries = [MappingEntry(at, value, name) for name, value in values.items()]
-    return made
-
-
-def _defaults(source: Source) -> Iterator[tuple[str, Node]]:
-    from nodelint.source.hcl import members
-
-    for match in re.finditer(r'(?m)^[ \t]*variable[ \t]+"([\w-]+)"[ \t]*\{', source.text):
-        value = members(source, match.end() - 1).get("default")
-        if value is not None:
-            yield match[1], value
-
-
-def _locals(source: Source) -> Iterator[tuple[str, Node]]:
-    from nodelint.source.hcl import members
-
-    for match in re.finditer(r"(?m)^[ \t]*locals[ \t]*\{", source.text):
-        yield from members(source, match.end() - 1).items()
+    def given(self, path: str) -> list[Evaluator]:
+        """What each call of `templatefile` fills into a file."""
+        whole = os.path.abspath(path)
+        source, name = self.source(whole), os.path.basename(path)
+        if source is None:
+            return []
+        found: list[Evaluator] = []
+        for near in self.near(os.path.dirname(whole)):
+            caller = self.source(near)
+            if caller is None or name not in caller.text or "templat" not in caller.text:
+                continue
+            file = self.file(near)
+            assert file is not None
+            for module in self.variants(os.path.dirname(near)):
+                for values in _calls(file, module, whole):
+                    names = {entry.name: entry.value for entry in values.entries if entry.name is not None}
+                    found.append(module.template(source, names))
+                    if len(found) >= _MOST_CALLS:
+                        return found
+        return found
 
 
-def _module_calls(source: Source, folder: str, module: str) -> Iterator[dict[str, Node]]:
-    """The arguments of each call of a module in a file of another folder."""
-    from nodelint.source.hcl import members
+def _given_by(source: Source, budget: EvaluationBudget) -> Iterator[tuple[str, Node]]:
+    """The variables that a file of variables gives."""
+    if source.path.endswith(".json"):
+        from nodelint.source.compose import compose
+        from nodelint.source.unreadable import Unreadable
 
-    for match in re.finditer(r'(?m)^[ \t]*module[ \t]+"[\w-]+"[ \t]*\{', source.text):
-        given = members(source, match.end() - 1)
-        at = given.pop("source", None)
-        path = at.value if at is not None and isinstance(at.value, str) else ""
-        if path.startswith(".") and os.path.normpath(os.path.join(folder, path)) == module:
-            yield given
+        try:
+            roots = compose(source, source.text, 0, masked=False)
+        except Unreadable:
+            return
+        for entry in roots[0].entries if roots and roots[0] is not None else ():
+            if entry.name is not None:
+                yield entry.name, entry.value
+        return
+    words = Text(source.text, 0, len(source.text))
+    nothing = NameScope(source, {}, lambda word, name: None, lambda e, name, args, at: unknown(at), "")
+    for each in attributes_of(words, TerraformBlock("", (), tuple(words.tokens), 0, len(source.text))):
+        yield each.name, Evaluator(nothing, budget).value(each.value)
 
 
-def _calls(source: Source, file: str, template: str) -> Iterator[Node]:
+def _calls(file: TerraformFile, module: TerraformModule, template: str) -> list[Node]:
     """What each call of a file gives to a template, by the template's whole path."""
-    from nodelint.source.hcl import members, object_at
-
-    folder = os.path.dirname(file)
-    for match in re.finditer(r'\btemplatefile\(\s*"([^"\n]+)"\s*,\s*(?=\{)', source.text):
-        if _path(match[1], folder) == template and (given := object_at(source, match.end())) is not None:
-            yield given
-    for match in re.finditer(r'(?m)^[ \t]*data[ \t]+"template_file"[ \t]+"[\w-]+"[ \t]*\{', source.text):
-        found = members(source, match.end() - 1)
-        text, given = found.get("template"), found.get("vars")
-        read = re.search(r'\bfile\(\s*"([^"\n]+)"', text.text) if text is not None else None
-        if read is not None and _path(read[1], folder) == template and given is not None and given.kind == "mapping":
-            yield given
-
-
-def _path(written: str, folder: str) -> str:
-    relative = re.sub(r"^\$\{path\.(?:module|root|cwd)\}/?", "", written)
-    return os.path.normpath(os.path.join(folder, relative))
+    module.renders = []
+    found: list[Node] = []
+    for block in file.blocks:
+        if "templat" not in file.source.text[block.start : block.end]:
+            continue
+        outer = file.attributes(block)
+        evaluator = module.evaluator(file.source)
+        for names in instances(outer, evaluator):
+            inside = evaluator.inside(names)
+            for attribute in attributes_of(file.words, block):
+                if "templatefile" in file.source.text[attribute.value.start : attribute.value.end]:
+                    inside.value(attribute.value)
+            if (
+                block.kind == "data"
+                and block.names[:1] == ("template_file",)
+                and {"template", "vars"} <= outer.keys()
+            ):
+                text = inside.value(outer["template"])
+                if os.path.abspath(text.source.path) == template and text.value is not UNKNOWN:
+                    found.append(inside.value(outer["vars"]))
+    found += [values for path, values in module.renders if path == template]
+    module.renders = None
+    return found
