@@ -68,10 +68,18 @@ def last(path: str) -> str:
     """The last field of a path: `values` for `spec.requirements[0].values[1]`."""
     if not path.endswith("]"):
         return path.rpartition(".")[2] or "the object"
-    quoted = re.search(r'\["(.*)"\]$', path)
-    if quoted:
-        return quoted[1] or "the empty key"
-    return re.sub(r"(\[\d+\])+$", "", path).rpartition(".")[2] or "the object"
+    quoted = _quoted(path)
+    if quoted is not None:
+        return quoted or "the empty key"
+    while path.endswith("]") and path[(begin := path.rfind("[")) + 1 : -1].isdecimal():
+        path = path[:begin]
+    return path.rpartition(".")[2] or "the object"
+
+
+def _quoted(path: str) -> str | None:
+    """The key in brackets and quotes at the end of a path."""
+    begin = path.find('["') + 2
+    return path[begin:-2] if path.endswith('"]') and 2 <= begin <= len(path) - 2 else None
 
 
 def shown(value: object, room: int = 50) -> str:
@@ -245,8 +253,7 @@ def too_long(value: str, path: str, most: int) -> str:
 def too_short(path: str, least: int) -> str:
     """That a text has too few characters."""
     if least == 1:
-        quoted = re.search(r'\["(.*)"\]$', path)
-        return "an empty key is not allowed" if quoted and not quoted[1] else f"`{last(path)}` must not be empty"
+        return "an empty key is not allowed" if _quoted(path) == "" else f"`{last(path)}` must not be empty"
     return f"`{last(path)}` needs at least {least} characters"
 
 

@@ -57,7 +57,7 @@ def moves_nodes(kind: str, path: str, release: Version) -> bool:
     `path` is that of the field, such as `spec.template.spec.expireAfter`. That is so of what is hashed, of what a
     pool asks of instance types, and of what a class selects by.
     """
-    steps = [each for each in re.split(r"\.|\[[^]]*\]", path) if each]
+    steps = [each for each in re.split(r"\.|\[[^]]*+\]?", path) if each]
     top, struct = root(kind) if kind in table("hashes")["annotations"] else ((), "")
     if not struct or tuple(steps[: len(top)]) != top:
         return False

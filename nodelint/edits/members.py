@@ -318,7 +318,7 @@ def remove_from_flow(parent: Node, members: list[tuple[Node, Node]], index: int)
     first, last = members[index]
     start, end = first.raw, last.end
     line = line_start(text, start)
-    tail = re.compile(r"[ \t]*,?[ \t]*(?:#[^\r\n]*)?(?=\r?\n)").match(text, end)
+    tail = re.compile(r"[ \t]*+,?[ \t]*+(?:#[^\r\n]*+)?(?=\r?\n)").match(text, end)
     own_line = not text[line:start].strip() and tail is not None
     if index + 1 < len(members):
         following = members[index + 1][0].raw

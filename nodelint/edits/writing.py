@@ -19,11 +19,11 @@ Plain = str | int | float | bool | None | Sequence["Plain"] | Mapping[str, "Plai
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._/")
 """A text of these characters that begins with a letter is safe wherever it reads as a text."""
 # A conservative choice of what every YAML 1.1 and 1.2 reader takes for a text.
-_SAFE = r"(?:[^\W\d]|[0-9/.$(_]|-(?=\w))(?:[^\x00-\x1f\x7f-\xa0\u2028\u2029\ufeff\ud800-\udfff\ue000]| )*(?<! )"
+_SAFE = r"(?:[^\W\d]|[0-9/.$(_]|-(?=\w))[^\x00-\x1f\x7f-\xa0\u2028\u2029\ufeff\ud800-\udfff\ue000]*+(?<! )"
 _RISKY = r": |:$| #|^---|^\.\.\.|\t"
 _MAYBE_NOT_TEXT = (  # a date, a number in base 60, a number of some other reader, signs with a meaning
     r"\d{4}-\d\d?-\d\d?(?:[Tt\s].*)?|[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?"
-    r"|[-+]?[0-9._]+[eE]?[0-9]*|<<|="
+    r"|[-+]?[0-9._]+(?:[eE][0-9]*)?|<<|="
 )
 _ESCAPED = r"[\x00-\x1f\x7f-\xa0\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]"
 """Characters that YAML does not allow, or that nobody would see."""

@@ -9,7 +9,7 @@ from typing import Literal
 from nodelint.model.manifest import AWS_GROUP, CORE_GROUP, GROUPS
 from nodelint.tuples import NamedTuple
 
-_KEY = re.compile(r"""("[^"\n]*"|'[^'\n]*'|[^\s\-#:,\[\]{}"'&*!|>%@`][^:#\n]*?)[ \t]*:(?=[ \t]|$)""")
+_KEY = re.compile(r"""("[^"\n]*"|'[^'\n]*'|[^\s\-#:,\[\]{}"'&*!|>%@`](?:[^:#\n]*[^:#\s])?)[ \t]*+:(?=[ \t]|$)""")
 _LINE = re.compile(r"([^\r\n]*)(\r\n?|\n|$)")
 _DASH = re.compile(r"-(?:[ \t]+|$)")
 _MARKER = re.compile(r"(?:---|\.\.\.)(?:[ \t]|$)")
@@ -250,7 +250,11 @@ def _in_flow(
     else:
         span = _span(lines, next(each for each in reversed(stack) if each.name != "-"))
     around = _less(text, span, start, end)
-    present = frozenset(re.findall(r"""["']?([\w./-]+)["']?[ \t]*:(?=\s|$)""", around)) if holder else frozenset()
+    present = (
+        frozenset(re.findall(r"""["']?(?<![\w./-])([\w./-]++)["']?[ \t]*+:(?=\s|$)""", around))
+        if holder
+        else frozenset()
+    )
     place: Place = "key" if top.mark == "{" and top.key is None else "value"
     return Spot(*owner, tuple(path), place, start, end, around, present)
 

@@ -12,7 +12,7 @@ from nodelint.data import DATA, shipped
 from nodelint.model.releases import OLDEST, RELEASES, Version
 from nodelint.tuples import NamedTuple
 
-_PART = r"(>=|<=|==|>|<|=|)\s*v?(\d{1,5})(?:\.(\d{1,5}))?(?:\.(\d{1,5}))?"
+_PART = r"(?:(>=|<=|==|>|<|=)\s*+)?v?(\d{1,5})(?:\.(\d{1,5}))?(?:\.(\d{1,5}))?"
 _CHANGES = r'"(?:releases|since|until|x-karpenter-since|x-karpenter-until)":\s*"([^"]*)"'
 _TABLES = ("image_names", "images", "label_words", "labels", "versions", "vocabulary")
 
@@ -100,5 +100,5 @@ def turning_points() -> tuple[Version, ...]:
     for path in files:
         with open(path, encoding="utf-8") as file:
             for spec in re.findall(_CHANGES, file.read()):
-                found.update(Version.parse(number) for number in re.findall(r"\d+\.\d+\.\d+", spec))
+                found.update(Version.parse(number) for number in re.findall(r"(?<!\d)\d++\.\d++\.\d+", spec))
     return tuple(sorted(found))

@@ -148,7 +148,7 @@ def _diff(edits: Sequence[Edit], run: Run) -> Iterator[str]:
     path = printable(shown_path(source.path, run.root)).lstrip("/")
     lines = unified(_lines(old), _lines(new), (f"a/{path}", f"b/{path}"), _AROUND, "")
     for line in lines:
-        moved = re.sub(r"^@@ -(\d+)(.*) \+(\d+)(.*) @@$", lambda m: _moved(m, above), line)
+        moved = re.sub(r"^@@ -(\d++)([^ ]*+) \+(\d++)([^ ]*+) @@$", lambda m: _moved(m, above), line)
         yield moved if len(moved) <= _WIDTH else f"{moved[:_WIDTH]}…"
 
 

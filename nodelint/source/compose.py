@@ -48,7 +48,7 @@ _MERGES = (None, "tag:yaml.org,2002:merge")
 """How a merge key is tagged: some tools that write YAML spell the tag out, `!!merge <<`."""
 # compiled when first needed: few files have an anchor, a tag or template code
 _PROPERTIES = r"(?:(?:&[\w-]+|!<[^>\s]*>|![^\s,\[\]{}]*)(?:\s++|(?<=\s)#[^\n\r]*+)*+)+"
-_CODE_AHEAD = r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*[ \t]*(?:\{\{|\{%|%\{|<%|\$\{)"
+_CODE_AHEAD = r"(?:[ \t]*+(?:#[^\n]*+|\r?)\n)*+[ \t]*(?:\{\{|\{%|%\{|<%|\$\{)"
 _BRANCH = r"(?:\{\{|\{%|%\{|<%)[-~+=]?\s*(?:if|unless|else|elif|elsif|end|with|range|for)\b"
 _ELSE = r"(?:\{\{|\{%|%\{|<%)[-~+=]?\s*(?:else|elif|elsif)\b"
 _IDENTITY = ("apiVersion", "kind")

@@ -80,9 +80,9 @@ def running_together(text: str) -> list[tuple[int, int, tuple[int, int]]]:
         code = block.branches[0].code
         body = text[code.end : block.end.start]
         key = re.search(r"(?m)^apiVersion(?=:)", body)
-        parts = re.split(r"(?m)^---", re.sub(r"(?s)\{\{.*?\}\}", "", body))
+        parts = re.split(r"(?m)^---", re.sub(r"(?s)\{\{.*?(?:\}\}|\Z)", "", body))
         # code that prints the line, or includes a text with one, may be anywhere
-        unclear = re.search(r"\{\{[^}]*(?:---|\b(?:include|template|tpl)\b)", body) or len(block.branches) > 1
+        unclear = re.search(r"\{\{[^{}]*(?:---|\b(?:include|template|tpl)\b)", body) or len(block.branches) > 1
         if key is not None and not unclear and all(re.search(r"(?m)^\w+:", part) for part in (parts[0], parts[-1])):
             found.append((code.end + key.start(), code.end + key.end(), (code.start, code.end)))
     return found
@@ -125,7 +125,7 @@ def _own(parts: tuple[Part, ...], text: str) -> Iterator[tuple[str, _Path | None
         if isinstance(part, Action) and part.variable is None:
             line = text[text.rfind("\n", 0, part.code.start) + 1 : part.code.start]
             above = text[: part.code.outer_start] if not line.strip() else line
-            key = re.search(r"([A-Za-z][\w./-]*):[ \t]*[\"']?$", above[-200:])
+            key = re.search(r"(?<![\w./-])([A-Za-z][\w./-]*+):[ \t]*+[\"']?$", above[-200:])
             if key is not None:
                 yield key[1], _path(part.expression), (part.code.start, part.code.end)
 

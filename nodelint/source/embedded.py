@@ -60,7 +60,7 @@ _LONGEST_EXPANSION = 500
 """Characters within which the bracket of a `$(` is looked for."""
 _VALUES = r"""(?m)^[ \t]*(?:-[ \t]+)?["']?(?:requirements|(?:ami|subnet|securityGroup)SelectorTerms)["']?[ \t]*:"""
 _KNOWN = r"\$[A-Z_][A-Z0-9_]*(?!\w)|\$\{[^{}\n]*\}"
-_FIRST_LINE = r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*[ \t]*(?:---|- |[\w\"'./-]+[ \t]*:(?:\s|$)|\{)"
+_FIRST_LINE = r"(?:[ \t]*+(?:#[^\n]*+|\r?)\n)*+[ \t]*(?:---|- |[\w\"'./-]+[ \t]*:(?:\s|$)|\{)"
 
 
 def host_of(path: str) -> Host | None:

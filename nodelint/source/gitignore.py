@@ -22,7 +22,7 @@ FILE = ".gitignore"
 _LARGEST = 4 << 20
 _WILD = re.compile(r"[*?\[\\]")
 _SECTION = re.compile(r"\s*\[\s*([^\]\s]*)")
-_EXCLUDES_FILE = re.compile(r'(?i)\s*excludesfile\s*=\s*("?)(.*?)\1\s*(?:[#;].*)?$')
+_EXCLUDES_FILE = re.compile(r'(?i)\s*+excludesfile\s*+=\s*+(?:"([^"]*+)"\s*+|([^"#;]*+))(?:[#;].*)?$')
 
 
 class _Pattern(NamedTuple):
@@ -229,7 +229,8 @@ def _excludes_file(configuration: str) -> str | None:
         if begins:
             section = begins[1].lower()
         elif section == "core" and (found := _EXCLUDES_FILE.match(line)):
-            named = found[2].replace("\\\\", "\\")
+            value = found[2].rstrip() if found[1] is None else found[1]
+            named = value.replace("\\\\", "\\")
     return named
 
 

@@ -7,14 +7,17 @@ from collections.abc import Iterator
 
 from nodelint.tuples import NamedTuple
 
-_CODE = (
-    r"\{\{(?P<left>-(?=\s))?+\s*+"
-    r"(?P<body>/\*.*?\*/|(?:\"(?:\\.|[^\"\\\n])*+\"|`[^`]*+`|(?!\s*-?\}\})[^\"`]|(?!\s*-?\}\})[\"`])*+)"
+_OPEN = r"\{\{(?P<left>-(?=\s))?+\s*+"
+_BODY = (
+    r"(?P<body>(?:\"(?:\\.|[^\"\\\n])*+\"|`[^`]*+`|(?!\s*+-?\}\})[^\"`\s]|(?!\s*+-?\}\})\s++|(?!-?\}\})[\"`])*+)"
     r"\s*+(?P<right>-)?\}\}"
 )
+_COMMENT_ENDS = r"\*/\s*+(?P<right>-)?\}\}"
 _TOKEN = r"\s*(\"(?:\\.|[^\"\\])*\"|`[^`]*`|-?\d+(?:\.\d+)?(?!\w)|\$\w*|(?:\.\w+)+|\.|\w+|:=|=|[|(),])"
 _BLOCKS = ("if", "with", "range")
 _DEEPEST = 30
+_MOST_UNCLOSED = 8
+"""Openers without an end behind which the rest of a text is no template; each has been followed to the end."""
 
 
 class BadTemplate(Exception):
@@ -153,19 +156,44 @@ class _Parser:
 
 
 def _codes(text: str) -> Iterator[Code]:
-    last = 0
-    for match in re.finditer(_CODE, text, re.S):
-        start, end = match.span()
-        left, right = start, end
-        if match["left"]:
+    last = at = failed = 0
+    opens = re.compile(_OPEN)
+    bodies = re.compile(_BODY, re.S)
+    comments = _Comments(text)
+    while failed < _MOST_UNCLOSED and (opened := opens.search(text, at)) is not None:
+        inner = opened.end()
+        closed = comments.closed(inner) or bodies.match(text, inner)
+        if closed is None:
+            failed, at = failed + 1, opened.start() + 1
+            continue
+        start, at = opened.start(), closed.end()
+        left, right = start, at
+        if opened["left"]:
             while left > last and text[left - 1].isspace():
                 left -= 1
-        if match["right"]:
+        if closed["right"]:
             while right < len(text) and text[right].isspace():
                 right += 1
         last = right
-        body = match["body"]
-        yield Code(start, end, left, right, " ".join(body.split()) if "\n" in body else body)
+        body = closed["body"] if closed.re is bodies else text[inner : closed.start() + 2]
+        yield Code(start, at, left, right, " ".join(body.split()) if "\n" in body else body)
+
+
+class _Comments:
+    """Where comments of a template end; the end of one is looked for once, however many may begin before it."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._ends = re.compile(_COMMENT_ENDS)
+        self._next: int | None = None
+
+    def closed(self, start: int) -> re.Match[str] | None:
+        """The end of the comment that begins at a place; None where none does, or what follows does not close it."""
+        if not self._text.startswith("/*", start):
+            return None
+        if self._next is None or 0 <= self._next < start + 2:
+            self._next = self._text.find("*/", start + 2)
+        return self._ends.match(self._text, self._next) if self._next >= 0 else None
 
 
 def _action(code: Code) -> Action:

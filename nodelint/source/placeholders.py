@@ -24,12 +24,12 @@ _ANGLE_WHOLE = r"<{1,2}[A-Za-z0-9][^<>\n]*>{1,2}"
 _WHOLE = rf"(?:{_VARIABLE_FORMS}|\{{\{{[^\n]*\}}\}}|<%[^\n]*%>|{_ANGLE_WHOLE}|{MASK}+)"
 
 _HERE = (
-    r"(?<![A-Za-z0-9])[A-Za-z0-9_-]{0,60}(?i:account|ami|arn|cluster|id|image|key|name|profile|region|role|value)"
+    r"(?<![A-Za-z0-9_-])[A-Za-z0-9_-]{0,60}(?i:account|ami|arn|cluster|id|image|key|name|profile|region|role|value)"
     r"[-_](?:here|HERE)(?![A-Za-z0-9])"
 )
 """What ends in the word for a thing and `here`: `my-cluster-name-here`, `ROLE_NAME_HERE`."""
 
-_JOINED = r"(?<=[a-z0-9]-)[A-Z]{2}[A-Z0-9]*(?:_[A-Z0-9]*[A-Z][A-Z0-9]*)+(?![\w-])"
+_JOINED = r"(?<=[a-z0-9]-)[A-Z]{2}[A-Z0-9]*+(?:_[0-9]*+[A-Z][A-Z0-9]*+)++(?![\w-])"
 """Words in capitals behind others that are not: `workflow-WORKFLOW_NAME`. Capitals alone may be a value."""
 
 _BY_HAND = (
@@ -38,8 +38,8 @@ _BY_HAND = (
 )
 
 _REPLACED = (
-    r"(?<![A-Za-z0-9])(?:__[A-Za-z][\w.-]*?__|X{3,}|YOUR_[A-Z0-9_]+"
-    rf"|[A-Z0-9_]*(?:PLACEHOLDER|REPLACE|CHANGE_?ME)[A-Z0-9_]*)(?![A-Za-z0-9])|(?P<joined>{_JOINED})|{_HERE}"
+    r"(?<![A-Za-z0-9])(?:__[A-Za-z][\w.-]{0,80}?__|X{3,}|YOUR_[A-Z0-9_]+"
+    rf"|[A-Z0-9_]{{0,60}}(?:PLACEHOLDER|REPLACE|CHANGE_?ME)[A-Z0-9_]*)(?![A-Za-z0-9])|(?P<joined>{_JOINED})|{_HERE}"
 )
 _PARTS = ("__", "XXX", "PLACE", "CHANGE", "YOUR_", "-here", "_here", "-HERE", "_HERE")
 _HAND_PARTS = ("your", "xxx", "replace", "insert", "-here", "_here")

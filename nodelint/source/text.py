@@ -297,14 +297,14 @@ def reread_document(source: SourceText, index: int, text: str) -> Source:
 
 _UTF_16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 _BEHIND_MARKER = r"(?m)^---[ \t]+(?![ \t#\r]|$|\{\{|\{%|%\{|<%|\$\{)"
-_DIRECTIVE = r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*(%[A-Za-z])"
+_DIRECTIVE = r"(?:[ \t]*+(?:#[^\n]*+|\r?)\n)*+(%[A-Za-z])"
 _MOST_TEXTS = 5
 """Texts within texts: a heredoc, a chart's values in it, a manifest in those is three."""
 
 YAML_NAMES = (".yaml", ".yml", ".json", "-")
 """What the name of a file ends in that is YAML and nothing else."""
 
-_BLOCK_SCALAR = r"[|>][-+1-9]*[ \t]*(?:#[^\n]*)?\r?\n"
+_BLOCK_SCALAR = r"[|>][-+1-9]*+[ \t]*+(?:#[^\n]*+|\r?)(?:\n|\Z)"
 _OPERATION = r"\bop[\"']?[ \t]*:[ \t]*[\"']?(?:add|replace)\b"
 _TOP = r"(?m)^(?:\{[ \t\r\n]*)?[\"']?apiVersion[\"']?[ \t]*:"
 

@@ -14,11 +14,12 @@ _VARIABLE = (
 )
 _DEFAULTED = rf"\$\{{(?:KARPENTER|karpenter):-{_RELEASE}"
 _HELM = (
-    r"helm[ \t]+(?:upgrade|install|template|pull)\b(?=[^\n;&|]*\bkarpenter\b)(?![^\n;&|]*\bkarpenter-crd\b)"
-    rf"[^\n;&|]*--version[ =][\"']?{_RELEASE}"
+    r"helm[ \t]+(?:upgrade|install|template|pull)\b(?=[^\n;&|]{0,1000}\bkarpenter\b)"
+    r"(?![^\n;&|]{0,1000}\bkarpenter-crd\b)"
+    rf"[^\n;&|]{{0,1000}}--version[ =][\"']?{_RELEASE}"
 )
 _IMAGE = rf"\bkarpenter/controller:{_RELEASE}"
-_BUILD = rf"\bimage[\"']?\s*[:=]\s*[\"']?(?:[\w.:@-]+/)+karpenter:{_RELEASE}"
+_BUILD = rf"\bimage[\"']?\s*[:=]\s*[\"']?(?:[\w.:@-]{{1,100}}/){{1,8}}karpenter:{_RELEASE}"
 _KUBERNETES = (
     r"\b(?:(?:K8S|KUBERNETES|EKS|EKS_CLUSTER|CLUSTER)_VERSION|[Kk]8[Ss]_?[Vv]ersion)[\"']?"
     r"\s*(?:\?=|::?=|:-|=|:)\s*[\"']?v?(1\.\d\d)(?![\w.])"

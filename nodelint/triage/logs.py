@@ -37,7 +37,9 @@ _CALLER = re.compile(r"[\w./@-]+\.go:\d+")
 _PANIC = re.compile(r"(?:^|\s)panic: (\S.*)", re.DOTALL)
 _KLOG = re.compile(r"(?:^|\s)[EF]\d{4} \d\d:\d\d:\d\d\.\d+\s+\d+ [\w.-]+\.go:\d+\] (\S.*)", re.DOTALL)
 # Karpenter's own code in a stack trace: another program may well name the project.
-_OURS = re.compile(r"(?:sigs\.k8s\.io/karpenter(?:@[^/]+)?|karpenter-provider-aws(?:@[^/]+)?)/(?:pkg|cmd)/")
+_OURS = re.compile(
+    r"(?:sigs\.k8s\.io/karpenter(?:@[^/\s]{1,80})?|karpenter-provider-aws(?:@[^/\s]{1,80})?)/(?:pkg|cmd)/"
+)
 _EITHER_LEVEL = "|".join(sorted(_LEVELS))
 # Where a line of the controller's begins: as it is, and inside a JSON string.
 _BEGINS = re.compile(r'\{ ?"level": ?"')

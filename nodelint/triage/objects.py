@@ -30,8 +30,8 @@ _TELLING = frozenset(
     | {"KubeletExpressionEvalFailed", "KubeletExpressionEvaluationFailed", "UserDataSizeLimitExceeded"}
 )
 """Reasons of a class's condition that say more than its message does."""
-_OBJECT = re.compile(r"\s*\[?\s*\{\s*\"(?:apiVersion|kind|action|count|eventTime|firstTimestamp|metadata)\"")
-_DOCUMENT = re.compile(r"(?:---\s*|#.*\n|\s*\n)*(?:apiVersion|kind|items|metadata):")
+_OBJECT = re.compile(r"\s*+\[?\s*+\{\s*+\"(?:apiVersion|kind|action|count|eventTime|firstTimestamp|metadata)\"")
+_DOCUMENT = re.compile(r"(?:---\s*+|#.*\n|[^\S\n]*+\n)*+(?:apiVersion|kind|items|metadata):")
 _NODE = re.compile(r"\bnode/")
 _CLAIM = re.compile(r"\bnodeclaim/([\w.-]+)")
 

@@ -13,10 +13,10 @@ from nodelint.triage.objects import KINDS, conditions_of, event
 # A longer text that no form fits is some other program's.
 _MOST_BARE = 20
 
-_AGE = r"(?:<unknown>|<invalid>|\d[\dsmhdy]*)(?: ago)?(?: \(x(\d+) over [^)]+\))?"
-_ROW = re.compile(rf"(?:([a-z0-9][\w.-]*)\s+)?{_AGE}\s+(Normal|Warning)\s+(\w+)\s+(\w+)/([\w.-]+)\s+(.*)")
-_DESCRIBED = re.compile(rf"\s+(Normal|Warning)\s+(\w+)\s+{_AGE}\s+(\S+)\s+(.*)")
-_KEY = re.compile(r"(\s*)([A-Z][\w /.-]*):(?:\s+(.*))?$")
+_AGE = r"(?:<unknown>|<invalid>|\d[\dsmhdy]*+)(?: ago)?(?: \(x(\d+) over [^)]{1,80}\))?"
+_ROW = re.compile(rf"(?:([a-z0-9][\w.-]*+)\s++)?{_AGE}\s++(Normal|Warning)\s++(\w+)\s++(\w+)/([\w.-]+)\s++(.*)")
+_DESCRIBED = re.compile(rf"\s++(Normal|Warning)\s++(\w+)\s++{_AGE}\s++(\S++)\s++(.*)")
+_KEY = re.compile(r"(\s*+)([A-Z][\w /.-]*+):(?:\s++(.*))?$")
 _STRUCTURED = re.compile(r"""^\s*[{\["]|\b(?:msg|level|lvl)=|^\s*panic:|^[\w./-]+: [\w{\["]""")
 
 
@@ -40,7 +40,7 @@ def _columns(rows: list[tuple[int, str]]) -> list[LogLine]:
     found: list[LogLine] = []
     starts: dict[str, tuple[int, int | None]] = {}
     for number, line in rows:
-        if re.search(r"\bREASON\b.*\bMESSAGE\b", line):
+        if re.match(r"(?>.*?\bREASON\b).*\bMESSAGE\b", line):
             starts = _headings(line)
             continue
         row = _ROW.fullmatch(line)

@@ -183,7 +183,7 @@ def _values(thing: Thing, condition: Condition) -> Iterator[Site]:
 def _found(top: Node, path: str) -> list[tuple[Node, Node]]:
     """The values at a path, each with the node of its key, or of itself in a list."""
     here = [(top, top)]
-    for step in re.findall(r"\[[^\]]*\]|[^.\[]+", path):
+    for step in re.findall(r"\[[^\]]*+\]?|[^.\[]+", path):
         here = [found for _, node in here for found in _step(node, step)]
     return here
 

@@ -125,7 +125,7 @@ def turns(rules: Mapping[str, Rule], old: Version, new: Version) -> list[Version
     """The releases above `old`, up to `new`, in which an answer can change."""
     named = {text for text in _named() if text.count(".") == 2}
     for rule in rules.values():
-        named.update(re.findall(r"\d+\.\d+\.\d+", rule.releases))
+        named.update(re.findall(r"(?<!\d)\d++\.\d++\.\d+", rule.releases))
     return [release for release in RELEASES if old < release <= new and str(release) in named]
 
 

@@ -125,7 +125,7 @@ def matches(text: str, pattern: str) -> bool:
 def _matches_without(text: str, pattern: str) -> bool:
     """The same by Python's expressions, which read the patterns of CRDs alike but for the end of a text."""
     try:
-        return re.search(re.sub(r"(?<!\\)\$(?![^\[]*\])", r"\\Z", pattern), text, re.ASCII) is not None
+        return re.search(re.sub(r"(?<!\\)\$(?![^\[]{0,200}\])", r"\\Z", pattern), text, re.ASCII) is not None
     except re.error as error:
         raise Unsupported(f"the pattern `{pattern}` does not compile: {error}") from None
 

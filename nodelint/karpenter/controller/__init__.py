@@ -39,9 +39,10 @@ _NO_ANNOTATED_CLAIM = "the API server refuses every NodeClaim of the pool: they 
 
 _NODE_CLASS_LABEL = "karpenter.k8s.aws/ec2nodeclass"
 
-_SCHEDULE_ADMITTED = r"^(@(annually|yearly|monthly|weekly|daily|midnight|hourly))|((.+)\s(.+)\s(.+)\s(.+)\s(.+))$"
+# The first white space that a step can end at leaves the most for those behind it.
+_SCHEDULE_ADMITTED = r"\A@(?:annually|yearly|monthly|weekly|daily|midnight|hourly)|(?m:^)(?>.+?\s){4}.+$"
 _UNANCHORED_DURATION = r"^(([0-9]+(s|m|h))+)|(Never)$"
-_ANCHORED_DURATION = r"([0-9]+(s|m|h))+|Never"
+_ANCHORED_DURATION = r"(?:(?<![0-9])[0-9]++[smh])+|Never"
 _BUDGET_DURATION = r"(([0-9]+(h|m))|([0-9]+h[0-9]+m))(0s)?"
 _NEGATIVE = r"-[0-9.]*[1-9].*"
 

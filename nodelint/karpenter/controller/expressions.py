@@ -224,7 +224,7 @@ def _environment() -> tuple[Any, Any, Any, Any]:
 
 def _why(message: str) -> str:
     """A compiler's message in a few words."""
-    overload = re.search(r"no matching overload for '_?([^'_]+)_?' applied to '\(([^)]*)\)'", message)
+    overload = re.search(r"no matching overload for '_?([^'_]{1,80})_?' applied to '\(([^)]{0,300})\)'", message)
     if overload:
         hint = ": convert with double()" if {"int", "double"} <= set(overload[2].split(", ")) else ""
         return f"`{overload[1]}` does not take ({overload[2]}){hint}"

@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 
 _DURATION = r"[-+]?(?:0|(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+)"
-_STEP = r"([0-9]*\.?[0-9]*)(ns|us|µs|μs|ms|s|m|h)"
+_STEP = r"(?<![0-9.])([0-9]*+\.?[0-9]*+)(ns|us|µs|μs|ms|s|m|h)"
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 _WITHOUT_JOINTS = str.maketrans("", "", "-_.")
 

@@ -23,7 +23,8 @@ _NO_JOIN = "the node never joins the cluster"
 _BY_CLOUD_INIT = r"#(?:cloud-|include|part-handler|upstart)|## template"
 """How texts begin that cloud-init takes and that are neither a script nor a MIME archive."""
 _MAY_JOIN = (
-    r"(?i)bootstrap|nodeadm|kubelet|nodeconfig|curl|wget|\baws\b|s3:|https?:|source\b|^\s*\.\s|/opt/|\.sh\b|\.py\b"
+    r"(?i)bootstrap|nodeadm|kubelet|nodeconfig|curl|wget|\baws\b|s3:|https?:|source\b"
+    r"|^[^\S\n]*+\.\s|/opt/|\.sh\b|\.py\b"
 )
 """Words of a script that may let a node join by a way of its own."""
 

@@ -24,7 +24,7 @@ _TYPES: dict[str, PartKind] = {
     "text/plain": "plain",
     "": "plain",
 }
-_HEADER = r"([A-Za-z0-9!#$%&'*+.^_`|~-]+):[ \t]*(.*)"
+_HEADER = r"([A-Za-z0-9!#$%&'*+.^_`|~-]+):[ \t]*+(.*)"
 _TOKEN = r"[A-Za-z0-9!#$%&'*+.^_`|~-]+"
 
 

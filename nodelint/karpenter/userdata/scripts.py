@@ -19,10 +19,10 @@ from nodelint.tuples import NamedTuple
 _TOKEN = (
     r"\\[\s\S]|<<<|(?P<single>'[^']*')|(?P<double>\")|(?P<comment>(?:(?<=[\s;(])|^)\#[^\n]*)"
     r"|<<-?[ \t]*(?P<quote>['\"\\]?)(?P<word>[A-Za-z_]\w*)['\"]?"
-    r"|\$\{\#?(?P<braced>[A-Za-z_]\w*)(?P<guard>[^}\n]*)\}|\$(?P<plain>[A-Za-z_]\w*)|(?P<line>\n)"
+    r"|\$\{\#?(?P<braced>[A-Za-z_]\w*+)(?P<guard>[^}\n]{0,300})\}|\$(?P<plain>[A-Za-z_]\w*)|(?P<line>\n)"
 )
 _SETS = (
-    r"(?m)(?:^|[\s;&|({\"'`])(?P<name>[A-Za-z_]\w*)(?:\[[^\]\n]*\])?\+?=|\bfor[ \t]+(?P<loop>\w+)[ \t\n]"
+    r"(?m)(?:^|[\s;&|({\"'`])(?P<name>[A-Za-z_]\w*)(?:\[[^\]\n]{0,200}\])?\+?=|\bfor[ \t]+(?P<loop>\w+)[ \t\n]"
     r"|\b(?:read|mapfile|readarray)\b(?P<read>(?:[ \t]+(?:-[^\s;]*|[\w'\"$:,.]+))+)"
     r"|\bprintf[ \t]+-v[ \t]+(?P<print>\w+)"
     r"|\bgetopts[ \t]+\S+[ \t]+(?P<option>\w+)|\$\{(?P<default>[A-Za-z_]\w*):?="

@@ -22,9 +22,11 @@ _CALL = (
     r"(?:(?:sudo|exec|bash|sh|source|\.)[ \t]+(?:-\S+[ \t]+)*)*)"
     r"(?P<call>(?:/etc/eks/bootstrap\.sh|(?:/usr/bin/)?nodeadm[ \t]+init)(?=[\s;]|$)(?:\\\r?\n|[^\n])*)"
 )
-_WINDOWS_CALL = r"(?im)^[ \t]*(?P<call>&[ \t]*(?:\$EKSBootstrapScriptFile|[^\n]*Start-EKSBootstrap\.ps1)[^\n]*)"
+_WINDOWS_CALL = r"(?im)^[ \t]*(?P<call>&[ \t]*+(?:\$EKSBootstrapScriptFile|[^\n]*Start-EKSBootstrap\.ps1)[^\n]*)"
 _LABELS = r"--node-labels[= ][\"']?([^\s\"']+)"
 _TAINTS = r"--register-with-taints[= ][\"']?([^\s\"']+)"
+_DIGITS = 20
+"""As many digits are no number that the kubelet takes."""
 TOML_HEAD = r"(?m)^[ \t]*\[\[?settings[.\]]"
 NODECONFIG_HEAD = r"(?m)^[ \t]*apiVersion:[ \t]*[\"']?node\.eks\.aws/"
 _HARMLESS = ("--apiserver-endpoint", "--b64-cluster-ca", "--container-runtime", "--dns-cluster-ip", "--ip-family")
@@ -113,11 +115,10 @@ def of_flags(text: str, start: int, end: int) -> Iterator[KubeletSetting]:
     """The flags of a script that Karpenter plans with, less those whose value the script works out."""
     names = {flag: name for name, (_, flag) in table("nodeconfig")["planned"].items()}
     flags = "|".join(map(re.escape, names))
-    for found in re.compile(rf"(?<![\w-])({flags})[= ]([\"']?)([\w.,:=<%-]+)(?=[\s\"'\\]|$)").finditer(
-        text, start, end
-    ):
-        if not _is_comment(text, found.start()):
-            value = int(found[3]) if found[3].isdigit() else found[3]
+    for found in re.compile(rf"(?<![\w-])({flags})[= ]([\"']?)([\w.,:=<%-]++)").finditer(text, start, end):
+        ends = text[found.end() : min(found.end() + 1, end)]
+        if (not ends or ends.isspace() or ends in "\"'\\") and not _is_comment(text, found.start()):
+            value = int(found[3]) if found[3].isdecimal() and len(found[3]) < _DIGITS else found[3]
             yield KubeletSetting(names[found[1]], found[1], "flag", *found.span(1), value=value)
 
 

@@ -1,0 +1,53 @@
+"""No regular expression of the code takes long on any text: CPU grows with the text's length."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from .conftest import ROOT
+from .patterns import MOST, USES, sources, texts
+
+FILES = [str(path.relative_to(ROOT)) for path in sources() if "re." in path.read_text(encoding="utf-8")]
+GROUPS = [FILES[n::8] for n in range(8)]
+
+
+@pytest.mark.parametrize("files", GROUPS, ids=lambda files: files[0])
+def test_every_pattern_takes_time_in_proportion(files: list[str]) -> None:
+    """Each over texts of its own parts, at n and 2n characters, in a process whose CPU is limited."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.patterns", *files], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    slow = [json.loads(line) for line in done.stdout.splitlines()]
+    assert not slow, "\n".join(f"{at}:{line} {use} {shown!r}: {by} times" for at, line, use, shown, by, *_ in slow)
+
+
+@pytest.mark.parametrize(
+    ("use", "pattern"),
+    [
+        ("fullmatch", r"a(?:[^b]| )*(?<! )"),
+        ("match", r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*x"),
+        ("search", r"\w+="),
+        ("search", r"\{\{.*?\}\}"),
+        ("fullmatch", r"\s*(.*?)\s*x"),
+    ],
+)
+def test_the_law_sees_patterns_that_take_long(use: str, pattern: str) -> None:
+    program = (
+        "import signal; from tests import patterns as p; signal.signal(signal.SIGVTALRM, p._stop);"
+        f"use = p.Use('', 0, {use!r}, {pattern!r}, 0);"
+        "found = [g for t in p.texts(use.pattern, 0) if (g := p.growth(p.applied(use), *t))];"
+        "print(max(found)[0])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert float(done.stdout) > MOST, done.stderr
+
+
+def test_the_texts_hold_every_part() -> None:
+    assert "search" in USES
+    pumps = {pump for _, pump, _ in texts(r"x(?:ab|[0-9]+)*y", 0)}
+    assert {"ab", "0"} <= pumps
