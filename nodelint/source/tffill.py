@@ -223,7 +223,7 @@ class FileFiller:
     def holds_manifests(self, expression: HclExpression) -> bool:
         """Whether an expression stands for manifests of a file, which are judged there."""
         before = self.words.text[: expression.start].rstrip()
-        name = re.search(r"([\w-]+)\s*=$", before[-80:])
+        name = re.search(r"(?<![\w-])([\w-]++)\s*+=$", before[-80:])
         return name is None or name[1] not in ("userData", "user_data")
 
     def heredoc(self, expression: HclExpression, evaluator: Evaluator) -> None:

@@ -234,7 +234,7 @@ def _format(at: Node, form: Node, *args: Node) -> object:
     if form.value is UNKNOWN:
         return unknown(at)
     shape = _text(form)
-    parts = re.split(r"(%%|%[-+0 ]*\d*(?:\.\d+)?[a-zA-Z])", shape)
+    parts = re.split(r"(%%|%[-+0 ]*+\d*+(?:\.\d++)?[a-zA-Z])", shape)
     if sum(part.startswith("%") and part != "%%" for part in parts[1::2]) != len(args):
         raise EvaluationFailure
     pieces: list[Piece] = []
