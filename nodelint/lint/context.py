@@ -190,7 +190,7 @@ class Context:
         return self._class_of[id(pool)]
 
     def _nearest_class(self, pool: NodePool) -> EC2NodeClass | None:
-        same = self._classes_called(pool)
+        same = self.possible_classes(pool)
         same = [c for c in same if not c.partial] or same
         same = [c for c in same if c.source.path == pool.source.path] or same
         if len(same) < 2:
@@ -199,7 +199,8 @@ class Context:
         first, second = (_nearness(pool.source.path, c.source.path) for c in ranked[:2])
         return ranked[0] if first > second else None
 
-    def _classes_called(self, pool: NodePool) -> list[EC2NodeClass]:
+    def possible_classes(self, pool: NodePool) -> list[EC2NodeClass]:
+        """The classes that a pool may mean by what it names: `node_class` is the one that it does mean."""
         ref = pool.class_ref
         if ref is None or ref.name is None or pool.foreign:
             return []
@@ -217,7 +218,7 @@ class Context:
         name = pool.class_ref.name if pool.class_ref else None
         if not isinstance(name, str):
             return None
-        if len(self._classes_called(pool)) > 1:
+        if len(self.possible_classes(pool)) > 1:
             return f"several classes are named `{name}`, and none is nearer than the others"
         same = self.defined_classes.get(name)
         if isinstance(same, EC2NodeClass):

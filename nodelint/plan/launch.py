@@ -71,7 +71,7 @@ def _images(resolution: Resolution | None) -> list[str]:
 
 
 def _cheapest(resolution: Resolution | None, region: str) -> Price | None:
-    if resolution is None:
+    if resolution is None or "on-demand" not in resolution.capacity_types:
         return None
     types = resolution.launchable
     return next((price for one, price in _by_price(resolution.catalog, region) if one & types), None)

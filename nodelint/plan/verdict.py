@@ -4,7 +4,7 @@ Karpenter looks at a node in this order and records the first reason that it fin
 (NodePoolDrifted), its requirements (RequirementsDrifted), from 1.1.0 on the instance type and its offering
 (InstanceTypeNotFound), the hash of the EC2NodeClass (NodeClassDrift), the image (AMIDrift), then security groups,
 subnet and reservation. Karpenter 1.0 compares the class's kubelet last. What an earlier reason covers wholly, a
-later one is never recorded for.
+later one is never recorded for; it is reported all the same, for to undo the first alone does not help.
 Source: karpenter pkg/controllers/nodeclaim/disruption/drift.go@v1.14.1:84-121, provider
 pkg/cloudprovider/drift.go@v1.14.1:44-81.
 """
@@ -12,7 +12,7 @@ pkg/cloudprovider/drift.go@v1.14.1:44-81.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from nodelint.apiserver import Schemas
@@ -26,11 +26,12 @@ from nodelint.ec2.type_set import NONE, TypeSet
 from nodelint.karpenter.resolve import Resolution
 from nodelint.model.finding import Span
 from nodelint.model.manifest import CLASS_KIND, EC2NodeClass, NodePool, Object
-from nodelint.model.releases import behaves
+from nodelint.model.releases import Version, behaves
 from nodelint.plan.account import by_facts
 from nodelint.plan.coverage import Covered, joined
 from nodelint.plan.requirements import requirement_drift
 from nodelint.plan.selection import dynamic_drift
+from nodelint.plan.values import ValueChange, change_of, text_of
 from nodelint.source import Node, UnknownValue
 from nodelint.tuples import NamedTuple
 
@@ -39,16 +40,22 @@ _KUBELET = "compatibility.karpenter.sh/v1beta1-kubelet-conversion"
 
 
 class Reason(NamedTuple):
-    """A reason that Karpenter records, with the place that brings it about and how many nodes it concerns."""
+    """A reason for which nodes drift, with the place that brings it about and how many nodes it concerns.
+
+    `change` is the value before and after, as far as the reason is about one field. `recorded` says whether Karpenter
+    writes it on NodeClaims: it writes the first reason that it finds, and the others are there all the same.
+    """
 
     reason: str
     at: Node | Span
     field: str
     covered: Covered
+    change: ValueChange | None = None
+    recorded: bool = True
 
 
 class Verdict(NamedTuple):
-    """How many of a pool's nodes are replaced, and why. `unknown` says what could not be read."""
+    """How many of a pool's nodes drift, and why. `unknown` says what could not be read."""
 
     replaced: Covered
     reasons: tuple[Reason, ...] = ()
@@ -61,7 +68,7 @@ NOTHING = Verdict("none")
 class Sides(NamedTuple):
     """A pool and its class before and after; `after` is what the API server stores in the end.
 
-    A class is None where it is not in the files, and `class_gone` says that the new side has dropped it.
+    A class is None where it is not in the files. `other_kubernetes` says that the cluster moves to another version.
     """
 
     pool: NodePool
@@ -69,6 +76,7 @@ class Sides(NamedTuple):
     node_class: EC2NodeClass | None
     new_class: EC2NodeClass | None
     facts: AwsFacts = NO_FACTS
+    other_kubernetes: bool = False
 
     @property
     def class_is_same(self) -> bool:
@@ -88,30 +96,43 @@ class Sides(NamedTuple):
         return self.new_class
 
 
-def verdict(sides: Sides, before: Resolution, after: Resolution | None, schemas: Schemas) -> Verdict:
+def verdict(sides: Sides, before: Resolution, after: Resolution | None, schemas: Schemas, running: bool) -> Verdict:
     """What becomes of the nodes that the old side can have.
 
     `before` is what the old pool can launch; `after` is what the new class lets instance types be, None where the
-    class is the same.
+    class is the same. `running` says that the cluster has nodes of the pool.
     """
-    nodes = before.launchable
-    if before.complete and not nodes:
+    # Nodes from before may run although none like them can be launched now: their image has ended, for example.
+    nodes = before.launchable or before.candidates
+    if not nodes and not running and before.complete:
         return NOTHING  # there is no node that could be replaced
-    try:
-        return _judged(sides, before, after, schemas, nodes)
-    except Unhashable as error:
-        return Verdict("unknown", unknown=str(error))
-
-
-def _judged(sides: Sides, before: Resolution, after: Resolution | None, schemas: Schemas, alive: TypeSet) -> Verdict:
     found: list[Reason] = []
-    for step in (_template, _requirements, _static, _types, _dynamic):
-        reasons, gone = step(sides, before, after, schemas, alive)
+    gone = NONE
+    unread: Unhashable | None = None
+    for step in (_template, _requirements, _static, _types, _kubernetes, _dynamic):
+        try:
+            reasons, types = step(sides, before, after, schemas, nodes)
+        except Unhashable as error:
+            unread = unread or error
+            continue
         found += reasons
-        alive -= gone
-        if any(each.covered == "all" for each in reasons) or not alive:
-            return Verdict("all", tuple(found))
-    return Verdict(joined(each.covered for each in found), tuple(found))
+        gone |= types
+    covered = joined(reason.covered for reason in found)
+    if nodes and gone == nodes:
+        covered = "all"
+    if unread is not None and covered != "all":
+        covered = "unknown"
+    unknown = str(unread) if unread is not None and covered == "unknown" else None
+    return Verdict(covered, tuple(_recorded(found)), unknown)
+
+
+def _recorded(reasons: Sequence[Reason]) -> Iterator[Reason]:
+    """The reasons; those behind one that covers all nodes, but for its own places, are not recorded."""
+    first = next((reason.reason for reason in reasons if reason.covered == "all"), None)
+    past = False
+    for reason in reasons:
+        past = past or reason.reason == first
+        yield reason._replace(recorded=not past or reason.reason == first)
 
 
 _Step = tuple[list[Reason], TypeSet]
@@ -132,8 +153,18 @@ def _requirements(sides: Sides, before: Resolution, _: Resolution | None, __: Sc
     drift = requirement_drift(before, sides.new_pool, alive)
     if drift.covered == "none":
         return [], NONE
-    reasons = [Reason("RequirementsDrifted", node, node.path, drift.covered) for node in drift.lines]
+    reasons = [
+        Reason("RequirementsDrifted", node, node.path, drift.covered, _requirement_change(sides, node))
+        for node in drift.lines
+    ]
     return reasons, drift.types
+
+
+def _requirement_change(sides: Sides, node: Node) -> ValueChange:
+    """The requirement that a place belongs to, before and after."""
+    line = next((line for line in sides.new_pool.requirements if node in (line.values_node, line.node)), None)
+    old = [text_of(each.node) for each in sides.pool.requirements if line is not None and each.key == line.key]
+    return ValueChange(" ".join(old) or None, text_of(line.node if line is not None else node))
 
 
 def _types(sides: Sides, before: Resolution, after: Resolution | None, _: Schemas, alive: TypeSet) -> _Step:
@@ -156,13 +187,83 @@ def _static(sides: Sides, before: Resolution, _: Resolution | None, schemas: Sch
         return [], NONE
     release = before.version
     old, new = (stored(each, release, schemas) for each in (sides.old_class, sides.now_class))
-    path, struct = root(CLASS_KIND)
-    found = list(differences(struct, _at(old, path), _at(new, path), release, path))
-    if behaves("open-kubelet", release) and kubelet_text(old) != kubelet_text(new):
-        found.append(ValueDifference(("spec", "kubelet"), ("spec", "kubelet")))
-    if _images_of(old) != _images_of(new) and family(old) != family(new):
-        found.append(_family_difference(sides.old_class, sides.now_class))
+    found: list[ValueDifference] = []
+    unread: Unhashable | None = None
+    for part in (_hashed, _open_kubelet, _family):
+        try:
+            found += part(old, new, release)
+        except Unhashable as error:
+            unread = unread or error
+    if unread is not None and not found:
+        raise unread
     return [_reason("NodeClassDrift", each, sides.old_class, sides.now_class) for each in found], NONE
+
+
+def _hashed(old: dict[str, Any], new: dict[str, Any], release: Version) -> Iterator[ValueDifference]:
+    path, struct = root(CLASS_KIND)
+    yield from differences(struct, _at(old, path), _at(new, path), release, path)
+
+
+def _open_kubelet(old: dict[str, Any], new: dict[str, Any], release: Version) -> Iterator[ValueDifference]:
+    path: Path = ("spec", "kubelet")
+    if not behaves("open-kubelet", release) or _at(old, path) == _at(new, path):
+        return
+    if kubelet_text(old) != kubelet_text(new):
+        yield ValueDifference(path, path)
+
+
+def _family(old: dict[str, Any], new: dict[str, Any], _: Version) -> Iterator[ValueDifference]:
+    if _images_of(old) != _images_of(new) and family(old) != family(new):
+        fields: tuple[Path, ...] = (("spec", "amiFamily"), ("spec", "amiSelectorTerms"))
+        path = next((path for path in fields if _at(new, path)), ("spec",))
+        yield ValueDifference(path, path)
+
+
+def _kubernetes(sides: Sides, before: Resolution, _: Resolution | None, schemas: Schemas, alive: TypeSet) -> _Step:
+    """Another version of Kubernetes: an alias stands for the images of the cluster's version."""
+    node_class = sides.new_class or sides.node_class
+    if not sides.other_kubernetes or node_class is None:
+        return [], NONE
+    return _other_images(node_class), NONE
+
+
+def _other_images(node_class: EC2NodeClass) -> list[Reason]:
+    """The reasons for which a class has other images on another version of Kubernetes: one for each alias.
+
+    Source: provider pkg/providers/amifamily/ami.go@v1.14.1 (parameters of an alias name the cluster's version).
+    """
+    terms = node_class.node.at("spec", "amiSelectorTerms")
+    aliases = [term.get("alias") for term in (terms.items if terms is not None else [])]
+    if terms is None or not terms.items:
+        family = node_class.node.at("spec", "amiFamily")
+        aliases = [family] if family is not None and family.value != "Custom" else []
+    return [Reason("AMIDrift", alias, alias.path, "all") for alias in aliases if alias is not None]
+
+
+def class_verdict(
+    old: EC2NodeClass, new: EC2NodeClass, release: Version, schemas: Schemas, other_kubernetes: bool
+) -> Verdict:
+    """What a change of a class does to nodes of pools that are not in the files."""
+    reasons: list[Reason] = []
+    unread: Unhashable | None = None
+    try:
+        both = stored(old, release, schemas), stored(new, release, schemas)
+        for part in (_hashed, _open_kubelet, _family):
+            try:
+                reasons += [_reason("NodeClassDrift", place, old, new) for place in part(*both, release)]
+            except Unhashable as error:
+                unread = unread or error
+        for drift in dynamic_drift(*both, "some"):
+            place = ValueDifference(drift.path, drift.path)
+            reasons.append(_reason(drift.reason, place, old, new, drift.covered))
+    except Unhashable as error:
+        unread = unread or error
+    if other_kubernetes:
+        reasons += _other_images(new)
+    covered = joined(reason.covered for reason in reasons)
+    if unread is not None and covered != "all":
+        return Verdict("unknown", tuple(_recorded(reasons)), str(unread))
+    return Verdict(covered, tuple(_recorded(reasons)))
 
 
 def _dynamic(sides: Sides, before: Resolution, after: Resolution | None, schemas: Schemas, alive: TypeSet) -> _Step:
@@ -177,33 +278,14 @@ def _dynamic(sides: Sides, before: Resolution, after: Resolution | None, schemas
         covered = each.covered if known is None else known
         if covered != "none":
             reasons.append(_reason(each.reason, ValueDifference(each.path, each.path), old_class, new_class, covered))
-    reasons = _until_all(reasons)
-    if not any(each.covered == "all" for each in reasons):
-        kubelet = _kubelet(sides, before, old, new)
-        reasons += [_reason("NodeClassDrift", difference, old_class, new_class) for difference in kubelet]
+    kubelet = _kubelet(sides, before, old, new)
+    reasons += [_reason("NodeClassDrift", difference, old_class, new_class) for difference in kubelet]
     return reasons, NONE
-
-
-def _until_all(reasons: list[Reason]) -> list[Reason]:
-    """Those that are recorded: what stands behind a reason that covers all nodes never is."""
-    for index, each in enumerate(reasons):
-        if each.covered == "all":
-            return reasons[: index + 1]
-    return reasons
 
 
 def _images_of(stored_class: dict[str, Any]) -> tuple[Any, Any]:
     """What decides on the family."""
     return _at(stored_class, ("spec", "amiFamily")), _at(stored_class, ("spec", "amiSelectorTerms"))
-
-
-def _family_difference(old: EC2NodeClass, new: EC2NodeClass) -> ValueDifference:
-    """Where the family that a class comes to was changed: at its field, else at its terms."""
-    fields: tuple[Path, ...] = (("spec", "amiFamily"), ("spec", "amiSelectorTerms"))
-    path = next((p for p in fields if new.node.at(*p) is not None or old.node.at(*p) is not None), ("spec",))
-    if new.node.at(*path) is None:
-        path = next((p for p in fields if new.node.at(*p) is not None), ("spec",))
-    return ValueDifference(path, path)
 
 
 def _reservable(before: Resolution) -> Covered:
@@ -235,7 +317,7 @@ def _kubelet_of(pool: NodePool, stored_class: dict[str, Any]) -> Any:
 
 
 def _reason(reason: str, each: ValueDifference, old: Object, new: Object, covered: Covered = "all") -> Reason:
-    return Reason(reason, _place(new, each), shown(each.path), covered)
+    return Reason(reason, _place(new, each), shown(each.path), covered, change_of(old, new, each))
 
 
 def _place(new: Object, each: ValueDifference) -> Node:

@@ -12,30 +12,44 @@ from datetime import timedelta
 from html import escape
 
 from nodelint.karpenter.resolve import Resolution
-from nodelint.plan import Plan, PoolPlan
+from nodelint.plan import ClassPlan, Plan, PoolPlan, Verdict
 from nodelint.plan.pace import Pace, words
+from nodelint.plan.values import ValueChange
 from nodelint.printable import printable, screened, writable
 from nodelint.report.plan_json import Findings
 from nodelint.report.plan_page import SCRIPT, STYLE
-from nodelint.report.plan_text import SIGNS, concerns, headline, nodes_in_words, place, pool_place, price, summary
+from nodelint.report.plan_blocks import (
+    SIGNS,
+    Block,
+    blocks,
+    class_headline,
+    closing,
+    headline,
+    headline_of_plan,
+    nodes_in_words,
+    place_of,
+    pool_place,
+    releases_of,
+    share_of,
+)
+from nodelint.report.plan_text import price
 
 
 def plan_html(plan: Plan, findings: Findings) -> str:
     """The page."""
-    concerned = [each for each in plan.pools if concerns(each)]
-    *lines, release = summary(plan, findings)
-    pools = (
-        "".join(_pool(number, each) for number, each in enumerate(concerned))
-        or "<p>Nothing changes for any pool.</p>"
-    )
+    told = blocks(plan)
+    pools = "".join(_block(number, block) for number, block in enumerate(told))
+    classes = "".join(map(_class, plan.class_plans))
+    notes = "".join(f"<p class=quiet>{_text(line)}</p>" for line in closing(plan, Findings()))
     page = (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
         "script-src 'unsafe-inline'\">"
         f"<title>nodelint plan</title><style>{STYLE}</style></head><body><main>"
-        f"<h1>nodelint plan</h1><p class=lead>{_text(' '.join(lines))}</p><p class=quiet>{_text(release)}</p>"
-        f"{_index(concerned)}{pools}{_findings(findings)}"
+        f"<h1>nodelint plan</h1><p class=lead>{_text(headline_of_plan(plan))}</p>"
+        f"<p class=quiet>{_text(releases_of(plan))}</p>{notes}"
+        f"{_index(told)}{pools}{classes}{_uncompared(plan)}{_findings(findings)}"
         f"</main><script>{SCRIPT}</script></body></html>\n"
     )
     return screened(writable(page))
@@ -49,32 +63,85 @@ def _code(text: str) -> str:
     return f"<code>{_text(text)}</code>"
 
 
-def _index(concerned: Sequence[PoolPlan]) -> str:
-    if len(concerned) < 2:
+def _index(told: Sequence[Block]) -> str:
+    if len(told) < 2:
         return ""
     rows = "".join(
-        f'<li class={each.verdict.replaced}><a href="#pool-{number}">{_text(str(each.pool.name))}</a> '
-        f"<span>{_text(headline(each))}</span></li>"
-        for number, each in enumerate(concerned)
+        f'<li class={_grade(block.first)}><a href="#pool-{number}">{_text(block.names)}</a> '
+        f"<span>{_text(headline(block.first))}</span></li>"
+        for number, block in enumerate(told)
     )
     return f"<ul class=index>{rows}</ul>"
 
 
-def _pool(number: int, each: PoolPlan) -> str:
-    was = f" <small>was {_text(each.renamed_from)}</small>" if each.renamed_from is not None else ""
+def _grade(pool: PoolPlan) -> str:
+    """The colour of a pool: what it loses, not only what is replaced."""
+    return "all" if pool.deleted or pool.launches_nothing else pool.replaced
+
+
+def _block(number: int, block: Block) -> str:
+    first = block.first
+    was = f" <small>was {_text(first.renamed_from)}</small>" if first.renamed_from is not None else ""
+    places = ", ".join(pool_place(pool) for pool in block.pools)
     parts = [
-        f"<h2><span class=sign>{_text(SIGNS[each.change])}</span> {_text(str(each.pool.name))}{was}</h2>",
-        f"<p class=verdict>{_text(headline(each))}</p>",
-        f"<p class=quiet>{_code(pool_place(each))}</p>",
-        *_refused(each),
-        _reasons(each),
-        f"<p>{_text(nodes_in_words(each))}</p>" if each.nodes is not None else "",
-        _week(each.pace, len(each.nodes) if each.nodes else None) if each.pace is not None else "",
-        _funnels(each),
-        _images(each),
-        _types(each),
+        f"<h2><span class=sign>{_text(SIGNS[first.change])}</span> {_text(block.names)}{was}</h2>",
+        f"<p class=verdict>{_text(headline(first))}</p>",
+        f"<p class=quiet>{_code(places)}</p>",
+        *_refused(first),
+        _reasons(first.verdict),
+        _effects(first),
+        _week(first.pace, len(first.nodes) if first.nodes else None) if first.pace is not None else "",
     ]
-    return f'<section class="pool {each.verdict.replaced}" id="pool-{number}">{"".join(parts)}</section>'
+    for pool in block.pools:
+        own = "".join(
+            (
+                f"<p>{_text(nodes_in_words(pool))}</p>" if pool.nodes is not None else "",
+                _funnels(pool),
+                _images(pool),
+                _types(pool),
+            )
+        )
+        parts.append(f"<h3>{_text(pool.name)}</h3>{own}" if own and len(block.pools) > 1 else own)
+    return f'<section class="pool {_grade(first)}" id="pool-{number}">{"".join(parts)}</section>'
+
+
+def _class(plan: ClassPlan) -> str:
+    name = plan.node_class.name
+    text = name if isinstance(name, str) else plan.node_class.name_node.written
+    sign = _text(SIGNS[plan.pair.change])
+    return (
+        f'<section class="pool {plan.verdict.replaced}"><h2><span class=sign>{sign}</span> EC2NodeClass {_text(text)}</h2>'
+        f"<p class=verdict>{_text(class_headline(plan))}</p><p class=quiet>{_code(place_of(plan.at))}</p>"
+        f"{_reasons(plan.verdict)}</section>"
+    )
+
+
+def _effects(pool: PoolPlan) -> str:
+    if not pool.effects:
+        return ""
+    rows = "".join(
+        f"<tr><td>{_code(effect.field)}</td><td>{_changed(effect.change)}</td><td>{_text(effect.what)}</td>"
+        f"<td>{_code(place_of(effect.at))}</td></tr>"
+        for effect in pool.effects
+    )
+    head = "<tr><th>field</th><th>value</th><th>at once</th><th>line</th></tr>"
+    return f"<div class=scroll><table class=reasons>{head}{rows}</table></div>"
+
+
+def _changed(change: ValueChange | None) -> str:
+    return "" if change is None else _code(str(change))
+
+
+def _uncompared(plan: Plan) -> str:
+    if not plan.uncompared:
+        return ""
+    rows = "".join(
+        f"<tr><td>{'changed' if place.changed else ''}</td><td>{_text(place.what)}</td><td>{_text(place.reason)}</td>"
+        f"<td>{_code(place_of(place.at))}</td></tr>"
+        for place in sorted(plan.uncompared, key=lambda place: not place.changed)
+    )
+    head = "<tr><th></th><th>what</th><th>why</th><th>line</th></tr>"
+    return f"<section><h2>Not compared</h2><div class=scroll><table>{head}{rows}</table></div></section>"
 
 
 def _refused(each: PoolPlan) -> Iterator[str]:
@@ -82,16 +149,16 @@ def _refused(each: PoolPlan) -> Iterator[str]:
         yield f"<p class=refused>Refused by the API server: {_code(refusal.field)}: {_text(refusal.message)}</p>"
 
 
-def _reasons(each: PoolPlan) -> str:
+def _reasons(verdict: Verdict) -> str:
     rows = "".join(
-        f"<tr><td>{_text(reason.reason)}{' (some nodes)' if reason.covered == 'some' else ''}</td>"
-        f"<td>{_code(reason.field)}</td><td>{_code(place(reason.at))}</td></tr>"
-        for reason in each.verdict.reasons
+        f"<tr><td>{_text(reason.reason)}{f' ({share_of(reason)})' if share_of(reason) else ''}</td>"
+        f"<td>{_code(reason.field)}</td><td>{_changed(reason.change)}</td><td>{_code(place_of(reason.at))}</td></tr>"
+        for reason in verdict.reasons
     )
-    unknown = f"<p>{_text(each.verdict.unknown)}</p>" if each.verdict.unknown else ""
+    unknown = f"<p>{_text(verdict.unknown)}</p>" if verdict.unknown else ""
     if not rows:
         return unknown
-    head = "<tr><th>reason</th><th>field</th><th>line</th></tr>"
+    head = "<tr><th>reason</th><th>field</th><th>value</th><th>line</th></tr>"
     return f"<div class=scroll><table class=reasons>{head}{rows}</table></div>{unknown}"
 
 
@@ -178,7 +245,7 @@ def _type(what: str, name: str, side: Resolution | None) -> str:
 
 def _findings(findings: Findings) -> str:
     rows = "".join(
-        f"<tr><td>{what}</td><td>{result.severity}</td><td>{_code(place(result.finding.at))}</td>"
+        f"<tr><td>{what}</td><td>{result.severity}</td><td>{_code(place_of(result.finding.at))}</td>"
         f"<td>{_code(result.rule.name)}</td><td>{_text(result.finding.message)}</td></tr>"
         for what, results in (("new", findings.new), ("gone", findings.gone))
         for result in results

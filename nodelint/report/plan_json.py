@@ -7,12 +7,14 @@ from typing import Any
 from nodelint.build.built import label_of
 from nodelint.drift.budgets import Stretch
 from nodelint.lint.engine import Result
-from nodelint.model.finding import span_of
-from nodelint.plan import Plan, PoolPlan
+from nodelint.model.finding import Span, span_of
+from nodelint.plan import ClassPlan, Plan, PoolPlan
 from nodelint.plan.launch import Price
 from nodelint.plan.nodes import counts
 from nodelint.plan.pace import words
+from nodelint.plan.values import ValueChange
 from nodelint.plan.verdict import Reason
+from nodelint.source import Node
 from nodelint.tuples import NamedTuple
 
 VERSION = 1
@@ -32,6 +34,15 @@ def plan_json(plan: Plan, findings: Findings) -> dict[str, Any]:
         "version": VERSION,
         "karpenter": str(plan.aim.release),
         "nodePools": [_pool(each) for each in plan.pools],
+        "nodeClasses": [_class(each) for each in plan.class_plans],
+        "notCompared": [
+            {**_place(each.at), "what": each.what, "reason": each.reason, "changed": each.changed}
+            for each in plan.uncompared
+        ],
+        "releases": [
+            {"about": each.about, "from": each.old, "to": each.new, "path": each.path, "line": each.line, "note": each.note}
+            for each in plan.moves
+        ],
         "absorbed": [{"name": each.name, "from": str(each.old), "to": str(each.new)} for each in plan.absorbed],
         "findings": {
             "new": [_finding(result) for result in findings.new],
@@ -42,14 +53,20 @@ def plan_json(plan: Plan, findings: Findings) -> dict[str, Any]:
 
 def _pool(each: PoolPlan) -> dict[str, Any]:
     record: dict[str, Any] = {
-        "name": each.pool.name,
+        "name": each.name,
         "path": span_of(each.at).source.path,
         **({"with": label} if (label := label_of(each.pool.source)) else {}),
         "karpenter": str(each.release) if each.release is not None else None,
         "change": each.change,
         "from": each.renamed_from,
-        "replaced": each.verdict.replaced,
+        "replaced": each.replaced,
+        "held": each.held,
         "reasons": [_reason(reason) for reason in each.verdict.reasons],
+        "effects": [
+            {**_place(effect.at), "field": effect.field, **_change(effect.change), "what": effect.what}
+            | {"removes": effect.removes}
+            for effect in each.effects
+        ],
         "refused": [{"field": refusal.field, "message": refusal.message} for refusal in each.refused],
         "instanceTypes": {
             "before": each.launch.before,
@@ -91,10 +108,37 @@ def _stretch(stretch: Stretch, each: PoolPlan) -> dict[str, Any]:
 _TIME = "%Y-%m-%dT%H:%M:%SZ"
 
 
+def _class(each: ClassPlan) -> dict[str, Any]:
+    name = each.node_class.name
+    return {
+        "name": name if isinstance(name, str) else each.node_class.name_node.written,
+        **_place(each.at),
+        "change": each.pair.change,
+        "replaced": each.verdict.replaced,
+        "reasons": [_reason(reason) for reason in each.verdict.reasons],
+        "refused": [{"field": refusal.field, "message": refusal.message} for refusal in each.refused],
+        "unknown": each.verdict.unknown,
+    }
+
+
+def _place(at: Node | Span) -> dict[str, Any]:
+    span = span_of(at)
+    return {"path": span.source.path, "line": span.source.position(span.start).line}
+
+
+def _change(change: ValueChange | None) -> dict[str, Any]:
+    return {"old": None, "new": None} if change is None else {"old": change.old, "new": change.new}
+
+
 def _reason(reason: Reason) -> dict[str, Any]:
-    span = span_of(reason.at)
-    line = span.source.position(span.start).line
-    return {"reason": reason.reason, "path": span.source.path, "line": line, "field": reason.field}
+    return {
+        "reason": reason.reason,
+        **_place(reason.at),
+        "field": reason.field,
+        **_change(reason.change),
+        "covered": reason.covered,
+        "recorded": reason.recorded,
+    }
 
 
 def _price(price: Price | None) -> dict[str, Any] | None:

@@ -7,98 +7,193 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from html import escape
+from urllib.parse import quote
 
+from nodelint.build.built import label_of
+from nodelint.model.finding import Span, span_of
 from nodelint.model.messages import counted
-from nodelint.plan import Plan, PoolPlan
+from nodelint.plan import ClassPlan, Plan, PoolPlan
 from nodelint.plan.pace import words
+from nodelint.plan.values import ValueChange
+from nodelint.plan.verdict import Reason
 from nodelint.printable import printable, screened, writable
 from nodelint.report.markdown import MOST, inline
-from nodelint.report.plan_json import Findings
-from nodelint.report.plan_text import (
+from nodelint.report.plan_blocks import (
     SIGNS,
-    by_family,
-    concerns,
+    Block,
+    blocks,
+    class_headline,
+    closing,
     headline,
+    headline_of_plan,
     nodes_in_words,
-    place,
-    pool_place,
-    price,
-    summary,
+    nothing_changed,
+    place_of,
+    releases_of,
+    share_of,
 )
+from nodelint.report.plan_json import Findings
+from nodelint.report.plan_text import by_family, price
+from nodelint.source import Node
 
 MARK = "<!-- nodelint plan -->"
 """The first line, by which a job finds the comment that it wrote before."""
 
+NOTHING = "<!-- nodelint plan: nothing changed -->"
+"""The second line where there is nothing to say, so that a job writes no comment."""
+
 _MARKS = {"all": "🔴", "some": "🟠", "unknown": "🟡", "none": "🟢"}
 _FOR_TABLE = MOST * 4 // 10
 _FOR_DETAILS = MOST * 5 // 10
+_NAMES = 12
+"""Pools of one cause that are named in a row of the table."""
 
 
-def plan_markdown(plan: Plan, findings: Findings) -> str:
-    """The comment; what does not fit into one is counted."""
-    concerned = [each for each in plan.pools if concerns(each)]
-    lines = list(summary(plan, findings))
-    head = f"{MARK}\n### nodelint plan: {inline(printable(' '.join(lines[:-1])))}\n"
-    table, shown = _fitting(concerned, _row, _FOR_TABLE)
-    details, _ = _fitting(concerned[:shown], _details, _FOR_DETAILS)
-    parts = [head]
-    if concerned:
-        more = f"\n… and {counted(len(concerned) - shown, 'more pool')}.\n" if shown < len(concerned) else ""
-        parts.append(f"| | NodePool | what happens | where |\n| --- | --- | --- | --- |\n{table}{more}")
-        parts.append(details)
-    parts += [_findings(findings)] if findings.new or findings.gone else []
-    parts.append(f"_{inline(lines[-1])}_\n")
-    return screened(writable("\n".join(part for part in parts if part)))
+def plan_markdown(plan: Plan, findings: Findings, links: str | None = None) -> str:
+    """The comment; what does not fit into one is counted. `links` is what a path and `#L1` make an address behind."""
+    return screened(writable("\n".join(part for part in _Comment(links).parts(plan, findings) if part)))
 
 
-def _fitting(concerned: list[PoolPlan], render: Callable[[PoolPlan], str], room: int) -> tuple[str, int]:
-    """As many pools as there is room for, and how many those are."""
+class _Comment:
+    def __init__(self, links: str | None) -> None:
+        self.links = links
+
+    def parts(self, plan: Plan, findings: Findings) -> Iterator[str]:
+        told = blocks(plan)
+        quiet = f"{NOTHING}\n" if nothing_changed(plan, findings) else ""
+        yield f"{MARK}\n{quiet}### nodelint plan: {inline(printable(headline_of_plan(plan)))}\n"
+        for line in closing(plan, Findings()):
+            yield f"{inline(line)}\n"
+        table, shown = _fitting(told, self._row, _FOR_TABLE)
+        details, _ = _fitting(told[:shown], self._details, _FOR_DETAILS)
+        rows = "".join(map(self._class_row, plan.class_plans[:20]))
+        if told or rows:
+            more = f"\n… and {counted(len(told) - shown, 'more cause')}.\n" if shown < len(told) else ""
+            yield f"| | object | what happens | where |\n| --- | --- | --- | --- |\n{table}{rows}{more}"
+            yield details
+        yield self._uncompared(plan)
+        yield self._findings(findings) if findings.new or findings.gone else ""
+        yield f"_{inline(releases_of(plan))}_\n"
+
+    def _place(self, at: Node | Span) -> str:
+        text = _code(place_of(at))
+        if self.links is None:
+            return text
+        span = span_of(at)
+        path = quote(span.source.path.removeprefix("./"))
+        return f"[{text}]({self.links}{path}#L{span.source.position(span.start).line})"
+
+    def _row(self, block: Block) -> str:
+        first = block.first
+        name = ", ".join(_code(pool.name) for pool in block.pools[:_NAMES])
+        if len(block.pools) > _NAMES:
+            name += f" and {len(block.pools) - _NAMES} more"
+        if first.renamed_from is not None:
+            name += f" (was {_code(first.renamed_from)})"
+        mark = "🔴" if first.deleted or first.launches_nothing else _MARKS[first.replaced]
+        what = f"{mark} {inline(headline(first))}"
+        nodes = [pool for pool in block.pools if pool.nodes is not None]
+        if nodes:
+            what += f" ({'; '.join(inline(nodes_in_words(pool)) for pool in nodes[:3])})"
+        if first.refused and first.change != "added":
+            what += "; an update is refused"
+        rows = [self._cause(reason) for reason in first.verdict.reasons[:3]]
+        rows += [f"{_code(e.field)}{_changed(e.change)}: {e.what}" for e in first.effects[:3]]
+        what += "".join(f"<br>{row}" for row in rows)
+        reasons = first.verdict.reasons
+        where = reasons[0].at if reasons else first.effects[0].at if first.effects else first.at
+        label = label_of(first.pool.source)
+        place = self._place(where) + (f" with {_code(label)}" if label else "")
+        sign = SIGNS[first.change].strip()
+        return f"| {_code(sign) if sign else ''} | {name} | {what} | {place} |\n"
+
+    def _class_row(self, plan: ClassPlan) -> str:
+        name = plan.node_class.name
+        text = name if isinstance(name, str) else plan.node_class.name_node.written
+        what = f"{_MARKS[plan.verdict.replaced]} {inline(class_headline(plan))}"
+        what += "".join(f"<br>{self._cause(reason)}" for reason in plan.verdict.reasons[:3])
+        sign = SIGNS[plan.pair.change].strip()
+        return f"| {_code(sign) if sign else ''} | {_code(text)} | {what} | {self._place(plan.at)} |\n"
+
+    def _cause(self, reason: Reason) -> str:
+        return f"{reason.reason}: {_code(reason.field)}{_changed(reason.change)}"
+
+    def _details(self, block: Block) -> str:
+        lines = [line for pool in block.pools[:1] for line in self._cause_lines(pool)]
+        for pool in block.pools:
+            own = list(_own_lines(pool))
+            lines += own if len(block.pools) == 1 else [f"{_code(pool.name)}: {line}" for line in own]
+        if not lines:
+            return ""
+        body = "\n".join(f"- {line}" for line in lines)
+        name = block.first.name if len(block.pools) == 1 else f"{block.first.name} and {len(block.pools) - 1} more"
+        return f"<details>\n<summary><code>{escape(printable(name))}</code></summary>\n\n{body}\n\n</details>\n"
+
+    def _cause_lines(self, pool: PoolPlan) -> Iterator[str]:
+        for refusal in pool.refused:
+            at = self._place(refusal.at)
+            yield f"refused by the API server: {_code(refusal.field)}: {inline(printable(refusal.message))} at {at}"
+        for reason in pool.verdict.reasons:
+            share = share_of(reason)
+            yield f"{self._cause(reason)} at {self._place(reason.at)}{f' ({share})' if share else ''}"
+        if pool.verdict.unknown:
+            yield inline(printable(pool.verdict.unknown))
+        for effect in pool.effects:
+            yield f"{_code(effect.field)}{_changed(effect.change)} at {self._place(effect.at)}: {inline(effect.what)}"
+        if pool.pace is not None:
+            yield from (inline(word) for word in words(pool.pace, len(pool.nodes) if pool.nodes else None))
+
+    def _uncompared(self, plan: Plan) -> str:
+        if not plan.uncompared:
+            return ""
+        ordered = sorted(plan.uncompared, key=lambda place: not place.changed)
+        rows = "".join(
+            f"| {'changed' if place.changed else ''} | {_code(place.what)} | {inline(printable(place.reason))} "
+            f"| {self._place(place.at)} |\n"
+            for place in ordered[:20]
+        )
+        left = len(ordered) - 20
+        more = f"\n… and {left} more.\n" if left > 0 else ""
+        title = f"Not compared: {counted(len(ordered), 'place')}"
+        head = "| | what | why | where |\n| --- | --- | --- | --- |\n"
+        return f"<details>\n<summary>{title}</summary>\n\n{head}{rows}{more}\n</details>\n"
+
+    def _findings(self, findings: Findings) -> str:
+        rows = []
+        for what, results in (("new", findings.new), ("gone", findings.gone)):
+            for result in results[:50]:
+                message = inline(printable(result.finding.message)).replace("|", "\\|")
+                where = self._place(result.finding.at)
+                rows.append(f"| {what} | {result.severity} | {where} | {_code(result.rule.name)} | {message} |\n")
+        left = len(findings.new) + len(findings.gone) - len(rows)
+        more = f"\n… and {counted(left, 'more finding')}.\n" if left else ""
+        title = f"Findings: {len(findings.new)} new, {len(findings.gone)} gone"
+        head = "| | severity | place | rule | message |\n| --- | --- | --- | --- | --- |\n"
+        return f"<details>\n<summary>{title}</summary>\n\n{head}{''.join(rows)}{more}\n</details>\n"
+
+
+def _fitting(told: list[Block], render: Callable[[Block], str], room: int) -> tuple[str, int]:
+    """As many blocks as there is room for, and how many those are."""
     text = ""
-    for number, each in enumerate(concerned):
-        part = render(each)
+    for number, block in enumerate(told):
+        part = render(block)
         if len(text) + len(part) > room:
             return text, number
         text += part
-    return text, len(concerned)
+    return text, len(told)
 
 
 def _code(text: str) -> str:
     return inline(f"`{printable(text).replace('`', '')}`").replace("|", "\\|")
 
 
-def _row(each: PoolPlan) -> str:
-    name = _code(str(each.pool.name))
-    if each.renamed_from is not None:
-        name += f" (was {_code(each.renamed_from)})"
-    what = f"{_MARKS[each.verdict.replaced]} {inline(headline(each))}"
-    if each.nodes is not None:
-        what += f" ({inline(nodes_in_words(each))})"
-    if each.refused and each.change != "added":
-        what += "; an update is refused"
-    sign = SIGNS[each.change].strip()
-    return f"| {_code(sign) if sign else ''} | {name} | {what} | {_code(pool_place(each))} |\n"
+def _changed(change: ValueChange | None) -> str:
+    return f" {_code(str(change))}" if change is not None else ""
 
 
-def _details(each: PoolPlan) -> str:
-    lines = list(_detail_lines(each))
-    if not lines:
-        return ""
-    body = "\n".join(f"- {line}" for line in lines)
-    name = escape(printable(str(each.pool.name)))
-    return f"<details>\n<summary><code>{name}</code></summary>\n\n{body}\n\n</details>\n"
-
-
-def _detail_lines(each: PoolPlan) -> Iterator[str]:
-    for refusal in each.refused:
-        yield f"refused by the API server: {_code(refusal.field)}: {inline(printable(refusal.message))}"
-    for reason in each.verdict.reasons:
-        share = " (some nodes)" if reason.covered == "some" else ""
-        yield f"{reason.reason}: {_code(reason.field)} at {_code(place(reason.at))}{share}"
-    if each.verdict.unknown:
-        yield inline(printable(each.verdict.unknown))
-    if each.pace is not None:
-        yield from (inline(word) for word in words(each.pace, len(each.nodes) if each.nodes else None))
-    launched = each.launch
+def _own_lines(pool: PoolPlan) -> Iterator[str]:
+    """What is each pool's own: its nodes and what it can launch."""
+    launched = pool.launch
     if launched.gained or launched.lost:
         yield f"instance types: {launched.before:,} before, {launched.after:,} after"
     for what, names in (("gained", launched.gained), ("lost", launched.lost)):
@@ -111,17 +206,3 @@ def _detail_lines(each: PoolPlan) -> Iterator[str]:
     was, now = launched.cheapest_before, launched.cheapest_after
     if was != now and was is not None and now is not None:
         yield f"cheapest on demand: {_code(price(was))} before, {_code(price(now))} after"
-
-
-def _findings(findings: Findings) -> str:
-    rows = []
-    for what, results in (("new", findings.new), ("gone", findings.gone)):
-        for result in results[:50]:
-            message = inline(printable(result.finding.message)).replace("|", "\\|")
-            where = _code(place(result.finding.at))
-            rows.append(f"| {what} | {result.severity} | {where} | {_code(result.rule.name)} | {message} |\n")
-    left = len(findings.new) + len(findings.gone) - len(rows)
-    more = f"\n… and {counted(left, 'more finding')}.\n" if left else ""
-    title = f"Findings: {len(findings.new)} new, {len(findings.gone)} gone"
-    head = "| | severity | place | rule | message |\n| --- | --- | --- | --- | --- |\n"
-    return f"<details>\n<summary>{title}</summary>\n\n{head}{''.join(rows)}{more}\n</details>\n"

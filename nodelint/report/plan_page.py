@@ -4,9 +4,9 @@ from __future__ import annotations
 
 STYLE = """
 :root{color-scheme:light dark;--back:#fff;--ink:#1b1f24;--quiet:#59636e;--line:#d1d9e0;--card:#f6f8fa;--bar:#0969da;
---red:#c4232b;--amber:#8f5a00;--green:#1a7f37;--closed:#c4232b;--limited:#d4a72c;--open:#4ac26b}
+--red:#c4232b;--amber:#8f5a00;--green:#1a7f37;--closed:#c4232b;--limited:#d4a72c;--open:#d1d9e0}
 @media(prefers-color-scheme:dark){:root{--back:#0d1117;--ink:#e6edf3;--quiet:#9198a1;--line:#3d444d;--card:#151b23;
---bar:#4493f8;--red:#ff7b72;--amber:#e3b341;--green:#56d364;--closed:#da3633;--limited:#9e6a03;--open:#238636}}
+--bar:#4493f8;--red:#ff7b72;--amber:#e3b341;--green:#56d364;--closed:#da3633;--limited:#9e6a03;--open:#3d444d}}
 *{box-sizing:border-box}
 body{margin:0;background:var(--back);color:var(--ink);font:16px/1.5 system-ui,sans-serif}
 main{max-width:62rem;margin:0 auto;padding:1.5rem 1rem 4rem}

@@ -1,126 +1,104 @@
-"""A plan for people: `+`, `-`, `~`, a line of verdict for each pool, and a summary."""
+"""A plan for people: the gravest first, a block for each cause, and the headline last, where a terminal ends."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from nodelint.build.built import label_of
-from nodelint.model.finding import Span, span_of
 from nodelint.model.messages import counted
-from nodelint.plan import Plan, PoolPlan
+from nodelint.plan import ClassPlan, Plan, PoolPlan
+from nodelint.plan.effects import Effect
 from nodelint.plan.launch import Launch, Price
-from nodelint.plan.nodes import counts
 from nodelint.plan.pace import words
+from nodelint.plan.uncompared import Uncompared
 from nodelint.plan.verdict import Reason
 from nodelint.printable import printable
 from nodelint.report.layout import aside, columns, wrap
 from nodelint.report.look import Look, fitted
+from nodelint.report.plan_blocks import (
+    SIGNS,
+    Block,
+    blocks,
+    class_headline,
+    closing,
+    headline,
+    headline_of_plan,
+    nodes_in_words,
+    place_of,
+    pool_place,
+    releases_of,
+    share_of,
+)
 from nodelint.report.plan_json import Findings
-from nodelint.source import Node
 
-SIGNS = {"added": "+", "removed": "-", "changed": "~", "unchanged": " ", "renamed": "~"}
 _COLOURS = {"all": "red", "some": "yellow", "unknown": "yellow", "none": "green"}
+_PLACES = 10
+"""Places that were not compared and are listed; the rest are counted."""
 
 
 def plan_text(plan: Plan, findings: Findings, look: Look) -> str:
     """The plan in lines. Pools of which nothing changes are only counted."""
-    told = [each for each in plan.pools if concerns(each)]
-    blocks = ["\n".join(_pool(each, look)) for each in told]
-    blocks += (
-        ["\n".join(row for line in _findings(findings) for row in fitted(line, look))]
-        if findings.new or findings.gone
-        else []
-    )
-    blocks.append("\n".join(row for line in summary(plan, findings) for row in fitted(line, look)))
-    return "\n\n".join(blocks)
+    parts = ["\n".join(_block(block, look)) for block in blocks(plan)]
+    parts += ["\n".join(_class(each, look)) for each in plan.class_plans]
+    if plan.uncompared:
+        parts.append("\n".join(_uncompared(plan.uncompared, look)))
+    if findings.new or findings.gone:
+        parts.append("\n".join(row for line in _findings(findings) for row in fitted(line, look)))
+    end = [*closing(plan, findings), headline_of_plan(plan), releases_of(plan)]
+    parts.append("\n".join(row for line in end for row in fitted(line, look)))
+    return "\n\n".join(parts)
 
 
-def concerns(each: PoolPlan) -> bool:
-    """Whether there is anything to report of a pool."""
-    launched = each.launch
-    moved = launched.gained or launched.lost or launched.images_gained or launched.images_lost
-    return each.change != "unchanged" or each.verdict.replaced != "none" or bool(each.refused or moved)
-
-
-def _pool(each: PoolPlan, look: Look) -> Iterator[str]:
-    name = printable(str(each.pool.name))
-    title = f"{SIGNS[each.change]} NodePool {name}"
-    if each.renamed_from is not None:
-        title += f" (was {printable(each.renamed_from)})"
-    yield from aside(title, pool_place(each), look.width)
-    for row in fitted(f"    {headline(each)}", look):
-        yield look.style(row, fg=_COLOURS[each.verdict.replaced], bold=each.verdict.replaced != "none")
-    for refusal in each.refused:
-        at = place(refusal.at)
+def _block(block: Block, look: Look) -> Iterator[str]:
+    first = block.first
+    if len(block.pools) == 1:
+        title = f"{SIGNS[first.change]} NodePool {block.names}"
+        if first.renamed_from is not None:
+            title += f" (was {printable(first.renamed_from)})"
+        yield from aside(title, pool_place(first), look.width)
+    else:
+        yield f"{SIGNS[first.change]} {counted(len(block.pools), 'NodePool')}"
+        rows = [f"{printable(pool.name)} ({pool_place(pool)})" for pool in block.pools]
+        yield from wrap(", ".join(rows), look.width, "    ")
+    for row in fitted(f"    {headline(first)}", look):
+        grave = first.deleted or first.replaced != "none"
+        colour = "red" if first.deleted or first.launches_nothing else _COLOURS[first.replaced]
+        yield look.style(row, fg=colour, bold=grave)
+    for refusal in first.refused:
+        at = place_of(refusal.at)
         yield from wrap(f"refused by the API server: {refusal.field}: {refusal.message} ({at})", look.width, "      ")
-    for reason, at in grouped(each.verdict.reasons):
-        yield from fitted(f"      {reason}  {at}", look)
-    if each.verdict.unknown:
-        yield from wrap(each.verdict.unknown, look.width, "      ")
-    yield from _pace(each, look)
-    yield from _launch(each.launch, look)
+    for reason in first.verdict.reasons:
+        yield from _reason(reason, look)
+    if first.verdict.unknown:
+        yield from wrap(first.verdict.unknown, look.width, "      ")
+    for effect in first.effects:
+        yield from _effect(effect, look)
+    for pool in block.pools:
+        yield from _of_pool(pool, look, named=len(block.pools) > 1)
+    if first.pace is not None:
+        lines = words(first.pace, len(first.nodes) if first.nodes else None)
+        yield from wrap("pace: " + "; ".join(lines), look.width, "    ", "          ")
 
 
-def _pace(each: PoolPlan, look: Look) -> Iterator[str]:
-    if each.nodes is not None:
-        yield from wrap(nodes_in_words(each), look.width, "    ")
-    if each.pace is not None:
-        told = words(each.pace, len(each.nodes) if each.nodes else None)
-        yield from wrap("pace: " + "; ".join(told), look.width, "    ", "          ")
+def _reason(reason: Reason, look: Look) -> Iterator[str]:
+    share = share_of(reason)
+    yield from fitted(f"      {reason.reason}  {place_of(reason.at)}{f'  ({share})' if share else ''}", look)
+    change = f": {printable(str(reason.change))}" if reason.change is not None else ""
+    yield from wrap(f"{printable(reason.field)}{change}", look.width, "        ", "          ")
 
 
-def nodes_in_words(each: PoolPlan) -> str:
-    """How many of the nodes that the cluster has are replaced, and how many had drifted before."""
-    found = counts(each.nodes or ())
-    text = f"{found['replaced']} of {counted(found['total'], 'node')}"
-    if found["unknown"]:
-        text += f", and {found['unknown']} of which only your AWS account knows"
-    if found["drifted"]:
-        text += f"; {found['drifted']} had drifted before"
-    return text
+def _effect(effect: Effect, look: Look) -> Iterator[str]:
+    yield from fitted(f"      {printable(effect.field)}  {place_of(effect.at)}", look)
+    change = f"{printable(str(effect.change))}: " if effect.change is not None else ""
+    yield from wrap(f"{change}{effect.what}", look.width, "        ", "          ")
 
 
-def headline(each: PoolPlan) -> str:
-    """The verdict of a pool in a sentence."""
-    words = ", ".join(dict.fromkeys(reason.reason for reason in each.verdict.reasons))
-    if each.change == "renamed":
-        return "deleted under its old name: all its nodes go at once, and budgets do not apply"
-    if each.change == "removed":
-        return "deleted: all its nodes go at once, and budgets do not apply"
-    if each.change == "added":
-        return "refused: nothing is created" if each.refused else "new: it has no nodes yet"
-    if each.after is None and each.verdict.replaced == "none":
-        return "no node is replaced, and none can be launched: its EC2NodeClass is gone"
-    if each.verdict.replaced == "all":
-        return f"all nodes are replaced: {words}"
-    if each.verdict.replaced == "some":
-        return f"some nodes are replaced: {words}"
-    if each.verdict.replaced == "unknown":
-        told = f": {words}" if words else ""
-        return f"whether nodes are replaced cannot be determined from the files{told}"
-    return "no node is replaced"
-
-
-def grouped(reasons: Sequence[Reason]) -> Iterator[tuple[str, str]]:
-    """Each reason with its field, and where that stands."""
-    word = max((len(reason.reason) for reason in reasons), default=0)
-    width = max((len(reason.field) for reason in reasons), default=0)
-    for reason in reasons:
-        share = "" if reason.covered in ("all", "unknown") else "  (some)"
-        yield f"{reason.reason:<{word}}  {printable(reason.field):<{width}}", place(reason.at) + share
-
-
-def place(at: Node | Span) -> str:
-    """Path and line of a place."""
-    span = span_of(at)
-    return f"{printable(span.source.path)}:{span.source.position(span.start).line}"
-
-
-def pool_place(each: PoolPlan) -> str:
-    """Where a pool is written, and what it is built with."""
-    label = label_of(each.pool.source)
-    return place(each.at) + (f" with {printable(label)}" if label else "")
+def _of_pool(pool: PoolPlan, look: Look, named: bool) -> Iterator[str]:
+    """What is each pool's own: its nodes and what it can launch."""
+    lines = [*([] if pool.nodes is None else wrap(nodes_in_words(pool), look.width, "    ")), *_launch(pool.launch, look)]
+    if named and lines:
+        yield f"  {printable(pool.name)}"
+    yield from lines
 
 
 def _launch(launched: Launch, look: Look) -> Iterator[str]:
@@ -134,6 +112,34 @@ def _launch(launched: Launch, look: Look) -> Iterator[str]:
     was, now = launched.cheapest_before, launched.cheapest_after
     if was != now and was is not None and now is not None:
         yield f"    cheapest on demand {price(was)} -> {price(now)}"
+
+
+def _class(plan: ClassPlan, look: Look) -> Iterator[str]:
+    yield from aside(f"{SIGNS[plan.pair.change]} EC2NodeClass {_name(plan)}", place_of(plan.at), look.width)
+    for row in wrap(class_headline(plan), look.width, "    "):
+        yield look.style(row, fg=_COLOURS[plan.verdict.replaced], bold=True)
+    for refusal in plan.refused:
+        at = place_of(refusal.at)
+        yield from wrap(f"refused by the API server: {refusal.field}: {refusal.message} ({at})", look.width, "      ")
+    for reason in plan.verdict.reasons:
+        yield from _reason(reason, look)
+    if plan.verdict.unknown:
+        yield from wrap(plan.verdict.unknown, look.width, "      ")
+
+
+def _name(plan: ClassPlan) -> str:
+    name = plan.node_class.name
+    return printable(name if isinstance(name, str) else plan.node_class.name_node.written)
+
+
+def _uncompared(places: Sequence[Uncompared], look: Look) -> Iterator[str]:
+    yield look.style("Not compared", bold=True)
+    ordered = sorted(places, key=lambda place: not place.changed)
+    for place in ordered[:_PLACES]:
+        yield from fitted(f"  {'~' if place.changed else ' '} {printable(place.what)}  {place_of(place.at)}", look)
+        yield from wrap(printable(place.reason), look.width, "      ")
+    if len(ordered) > _PLACES:
+        yield f"    and {len(ordered) - _PLACES} more; --format json lists all"
 
 
 def price(value: Price | None) -> str:
@@ -155,31 +161,3 @@ def _findings(findings: Findings) -> Iterator[str]:
                 at = result.span.source.position(result.span.start)
                 where = f"{printable(result.span.source.path)}:{at.line}:{at.column}"
                 yield f"  {where}  {result.severity}  {printable(result.finding.message)} [{result.rule.name}]"
-
-
-_FATES = (
-    ("all", "all go"),
-    ("some", "some go"),
-    ("unknown", "only your AWS account knows"),
-)
-
-
-def summary(plan: Plan, findings: Findings) -> Iterator[str]:
-    """The end of a plan: what happens to how many pools."""
-    changes = Counter(each.change for each in plan.pools)
-    text = ", ".join(f"{number} {change}" for change, number in sorted(changes.items()) if change != "unchanged")
-    yield f"{counted(len(plan.pools), 'NodePool')}: {text or 'none changed'}."
-    fates: Counter[str] = Counter(each.verdict.replaced for each in plan.pools)
-    parts = [f"{words} in {counted(fates[fate], 'pool')}" for fate, words in _FATES if fates[fate]]
-    yield f"Nodes: {'; '.join(parts)}." if parts else "Nodes: none goes."
-    if findings.new or findings.gone:
-        yield f"Findings: {len(findings.new)} new, {len(findings.gone)} gone."
-    for each in plan.absorbed:
-        yield (
-            f"EC2NodeClass {each.name} changes together with Karpenter {each.old} -> {each.new}, which hashes"
-            " classes in another way: the change may never reach the nodes that run."
-            " Make it before or after the upgrade."
-        )
-    releases = sorted({each.release for each in plan.pools if each.release is not None}) or [plan.aim.release]
-    own = ", each pool for its own" if len(releases) > 1 else ""
-    yield f"Karpenter {' and '.join(map(str, releases))}{own}"

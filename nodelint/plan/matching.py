@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal, TypeVar
 
 from nodelint.model.manifest import Object
+from nodelint.plan.values import written
 from nodelint.tuples import NamedTuple
 
 Change = Literal["added", "removed", "changed", "unchanged", "renamed"]
@@ -25,34 +26,41 @@ def pairs(old: Iterable[_O], new: Iterable[_O], place: Callable[[Object], str]) 
     """Pair the objects of one kind by name; what is left by what it holds, which is a renaming.
 
     Where several files define an object of one name (an overlay for each environment), those whose files have the
-    same `place` belong together. Objects without a name, or with a placeholder for one, are left out. The order is
-    that of the new side; what was removed comes last.
+    same `place` belong together. A name with a placeholder is compared as it is written; an object without a name is
+    left out. The order is that of the new side; what was removed comes last.
     """
     before: dict[str, list[_O]] = {}
     for obj in old:
-        if isinstance(obj.name, str):
-            before.setdefault(obj.name, []).append(obj)
+        if (name := written_name(obj)) is not None:
+            before.setdefault(name, []).append(obj)
     after: dict[str, list[_O]] = {}
-    named = [obj for obj in new if isinstance(obj.name, str)]
-    for obj in named:
-        after.setdefault(str(obj.name), []).append(obj)
+    named = [(name, obj) for obj in new if (name := written_name(obj)) is not None]
+    for name, obj in named:
+        after.setdefault(name, []).append(obj)
     match: dict[int, _O] = {}
-    for name, ones in after.items():
-        for now, was in _matched(before.get(name, []), ones, place):
+    for name, namesakes in after.items():
+        for now, was in _matched(before.get(name, []), namesakes, place):
             match[id(now)] = was
     taken = {id(was) for was in match.values()}
-    gone = [obj for ones in before.values() for obj in ones if id(obj) not in taken]
+    gone = [obj for namesakes in before.values() for obj in namesakes if id(obj) not in taken]
     found: list[Pair] = []
-    for now in named:
+    for _, now in named:
         paired = match.get(id(now))
         if paired is not None:
-            found.append(Pair("unchanged" if _same(paired, now) else "changed", paired, now))
+            found.append(Pair("unchanged" if is_same(paired, now) else "changed", paired, now))
             continue
         renamed = next((obj for obj in gone if _same_spec(obj, now)), None)
         if renamed is not None:
             gone.remove(renamed)
         found.append(Pair("added" if renamed is None else "renamed", renamed, now))
     return found + [Pair("removed", obj, None) for obj in gone]
+
+
+def written_name(obj: Object) -> str | None:
+    """The name of an object as it is written, a placeholder too; None where it has none."""
+    if isinstance(obj.name, str):
+        return obj.name
+    return obj.name_node.written if obj.name is not None and obj.name_node.kind == "scalar" else None
 
 
 def _matched(old: Sequence[_O], new: Sequence[_O], place: Callable[[Object], str]) -> Iterator[tuple[_O, _O]]:
@@ -63,7 +71,7 @@ def _matched(old: Sequence[_O], new: Sequence[_O], place: Callable[[Object], str
 
     left_old, left_new = list(old), list(new)
     if len(old) > 1 or len(new) > 1:
-        for fits in (same_place, _same):
+        for fits in (same_place, is_same):
             for now in list(left_new):
                 was = next((each for each in left_old if fits(each, now)), None)
                 if was is not None:
@@ -73,11 +81,13 @@ def _matched(old: Sequence[_O], new: Sequence[_O], place: Callable[[Object], str
     yield from zip(left_new, left_old, strict=False)
 
 
-def _same(old: Object, new: Object) -> bool:
-    """Whether two objects hold the same data, however it is written."""
-    return old.node.plain() == new.node.plain()
+def is_same(old: Object, new: Object) -> bool:
+    """Whether two objects hold the same data, however it is written. Placeholders are the same if their texts are."""
+    return written(old.node) == written(new.node)
 
 
 def _same_spec(old: Object, new: Object) -> bool:
+    if not (isinstance(old.name, str) and isinstance(new.name, str)):
+        return False
     was, now = old.node.get("spec"), new.node.get("spec")
-    return was is not None and now is not None and old.api_version == new.api_version and was.plain() == now.plain()
+    return was is not None and now is not None and old.api_version == new.api_version and written(was) == written(now)

@@ -1,0 +1,69 @@
+"""Texts that hold placeholders: whether two of them differ whatever the placeholders stand for.
+
+`Karpenter-${c}` and `KarpenterNodeRole-${c}` do, since the same value is filled into both; `${a}` and `${b}` may be the
+same.
+"""
+
+from __future__ import annotations
+
+import re
+
+from nodelint.drift.stored import Placeholder
+from nodelint.tuples import NamedTuple
+
+_FORMS = (
+    r"\$\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}|\$\([A-Za-z_][\w.]*\)|\$[A-Z_][A-Z0-9_]*(?!\w)"
+    r"|\{\{[^{}]*\}\}|<%[^%]*%>|\{%[^%]*%\}|%\{[^{}]*\}|<{1,2}[A-Za-z0-9][^<>\n]*>{1,2}"
+)
+_BLOCK = r"(?:\{\{|\{%|%\{|<%)[-~+=]?\s*(?:if|else|unless|with|range|for|define|block|end\w*)\b"
+
+
+class Pattern(NamedTuple):
+    """A text as literals and placeholders in turn: there is one literal more than placeholders."""
+
+    literals: tuple[str, ...]
+    placeholders: tuple[str, ...]
+
+    @property
+    def shortest(self) -> int:
+        """How many characters the text has at least."""
+        return sum(map(len, self.literals))
+
+
+def pattern_of(value: str | Placeholder) -> Pattern:
+    """The pattern of a value. What holds a condition, or no known form of placeholder, may be any text."""
+    if not isinstance(value, Placeholder):
+        return Pattern((value,), ())
+    text = value.text
+    found = [match.span() for match in re.finditer(_FORMS, text)]
+    if not found or re.search(_BLOCK, text):
+        return Pattern(("", ""), (text,))
+    ends = [0, *(end for _, end in found)]
+    starts = [*(start for start, _ in found), len(text)]
+    literals = tuple(text[end:start] for end, start in zip(ends, starts, strict=True))
+    return Pattern(literals, tuple(text[start:end] for start, end in found))
+
+
+def texts_differ(one: str | Placeholder, other: str | Placeholder) -> bool:
+    """Whether two texts differ for certain. False where they are, or may be, the same."""
+    left, right = pattern_of(one), pattern_of(other)
+    if left.placeholders == right.placeholders:
+        if left.shortest != right.shortest:
+            return True
+        if list(map(len, left.literals)) == list(map(len, right.literals)):
+            return left.literals != right.literals
+    first = left.literals[0], right.literals[0]
+    last = left.literals[-1], right.literals[-1]
+    if not (first[0].startswith(first[1]) or first[1].startswith(first[0])):
+        return True
+    if not (last[0].endswith(last[1]) or last[1].endswith(last[0])):
+        return True
+    for fixed, open_ended in ((left, right), (right, left)):
+        if not fixed.placeholders and fixed.shortest < open_ended.shortest:
+            return True
+    return False
+
+
+def may_be_empty(value: str | Placeholder) -> bool:
+    """Whether a text may come to nothing."""
+    return pattern_of(value).shortest == 0

@@ -1,0 +1,350 @@
+"""Both sides of a change compared, pool by pool and class by class."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any
+
+from nodelint.build import Inventory
+from nodelint.build.built import label_of, written_place
+from nodelint.drift import Hash, Unhashable, hash_object, stored
+from nodelint.drift.standing import ca_of
+from nodelint.ec2.facts import AwsFacts
+from nodelint.karpenter.resolve import Resolution, resolve
+from nodelint.lint.context import Context
+from nodelint.model.documents import objects
+from nodelint.model.finding import Span
+from nodelint.model.manifest import EC2NodeClass, NodePool, Object, served
+from nodelint.model.releases import KubernetesVersion, Version
+from nodelint.plan.effects import Effect, Stored, effects_of
+from nodelint.plan.launch import launch
+from nodelint.plan.matching import Pair, pairs, written_name
+from nodelint.plan.nodes import NodeFate, Wanted, fates, requirements_of
+from nodelint.plan.outcome import Aim, ClassPlan, Plan, PoolPlan
+from nodelint.plan.pace import Pace, pace
+from nodelint.plan.refusals import Refusal, refusals
+from nodelint.plan.uncompared import Uncompared, foreign_pools, nameless, of_templates, unclear_class
+from nodelint.plan.verdict import NOTHING as UNTOUCHED
+from nodelint.plan.verdict import Sides, Verdict, class_verdict, verdict
+from nodelint.source import Node, Source
+from nodelint.tuples import NamedTuple
+
+__all__ = ["Side", "make", "make_each"]
+
+
+class Side(NamedTuple):
+    """What the clusters get on one side; `beside` are sources read for context. Paths are compared from `root` on."""
+
+    inventory: Inventory
+    beside: Sequence[Source] = ()
+    root: str = ""
+
+    @property
+    def objects(self) -> list[Object]:
+        """Objects of Karpenter's, pools of another provider too: a pool may go from one to the other."""
+        return list(self.inventory.objects(foreign=True))
+
+    def place(self, obj: Object) -> str:
+        """Where an object's file stands below the root, and what it is built with."""
+        path = os.path.relpath(obj.source.path, self.root) if self.root else obj.source.path
+        return f"{path} {label_of(obj.source)}"
+
+
+def make(old: Side, new: Side, aim: Aim) -> Plan:
+    """Compare two sides."""
+    return _Planner(old, new, aim).run()
+
+
+def make_each(old: Side, new: Side, aim: Aim, aim_of: Callable[[Object | None, Object | None], Aim]) -> Plan:
+    """Compare two sides, each pool and class for the releases of its own: `aim_of` an object before and after.
+
+    The plan's own aim is that of the newest release.
+    """
+    aims = [aim_of(obj, None) for obj in old.objects] + [aim_of(None, obj) for obj in new.objects]
+    newest = max(aims, key=lambda aim: (aim.release, aim.kubernetes or ()), default=aim)
+    plans: dict[tuple[object, ...], Plan] = {}
+
+    def plan_for(mine: Aim) -> Plan:
+        key = (mine.release, mine.kubernetes, mine.moved)
+        if key not in plans:
+            plans[key] = make(old, new, mine)
+        return plans[key]
+
+    whole = plan_for(newest)
+    pools = [_same_pool(plan_for(aim_of(p.pair.old, p.pair.new)).pools, p) for p in whole.pools]
+    classes = [_same_class(plan_for(aim_of(c.pair.old, c.pair.new)).class_plans, c) for c in whole.class_plans]
+    moves = {plan.aim.moved for plan in plans.values() if plan.aim.moved is not None}
+    return whole._replace(
+        pools=tuple(sorted(pools, key=lambda pool: pool.rank)),
+        class_plans=tuple(classes),
+        moves=tuple(sorted(moves)),
+    )
+
+
+def _same_pool(pools: Sequence[PoolPlan], pool: PoolPlan) -> PoolPlan:
+    """The plan of the same pool among others."""
+    at = pool.pool.source, pool.pool.node.start
+    return next((each for each in pools if (each.pool.source, each.pool.node.start) == at), pool)
+
+
+def _same_class(classes: Sequence[ClassPlan], wanted: ClassPlan) -> ClassPlan:
+    return next((each for each in classes if each.node_class is wanted.node_class), wanted)
+
+
+_STATIC = ("NodePoolDrifted", "RequirementsDrifted", "NodeClassDrift")
+"""Reasons that a NodeClaim itself shows, by its hashes and labels."""
+
+
+class _Planner:
+    def __init__(self, old: Side, new: Side, aim: Aim) -> None:
+        self.aim = aim
+        self.sides = old, new
+        self.asked = old.objects, new.objects
+        self.old = self._context(0, aim.old_facts, aim.old_kubernetes)
+        self.new = self._context(1, aim.facts, aim.kubernetes)
+        self.classes = self._pairs(EC2NodeClass, self.old.objects, self.new.objects)
+        same = [pair for pair in self.classes if pair.change in ("changed", "unchanged")]
+        self.now = {id(pair.old): pair for pair in same}
+        self.changed = [obj for pair in self.classes if pair.change != "unchanged" for obj in _classes(pair)]
+        self.refused: dict[int, list[Refusal]] = {}
+        self.used: set[int] = set()
+
+    def _context(self, side: int, facts: AwsFacts, kubernetes: KubernetesVersion | None) -> Context:
+        beside = [obj for source in self.sides[side].beside for obj in objects(source)]
+        objs = [*self.asked[side], *beside]
+        return Context(objs, self.aim.release, kubernetes, self.aim.schemas, facts=facts)
+
+    def _pairs(self, kind: type[Any], old: Sequence[Object], new: Sequence[Object]) -> list[Pair]:
+        places = {id(obj): side.place(obj) for side, objs in zip(self.sides, (old, new), strict=True) for obj in objs}
+        before, after = (_of_kind(objs, kind, self.aim.release) for objs in (old, new))
+        return pairs(before, after, lambda obj: places[id(obj)])
+
+    def run(self) -> Plan:
+        both = self._pairs(NodePool, *self.asked)
+        ours = [pair for pair in both if any(_is_ours(obj) for obj in (pair.old, pair.new))]
+        lost = list(nameless([*ours, *self.classes]))
+        skipped = {id(place.at) for place in lost}
+        pools = [self._placed(self._pool(pair)) for pair in ours if id(_name_node(pair)) not in skipped]
+        pools = [pool._replace(release=self.aim.release) for pool in pools]
+        uncompared = [
+            *lost,
+            *foreign_pools(pair for pair in both if pair not in ours),
+            *of_templates([*ours, *self.classes]),
+            *(pool.uncompared for pool in pools if pool.uncompared is not None),
+        ]
+        elsewhere = [self._class(pair) for pair in self.classes if id(pair.new or pair.old) not in self.used]
+        plans = [plan for plan in elsewhere if plan is not None and id(plan.at) not in skipped]
+        pools.sort(key=lambda pool: pool.rank)
+        return Plan(self.aim, tuple(pools), tuple(self.classes), (), tuple(plans), tuple(map(self._moved, uncompared)))
+
+    def _placed(self, pool: PoolPlan) -> PoolPlan:
+        """The same with places in files."""
+        old, new = self.sides
+        if pool.pair.new is None:
+            return pool._replace(at=old.place_of(pool.at))
+        return pool._replace(
+            at=new.place_of(pool.at),
+            verdict=self._placed_verdict(pool.verdict),
+            refused=tuple(refusal._replace(at=new.place_of(refusal.at)) for refusal in pool.refused),
+            effects=tuple(effect._replace(at=new.place_of(effect.at)) for effect in pool.effects),
+        )
+
+    def _placed_verdict(self, found: Verdict) -> Verdict:
+        place_of = self.sides[1].place_of
+        return found._replace(reasons=tuple(reason._replace(at=place_of(reason.at)) for reason in found.reasons))
+
+    def _moved(self, place: Uncompared) -> Uncompared:
+        """The same with its place in the files of the side that it is from."""
+        old, new = self.sides
+        source = place.at.source
+        side = old if any(each is source for each in old.sources) else new
+        return place._replace(at=side.place_of(place.at))
+
+    # -- pools
+
+    def _pool(self, pair: Pair) -> PoolPlan:
+        for context, obj in ((self.old, pair.old), (self.new, pair.new)):
+            if isinstance(obj, NodePool):
+                self.used.update(id(each) for each in context.possible_classes(obj))
+        if pair.old is None or pair.new is None or pair.change == "renamed":
+            return self._come_or_gone(pair)
+        assert isinstance(pair.old, NodePool) and isinstance(pair.new, NodePool)
+        refused = self._refusals(pair) if pair.change == "changed" else []
+        new_pool = pair.old if refused or pair.change == "unchanged" else pair.new
+        old_class = self.old.node_class(pair.old)
+        new_class, class_refused = self._class_now(pair.old, pair.new, old_class, new_pool)
+        sides = Sides(pair.old, new_pool, old_class, new_class, self.aim.facts, self.aim.moved is not None)
+        before = self.old.resolution(pair.old)
+        after: Resolution | None = before
+        found = UNTOUCHED
+        same_class = new_class is old_class or new_class is None
+        moved = self.aim.moved is not None
+        if new_pool is not pair.old or not same_class or moved or self.aim.facts is not self.aim.old_facts:
+            after = self._after(pair.new, pair.old if refused else pair.new, new_class)
+            running = self.aim.cluster is not None and bool(self.aim.cluster.of_pool(str(pair.old.name)))
+            found = verdict(sides, before, after if not same_class else None, self.aim.schemas, running)
+        if old_class is not None and new_class is None and _class_name(new_pool) == _class_name(pair.old):
+            after = None  # a pool whose class is gone launches nothing
+        plan = PoolPlan(
+            pair,
+            _name_node(pair),
+            found,
+            (*refused, *class_refused),
+            launch(before, after, self.aim.region),
+            before,
+            after,
+            pace=self._pace(new_pool, found),
+            effects=tuple(self._effects(pair.old, new_pool, found, before, after)),
+            uncompared=self._unclear(pair.old, pair.new, old_class, new_class),
+        )
+        return plan._replace(nodes=self._nodes(sides, found))
+
+    def _unclear(
+        self, old: NodePool, new: NodePool, old_class: EC2NodeClass | None, new_class: EC2NodeClass | None
+    ) -> Uncompared | None:
+        """Why the class of a pool was not compared; None where it was, or is not a part of these files."""
+        if old_class is not None and new_class is not None:
+            return None
+        for context, pool in ((self.new, new), (self.old, old)):
+            if context.node_class(pool) is None:
+                found = unclear_class(pool, context.possible_classes(pool), self.changed)
+                if found is not None:
+                    return found
+        return None
+
+    def _effects(
+        self, old: NodePool, new: NodePool, found: Verdict, before: Resolution, after: Resolution | None
+    ) -> list[Effect]:
+        if old is new:
+            return []
+        try:
+            was, now = (stored(pool, self.aim.release, self.aim.schemas) for pool in (old, new))
+        except Unhashable:
+            return []
+        cluster = self.aim.cluster
+        usage = cluster.usage_of(str(new.name)) if cluster is not None else None
+        return effects_of(Stored(old, new, was, now, before, after, usage), [reason.at for reason in found.reasons])
+
+    def _pace(self, pool: NodePool, found: Verdict) -> Pace | None:
+        if self.aim.now is None or found.replaced == "none":
+            return None
+        try:
+            return pace(stored(pool, self.aim.release, self.aim.schemas), self.aim.now)
+        except Unhashable:
+            return None
+
+    def _nodes(self, sides: Sides, found: Verdict) -> tuple[NodeFate, ...] | None:
+        """What becomes of the nodes that the cluster has."""
+        if self.aim.cluster is None:
+            return None
+        node_class = self._hash(sides.new_class)
+        static = _STATIC if node_class is not None else _STATIC[:2]
+        dynamic = [reason for reason in found.reasons if reason.reason not in static]
+        wanted = Wanted(
+            pool=self._hash(sides.new_pool),
+            node_class=node_class,
+            requirements=requirements_of(sides.new_pool, self.aim.release),
+            dynamic=next((reason.reason for reason in dynamic if reason.covered == "all"), None),
+            maybe=next((reason.reason for reason in dynamic if reason.covered != "all"), None),
+        )
+        return fates(self.aim.cluster.of_pool(str(sides.pool.name)), wanted)
+
+    def _hash(self, obj: Object | None) -> Hash | None:
+        """The hash that an object will have in the cluster; None where it cannot be known."""
+        if obj is None or self.aim.cluster is None:
+            return None
+        ca = ca_of(self.aim.cluster, self.aim.release)
+        try:
+            found = hash_object(obj, self.aim.release, self.aim.schemas, ca)
+        except Unhashable:
+            return None
+        return None if found.without_ca else found
+
+    def _class_now(
+        self, old_pool: NodePool, new_pool: NodePool, old_class: EC2NodeClass | None, pool: NodePool
+    ) -> tuple[EC2NodeClass | None, list[Refusal]]:
+        """The class that the pool has in the end, and why an update of it is refused."""
+        if old_class is None or _class_name(pool) != _class_name(old_pool):
+            return (None if pool is old_pool else self.new.node_class(new_pool)), []
+        pair = self.now.get(id(old_class))
+        if pair is None:
+            return None, []
+        if pair.change == "unchanged":
+            return old_class, []
+        refused = self._refusals(pair)
+        assert isinstance(pair.new, EC2NodeClass)
+        return (old_class if refused else pair.new), refused
+
+    def _after(self, written: NodePool, pool: NodePool, node_class: EC2NodeClass | None) -> Resolution:
+        """What the pool launches in the end: as the new side has it, but for what is refused."""
+        if pool is written and node_class is self.new.node_class(written):
+            return self.new.resolution(written)
+        aim, facts = self.aim, self.new.facts
+        images = self.new.images(node_class) if node_class is not None else None
+        return resolve(pool, node_class, self.new.catalog, aim.release, aim.kubernetes, None, facts, images)
+
+    def _come_or_gone(self, pair: Pair) -> PoolPlan:
+        before = self.old.resolution(pair.old) if isinstance(pair.old, NodePool) else None
+        after = self.new.resolution(pair.new) if isinstance(pair.new, NodePool) else None
+        refused = refusals(None, pair.new, self.aim.release, self.aim.schemas) if pair.new is not None else []
+        found = Verdict("all") if pair.old is not None else UNTOUCHED
+        launched = launch(before, after, self.aim.region)
+        plan = PoolPlan(pair, _name_node(pair), found, tuple(refused), launched, before, after)
+        if self.aim.cluster is None or pair.old is None:
+            return plan
+        return plan._replace(nodes=fates(self.aim.cluster.of_pool(str(pair.old.name)), None))
+
+    def _refusals(self, pair: Pair) -> list[Refusal]:
+        known = self.refused.get(id(pair.new))
+        if known is None:
+            assert pair.new is not None
+            known = refusals(pair.old, pair.new, self.aim.release, self.aim.schemas)
+            self.refused[id(pair.new)] = known
+        return known
+
+    # -- classes that only pools elsewhere use
+
+    def _class(self, pair: Pair) -> ClassPlan | None:
+        """What a class does to the nodes of pools that are not in these files; None where it does nothing."""
+        moved = self.aim.moved is not None
+        if pair.change == "added" or (pair.change == "unchanged" and not moved):
+            return None
+        if not isinstance(pair.old, EC2NodeClass) or not isinstance(pair.new, EC2NodeClass) or pair.change == "renamed":
+            return ClassPlan(pair, self.sides[0].place_of(_name_node(pair)), Verdict("unknown"))
+        refused = self._refusals(pair) if pair.change == "changed" else []
+        found = UNTOUCHED
+        if not refused:
+            found = class_verdict(pair.old, pair.new, self.aim.release, self.aim.schemas, moved)
+        if found.replaced == "none" and not refused:
+            return None
+        at = self.sides[1].place_of(_name_node(pair))
+        return ClassPlan(pair, at, self._placed_verdict(found), tuple(refused))
+
+
+def _classes(pair: Pair) -> list[EC2NodeClass]:
+    return [obj for obj in (pair.old, pair.new) if isinstance(obj, EC2NodeClass)]
+
+
+def _name_node(pair: Pair) -> Node:
+    found = pair.new or pair.old
+    assert found is not None
+    return found.name_node
+
+
+def _of_kind(objs: Sequence[Object], kind: type[Any], release: Version) -> list[Any]:
+    return [obj for obj in objs if isinstance(obj, kind) and served(obj, release)]
+
+
+def _class_name(pool: NodePool) -> object:
+    """What a pool calls its class; a placeholder as it is written."""
+    ref = pool.class_ref
+    if ref is None or isinstance(ref.name, str) or ref.name is None:
+        return ref.name if ref is not None else None
+    name = ref.node.get("name")
+    return name.written if name is not None else None
+
+
+def _is_ours(obj: Object | None) -> bool:
+    return isinstance(obj, NodePool) and not obj.foreign

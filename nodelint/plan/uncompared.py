@@ -1,0 +1,86 @@
+"""What a plan could not compare, and why: an answer of its own, for nothing is known of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from nodelint.model.finding import Span
+from nodelint.model.manifest import EC2NodeClass, NodePool, Object
+from nodelint.plan.matching import Pair
+from nodelint.source import Node
+from nodelint.tuples import NamedTuple
+
+_CODE = r"\{\{.*?\}\}|\{%.*?%\}|<%.*?%>|%\{[^}]*\}"
+
+
+class Uncompared(NamedTuple):
+    """A place that was not compared. `changed` says that the two sides differ there, so that nodes may be replaced."""
+
+    at: Node | Span
+    what: str
+    reason: str
+    changed: bool
+
+
+def nameless(pairs: Iterable[Pair]) -> Iterator[Uncompared]:
+    """Objects whose names hold placeholders and that have no partner of the same name on the other side."""
+    for pair in pairs:
+        obj = pair.new or pair.old
+        if obj is not None and not isinstance(obj.name, str) and pair.change in ("added", "removed"):
+            side = "new" if pair.new is not None else "old"
+            reason = f"its name holds a placeholder, and only the {side} side has one that is written so"
+            yield Uncompared(obj.name_node, _label(obj), reason, True)
+
+
+def of_templates(pairs: Iterable[Pair]) -> Iterator[Uncompared]:
+    """Objects whose values are the same while the template code around them is not."""
+    for pair in pairs:
+        if pair.old is None or pair.new is None or not (pair.old.source.masked or pair.new.source.masked):
+            continue
+        if codes_of(pair.old) != codes_of(pair.new):
+            yield Uncompared(pair.new.name_node, _label(pair.new), "template code in it changes", True)
+
+
+def codes_of(obj: Object) -> list[str]:
+    """The template code inside of an object, in the order of the text."""
+    text = obj.source.text[obj.node.start : obj.node.end]
+    return [" ".join(code.split()) for code in re.findall(_CODE, text, re.DOTALL)]
+
+
+def foreign_pools(pairs: Iterable[Pair]) -> Iterator[Uncompared]:
+    """Pools of another provider: how their controller compares nodes is not known here."""
+    for pair in pairs:
+        pool = pair.new or pair.old
+        sides = [side for side in (pair.old, pair.new) if isinstance(side, NodePool)]
+        if pool is None or not sides or not all(side.foreign for side in sides):
+            continue
+        provider = {"auto-mode": "EKS Auto Mode"}.get(sides[-1].provider, sides[-1].provider)
+        reason = f"it is a pool of {provider}, whose controller decides what is replaced"
+        yield Uncompared(pool.name_node, _label(pool), reason, pair.change != "unchanged")
+
+
+def unclear_class(
+    pool: NodePool, candidates: Sequence[EC2NodeClass], changed: Sequence[EC2NodeClass]
+) -> Uncompared | None:
+    """A pool that names a class which cannot be told apart from others, or whose name is filled in later.
+
+    `candidates` are the classes that it may mean, `changed` are the classes that the change is about. None where the
+    pool names one class, or one that is not in the files and that the change is not about.
+    """
+    ref = pool.class_ref
+    if ref is None or ref.name is None:
+        return None
+    node = ref.node.get("name") or ref.node
+    if isinstance(ref.name, str):
+        if len(candidates) < 2:
+            return None
+        reason = f"several classes are named `{ref.name}`, and none is nearer to the pool than the others"
+        moved = any(candidate is each for candidate in candidates for each in changed)
+        return Uncompared(node, _label(pool), reason, moved)
+    reason = f"its class is chosen by `{node.written}`, which is filled in later"
+    return Uncompared(node, _label(pool), reason, bool(changed))
+
+
+def _label(obj: Object) -> str:
+    return f"{obj.kind} {obj.name if isinstance(obj.name, str) else obj.name_node.written}"

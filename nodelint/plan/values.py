@@ -1,0 +1,69 @@
+"""A value before and after a change, as it is shown beside its field."""
+
+from __future__ import annotations
+
+import json
+
+from nodelint.drift.difference import ValueDifference
+from nodelint.drift.structure import Path
+from nodelint.model.manifest import Object
+from nodelint.model.messages import short
+from nodelint.source import Node, UnknownValue
+from nodelint.tuples import NamedTuple
+
+LONGEST = 48
+"""Characters of a value that are shown."""
+
+
+class ValueChange(NamedTuple):
+    """A value before and after; None where nothing is written."""
+
+    old: str | None
+    new: str | None
+
+    def __str__(self) -> str:
+        return " -> ".join("unset" if value is None else short(value, LONGEST) for value in self)
+
+
+def change_of(old: Object, new: Object, difference: ValueDifference) -> ValueChange | None:
+    """What stands at both places of a difference; None where it is written the same, by a default or another field."""
+    was, now = _text_at(old, difference.old), _text_at(new, difference.new)
+    return None if was == now else ValueChange(was, now)
+
+
+def _text_at(obj: Object, path: Path | None) -> str | None:
+    node = obj.node.at(*path) if path is not None else None
+    return None if node is None else text_of(node)
+
+
+def text_of(node: Node) -> str:
+    """A value in one line: a text as it is, a requirement as a sentence, everything else as JSON.
+
+    Placeholders stay as they are written; of a text of several lines only their number is told.
+    """
+    if node.kind == "scalar":
+        text = node.value if isinstance(node.value, str) else node.written
+        lines = text.strip().count("\n") + 1
+        return text if lines == 1 else f"{lines} lines"
+    value = written(node)
+    if isinstance(value, dict) and {"key", "operator"} <= value.keys():
+        values = value.get("values")
+        words = [value["key"], value["operator"], *(map(str, values) if isinstance(values, list) else ())]
+        least = [f"(minValues {value['minValues']})"] if "minValues" in value else []
+        return " ".join(map(str, [*words, *least]))
+    return json.dumps(value, ensure_ascii=False)
+
+
+def written(node: Node) -> object:
+    """The value as JSON would carry it, a placeholder as the text that stands for it."""
+    if node.kind == "mapping":
+        return {_key(entry.key): written(entry.value) for entry in node.entries}
+    if node.kind == "sequence":
+        return [written(item) for item in node.items]
+    if isinstance(node.value, UnknownValue):
+        return node.written
+    return node.plain()
+
+
+def _key(key: Node) -> str:
+    return key.written if isinstance(key.value, UnknownValue) else str(key.plain())
