@@ -155,7 +155,7 @@ SAME_IN_ALL = {
         (("[{alias: al2023@v20250403}]", "[{tags: {a: b}}]\n  amiFamily: AL2023"),),
         ("unknown", "AMIDrift"),
     ),
-    "another family": ((("al2023@v20250403", "bottlerocket@1.30.0"),), CLASS_ALL),
+    "another family": ((("al2023@v20250403", "bottlerocket@1.30.0"),), (*CLASS_ALL, "AMIDrift")),
     "the family that the alias implies": ((("  role: nodes\n", "  role: nodes\n  amiFamily: AL2023\n"),), NOT),
     "a subnet more": ((("{id: subnet-1b}", "{id: subnet-1b}, {id: subnet-1c}"),), NOT),
     "a subnet less": ((("[{id: subnet-1a}, ", "["),), ("some", "SubnetDrift")),
@@ -172,7 +172,7 @@ SAME_IN_ALL = {
     "tags: {}": ((("  tags: {team: web, cost: web}\n", "  tags: {}\n"),), CLASS_ALL),
     "detailedMonitoring: false": ((("  role:", "  detailedMonitoring: false\n  role:"),), CLASS_ALL),
     "metadataOptions as they are by default": ((("  role:", "  metadataOptions: {}\n  role:"),), NOT),
-    "a change of both": ((("key: fast", "key: slow"), ("cost: web", "cost: app")), POOL_ALL),
+    "a change of both": ((("key: fast", "key: slow"), ("cost: web", "cost: app")), (*POOL_ALL, "NodeClassDrift")),
     "narrowed, and a tag": (
         (("[c, m]", "[c]"), ("cost: web", "cost: app")),
         ("all", "RequirementsDrifted", "NodeClassDrift"),
@@ -205,7 +205,7 @@ def test_what_a_change_replaces(name: str) -> None:
         ),
         pytest.param(
             [("  role:", "  kubelet: {maxPods: 20}\n  role:"), ("v20250403", "v20250501")],
-            {"1.0.8": ("all", "AMIDrift"), "1.1.0": CLASS_ALL},
+            {"1.0.8": ("all", "AMIDrift", "NodeClassDrift"), "1.1.0": (*CLASS_ALL, "AMIDrift")},
             id="kubelet and alias",
         ),
         pytest.param(
@@ -284,7 +284,7 @@ def test_a_renamed_pool_takes_its_nodes_with_it() -> None:
 
 def test_pools_come_and_go() -> None:
     other = POOL.replace("name: web\n", "name: other\n").replace("[c, m]", "[r]") + "---\n"
-    new, gone = planned(BOTH, other + CLASS)
+    gone, new = planned(BOTH, other + CLASS)
     assert (new.change, new.pool.name, told(new)) == ("added", "other", NOT)
     assert (gone.change, gone.pool.name, told(gone)) == ("removed", "web", ("all",))
     assert (new.launch.before, gone.launch.after) == (0, 0)

@@ -39,21 +39,22 @@ if TYPE_CHECKING:
     from nodelint.lint.engine import Report
     from nodelint.lint.targets import Choose
     from nodelint.model.manifest import Object
-    from nodelint.plan import Absorbed, Aim, Plan, Side
+    from nodelint.plan import Absorbed, Aim, Plan, ReleaseMove, Side
     from nodelint.report.plan_json import Findings
     from nodelint.session import Session
+    from nodelint.target.chosen import Chosen
 
 _EXIT = """
 \b
 Exit codes:
   0  nothing at or above --fail-on
-  1  something: for `drift` nodes are replaced, or may be; for `launch` a pool can launch nothing any more;
+  1  something: for `drift` nodes are replaced, or may be, or something that changes could not be compared; for
+     `launch` a pool can launch nothing any more;
      for `error` a new finding of `check`, or an update that the API server refuses
   2  wrong usage, or a path, document or revision that could not be read
 """
 
 FORMATS = ("text", "markdown", "html", "json")
-_KEPT = ("changed", "unchanged", "renamed")
 GATES = ("drift", "launch", "error", "never")
 
 
@@ -148,7 +149,7 @@ def _rendered(form: str, plan: Plan, findings: Findings, to_file: bool) -> str:
     if form == "markdown":
         from nodelint.report.plan_markdown import plan_markdown
 
-        return plan_markdown(plan, findings)
+        return plan_markdown(plan, findings, os.environ.get("NODELINT_LINKS"))
     if form == "html":
         from nodelint.report.plan_html import plan_html
 
@@ -201,20 +202,48 @@ def _planned(
         cluster,
     )
     chosen = ready.session.choose(was.found), ready.target.choose
-    plan = make_each(_side(was), _side(new), aim, lambda obj, now: _own_aim(aim, chosen[now], obj))
+    named = settings.karpenter_named, settings.kubernetes is not None
+    plan = make_each(_side(was), _side(new), aim, lambda old, new: _own_aim(aim, (old, new), chosen, named[1]))
     plan = plan._replace(absorbed=_absorbed(plan, *chosen, ready.session))
+    if not named[0]:
+        plan = plan._replace(moves=(*plan.moves, *_karpenter_moves(plan, chosen)))
     then = ready.target._replace(choose=chosen[0])
     before = judge_of(was.built, settings.jobs, was.inventory)(was.found.sources, then, *ready.how[1:3], was.beside)
     after = judge_of(new.built, settings.jobs, new.inventory)(new.found.sources, *ready.how)
     return plan, _compared(before, after, was.root, new.root, ready)
 
 
-def _own_aim(aim: Aim, choose: Choose | None, obj: Object) -> Aim:
+def _own_aim(
+    aim: Aim,
+    pair: tuple[Object | None, Object | None],
+    choose: tuple[Choose | None, Choose | None],
+    kubernetes_named: bool,
+) -> Aim:
     """The aim with the releases that the files beside an object state; of several the newest."""
-    chosen = choose(obj) if choose is not None else ""
-    if isinstance(chosen, str):
+    before, after = (_chosen(by, obj) for by, obj in zip(choose, pair, strict=True))
+    chosen = after or before
+    if chosen is None:
         return aim
-    return aim._replace(release=chosen[-1].karpenter.last, kubernetes=chosen[-1].kubernetes)
+    from nodelint.plan.releases import kubernetes_move
+
+    moved = kubernetes_move(before, after) if before and after and not kubernetes_named else None
+    return aim._replace(release=chosen.karpenter.last, kubernetes=chosen.kubernetes, moved=moved)
+
+
+def _chosen(choose: Choose | None, obj: Object | None) -> Chosen | None:
+    """The newest releases that an object is judged for; None where the files state none."""
+    found = choose(obj) if choose is not None and obj is not None else ""
+    return None if isinstance(found, str) else found[-1]
+
+
+def _karpenter_moves(plan: Plan, choose: tuple[Choose | None, Choose | None]) -> list[ReleaseMove]:
+    from nodelint.plan.releases import karpenter_moves
+
+    pairs = [pool.pair for pool in plan.pools] + list(plan.classes)
+    both = ((_chosen(choose[0], pair.old), _chosen(choose[1], pair.new)) for pair in pairs)
+    return list(
+        dict.fromkeys(karpenter_moves((old, new) for old, new in both if old is not None and new is not None))
+    )
 
 
 def _absorbed(plan: Plan, old_of: Choose | None, new_of: Choose | None, session: Session) -> tuple[Absorbed, ...]:
@@ -261,6 +290,6 @@ def _fails(plan: Plan, findings: Findings, gate: str) -> bool:
     if gate == "never":
         return False
     wrong = any(result.severity == "error" for result in findings.new) or any(each.refused for each in plan.pools)
-    empty = any(each.launch.before and each.change in _KEPT and not each.launch.after for each in plan.pools)
-    replaced = any(each.verdict.replaced != "none" for each in plan.pools)
-    return wrong or (gate != "error" and empty) or (gate == "drift" and replaced)
+    wrong = wrong or any(each.refused for each in plan.class_plans)
+    empty = any(pool.launches_nothing for pool in plan.pools)
+    return wrong or (gate != "error" and empty) or (gate == "drift" and plan.endangers_nodes)

@@ -1,7 +1,7 @@
 """Texts that hold placeholders: whether two of them differ whatever the placeholders stand for.
 
-`Karpenter-${c}` and `KarpenterNodeRole-${c}` do, since the same value is filled into both; `${a}` and `${b}` may be the
-same.
+`Karpenter-${c}` and `KarpenterNodeRole-${c}` do, since the same value is filled into both; `${a}` and `${b}` may be
+the same.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from nodelint.edits import apply, if_editable, set_value
 from nodelint.lint.context import Context
 from nodelint.lint.results import Result
 from nodelint.model.documents import objects
-from nodelint.model.finding import Edit, Span
+from nodelint.model.finding import Edit, Span, span_of
 from nodelint.model.manifest import GROUPS, Object, Retired, served
 from nodelint.source import SourceText, reread
 from nodelint.source.nodes import Node
@@ -75,6 +75,16 @@ class Converted:
                 )
                 found.append(result._replace(finding=finding, object=obj))
         return found
+
+    def find_origin(self, at: Node | Span) -> Node | Span:
+        """Where a place in a converted object is written in the files; the object's name for what conversion adds."""
+        if id(at.source) not in self._ways:
+            return at
+        span = span_of(at)
+        for now, old in self.pairs:
+            if now.source is span.source and now.node.start <= span.start <= now.node.end:
+                return self._back(span, now, old) or old.name_node
+        return self._back(span) or span
 
     def _back(self, span: Span, now: Object | None = None, old: Object | None = None) -> Node | Span | None:
         way = self._ways.get(id(span.source))

@@ -1,9 +1,9 @@
 """What a change of a NodePool does although no node drifts: these fields act as soon as they are stored.
 
-Limits, budgets, consolidation, weight and replicas are no part of the hash of a pool, and a requirement that allows more
-than before is met by every node that runs.
-Source: karpenter pkg/apis/v1/nodepool.go@v1.14.1 (`Hash`, `hash:"ignore"`), pkg/controllers/disruption/consolidation.go,
-pkg/controllers/provisioning/provisioner.go (`Create`: limits), pkg/controllers/static/.
+Limits, budgets, consolidation, weight and replicas are no part of the hash of a pool, and a requirement that allows
+more than before is met by every node that runs.
+Source: karpenter pkg/apis/v1/nodepool.go@v1.14.1 (`Hash`, `hash:"ignore"`), and below pkg/controllers/:
+disruption/consolidation.go, provisioning/provisioner.go (`Create`: limits), static/.
 """
 
 from __future__ import annotations
@@ -74,7 +74,9 @@ def _consolidation(pools: Stored) -> Iterator[Effect]:
     if policy is not None:
         was, now = policy
         if was == _EMPTY:
-            yield _effect(pools, (*_DISRUPTION, "consolidationPolicy"), "used nodes are removed and replaced too", True)
+            yield _effect(
+                pools, (*_DISRUPTION, "consolidationPolicy"), "used nodes are removed and replaced too", True
+            )
         elif now == _EMPTY:
             yield _effect(pools, (*_DISRUPTION, "consolidationPolicy"), "only empty nodes are removed from now on")
         else:
@@ -159,7 +161,9 @@ def _weight(pools: Stored) -> Iterator[Effect]:
     both = _both(inside(pools.before, "spec"), inside(pools.after, "spec"), "weight")
     if both is not None:
         earlier = (both[1] or 0) > (both[0] or 0)
-        yield _effect(pools, ("spec", "weight"), f"the pool is tried {'earlier' if earlier else 'later'} for new pods")
+        yield _effect(
+            pools, ("spec", "weight"), f"the pool is tried {'earlier' if earlier else 'later'} for new pods"
+        )
 
 
 def _both(old: dict[str, Any], new: dict[str, Any], field: str) -> tuple[Any, Any] | None:

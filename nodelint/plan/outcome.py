@@ -48,9 +48,9 @@ class Aim(NamedTuple):
 
 
 class ReleaseMove(NamedTuple):
-    """A release that the files state differently on both sides: of `Karpenter` or `Kubernetes`, and where (`path:line`).
+    """A release of `Karpenter` or `Kubernetes` that the files of both sides state differently.
 
-    `note` says what it means for nodes.
+    `path` and `line` are where the new side states it; `note` says what it means for nodes.
     """
 
     about: str
@@ -123,6 +123,15 @@ class PoolPlan(NamedTuple):
         if self.verdict.replaced == "none" and self.uncompared is not None and self.uncompared.changed:
             return "unknown"
         return self.verdict.replaced
+
+    @property
+    def grade(self) -> Covered:
+        """How grave it is for nodes, by the scale of drift: a pool that is lost, or launches nothing, is gravest."""
+        if self.deleted or self.launches_nothing:
+            return "all"
+        if self.replaced == "none" and any(effect.removes for effect in self.effects):
+            return "some"
+        return self.replaced
 
     @property
     def rank(self) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from datetime import datetime
 from typing import Any
 
 from nodelint.build import Inventory
@@ -20,12 +19,12 @@ from nodelint.model.manifest import EC2NodeClass, NodePool, Object, served
 from nodelint.model.releases import KubernetesVersion, Version
 from nodelint.plan.effects import Effect, Stored, effects_of
 from nodelint.plan.launch import launch
-from nodelint.plan.matching import Pair, pairs, written_name
+from nodelint.plan.matching import Pair, pairs
 from nodelint.plan.nodes import NodeFate, Wanted, fates, requirements_of
 from nodelint.plan.outcome import Aim, ClassPlan, Plan, PoolPlan
 from nodelint.plan.pace import Pace, pace
 from nodelint.plan.refusals import Refusal, refusals
-from nodelint.plan.uncompared import Uncompared, foreign_pools, nameless, of_templates, unclear_class
+from nodelint.plan.uncompared import Uncompared, foreign_pools, nameless, of_templates, unclear_class, unserved
 from nodelint.plan.verdict import NOTHING as UNTOUCHED
 from nodelint.plan.verdict import Sides, Verdict, class_verdict, verdict
 from nodelint.source import Node, Source
@@ -101,7 +100,9 @@ class _Planner:
     def __init__(self, old: Side, new: Side, aim: Aim) -> None:
         self.aim = aim
         self.sides = old, new
-        self.asked = old.objects, new.objects
+        both = [_as_v1(side, aim) for side in self.sides]
+        self.asked = both[0].objects, both[1].objects
+        self.find_origin = both[0].find_origin, both[1].find_origin
         self.old = self._context(0, aim.old_facts, aim.old_kubernetes)
         self.new = self._context(1, aim.facts, aim.kubernetes)
         self.classes = self._pairs(EC2NodeClass, self.old.objects, self.new.objects)
@@ -131,36 +132,40 @@ class _Planner:
         uncompared = [
             *lost,
             *foreign_pools(pair for pair in both if pair not in ours),
+            *unserved(*self.asked, self.aim.release),
             *of_templates([*ours, *self.classes]),
             *(pool.uncompared for pool in pools if pool.uncompared is not None),
         ]
         elsewhere = [self._class(pair) for pair in self.classes if id(pair.new or pair.old) not in self.used]
         plans = [plan for plan in elsewhere if plan is not None and id(plan.at) not in skipped]
         pools.sort(key=lambda pool: pool.rank)
-        return Plan(self.aim, tuple(pools), tuple(self.classes), (), tuple(plans), tuple(map(self._moved, uncompared)))
+        return Plan(
+            self.aim, tuple(pools), tuple(self.classes), (), tuple(plans), tuple(map(self._moved, uncompared))
+        )
 
     def _placed(self, pool: PoolPlan) -> PoolPlan:
         """The same with places in files."""
-        old, new = self.sides
         if pool.pair.new is None:
-            return pool._replace(at=old.place_of(pool.at))
+            return pool._replace(at=self._place_of(pool.at, 0))
         return pool._replace(
-            at=new.place_of(pool.at),
+            at=self._place_of(pool.at),
             verdict=self._placed_verdict(pool.verdict),
-            refused=tuple(refusal._replace(at=new.place_of(refusal.at)) for refusal in pool.refused),
-            effects=tuple(effect._replace(at=new.place_of(effect.at)) for effect in pool.effects),
+            refused=tuple(refusal._replace(at=self._place_of(refusal.at)) for refusal in pool.refused),
+            effects=tuple(effect._replace(at=self._place_of(effect.at)) for effect in pool.effects),
         )
 
+    def _place_of(self, at: Node | Span, side: int = 1) -> Node | Span:
+        """Where a place of a side is written in its files."""
+        return self.sides[side].place_of(self.find_origin[side](at))
+
     def _placed_verdict(self, found: Verdict) -> Verdict:
-        place_of = self.sides[1].place_of
-        return found._replace(reasons=tuple(reason._replace(at=place_of(reason.at)) for reason in found.reasons))
+        reasons = (reason._replace(at=self._place_of(reason.at)) for reason in found.reasons)
+        return found._replace(reasons=tuple(reasons))
 
     def _moved(self, place: Uncompared) -> Uncompared:
         """The same with its place in the files of the side that it is from."""
-        old, new = self.sides
-        source = place.at.source
-        side = old if any(each is source for each in old.sources) else new
-        return place._replace(at=side.place_of(place.at))
+        is_old = any(obj.source is place.at.source for obj in self.asked[0])
+        return place._replace(at=self._place_of(place.at, 0 if is_old else 1))
 
     # -- pools
 
@@ -311,16 +316,43 @@ class _Planner:
         moved = self.aim.moved is not None
         if pair.change == "added" or (pair.change == "unchanged" and not moved):
             return None
-        if not isinstance(pair.old, EC2NodeClass) or not isinstance(pair.new, EC2NodeClass) or pair.change == "renamed":
-            return ClassPlan(pair, self.sides[0].place_of(_name_node(pair)), Verdict("unknown"))
+        if (
+            not isinstance(pair.old, EC2NodeClass)
+            or not isinstance(pair.new, EC2NodeClass)
+            or pair.change == "renamed"
+        ):
+            return ClassPlan(
+                pair, self._place_of(_name_node(pair), 1 if pair.new is not None else 0), Verdict("unknown")
+            )
         refused = self._refusals(pair) if pair.change == "changed" else []
         found = UNTOUCHED
         if not refused:
             found = class_verdict(pair.old, pair.new, self.aim.release, self.aim.schemas, moved)
         if found.replaced == "none" and not refused:
             return None
-        at = self.sides[1].place_of(_name_node(pair))
+        at = self._place_of(_name_node(pair))
         return ClassPlan(pair, at, self._placed_verdict(found), tuple(refused))
+
+
+class _Objects(NamedTuple):
+    """The objects of a side, those of v1beta1 as what they become, and the way back to what is written."""
+
+    objects: list[Object]
+    find_origin: Callable[[Node | Span], Node | Span]
+
+
+def _as_v1(side: Side, aim: Aim) -> _Objects:
+    """The objects of a side as the API server stores them: a conversion webhook makes v1 of v1beta1."""
+    asked = side.objects
+    old = [obj for obj in asked if isinstance(obj, NodePool | EC2NodeClass) and obj.version == "v1beta1"]
+    if not old:
+        return _Objects(asked, lambda at: at)
+    from nodelint.lint.converted import Converted
+
+    beside = [obj for source in side.beside for obj in objects(source)]
+    context = Context([*asked, *beside], aim.release, aim.kubernetes, aim.schemas)
+    converted = Converted(old, context)
+    return _Objects(converted.world[: len(asked)], converted.find_origin)
 
 
 def _classes(pair: Pair) -> list[EC2NodeClass]:

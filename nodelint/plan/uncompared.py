@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from nodelint.model.finding import Span
-from nodelint.model.manifest import EC2NodeClass, NodePool, Object
-from nodelint.plan.matching import Pair
+from nodelint.model.manifest import EC2NodeClass, NodePool, Object, Retired, served
+from nodelint.model.releases import Version
+from nodelint.plan.matching import Pair, is_same, written_name
 from nodelint.source import Node
 from nodelint.tuples import NamedTuple
 
@@ -15,7 +16,7 @@ _CODE = r"\{\{.*?\}\}|\{%.*?%\}|<%.*?%>|%\{[^}]*\}"
 
 
 class Uncompared(NamedTuple):
-    """A place that was not compared. `changed` says that the two sides differ there, so that nodes may be replaced."""
+    """A place that was not compared. `changed` says that the sides differ there, so that nodes may be replaced."""
 
     at: Node | Span
     what: str
@@ -80,6 +81,23 @@ def unclear_class(
         return Uncompared(node, _label(pool), reason, moved)
     reason = f"its class is chosen by `{node.written}`, which is filled in later"
     return Uncompared(node, _label(pool), reason, bool(changed))
+
+
+def unserved(old: Sequence[Object], new: Sequence[Object], release: Version) -> Iterator[Uncompared]:
+    """Objects of an API that the release does not serve, and that become no object which it serves."""
+    before = {(obj.kind, written_name(obj)): obj for obj in old if _is_unserved(obj, release)}
+    after = {(obj.kind, written_name(obj)): obj for obj in new if _is_unserved(obj, release)}
+    for key in dict.fromkeys((*after, *before)):
+        was, now = before.get(key), after.get(key)
+        obj = now or was
+        assert obj is not None
+        changed = was is None or now is None or not is_same(was, now)
+        reason = f"Karpenter {release} does not serve `{obj.api_version}`"
+        yield Uncompared(obj.name_node, _label(obj), reason, changed)
+
+
+def _is_unserved(obj: Object, release: Version) -> bool:
+    return isinstance(obj, NodePool | EC2NodeClass | Retired) and not served(obj, release)
 
 
 def _label(obj: Object) -> str:

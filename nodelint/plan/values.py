@@ -26,7 +26,7 @@ class ValueChange(NamedTuple):
 
 
 def change_of(old: Object, new: Object, difference: ValueDifference) -> ValueChange | None:
-    """What stands at both places of a difference; None where it is written the same, by a default or another field."""
+    """What stands at both places of a difference; None where it is written the same: a default may differ."""
     was, now = _text_at(old, difference.old), _text_at(new, difference.new)
     return None if was == now else ValueChange(was, now)
 
@@ -51,6 +51,8 @@ def text_of(node: Node) -> str:
         words = [value["key"], value["operator"], *(map(str, values) if isinstance(values, list) else ())]
         least = [f"(minValues {value['minValues']})"] if "minValues" in value else []
         return " ".join(map(str, [*words, *least]))
+    if isinstance(value, dict) and value and not any(isinstance(each, dict | list) for each in value.values()):
+        return ", ".join(f"{key}: {each}" for key, each in value.items())
     return json.dumps(value, ensure_ascii=False)
 
 

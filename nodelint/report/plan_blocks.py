@@ -20,7 +20,7 @@ from nodelint.tuples import NamedTuple
 SIGNS = {"added": "+", "removed": "-", "changed": "~", "unchanged": " ", "renamed": "~"}
 
 
-class Block(NamedTuple):
+class PoolBlock(NamedTuple):
     """Pools of which the same is to be said, for the same places."""
 
     pools: tuple[PoolPlan, ...]
@@ -51,13 +51,13 @@ def nothing_changed(plan: Plan, findings: Findings) -> bool:
     return not (findings.new or findings.gone or any(place.changed for place in plan.uncompared))
 
 
-def blocks(plan: Plan) -> list[Block]:
+def blocks(plan: Plan) -> list[PoolBlock]:
     """The pools that there is something to report of, the most endangered first."""
     found: dict[tuple[object, ...], list[PoolPlan]] = {}
     for pool in plan.pools:
         if concerns(pool):
             found.setdefault(_cause(pool), []).append(pool)
-    return [Block(tuple(pools)) for pools in found.values()]
+    return [PoolBlock(tuple(pools)) for pools in found.values()]
 
 
 def _cause(pool: PoolPlan) -> tuple[object, ...]:
@@ -66,7 +66,9 @@ def _cause(pool: PoolPlan) -> tuple[object, ...]:
         own: object = None if pool.change == "removed" else id(pool)
     else:
         own = (
-            tuple((reason.reason, place_of(reason.at), reason.field, reason.covered) for reason in pool.verdict.reasons),
+            tuple(
+                (reason.reason, place_of(reason.at), reason.field, reason.covered) for reason in pool.verdict.reasons
+            ),
             tuple((refusal.field, place_of(refusal.at)) for refusal in pool.refused),
             tuple((effect.field, place_of(effect.at)) for effect in pool.effects),
             pool.verdict.unknown,
@@ -180,7 +182,9 @@ def headline_of_plan(plan: Plan) -> str:
         parts.append(f"{len(pools)} {name}" + (f" ({counted(number, 'node')})" if nodes and moved else ""))
     sentences = []
     if list(found) == ["unchanged"]:
-        sentences.append(f"{counted(len(plan.pools), 'NodePool')}, {'none' if len(plan.pools) > 1 else 'not'} changed")
+        sentences.append(
+            f"{counted(len(plan.pools), 'NodePool')}, {'none' if len(plan.pools) > 1 else 'not'} changed"
+        )
     elif parts:
         sentences.append(f"{counted(len(plan.pools), 'NodePool')}: {', '.join(parts)}")
     changed = [pair for pair in plan.classes if pair.change != "unchanged"]
@@ -202,8 +206,8 @@ def closing(plan: Plan, findings: Findings) -> Iterator[str]:
         yield f"{move.about} {move.old} -> {move.new} ({printable(move.path)}:{move.line}): {move.note}"
     for change in plan.absorbed:
         yield (
-            f"EC2NodeClass {printable(change.name)} changes together with Karpenter {change.old} -> {change.new}, which"
-            " hashes classes in another way: the change may never reach the nodes that run."
+            f"EC2NodeClass {printable(change.name)} changes together with Karpenter {change.old} -> {change.new},"
+            " which hashes classes in another way: the change may never reach the nodes that run."
             " Make it before or after the upgrade."
         )
     if findings.new or findings.gone:

@@ -16,11 +16,9 @@ from nodelint.plan import ClassPlan, Plan, PoolPlan, Verdict
 from nodelint.plan.pace import Pace, words
 from nodelint.plan.values import ValueChange
 from nodelint.printable import printable, screened, writable
-from nodelint.report.plan_json import Findings
-from nodelint.report.plan_page import SCRIPT, STYLE
 from nodelint.report.plan_blocks import (
     SIGNS,
-    Block,
+    PoolBlock,
     blocks,
     class_headline,
     closing,
@@ -32,6 +30,8 @@ from nodelint.report.plan_blocks import (
     releases_of,
     share_of,
 )
+from nodelint.report.plan_json import Findings
+from nodelint.report.plan_page import SCRIPT, STYLE
 from nodelint.report.plan_text import price
 
 
@@ -63,23 +63,18 @@ def _code(text: str) -> str:
     return f"<code>{_text(text)}</code>"
 
 
-def _index(told: Sequence[Block]) -> str:
+def _index(told: Sequence[PoolBlock]) -> str:
     if len(told) < 2:
         return ""
     rows = "".join(
-        f'<li class={_grade(block.first)}><a href="#pool-{number}">{_text(block.names)}</a> '
+        f'<li class={block.first.grade}><a href="#pool-{number}">{_text(block.names)}</a> '
         f"<span>{_text(headline(block.first))}</span></li>"
         for number, block in enumerate(told)
     )
     return f"<ul class=index>{rows}</ul>"
 
 
-def _grade(pool: PoolPlan) -> str:
-    """The colour of a pool: what it loses, not only what is replaced."""
-    return "all" if pool.deleted or pool.launches_nothing else pool.replaced
-
-
-def _block(number: int, block: Block) -> str:
+def _block(number: int, block: PoolBlock) -> str:
     first = block.first
     was = f" <small>was {_text(first.renamed_from)}</small>" if first.renamed_from is not None else ""
     places = ", ".join(pool_place(pool) for pool in block.pools)
@@ -102,7 +97,7 @@ def _block(number: int, block: Block) -> str:
             )
         )
         parts.append(f"<h3>{_text(pool.name)}</h3>{own}" if own and len(block.pools) > 1 else own)
-    return f'<section class="pool {_grade(first)}" id="pool-{number}">{"".join(parts)}</section>'
+    return f'<section class="pool {first.grade}" id="pool-{number}">{"".join(parts)}</section>'
 
 
 def _class(plan: ClassPlan) -> str:
@@ -110,7 +105,8 @@ def _class(plan: ClassPlan) -> str:
     text = name if isinstance(name, str) else plan.node_class.name_node.written
     sign = _text(SIGNS[plan.pair.change])
     return (
-        f'<section class="pool {plan.verdict.replaced}"><h2><span class=sign>{sign}</span> EC2NodeClass {_text(text)}</h2>'
+        f'<section class="pool {plan.verdict.replaced}">'
+        f"<h2><span class=sign>{sign}</span> EC2NodeClass {_text(text)}</h2>"
         f"<p class=verdict>{_text(class_headline(plan))}</p><p class=quiet>{_code(place_of(plan.at))}</p>"
         f"{_reasons(plan.verdict)}</section>"
     )

@@ -40,7 +40,14 @@ def plan_json(plan: Plan, findings: Findings) -> dict[str, Any]:
             for each in plan.uncompared
         ],
         "releases": [
-            {"about": each.about, "from": each.old, "to": each.new, "path": each.path, "line": each.line, "note": each.note}
+            {
+                "about": each.about,
+                "from": each.old,
+                "to": each.new,
+                "path": each.path,
+                "line": each.line,
+                "note": each.note,
+            }
             for each in plan.moves
         ],
         "absorbed": [{"name": each.name, "from": str(each.old), "to": str(each.new)} for each in plan.absorbed],

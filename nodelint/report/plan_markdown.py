@@ -20,7 +20,7 @@ from nodelint.printable import printable, screened, writable
 from nodelint.report.markdown import MOST, inline
 from nodelint.report.plan_blocks import (
     SIGNS,
-    Block,
+    PoolBlock,
     blocks,
     class_headline,
     closing,
@@ -83,15 +83,14 @@ class _Comment:
         path = quote(span.source.path.removeprefix("./"))
         return f"[{text}]({self.links}{path}#L{span.source.position(span.start).line})"
 
-    def _row(self, block: Block) -> str:
+    def _row(self, block: PoolBlock) -> str:
         first = block.first
         name = ", ".join(_code(pool.name) for pool in block.pools[:_NAMES])
         if len(block.pools) > _NAMES:
             name += f" and {len(block.pools) - _NAMES} more"
         if first.renamed_from is not None:
             name += f" (was {_code(first.renamed_from)})"
-        mark = "🔴" if first.deleted or first.launches_nothing else _MARKS[first.replaced]
-        what = f"{mark} {inline(headline(first))}"
+        what = f"{_MARKS[first.grade]} {inline(headline(first))}"
         nodes = [pool for pool in block.pools if pool.nodes is not None]
         if nodes:
             what += f" ({'; '.join(inline(nodes_in_words(pool)) for pool in nodes[:3])})"
@@ -118,7 +117,7 @@ class _Comment:
     def _cause(self, reason: Reason) -> str:
         return f"{reason.reason}: {_code(reason.field)}{_changed(reason.change)}"
 
-    def _details(self, block: Block) -> str:
+    def _details(self, block: PoolBlock) -> str:
         lines = [line for pool in block.pools[:1] for line in self._cause_lines(pool)]
         for pool in block.pools:
             own = list(_own_lines(pool))
@@ -172,7 +171,7 @@ class _Comment:
         return f"<details>\n<summary>{title}</summary>\n\n{head}{''.join(rows)}{more}\n</details>\n"
 
 
-def _fitting(told: list[Block], render: Callable[[Block], str], room: int) -> tuple[str, int]:
+def _fitting(told: list[PoolBlock], render: Callable[[PoolBlock], str], room: int) -> tuple[str, int]:
     """As many blocks as there is room for, and how many those are."""
     text = ""
     for number, block in enumerate(told):
@@ -194,6 +193,8 @@ def _changed(change: ValueChange | None) -> str:
 def _own_lines(pool: PoolPlan) -> Iterator[str]:
     """What is each pool's own: its nodes and what it can launch."""
     launched = pool.launch
+    if pool.deleted:
+        return
     if launched.gained or launched.lost:
         yield f"instance types: {launched.before:,} before, {launched.after:,} after"
     for what, names in (("gained", launched.gained), ("lost", launched.lost)):

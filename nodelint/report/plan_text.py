@@ -17,7 +17,7 @@ from nodelint.report.layout import aside, columns, wrap
 from nodelint.report.look import Look, fitted
 from nodelint.report.plan_blocks import (
     SIGNS,
-    Block,
+    PoolBlock,
     blocks,
     class_headline,
     closing,
@@ -49,7 +49,7 @@ def plan_text(plan: Plan, findings: Findings, look: Look) -> str:
     return "\n\n".join(parts)
 
 
-def _block(block: Block, look: Look) -> Iterator[str]:
+def _block(block: PoolBlock, look: Look) -> Iterator[str]:
     first = block.first
     if len(block.pools) == 1:
         title = f"{SIGNS[first.change]} NodePool {block.names}"
@@ -61,9 +61,7 @@ def _block(block: Block, look: Look) -> Iterator[str]:
         rows = [f"{printable(pool.name)} ({pool_place(pool)})" for pool in block.pools]
         yield from wrap(", ".join(rows), look.width, "    ")
     for row in fitted(f"    {headline(first)}", look):
-        grave = first.deleted or first.replaced != "none"
-        colour = "red" if first.deleted or first.launches_nothing else _COLOURS[first.replaced]
-        yield look.style(row, fg=colour, bold=grave)
+        yield look.style(row, fg=_COLOURS[first.grade], bold=first.grade != "none")
     for refusal in first.refused:
         at = place_of(refusal.at)
         yield from wrap(f"refused by the API server: {refusal.field}: {refusal.message} ({at})", look.width, "      ")
@@ -95,7 +93,8 @@ def _effect(effect: Effect, look: Look) -> Iterator[str]:
 
 def _of_pool(pool: PoolPlan, look: Look, named: bool) -> Iterator[str]:
     """What is each pool's own: its nodes and what it can launch."""
-    lines = [*([] if pool.nodes is None else wrap(nodes_in_words(pool), look.width, "    ")), *_launch(pool.launch, look)]
+    lines = [*([] if pool.nodes is None else wrap(nodes_in_words(pool), look.width, "    "))]
+    lines += [] if pool.deleted else _launch(pool.launch, look)
     if named and lines:
         yield f"  {printable(pool.name)}"
     yield from lines
