@@ -28,7 +28,7 @@ here = pathlib.Path({here!r})
 for value in sys.argv:
     form, _, file = value.removeprefix("--format=").partition("=")
     if file and form in ("github", "markdown", "sarif"):
-        pathlib.Path(file).write_text(form + " was here\\n")
+        pathlib.Path(file).write_text(os.environ.get("PLAN") or form + " was here\\n")
 print("::error::not a command")
 codes = os.environ["CODES"].split()
 sys.exit(int(codes[min(len((here / "calls").read_text().splitlines()), len(codes)) - 1]))
@@ -47,6 +47,8 @@ def environment(name: str, inputs: dict[str, str], more: dict[str, str]) -> dict
     values = {f"inputs.{key}": value for key, value in given.items()} | more
     filled = {}
     for key, text in step(name).get("env", {}).items():
+        if key in more:
+            continue
         expression = re.fullmatch(r"\$\{\{ ([\w.-]+)(?: \|\| '(\w+)')? \}\}", str(text))
         filled[key] = str(text) if expression is None else values[expression[1]] or expression[2] or ""
     return filled
@@ -211,6 +213,7 @@ GH = """\
 #!/bin/sh
 printf '%s\\n' "$*" >>{here}/gh
 case "$*" in *--jq*) cat {here}/known 2>/dev/null; exit 0;; esac
+cp "${{*##*@}}" {here}/comment
 [ ! -f {here}/refused ]
 """
 BASE = {
@@ -221,7 +224,7 @@ BASE = {
 }
 
 
-def plan(folder: Path, codes: str = "0", **inputs: str) -> Ran:
+def plan(folder: Path, codes: str = "0", more: dict[str, str] | None = None, **inputs: str) -> Ran:
     (folder / "bin").mkdir(exist_ok=True)
     (folder / "bin" / "gh").write_text(GH.format(here=folder), encoding="utf-8")
     (folder / "bin" / "gh").chmod(0o755)
@@ -229,9 +232,10 @@ def plan(folder: Path, codes: str = "0", **inputs: str) -> Ran:
     subprocess.run(["git", "init", "-q"], cwd=tree, check=True)
     commit = ("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "first")
     subprocess.run(["git", *commit], cwd=tree, check=True)
-    more = {"steps.install.outputs.nodelint": str(folder / "nodelint"), "CODES": codes, **BASE}
-    more["PATH"] = f"{folder / 'bin'}:{os.environ['PATH']}"
-    return run("plan", folder, tree, more, **inputs)
+    given = {"steps.install.outputs.nodelint": str(folder / "nodelint"), "CODES": codes, **BASE}
+    given["PATH"] = f"{folder / 'bin'}:{os.environ['PATH']}"
+    given |= {"FOLDER": ""} | (more or {})
+    return run("plan", folder, tree, given, **inputs)
 
 
 def test_a_plan_is_one_comment_that_is_kept_up_to_date(folder: Path) -> None:
@@ -248,6 +252,24 @@ def test_a_plan_is_one_comment_that_is_kept_up_to_date(folder: Path) -> None:
     plan(folder)
     updated = (folder / "gh").read_text(encoding="utf-8").splitlines()[-1]
     assert updated.startswith("api --silent --method PATCH repos/a/b/issues/comments/41 --field body=@")
+
+
+def test_a_plan_of_nothing_makes_no_comment_and_updates_one_that_is_there(folder: Path) -> None:
+    quiet = {"PLAN": "<!-- nodelint plan -->\n<!-- nodelint plan: nothing changed -->\n### nothing\n"}
+    plan(folder, more=quiet)
+    assert all("--method" not in line for line in (folder / "gh").read_text(encoding="utf-8").splitlines())
+    (folder / "known").write_text("41\n", encoding="utf-8")
+    plan(folder, more=quiet)
+    assert "--method PATCH" in (folder / "gh").read_text(encoding="utf-8").splitlines()[-1]
+
+
+def test_each_working_directory_has_a_comment_of_its_own(folder: Path) -> None:
+    told = {"PLAN": "<!-- nodelint plan -->\n### 1 NodePool: 1 replaced.\n"}
+    plan(folder, more=told)
+    assert (folder / "comment").read_text(encoding="utf-8").splitlines()[0] == "<!-- nodelint plan -->"
+    plan(folder, more=told | {"FOLDER": "clusters/a|b&c"})
+    lines = (folder / "comment").read_text(encoding="utf-8").splitlines()
+    assert lines == ["<!-- nodelint plan of clusters/a|b&c -->", "### 1 NodePool: 1 replaced."]
 
 
 def test_a_comment_that_may_not_be_written_is_a_warning(folder: Path) -> None:

@@ -353,7 +353,7 @@ def test_the_gravest_comes_first_and_one_cause_is_one_block(folders: Path) -> No
     code, text = run_plan(folders, {"a.yaml": old}, {"a.yaml": new + edited(CLASS, ("cost: web", "cost: app"))})
     assert code == 1
     titles = [
-        line.split("  ")[0]
+        line.strip().split("  ")[0]
         for line in text.splitlines()
         if line[:2] in ("+ ", "- ", "~ ", "  ") and "NodePool" in line
     ]

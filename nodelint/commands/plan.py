@@ -279,9 +279,13 @@ def _compared(before: Report, after: Report, old_root: str, new_root: str, ready
 
     old = dict(zip(fingerprints(before.results, old_root), before.results, strict=True))
     new = dict(zip(fingerprints(after.results, new_root), after.results, strict=True))
+    come = [result for mark, result in new.items() if mark not in old]
+    gone = [result for mark, result in old.items() if mark not in new]
+    # An object that has moved to another file takes its findings with it.
+    come_marks, gone_marks = (fingerprints(results, located=False) for results in (come, gone))
     return Findings(
-        tuple(result for mark, result in new.items() if mark not in old),
-        tuple(result for mark, result in old.items() if mark not in new),
+        tuple(result for mark, result in zip(come_marks, come, strict=True) if mark not in gone_marks),
+        tuple(result for mark, result in zip(gone_marks, gone, strict=True) if mark not in come_marks),
     )
 
 

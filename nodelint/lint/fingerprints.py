@@ -31,12 +31,15 @@ Known = dict[tuple[object, ...], tuple[Node, Object | None, str]]
 """Marks of a former run, with the node and the object of each: where these are the same, so is the mark."""
 
 
-def fingerprints(results: Sequence[Result], root: str = "", known: Known | None = None) -> list[str]:
+def fingerprints(
+    results: Sequence[Result], root: str = "", known: Known | None = None, *, located: bool = True
+) -> list[str]:
     """A mark of 32 hexadecimal digits for each result, in their order, no two alike.
 
     Paths are taken as seen from the folder `root` (default: the working folder). Findings that are the same
     but for their place in a list are numbered: of the same findings in another order the marks are the same.
-    `known` holds the marks of the run before, and is left those of this one.
+    `known` holds the marks of the run before, and is left those of this one. Without `located` the path does not
+    count, so that an object in another file has the same findings.
     """
     seen: Counter[str] = Counter()
     marks = []
@@ -44,10 +47,10 @@ def fingerprints(results: Sequence[Result], root: str = "", known: Known | None 
     for result in results:
         at = result.finding.at
         if known is None or isinstance(at, Span):
-            mark = _digest(*_parts(result, root))
+            mark = _digest(*_parts(result, root, located))
         else:
-            key = id(at), id(result.object), result.rule.name, result.finding.message, root
-            now[key] = known.get(key) or (at, result.object, _digest(*_parts(result, root)))
+            key = id(at), id(result.object), result.rule.name, result.finding.message, root, located
+            now[key] = known.get(key) or (at, result.object, _digest(*_parts(result, root, located)))
             mark = now[key][2]
         seen[mark] += 1
         marks.append(mark if seen[mark] == 1 else _digest(mark, str(seen[mark])))
@@ -85,14 +88,14 @@ def field(result: Result) -> str:
     return "".join(reversed(steps)).removeprefix(".")
 
 
-def _parts(result: Result, root: str) -> list[str]:
+def _parts(result: Result, root: str, located: bool) -> list[str]:
     obj, at = result.object, result.finding.at
     name = _text(obj.name_node) if obj else ""
     what = _characters(at) if isinstance(at, Span) else _text(at)
     # What is suggested hangs on what else there is; the value itself is what was written.
     message = result.finding.message.partition(", did you mean")[0]
     quoted = re.findall(r"`([^`]*)`", message)
-    path = relative(result.span.source.path, root)
+    path = relative(result.span.source.path, root) if located else ""
     return [result.rule.name, path, obj.kind if obj else "", name, field(result), what, *quoted]
 
 

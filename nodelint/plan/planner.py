@@ -156,7 +156,7 @@ class _Planner:
 
     def _place_of(self, at: Node | Span, side: int = 1) -> Node | Span:
         """Where a place of a side is written in its files."""
-        return self.sides[side].place_of(self.find_origin[side](at))
+        return written_place(self.find_origin[side](at))
 
     def _placed_verdict(self, found: Verdict) -> Verdict:
         reasons = (reason._replace(at=self._place_of(reason.at)) for reason in found.reasons)
