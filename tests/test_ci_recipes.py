@@ -130,7 +130,8 @@ def test_the_gitlab_plan_writes_one_note_and_updates_it(tmp_path: Path) -> None:
     server.shutdown()
     place = "/projects/1/merge_requests/2/notes"
     assert asked == [("POST", place, "secret"), ("PUT", f"{place}/4", "secret")]
-    assert notes[1]["body"].startswith("<!-- nodelint plan -->\n<!-- nodelint plan: nothing changed -->\n### nodelint plan: ")
+    marks = "<!-- nodelint plan -->\n<!-- nodelint plan: nothing changed -->\n"
+    assert notes[1]["body"].startswith(f"{marks}### nodelint plan: ")
     assert (tree / job["artifacts"]["paths"][0]).read_text(encoding="utf-8").startswith("<!doctype html>")
 
 
