@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _FILLED = ("resource", "module", "data", "locals")
 """Blocks that make objects, or hold them."""
-_NAMES = r"\b(?:var|local|each|count|path)\.|\$\{|%\{|\b(?:merge|concat|for)\b"
+_NAMES = r"\b(?:var|local|each|count|path)\.|\$\{|%\{|\b(?!yamlencode|jsonencode)[a-z0-9]+\(|\bfor\b|\?"
 
 
 class FilledText(NamedTuple):

@@ -1,0 +1,311 @@
+"""Terraform as people write it: each shape holds one wrong value, which is found where it is written."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+class Shape(NamedTuple):
+    """Files of a module, and where its findings stand: `file: text of the line`, in order."""
+
+    files: dict[str, str]
+    found: tuple[str, ...]
+
+
+SPEC = """\
+    spec = {
+      template = { spec = {
+        nodeClassRef = { group = "karpenter.k8s.aws", kind = "EC2NodeClass", name = "default" }
+        requirements = [{ key = "node.kubernetes.io/instance-type", operator = "In", values = VALUES }]
+      } }
+    }
+"""
+
+
+def pool(values: str, name: str = '"a"', head: str = 'resource "kubernetes_manifest" "pool" {') -> str:
+    return f"""\
+{head}
+  manifest = {{
+    apiVersion = "karpenter.sh/v1"
+    kind       = "NodePool"
+    metadata   = {{ name = {name} }}
+{SPEC.replace("VALUES", values)}  }}
+}}
+"""
+
+
+EACH = 'resource "kubernetes_manifest" "pool" {\n  for_each = local.pools\n'
+YAML = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: ${name}
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - key: node.kubernetes.io/instance-type
+          operator: In
+          values:
+%{ for type in types ~}
+            - ${type}
+%{ endfor ~}
+"""
+
+SHAPES = {
+    "default": Shape(
+        {"v.tf": 'variable "types" { default = ["m5.xlrge", "m5.large"] }', "m.tf": pool("var.types")},
+        ("m.tf: values = var.types",),
+    ),
+    "default in the same file": Shape(
+        {"m.tf": 'variable "types" {\n  default = ["m5.xlrge", "m5.large"]\n}\n' + pool("var.types")},
+        ('m.tf: default = ["m5.xlrge", "m5.large"]',),
+    ),
+    "tfvars": Shape(
+        {
+            "v.tf": 'variable "types" { default = ["m5.large"] }',
+            "terraform.tfvars": 'types = ["m5.large", "m5.xlrge"]',
+            "m.tf": pool("var.types"),
+        },
+        ("m.tf: values = var.types",),
+    ),
+    "tfvars as JSON, the last file counts": Shape(
+        {
+            "v.tf": 'variable "types" {}',
+            "terraform.tfvars.json": '{"types": ["m5.large"]}',
+            "z.auto.tfvars.json": '{"types": ["m5.xlrge", "m5.large"]}',
+            "m.tf": pool("var.types"),
+        },
+        ("m.tf: values = var.types",),
+    ),
+    "locals with functions": Shape(
+        {
+            "m.tf": 'locals {\n  family = "m5"\n  more = ["large"]\n'
+            '  types = toset([for s in concat(local.more, ["xlrge"]) : "${local.family}.${lower(s)}"])\n}\n'
+            + pool("tolist(local.types)")
+        },
+        ('m.tf: types = toset([for s in concat(local.more, ["xlrge"]) :',),
+    ),
+    "for_each over a map of locals": Shape(
+        {
+            "m.tf": 'locals {\n  pools = {\n    good = { types = ["m5.large"] }\n'
+            '    bad = { types = ["m5.xlrge", "m5.large"] }\n  }\n}\n' + pool("each.value.types", "each.key", EACH)
+        },
+        ('m.tf: bad = { types = ["m5.xlrge", "m5.large"] }',),
+    ),
+    "for_each over a set": Shape(
+        {"m.tf": pool('["${each.key}.large"]', "each.key", EACH.replace("local.pools", 'toset(["m5", "m99"])'))},
+        ('m.tf: values = ["${each.key}.large"]',),
+    ),
+    "count": Shape(
+        {
+            "m.tf": 'locals {\n  sizes = ["large", "xlrge"]\n}\n'
+            + pool(
+                '["m5.${local.sizes[count.index]}"]',
+                '"p-${count.index}"',
+                'resource "kubernetes_manifest" "p" {\n  count = length(local.sizes)',
+            )
+        },
+        ('m.tf: values = ["m5.${local.sizes[count.index]}"]',),
+    ),
+    "a resource that is switched off": Shape(
+        {
+            "m.tf": 'variable "on" {\n  default = false\n}\n'
+            + pool('["m5.xlrge", "m5.large"]', head='resource "x" "p" {\n  count = var.on ? 1 : 0')
+        },
+        ('m.tf: values = ["m5.xlrge", "m5.large"]',),
+    ),
+    "yamlencode of what is merged": Shape(
+        {
+            "m.tf": """\
+locals {
+  base = {
+    apiVersion = "karpenter.sh/v1"
+    kind       = "NodePool"
+    metadata   = { name = "a" }
+  }
+}
+resource "kubectl_manifest" "p" {
+  yaml_body = yamlencode(merge(local.base, {
+"""
+            + SPEC.replace("VALUES", '["m5.xlrge", "m5.large"]')
+            + "  }))\n}\n"
+        },
+        ('m.tf: values = ["m5.xlrge", "m5.large"]',),
+    ),
+    "a map of whole objects": Shape(
+        {
+            "m.tf": 'locals {\n  all = { for k, v in { a = ["m5.xlrge", "m5.large"] } : k => {\n'
+            '    apiVersion = "karpenter.sh/v1"\n    kind = "NodePool"\n    metadata = { name = k }\n'
+            + SPEC.replace("VALUES", "v")
+            + '  } }\n}\nresource "kubectl_manifest" "p" {\n  for_each  = local.all\n'
+            "  yaml_body = yamlencode(each.value)\n}\n"
+        },
+        ('m.tf: all = { for k, v in { a = ["m5.xlrge", "m5.large"] }',),
+    ),
+    "heredoc with a loop": Shape(
+        {
+            "m.tf": 'variable "types" {\n  default = ["m5.xlrge", "m5.large"]\n}\n'
+            'resource "kubectl_manifest" "p" {\n  yaml_body = <<-EOT\n'
+            + re.sub("(?m)^", "    ", YAML.replace("in types", "in var.types").replace("${name}", "a"))
+            + "\n  EOT\n}\n"
+        },
+        ('m.tf: default = ["m5.xlrge", "m5.large"]',),
+    ),
+    "heredoc with yamlencode": Shape(
+        {
+            "m.tf": 'locals {\n  reqs = [{\n    key = "node.kubernetes.io/instance-type"\n    operator = "In"\n'
+            '    values = ["m5.xlrge", "m5.large"]\n  }]\n}\n'
+            'resource "kubectl_manifest" "p" {\n  yaml_body = <<-EOT\n'
+            + re.sub("(?m)^", "    ", YAML[: YAML.index("        - key")].replace("${name}", "a"))
+            + "        ${indent(8, yamlencode(local.reqs))}\n  EOT\n}\n"
+        },
+        ('m.tf: values = ["m5.xlrge", "m5.large"]',),
+    ),
+    "templatefile in a loop": Shape(
+        {
+            "m.tf": 'locals {\n  pools = { a = ["m5.large"], b = ["m5.xlrge", "m5.large"] }\n}\n'
+            'resource "kubectl_manifest" "p" {\n  for_each = local.pools\n'
+            '  yaml_body = templatefile("${path.module}/p.yaml.tftpl", { name = each.key, types = each.value })\n}\n',
+            "p.yaml.tftpl": YAML,
+        },
+        ("p.yaml.tftpl: - ${type}",),
+    ),
+    "a module of the repository, called twice": Shape(
+        {
+            "main.tf": 'module "a" {\n  source = "./pools"\n  types = ["m5.large"]\n}\n'
+            'module "b" {\n  source   = "./pools"\n  for_each = { x = ["m5.xlrge", "m5.large"] }\n'
+            "  types    = each.value\n}\n",
+            "pools/m.tf": 'variable "types" {}\n' + pool("var.types"),
+        },
+        ("pools/m.tf: values = var.types",),
+    ),
+    "optional attributes": Shape(
+        {
+            "m.tf": """\
+variable "pools" {
+  type = map(object({
+    types  = optional(list(string), ["m5.xlrge", "m5.large"])
+    weight = optional(number)
+  }))
+  default = { a = {}, b = { types = ["m5.large"] } }
+}
+"""
+            + pool("each.value.types", "each.key", EACH.replace("local.pools", "var.pools"))
+        },
+        ('m.tf: types  = optional(list(string), ["m5.xlrge", "m5.large"])',),
+    ),
+    "a condition over what is known": Shape(
+        {
+            "m.tf": 'variable "env" {\n  default = "prod"\n}\n'
+            + pool('var.env == "prod" ? ["m5.xlrge", "m5.large"] : ["m5.large"]')
+        },
+        ('m.tf: values = var.env == "prod" ? ["m5.xlrge", "m5.large"]',),
+    ),
+    "values of a YAML file": Shape(
+        {
+            "m.tf": 'locals {\n  pools = yamldecode(file("${path.module}/pools.yaml"))\n}\n'
+            + pool("each.value.types", "each.key", EACH),
+            "pools.yaml": "a:\n  types: [m5.xlrge, m5.large]\n",
+        },
+        ("m.tf: values = each.value.types",),
+    ),
+    "lookup, try and coalesce": Shape(
+        {
+            "m.tf": 'locals {\n  a = { b = "m5.xlrge" }\n}\n'
+            + pool('[lookup(local.a, "b", "x"), try(local.a.c, "m5.large"), coalesce("", "m5.metal")]')
+        },
+        ('m.tf: a = { b = "m5.xlrge" }',),
+    ),
+    "nothing of it is known": Shape(
+        {
+            "m.tf": 'variable "a" {}\n'
+            + pool('concat(var.a, data.x.y.z, module.m.types, regexall("x", "y"))', "random_id.x.hex")
+        },
+        (),
+    ),
+    "only apply knows how many": Shape(
+        {"m.tf": pool("each.value", "each.key", EACH.replace("local.pools", "data.x.y.pools"))},
+        (),
+    ),
+}
+
+
+def findings(nodelint: Run, select: str) -> list[tuple[str, int]]:
+    done = nodelint("check", ".", "--format", "concise", "--select", select)
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    return [(m[1], int(m[2])) for m in re.finditer(r"(?m)^([^:\n]+):(\d+):\d+: (?:error|warning)\[", done.stdout)]
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_wrong_value_is_found_where_it_is_written(nodelint: Run, tmp_path: Path, name: str) -> None:
+    shape = SHAPES[name]
+    for path, text in shape.files.items():
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text(text, encoding="utf-8")
+    found = findings(nodelint, "unknown-value,no-instance-type,invalid-field,refused-combination")
+    lines = [
+        f"{path}: {(tmp_path / path).read_text(encoding='utf-8').splitlines()[line - 1].strip()}"
+        for path, line in found
+    ]
+    assert len(lines) == len(shape.found), lines
+    for line, place in zip(lines, shape.found, strict=True):
+        path, _, text = place.partition(": ")
+        assert line.startswith(path + ": ")
+        assert text in line
+
+
+USER_DATA = """\
+resource "kubernetes_manifest" "class" {
+  manifest = {
+    apiVersion = "karpenter.k8s.aws/v1"
+    kind       = "EC2NodeClass"
+    metadata   = { name = "default" }
+    spec = {
+      amiSelectorTerms           = [{ alias = "al2023@v20250403" }]
+      role                       = "KarpenterNodeRole-x"
+      subnetSelectorTerms        = [{ id = "subnet-0123456789abcdef0" }]
+      securityGroupSelectorTerms = [{ id = "sg-0123456789abcdef0" }]
+      userData = USER
+    }
+  }
+}
+"""
+SCRIPT = "[settings.kubernetes]\nmax-pods = 20\n"
+
+
+@pytest.mark.parametrize(
+    ("written", "files"),
+    [
+        ("<<-EOT\n        " + SCRIPT.replace("\n", "\n        ") + "EOT", {}),
+        ("<<-EOT\n        " + SCRIPT.replace("\n", "\n        ").replace("20", "${var.pods}") + "EOT", {}),
+        ('file("${path.module}/user.toml")', {"user.toml": SCRIPT}),
+        ('templatefile("${path.module}/user.toml", { pods = 20 })', {"user.toml": SCRIPT.replace("20", "${pods}")}),
+        ('join("\\n", ["[settings.kubernetes]", "max-pods = 20"])', {}),
+    ],
+)
+def test_user_data_is_read_in_each_of_its_forms(
+    nodelint: Run, tmp_path: Path, written: str, files: dict[str, str]
+) -> None:
+    for path, text in files.items():
+        (tmp_path / path).write_text(text, encoding="utf-8")
+    (tmp_path / "m.tf").write_text(USER_DATA.replace("USER", written), encoding="utf-8")
+    assert [path for path, _ in findings(nodelint, "user-data-family")] == ["m.tf"]
+
+
+def test_a_file_beyond_the_limits_says_so(nodelint: Run, tmp_path: Path) -> None:
+    loop = "[for a in range(1000) : [for b in range(1000) : [for c in range(1000) : a]]]"
+    text = f"locals {{\n  types = flatten({loop})\n}}\n" + pool("local.types") + pool('["m5.xlrge", "m5.large"]')
+    (tmp_path / "m.tf").write_text(text, encoding="utf-8")
+    done = nodelint("check", ".")
+    assert "m5.xlrge" in done.stdout
+    assert "its expressions take more steps than nodelint goes" in done.stdout
