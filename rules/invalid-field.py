@@ -116,7 +116,7 @@ from nodelint.api import (
     on=Object,
     group="correctness",
     fix="safe",
-    gives_way_to=["node-class-ref", "removed-api", "unsupported-alias", "unknown-label"],
+    gives_way_to=["node-class-ref", "removed-api", "unsupported-alias", "unknown-label", "terraform-reference"],
     providers=EVERY_PROVIDER,
 )
 def check(obj: Object, context: Context) -> Findings:

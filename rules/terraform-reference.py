@@ -1,9 +1,10 @@
-"""A reference of Terraform, such as `${var.cluster_name}`, in a file that is no Terraform: nothing replaces it.
+"""A reference of Terraform, such as `${var.cluster_name}` or `module.karpenter.node_role`, that nothing replaces.
 
 `var`, `local`, `module`, `each` and `path` exist in Terraform's own files only. A file that `templatefile` reads
 knows the names that it is given, and no others: `${cluster_name}`. envsubst and Flux replace `${CLUSTER_NAME}`, and
 leave or refuse a name with a dot. So kubectl sends the text as it stands: as a name or a label it is refused, as a
-role, a tag or an image it finds nothing.
+role, a tag or an image it finds nothing. The same holds without `${}`, in a heredoc of Terraform, too: there
+`module.karpenter.node_role` is a text like any other.
 
 ```yaml bad
 apiVersion: karpenter.k8s.aws/v1
@@ -19,7 +20,7 @@ spec:
         karpenter.sh/discovery: ${var.cluster_name}
   securityGroupSelectorTerms:
     - tags:
-        karpenter.sh/discovery: ${var.cluster_name}
+        karpenter.sh/discovery: var.cluster_name
 ```
 
 ```yaml good
@@ -43,38 +44,72 @@ spec:
 import re
 from collections.abc import Iterator
 
-from nodelint.api import Also, Context, Finding, Findings, Object, Span, rule
+from nodelint.api import Also, Context, Finding, Findings, Node, Object, Span, rule
 
-REFERENCE = r"(?<!\$)\$\{\s*(var|local|module|each|path)\.[A-Za-z_][^{}\n]*\}"
+RESOURCE = r"(?:data\.)?(?:aws|azurerm|google|helm|kubernetes|kubectl|random|terraform|tls)_\w+\.[A-Za-z_]\w*[.\[]"
+REFERENCE = rf"(?<!\$)\$\{{\s*(?:(var|local|module|each|path|data)\.[A-Za-z_]|()(?={RESOURCE}))[^{{}}\n]*\}}"
+STEPS = r"(?:\.[A-Za-z_*]\w*|\[(?:\d+|\*|\"[^\"\]]*\")\])"
+BARE = (
+    rf"module\.[A-Za-z_][\w-]*{STEPS}+|each\.(?:key|value){STEPS}*|{RESOURCE}[\w.*\[\]\"]+"
+    rf"|(?:var|local)\.[A-Za-z_]\w*(?:{STEPS}*\[[^\]]*\]{STEPS}*|(?:\.\w*_\w*)*)"
+)
+"""A whole value that is a reference: a host's name, such as `local.example.com`, is none."""
 LOOP = r"%\{~?\s*for\s+([\w-]+)(?:\s*,\s*([\w-]+))?\s+in\s"
 SEVERAL = 5
+HELP = "write `${name}` and give it with `templatefile` or envsubst, or move the object into Terraform"
 
 
 @rule(on=Object, group="correctness")
 def check(obj: Object, context: Context) -> Findings:
     source = obj.source
-    if "${" not in source.text or obj.document.host not in (None, "block") or "kro.run/" in source.text:
+    host = obj.document.host
+    if host not in (None, "block", "terraform") or "kro.run/" in source.text:
         return
-    places = list(_places(obj))
+    marked = _places(obj) if host != "terraform" else ()
+    bare = list(_bare(obj))
+    places = sorted([*marked, *map(_inside, bare)], key=lambda place: place.start)
     if not places:
         return
     first = places[0]
     written = source.text[first.start : first.end]
     name = obj.node.at("metadata", "name")
     is_name = name is not None and name.start <= first.start < name.end
+    where = "without `${}`" if host == "terraform" else "in this file"
     yield Finding(
         at=first,
-        message=f"`{written}` is Terraform's, and nothing replaces it in this file",
+        message=f"`{written}` is Terraform's, and nothing replaces it {where}",
         also=[Also(place, "another one") for place in places[1 : SEVERAL + 1]],
         note="the API server refuses it as a name" if is_name else "Kubernetes takes it as the value",
-        help="write `${name}` and give it with `templatefile` or envsubst, or move the object into Terraform",
+        help=f"write `${{{written}}}`" if host == "terraform" else HELP,
+        covers=bare,
     )
 
 
 def _places(obj: Object) -> Iterator[Span]:
     text = obj.source.text
+    if "${" not in text:
+        return
     own = {name for names in re.findall(LOOP, text) for name in names}  # names that a template gives itself
     for match in re.compile(REFERENCE).finditer(text, obj.node.start, obj.node.end):
         line = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
         if match[1] not in own and not line.lstrip().startswith("#"):
             yield Span(obj.source, *match.span())
+
+
+def _inside(node: Node) -> Span:
+    quoted = node.style in ("single", "double")
+    return Span(node.source, node.start + quoted, node.end - quoted)
+
+
+def _bare(obj: Object) -> Iterator[Node]:
+    """Values that are an expression of Terraform and nothing else, as one that was copied from there."""
+    metadata = obj.node.get("metadata")
+    notes = metadata.get("annotations") if metadata is not None else None
+    passed = {id(node) for node in notes.walk()} if notes is not None else set()
+    pattern = re.compile(BARE)
+    for node in obj.node.walk():
+        value = node.value
+        if not isinstance(value, str) or "." not in value or not pattern.fullmatch(value):
+            continue
+        if id(node) not in passed and node.written == value:
+            yield node

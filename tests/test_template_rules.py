@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
@@ -459,3 +460,35 @@ def test_a_loop_over_documents_parts_them(nodelint: Run, tmp_path: Path, begin: 
     chart(tmp_path, VALUES, pool=pool.replace("@taints", BY_HAND))
     done = findings(nodelint, "chart", "--select", "repeated-by-loop")
     assert ["no `---` between" in line for line in done] == [True] * told
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ("module.karpenter.node_iam_role_name", True),
+        ("module.karpenter.roles[0]", True),
+        ("var.cluster_name", True),
+        ("local.tags.node_role", True),
+        ('"each.value.role"', True),
+        ("data.aws_iam_role.node.name", True),
+        ("aws_iam_role.karpenter[0].name", True),
+        ("${aws_iam_role.node.name}", True),
+        ("${data.aws_iam_role.node.name}", True),
+        ("local.example.com", False),
+        ("variable.x", False),
+        ("module.karpenter", False),
+        ("example.aws_iam_role.x", False),
+        ("var.", False),
+        ("${cluster.name}", False),
+        ("KarpenterNodeRole-var.x", False),
+    ],
+)
+def test_an_expression_of_terraform_as_a_text_is_no_placeholder(
+    nodelint: Run, tmp_path: Path, written: str, told: bool
+) -> None:
+    text = nodeclass(role=written)
+    (tmp_path / "class.yaml").write_text(text, encoding="utf-8")
+    assert bool(findings(nodelint, "class.yaml", "--select", "terraform-reference")) == told
+    heredoc = 'resource "x" "y" {\n  yaml_body = <<-EOT\n' + textwrap.indent(text, "    ") + "  EOT\n}\n"
+    (tmp_path / "main.tf").write_text(heredoc, encoding="utf-8")
+    assert bool(findings(nodelint, "main.tf", "--select", "terraform-reference")) == (told and "${" not in written)
