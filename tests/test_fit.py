@@ -433,3 +433,40 @@ def test_a_chart_is_read_with_its_values(here: Path, nodelint: Run) -> None:
     (here / "chart/values.yaml").write_text("nodeSelector: {kubernetes.io/os: linux}\ncpu: 500m\n")
     (found,) = fit_json(nodelint)["workloads"]
     assert [each["name"] for each in found["pools"] if each["fits"]] == ["zone", "varied", "soft", "general"]
+
+
+OPEN_POOL = """---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: open}
+spec:
+  template:
+    metadata:
+      labels:
+        %s
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements: []
+"""
+
+
+@pytest.mark.parametrize("label", ["tier: '{{ tier }}'", "'{{ key }}': x", "'${KEY}': x"])
+def test_a_label_of_a_pool_that_is_a_placeholder_may_be_what_a_pod_selects(
+    here: Path, nodelint: Run, label: str
+) -> None:
+    write(here, pod("nodeSelector: {tier: front}"))
+    assert not taking(fit_json(nodelint))
+    with (here / "pools.yaml").open("a") as file:
+        file.write(OPEN_POOL % label)
+    assert taking(fit_json(nodelint)) == ["open"]
+
+
+def test_a_resource_that_an_overlay_brings_is_not_impossible(here: Path, nodelint: Run) -> None:
+    write(here, pod("containers: [{name: a, resources: {limits: {example.com/fpga: 1}}}]"))
+    assert not taking(fit_json(nodelint))
+    overlay = "apiVersion: karpenter.sh/v1alpha1\nkind: NodeOverlay\nmetadata: {name: fpga}\n"
+    overlay += "spec: {requirements: [], capacity: {example.com/fpga: 4}}\n"
+    (here / "overlay.yaml").write_text(overlay)
+    found = fit_json(nodelint, code=0)
+    assert not found["workloads"]
+    assert "example.com/fpga" in found["skipped"][0]["reasons"][0]

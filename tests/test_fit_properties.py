@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from nodelint.ec2.catalog import Catalog
 from nodelint.fit.tree import Tree
-from nodelint.fit.workloads import PATTERN, cluster_objects
 from nodelint.lint.context import Context
+from nodelint.model.cluster_objects import PATTERN, ClusterObject
 from nodelint.model.documents import objects
 from nodelint.model.manifest import NodePool
 from nodelint.model.quantities import billionths
@@ -37,7 +37,8 @@ def tree_of(documents: list[dict[str, Any]], release: Version) -> Tree:
     held = list(objects(source))
     context = Context(held, release)
     pools = [each for each in held if isinstance(each, NodePool)]
-    return Tree([context.resolution(pool) for pool in pools], cluster_objects([source]))
+    others = [each for each in objects(source, more=True) if isinstance(each, ClusterObject)]
+    return Tree([context.resolution(pool) for pool in pools], others)
 
 
 CLASS = {

@@ -60,7 +60,7 @@ def command(paths: Sequence[str], workload: str | None, form: str, **flags: Any)
     """
     asked = FactFlags.taken(flags)
     settings = settings_of(flags)
-    from nodelint.fit.workloads import PATTERN
+    from nodelint.model.cluster_objects import PATTERN
 
     found = discovered(paths or (".",), settings, PATTERN)
     tree = _tree(found, settings, asked, paths)
@@ -98,10 +98,10 @@ def _tree(found: Discovery, settings: Settings, asked: FactFlags, paths: Sequenc
     from nodelint.build import read_inventory
     from nodelint.commands._facts import facts_for
     from nodelint.fit.tree import Tree
-    from nodelint.fit.workloads import cluster_objects
     from nodelint.lint.context import Context
+    from nodelint.model.cluster_objects import ClusterObject
     from nodelint.model.documents import objects
-    from nodelint.model.manifest import EC2NodeClass, NodePool, served
+    from nodelint.model.manifest import EC2NodeClass, NodeOverlay, NodePool, served
 
     inventory = read_inventory(found)
     held = list(inventory.objects())
@@ -119,7 +119,9 @@ def _tree(found: Discovery, settings: Settings, asked: FactFlags, paths: Sequenc
         one[:2]: Context([*held, *beside], one.karpenter, one.kubernetes, facts=facts) for one in newest.values()
     }
     resolutions = [contexts[newest[pool][:2]].resolution(pool) for pool in pools]
-    return Tree(resolutions, cluster_objects(inventory.sources))
+    others = [o for source in inventory.sources for o in objects(source, more=True)]
+    overlays = [o for o in others if isinstance(o, NodeOverlay)]
+    return Tree(resolutions, [o for o in others if isinstance(o, ClusterObject)], overlays)
 
 
 def _chosen(tree: Tree, wanted: str | None) -> list[Any]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from nodelint.karpenter.images import UnknownFact
 from nodelint.model import quantities
+from nodelint.model.cluster_objects import Workload
 from nodelint.model.manifest import text
 from nodelint.model.quantities import ONE
 from nodelint.source import UNKNOWN, Node
@@ -110,6 +111,22 @@ class Pod(NamedTuple):
     dynamic_resources: bool
     bound: bool
     unknown: tuple[UnknownFact, ...]
+
+
+def pod_of(workload: Workload) -> Pod | None:
+    """What the pods of a workload ask; None where their spec is written elsewhere, or is a placeholder."""
+    spec = workload.pod_spec
+    return None if spec is None else workload.once("pod", (), lambda: read_pod(spec))
+
+
+def unknown_of(workload: Workload) -> tuple[UnknownFact, ...]:
+    """What of a workload's pods is not known from the file."""
+    pod = pod_of(workload)
+    if pod is None:
+        return (UnknownFact(workload.name_node, "the template of its pods is not in this object"),)
+    if not workload.partial:
+        return pod.unknown
+    return (*pod.unknown, UnknownFact(workload.name_node, "the object is a part, or template code may add to it"))
 
 
 def read_pod(spec: Node) -> Pod:

@@ -15,7 +15,8 @@ from nodelint.karpenter.resolve.offers import PLACE_KEYS, RESERVATION_KEYS
 from nodelint.model.keys import CAPACITY_TYPE
 from nodelint.model.manifest import NodePool, Taint
 from nodelint.model.releases import Version
-from nodelint.model.requirement import Requirement, Requirements, well_known
+from nodelint.model.requirement import Requirement, Requirements, normalize, well_known
+from nodelint.source import UNKNOWN, Node
 from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
@@ -29,6 +30,13 @@ DAEMONS_BY_TYPE = Version(1, 14, 0)
 NODES = "nodes"
 _LIMITS_NODES = Version(1, 12, 0)
 _OF_OFFERS = PLACE_KEYS | RESERVATION_KEYS | {CAPACITY_TYPE}
+
+
+def _holds_placeholder(node: Node) -> bool:
+    """Whether a placeholder stands in a node's place, or for entries of it."""
+    if node.value is UNKNOWN or any(entry.name is None for entry in node.entries):
+        return True
+    return any(item.value is UNKNOWN for item in node.items)
 
 
 class DaemonGroup(NamedTuple):
@@ -52,7 +60,7 @@ class EmptyPool:
         self.release = resolution.version
         self.sizes: NodeSizes = sizes_of(resolution.node_class, resolution.images, resolution.catalog)
         self.requirements = self._template()
-        self.known = well_known(self.release)
+        self.known = well_known(self.release) | self._open_keys
 
     @property
     def name(self) -> str:
@@ -68,6 +76,33 @@ class EmptyPool:
     def exact(self) -> bool:
         """Whether nothing about what it can launch is left open."""
         return self.resolution.complete and self.sizes.exact
+
+    @cached_property
+    def any_key(self) -> bool:
+        """Whether its nodes may have labels that are not written here: a key is a placeholder, or it is a part."""
+        asked = (*self.pool.requirements, *self.pool.template_labels)
+        if self.pool.partial or any(each.key is UNKNOWN for each in asked):
+            return True
+        template = self.pool.node.at("spec", "template")
+        held = [
+            *(
+                template.at(*path) if template is not None else None
+                for path in (("metadata",), ("metadata", "labels"))
+            ),
+            self.pool.requirements_node,
+        ]
+        return any(node is not None and _holds_placeholder(node) for node in held)
+
+    @cached_property
+    def _open_keys(self) -> frozenset[str]:
+        """The keys of its labels and requirements whose values are not known."""
+        labels = (each.key for each in self.pool.template_labels if not isinstance(each.value, str))
+        lines = (each.key for each in self.pool.requirements if not each.known)
+        return frozenset(normalize(key) for key in (*labels, *lines) if isinstance(key, str))
+
+    def clash(self, existing: Requirements, asked: Requirements) -> str | None:
+        """The first key on which pods' requirements do not go with existing ones (`Compatible`), for certain."""
+        return existing.compatible(asked, self.known | asked.keys() if self.any_key else self.known)
 
     def _template(self) -> Requirements:
         found = self.resolution.requirements.copy()
@@ -163,7 +198,7 @@ class EmptyPool:
         found = NONE
         for term in pod.terms or (None,):
             asked = requirements_of((*pod.selector, *(term.expressions if term is not None else ())), self.release)
-            if self.requirements.compatible(asked, self.known) is None:
+            if self.clash(self.requirements, asked) is None:
                 by_type = self.release >= DAEMONS_BY_TYPE
                 found |= self.meeting(asked, self.candidates) if by_type else self.candidates
         return found

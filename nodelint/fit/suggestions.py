@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nodelint.fit.pods import TOLERATES_ALL, LabelExpression, Pod
+from nodelint.fit.pods import TOLERATES_ALL, LabelExpression, Pod, pod_of
 from nodelint.fit.pools import EmptyPool
 from nodelint.fit.tree import WorkloadFit
 from nodelint.fit.verdict import PoolVerdict, judge_daemon, judge_pod
@@ -32,7 +32,7 @@ class WayOut(NamedTuple):
 
 def suggestions(fit: WorkloadFit) -> list[WayOut]:
     """What would help, each way once; nothing where a pool takes the pods, or where they are to stay off nodes."""
-    pod = fit.workload.pod
+    pod = pod_of(fit.workload)
     if fit.possible or pod is None or (fit.ignored is not None and fit.ignored.on_purpose):
         return []
     found: dict[str, WayOut] = {}

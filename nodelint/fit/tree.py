@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from nodelint.caching import cached_property
 from nodelint.fit.ignored import IgnoredPod, ignored_because
-from nodelint.fit.pods import Pod
+from nodelint.fit.pods import Pod, pod_of, unknown_of
 from nodelint.fit.pools import DaemonGroup, EmptyPool
 from nodelint.fit.verdict import PoolVerdict, judge_daemon, judge_pod
 from nodelint.fit.volumes import Volumes
-from nodelint.fit.workloads import ClusterObject, Workload
 from nodelint.karpenter.images import UnknownFact
 from nodelint.karpenter.resolve import Resolution
+from nodelint.model.cluster_objects import ClusterObject, Workload
+from nodelint.model.manifest import NodeOverlay
 from nodelint.tuples import NamedTuple
 
 
@@ -43,11 +44,17 @@ class WorkloadFit(NamedTuple):
 class Tree:
     """The NodePools of a run as `resolutions`, and the other objects of the clusters that they go to."""
 
-    def __init__(self, resolutions: Iterable[Resolution], objects: Iterable[ClusterObject]) -> None:
+    def __init__(
+        self,
+        resolutions: Iterable[Resolution],
+        objects: Iterable[ClusterObject],
+        overlays: Iterable[NodeOverlay] = (),
+    ) -> None:
         self.pools = sorted((EmptyPool(each) for each in resolutions), key=lambda pool: pool.order)
         self.objects = list(objects)
         self.workloads = [each for each in self.objects if isinstance(each, Workload)]
         self.volumes = Volumes(self.objects)
+        self._overlaid = {each: overlay for overlay in overlays for each in _brings(overlay)}
         self._groups: dict[tuple[int, tuple[int, ...]], list[DaemonGroup]] = {}
         self._fits: dict[int, WorkloadFit] = {}
 
@@ -56,7 +63,8 @@ class Tree:
         """The DaemonSets whose pods can be read, by namespace and name."""
         found: dict[tuple[str | None, object], list[Workload]] = {}
         for each in self.workloads:
-            if each.is_daemon and not each.partial and each.pod is not None and not each.pod.dynamic_resources:
+            pod = pod_of(each) if each.is_daemon and not each.partial else None
+            if pod is not None and not pod.dynamic_resources:
                 found.setdefault((each.namespace, each.name), []).append(each)
         return found
 
@@ -68,9 +76,12 @@ class Tree:
         return found
 
     def _fit(self, workload: Workload) -> WorkloadFit:
-        pod = workload.pod
+        pod = pod_of(workload)
         if pod is None:
-            return WorkloadFit(workload, (), workload.unknown)
+            return WorkloadFit(workload, (), unknown_of(workload))
+        brought = [each for each in pod.requests if each in self._overlaid]
+        if brought:
+            pod = pod._replace(requests={k: v for k, v in pod.requests.items() if k not in brought})
         verdicts = []
         ignored: IgnoredPod | None = None
         for pool in self.pools_for(workload):
@@ -81,7 +92,7 @@ class Tree:
             ignored = ignored or ignored_because(pod, pool.release)
             volumes = self.volumes.alternatives(workload, pool.release)
             verdicts.append(judge_pod(pod, pool, groups, ignored, volumes))
-        return WorkloadFit(workload, tuple(verdicts), tuple(_left_open(workload, pod)), ignored)
+        return WorkloadFit(workload, tuple(verdicts), tuple(self._left_open(workload, pod, brought)), ignored)
 
     def pools_for(self, workload: Workload) -> list[EmptyPool]:
         """The pools of the workload's cluster: of several with one name, those that are nearest to it."""
@@ -90,6 +101,16 @@ class Tree:
             near = _nearness(workload.source.path, pool.pool.source.path)
             nearest[pool.name] = max(near, nearest.get(pool.name, 0))
         return [p for p in self.pools if _nearness(workload.source.path, p.pool.source.path) == nearest[p.name]]
+
+    def _left_open(self, workload: Workload, pod: Pod, brought: Sequence[str]) -> Iterator[UnknownFact]:
+        """What of a workload may keep its pods from a pool that takes them as far as is known."""
+        yield from unknown_of(workload)
+        if pod.dynamic_resources:
+            at = pod.node.get("resourceClaims") or pod.node
+            yield UnknownFact(at, "which devices its resource claims need is not known")
+        for resource in brought:
+            at = self._overlaid[resource].name_node
+            yield UnknownFact(at, f"whether the NodeOverlay that brings {resource} is in effect is not known")
 
     def _daemon_groups(self, pool: EmptyPool, workload: Workload) -> list[DaemonGroup]:
         """The types of a pool by the daemons on their nodes, less the workload itself."""
@@ -100,7 +121,7 @@ class Tree:
         key = id(pool), tuple(id(each) for each in chosen)
         found = self._groups.get(key)
         if found is None:
-            found = self._groups[key] = pool.groups([each.pod for each in chosen if each.pod is not None])
+            found = self._groups[key] = pool.groups([pod for each in chosen if (pod := pod_of(each)) is not None])
         return found
 
 
@@ -108,7 +129,8 @@ def _nearest(same: Sequence[Workload], pool: EmptyPool) -> Workload:
     """Of several DaemonSets with one name that which goes to a pool's cluster; the smallest of those equally near."""
 
     def rank(each: Workload) -> tuple[int, int]:
-        cpus = each.pod.requests.get("cpu", 0) if each.pod is not None else 0
+        pod = pod_of(each)
+        cpus = pod.requests.get("cpu", 0) if pod is not None else 0
         return -_nearness(each.source.path, pool.pool.source.path), cpus
 
     return min(same, key=rank)
@@ -126,10 +148,7 @@ def _nearness(path: str, other: str) -> int:
     return common
 
 
-def _left_open(workload: Workload, pod: Pod) -> list[UnknownFact]:
-    """What of a workload may keep its pods from a pool that takes them as far as is known."""
-    found = list(workload.unknown)
-    if pod.dynamic_resources:
-        at = pod.node.get("resourceClaims") or pod.node
-        found.append(UnknownFact(at, "which devices its resource claims need is not known"))
-    return found
+def _brings(overlay: NodeOverlay) -> list[str]:
+    """The resources that an overlay gives to nodes."""
+    capacity = overlay.node.at("spec", "capacity")
+    return [entry.name for entry in capacity.entries if entry.name] if capacity is not None else []

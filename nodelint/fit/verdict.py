@@ -146,7 +146,7 @@ class _Attempt:
         expressions += state.preferred.expressions if state.preferred is not None else ()
         expressions += state.required.expressions if state.required is not None else ()
         asked = requirements_of(expressions, pool.release)
-        clash = pool.requirements.compatible(asked, pool.known)
+        clash = pool.clash(pool.requirements, asked)
         if clash is not None:
             at = next((each.node for each in expressions if normalize(each.key) == clash), None)
             return PoolVerdict(pool, NONE, _clash_refusal(clash, asked, pool, at))
@@ -162,7 +162,7 @@ class _Attempt:
     def _on_types(self, asked: Requirements, volume: Requirements | None) -> PoolVerdict:
         pool = self.pool
         if volume is not None:
-            clash = asked.compatible(volume, pool.known)
+            clash = pool.clash(asked, volume)
             if clash is not None:
                 found = _clash_refusal(clash, volume, pool, None)._replace(at_workload=self.pod.node.get("volumes"))
                 text = found.message.replace("incompatible requirements", "incompatible volume requirements")
@@ -291,7 +291,7 @@ def _daemon_types(pod: Pod, pool: EmptyPool) -> tuple[TypeSet, PoolRefusal | Non
     for term in pod.terms or (None,):
         expressions = (*pod.selector, *(term.expressions if term is not None else ()))
         asked = requirements_of(expressions, pool.release)
-        clash = pool.node_requirements.compatible(asked, pool.known)
+        clash = pool.clash(pool.node_requirements, asked)
         if clash is not None:
             at = next((each.node for each in expressions if normalize(each.key) == clash), None)
             refusal = _clash_refusal(clash, asked, pool, at)

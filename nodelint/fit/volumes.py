@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from nodelint.fit.ignored import HOSTNAME, requirements_of
-from nodelint.fit.pods import LabelExpression
-from nodelint.fit.workloads import ClusterObject, Workload, named
+from nodelint.fit.pods import LabelExpression, pod_of
+from nodelint.model.cluster_objects import ClusterObject, Workload, named
 from nodelint.model.manifest import text
 from nodelint.model.releases import Version
 from nodelint.model.requirement import Requirements
@@ -44,7 +44,7 @@ class Volumes:
         return found
 
     def _topologies(self, workload: Workload) -> Iterator[list[list[LabelExpression]]]:
-        pod = workload.pod
+        pod = pod_of(workload)
         for name, _ in pod.claims if pod is not None else ():
             claim = self._claims.get((workload.namespace, name))
             if claim is not None:

@@ -133,9 +133,9 @@ def lint(
     kept = _in_order(_not_ignored(filter(selection.shows, kept), selection), sources)
     broken = sum(source.concerns_karpenter(problem.offset) for source in sources for problem in source.problems)
     unjudged = len(unread) + broken
-    skipped = list(dict.fromkeys(skipped))
-    told_faults = tuple(dict.fromkeys(faults))
-    return Report(tuple(unique(kept)), tuple(skipped), tuple(asked), target, told_faults, chosen, unjudged)
+    skipped, told_faults = list(dict.fromkeys(skipped)), tuple(dict.fromkeys(faults))
+    ours = tuple(obj for obj in asked if not obj.of_cluster)
+    return Report(tuple(unique(kept)), tuple(skipped), ours, target, told_faults, chosen, unjudged)
 
 
 def _in_order(results: Iterable[Result], sources: Sequence[Source]) -> list[Result]:

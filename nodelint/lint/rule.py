@@ -134,6 +134,8 @@ class Rule(NamedTuple):
 
     def is_about(self, obj: Object) -> bool:
         """Whether the rule is shown an object: by its kind, and of a NodePool by its provider."""
+        if obj.of_cluster and self.on is Object:
+            return False
         return isinstance(obj, self.on) and (not isinstance(obj, NodePool) or obj.provider in self.providers)
 
     def speaks_of(self, release: Version) -> bool:

@@ -23,14 +23,14 @@ from nodelint.source import Document, Node, SourceText
 def objects(source: SourceText, foreign: bool = False, more: bool = False) -> Iterator[Object]:
     """Karpenter's objects for AWS in a source, those inside a `List` or in the values of others too.
 
-    With `more`, what only checks look at as well: NodeOverlays, kinds that no release has, and what charts make pools
-    and classes of (see `model.helm_values`).
+    With `more`, what only checks look at as well: NodeOverlays, kinds that no release has, what charts make pools and
+    classes of (see `model.helm_values`), and workloads where the source was read for them.
 
     NodePools of EKS Auto Mode and of other providers are left out unless `foreign` asks for them. An `apiVersion` in
     a group or version that never had the kind still gives an object, so that it can be reported.
     """
     for obj, reason in _all_objects(source):
-        if not more and (obj.of_values or isinstance(obj, _FOR_CHECKS)):
+        if not more and _is_for_checks(obj):
             continue
         if reason is None and (foreign or not (isinstance(obj, NodePool) and obj.foreign)):
             yield obj
@@ -39,12 +39,16 @@ def objects(source: SourceText, foreign: bool = False, more: bool = False) -> It
 def left_out(source: SourceText, foreign: bool = False) -> Iterator[tuple[Object, str]]:
     """What of Karpenter's `objects` does not give, and why: classes of others, say."""
     for obj, reason in _all_objects(source):
-        if obj.of_values or isinstance(obj, _FOR_CHECKS):
+        if _is_for_checks(obj):
             continue
         if reason is not None:
             yield obj, reason
         elif not foreign and isinstance(obj, NodePool) and obj.foreign:
             yield obj, judged_in_part(obj.provider, obj.class_ref.kind if obj.class_ref else None)
+
+
+def _is_for_checks(obj: Object) -> bool:
+    return obj.of_values or obj.of_cluster or isinstance(obj, _FOR_CHECKS)
 
 
 _FOR_CHECKS = (NodeOverlay, UnknownKind)
@@ -132,9 +136,21 @@ def _object(identity: Identity, document: Document) -> _Found:
     elif (why := why_not_judged(kind, group)) is not None:
         yield Object(node, document, api_version, kind), why
     elif group.partition("/")[0] not in (CORE_GROUP, AWS_GROUP):
-        yield from _inside(node, document)
-        if kind in _RELEASES:
-            yield from _of_values(node, document)
+        yield from _of_others(node, document, api_version, kind)
+
+
+def _of_others(node: Node, document: Document, api_version: str, kind: str) -> _Found:
+    """What an object of another API is or holds: a workload, where those are asked for, and objects in its values."""
+    if node.source.also is not None:
+        from nodelint.model.cluster_objects import cluster_object
+
+        other = cluster_object(node, document, api_version, kind)
+        if other is not None:
+            yield other, None
+            return
+    yield from _inside(node, document)
+    if kind in _RELEASES:
+        yield from _of_values(node, document)
 
 
 _RELEASES = ("HelmRelease", "Application", "ApplicationSet", "HelmChart", "HelmChartConfig", "Release")

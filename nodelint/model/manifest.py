@@ -23,7 +23,7 @@ from nodelint.tuples import NamedTuple
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from typing import Any, TypeVar
+    from typing import Any, ClassVar, TypeVar
 
     _T = TypeVar("_T")
 
@@ -129,6 +129,9 @@ class Object:
     template in which whole lines are template code. What it lacks is never reported. `of_values`: it is what a chart
     makes of values, of which only these are known (see `model.helm_values`).
     """
+
+    of_cluster: ClassVar[bool] = False
+    """Whether it is none of Karpenter's, and matters to where pods go."""
 
     def __init__(self, node: Node, document: Document, api_version: str, kind: str, partial: bool = False) -> None:
         self.node = node
@@ -345,7 +348,9 @@ class UnknownKind(Object):
 
 
 def served(obj: Object, release: Version) -> bool:
-    """Whether the CRDs of a release serve the object's apiVersion: v1 always, v1beta1 until 1.0."""
+    """Whether an API server of a release serves the object's apiVersion: v1 always, v1beta1 until 1.0."""
+    if obj.of_cluster:
+        return True
     if isinstance(obj, NodeOverlay):
         return obj.api_version == OVERLAY_API
     if obj.group != GROUPS.get(obj.kind):

@@ -21,11 +21,11 @@ from nodelint.source import Node
 def fit_json(fits: Sequence[WorkloadFit]) -> dict[str, Any]:
     """The answer as plain data. What could not be decided stands in `skipped`, not among the workloads."""
     return {
-        "workloads": [_workload_json(each) for each in fits if each.decided and each.workload.pod is not None],
+        "workloads": [_workload_json(each) for each in fits if each.decided and each.verdicts],
         "skipped": [
             {**_identity(each), "reasons": list(dict.fromkeys(fact.reason for fact in each.unknown))}
             for each in fits
-            if not each.decided or each.workload.pod is None
+            if not each.decided or not each.verdicts
         ],
     }
 
@@ -125,7 +125,7 @@ def _workload(fit: WorkloadFit, width: int) -> Iterator[str]:
 
 def _headline(fit: WorkloadFit) -> str:
     if not fit.verdicts:
-        return "not decided: no pod to look at" if fit.workload.pod is None else "no pool to look at"
+        return "not decided: no pod to look at" if fit.workload.pod_spec is None else "no pool to look at"
     if fit.ignored is not None:
         if fit.ignored.on_purpose:
             return "no pool: it is written to stay off Karpenter's nodes"

@@ -280,6 +280,7 @@ class SourceText:
     `part` is set by whoever knows the file's surroundings: True where its objects are parts of others, such
     as a Kustomize patch, None where they may be. `tabbed` says that tabs begin the lines of a document,
     `masked` that template code may have been set aside in one, so that a key may be there more than once.
+    `also` is the pattern of what is read although the word karpenter is not in it.
     `held` is for `model.manifest`, which reads the objects of a source once. `cluster` and
     `built` are set for a text that is built of files (see `build.built`): what is built for one cluster belongs
     together.
@@ -290,6 +291,7 @@ class SourceText:
         "_lines",
         "_origins",
         "_roots",
+        "also",
         "built",
         "cluster",
         "documents",
@@ -328,6 +330,7 @@ class SourceText:
         self.part: bool | None = False
         self.tabbed = False
         self.masked = False
+        self.also: str | None = None
         self.cluster = ""
         self.built: Any = None
         self.held: tuple[object, Any] | None = None

@@ -25,7 +25,7 @@ LARGEST_DOCUMENT = 5_000_000
 class Source(SourceText):
     """A file as it is read from a text or from bytes."""
 
-    __slots__ = ("_masked", "also")
+    __slots__ = ("_masked",)
 
     def __init__(self, path: str, text: str, also: str | None = None) -> None:
         super().__init__(path, text)
@@ -267,7 +267,7 @@ class Source(SourceText):
 
 def reread(source: SourceText, text: str) -> Source:
     """The same file with another text."""
-    new = Source.from_text(source.path, text, source.also if isinstance(source, Source) else None)
+    new = Source.from_text(source.path, text, source.also)
     new.part, new.encoding = source.part, source.encoding
     return new
 
