@@ -80,17 +80,12 @@ class EmptyPool:
     @cached_property
     def any_key(self) -> bool:
         """Whether its nodes may have labels that are not written here: a key is a placeholder, or it is a part."""
-        asked = (*self.pool.requirements, *self.pool.template_labels)
-        if self.pool.partial or any(each.key is UNKNOWN for each in asked):
+        keys = (*(line.key for line in self.pool.requirements), *(label.key for label in self.pool.template_labels))
+        if self.pool.partial or UNKNOWN in keys:
             return True
-        template = self.pool.node.at("spec", "template")
-        held = [
-            *(
-                template.at(*path) if template is not None else None
-                for path in (("metadata",), ("metadata", "labels"))
-            ),
-            self.pool.requirements_node,
-        ]
+        metadata = self.pool.node.at("spec", "template", "metadata")
+        labels = metadata.get("labels") if metadata is not None else None
+        held = (metadata, labels, self.pool.requirements_node)
         return any(node is not None and _holds_placeholder(node) for node in held)
 
     @cached_property
