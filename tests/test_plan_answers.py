@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from pathlib import Path
 
 import pytest
@@ -378,3 +379,95 @@ def test_places_of_the_comment_are_links(folders: Path, monkeypatch: pytest.Monk
     new = {"a b.yaml": edited(BOTH, ("cost: web", "cost: app"))}
     _, text = run_plan(folders, {"a b.yaml": BOTH}, new, "--format", "markdown")
     assert "(https://example.com/o/r/blob/abc/new/a%20b.yaml#L" in text
+
+
+# -- charts and Terraform
+
+CHART = {
+    "Chart.yaml": "apiVersion: v2\nname: pools\nversion: 0.1.0\n",
+    "values.yaml": "image: al2023@v20250403\ncpu: 100\ncluster: ''\n",
+    "values-prod.yaml": "cpu: 500\n",
+    "templates/pool.yaml": edited(BOTH, ("{cpu: 100}", "{cpu: {{ .Values.cpu }}}"))
+    .replace("role: nodes", 'role: "nodes-{{ .Values.cluster }}"')
+    .replace("al2023@v20250403", "{{ .Values.image }}"),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "edit", "replaced", "told"),
+    [
+        ("values.yaml", ("v20250403", "v20250501"), ["all", "all"], "AMIDrift"),
+        ("values.yaml", ("cpu: 100", "cpu: 50"), ["none", "none"], "chart/values.yaml:2"),
+        ("values-prod.yaml", ("cpu: 500", "cpu: 50"), ["none", "none"], "chart/values-prod.yaml:1"),
+        ("values.yaml", ("cluster: ''", "cluster: ''\nunused: 1"), ["none", "none"], "none changed"),
+        ("templates/pool.yaml", ('"nodes-{{', '"node-{{'), ["all", "all"], "NodeClassDrift"),
+        ("templates/pool.yaml", (".Values.cluster }}", ".Values.name }}"), ["unknown", "unknown"], "filled in later"),
+        ("templates/pool.yaml", ("[c, m]", "[c]"), ["some", "some"], "RequirementsDrifted"),
+    ],
+)
+def test_a_chart_is_compared_as_its_values_make_it(
+    folders: Path, name: str, edit: tuple[str, str], replaced: list[str], told: str
+) -> None:
+    old = {f"chart/{path}": text for path, text in CHART.items()}
+    new = old | {f"chart/{name}": edited(CHART[name], edit)}
+    _, text = run_plan(folders, old, new, "--format", "json")
+    pools = json.loads(text)["nodePools"]
+    assert [pool["replaced"] for pool in pools] == replaced
+    code, text = run_plan(folders, old, new)
+    assert told in text
+    assert code == (1 if replaced[0] != "none" else 0)
+
+
+TERRAFORM = """\
+variable "image" {{
+  default = "{image}"
+}}
+locals {{
+  zones = {zones}
+}}
+resource "kubectl_manifest" "class" {{
+  yaml_body = yamlencode({{
+    apiVersion = "karpenter.k8s.aws/v1"
+    kind       = "EC2NodeClass"
+    metadata   = {{ name = "default" }}
+    spec = {{
+      role                       = "{role}"
+      amiSelectorTerms           = [{{ alias = var.image }}]
+      subnetSelectorTerms        = [{{ id = "subnet-1" }}]
+      securityGroupSelectorTerms = [{{ id = "sg-1" }}]
+    }}
+  }})
+}}
+resource "kubectl_manifest" "pool" {{
+  yaml_body = yamlencode({{
+    apiVersion = "karpenter.sh/v1"
+    kind       = "NodePool"
+    metadata   = {{ name = "web" }}
+    spec = {{ template = {{ spec = {{
+      nodeClassRef = {{ group = "karpenter.k8s.aws", kind = "EC2NodeClass", name = "default" }}
+      requirements = [{{ key = "topology.kubernetes.io/zone", operator = "In", values = local.zones }}]
+    }} }} }}
+  }})
+}}
+"""
+GIVEN = {"image": "al2023@v20250403", "zones": '["eu-west-1a", "eu-west-1b"]', "role": "nodes-${var.cluster}"}
+
+
+@pytest.mark.parametrize(
+    ("change", "replaced", "told"),
+    [
+        ({}, "none", "not changed"),
+        ({"image": "al2023@v20250501"}, "all", "AMIDrift"),
+        ({"zones": '["eu-west-1a"]'}, "some", "RequirementsDrifted"),
+        ({"role": "node-${var.cluster}"}, "all", "NodeClassDrift"),
+        ({"role": "nodes-${var.name}"}, "unknown", "filled in later"),
+    ],
+)
+def test_terraform_is_compared_as_its_variables_make_it(
+    folders: Path, change: dict[str, str], replaced: str, told: str
+) -> None:
+    old, new = TERRAFORM.format(**GIVEN), TERRAFORM.format(**(GIVEN | change))
+    _, text = run_plan(folders, {"main.tf": old}, {"main.tf": new}, "--format", "json")
+    (pool,) = json.loads(text)["nodePools"]
+    assert pool["replaced"] == replaced
+    assert told in run_plan(folders, {"main.tf": old}, {"main.tf": new})[1]

@@ -51,7 +51,7 @@ Exit codes:
   1  something: for `drift` nodes are replaced, or may be, or something that changes could not be compared; for
      `launch` a pool can launch nothing any more;
      for `error` a new finding of `check`, or an update that the API server refuses
-  2  wrong usage, or a path, document or revision that could not be read
+  2  wrong usage, or a path, document or revision that could not be read, and nothing that ends with 1
 """
 
 FORMATS = ("text", "markdown", "html", "json")
@@ -117,9 +117,11 @@ def command(
         say(f"{path}: {reason}")
     unreadable(new.found)
     unreadable(was.found)
-    if bad or new.found.unreadable or was.found.unreadable or misread([*was.found.sources, *new.found.sources]):
-        sys.exit(UNUSABLE)
-    sys.exit(FOUND if _fails(plan, findings, gate) else CLEAN)
+    unread = new.found.unreadable or was.found.unreadable or misread([*was.found.sources, *new.found.sources])
+    # What could not be read hides no verdict about the rest.
+    if _fails(plan, findings, gate):
+        sys.exit(FOUND)
+    sys.exit(UNUSABLE if bad or unread else CLEAN)
 
 
 def _told(wanted: Sequence[Output], plan: Plan, findings: Findings) -> list[tuple[str, str]]:

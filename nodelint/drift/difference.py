@@ -13,6 +13,7 @@ from typing import Any
 from nodelint.drift.stored import Placeholder
 from nodelint.drift.structure import Field, Path, Unhashable, contribution, fields, hash_of, is_zero
 from nodelint.drift.unknown_text import may_be_empty, texts_differ
+from nodelint.model.messages import short
 from nodelint.model.releases import Version
 from nodelint.source import UnknownValue
 from nodelint.tuples import NamedTuple
@@ -62,7 +63,9 @@ def _of_unknown(kind: str, old: Any, new: Any, at: Path, to: Path) -> ValueDiffe
     texts = all(isinstance(value, str | Placeholder) for value in (old, new))
     if kind == "string" and texts and texts_differ(old, new):
         return ValueDifference(at, to)
-    raise Unhashable(to if isinstance(new, UnknownValue) else at, _UNKNOWN)
+    value, path = (new, to) if isinstance(new, UnknownValue) else (old, at)
+    text = f"`{short(value.text)}` is filled in later" if isinstance(value, Placeholder) else _UNKNOWN
+    raise Unhashable(path, text)
 
 
 _UNKNOWN = "a placeholder, whose value is not known here"

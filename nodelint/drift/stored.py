@@ -7,10 +7,13 @@ from typing import Any
 from nodelint.apiserver import Schemas
 from nodelint.apiserver.shape import Shape
 from nodelint.apiserver.words import whole
+from nodelint.build.built import written_place
 from nodelint.drift.structure import Path, Unhashable
+from nodelint.model.finding import Span, span_of
 from nodelint.model.manifest import Object
 from nodelint.model.releases import Version
 from nodelint.source import Node, UnknownValue
+from nodelint.source.tfencode import UNSET
 
 
 class Placeholder(UnknownValue):
@@ -24,6 +27,27 @@ class Placeholder(UnknownValue):
 
     def __hash__(self) -> int:
         return hash(self.text)
+
+
+def placeholder_text(node: Node) -> str:
+    """How a value that is not known is written; in what is built, with the code that an unknown part comes from.
+
+    Two such texts are the same only if the same code stands in both.
+    """
+    text = node.written
+    source = node.source
+    if source.built is None or UNSET not in text:
+        return text
+    first = node.start + node.text.index(text)
+    parts = text.split(UNSET)
+    found = parts[0]
+    at = first + len(parts[0])
+    for part in parts[1:]:
+        origin = span_of(written_place(Span(source, at, at + len(UNSET))))
+        code = " ".join(origin.source.text[origin.start : origin.end].split())
+        found += (code if code.startswith(("{{", "${")) else f"${{{code}}}") + part
+        at += len(UNSET) + len(part)
+    return found
 
 
 def stored(obj: Object, release: Version, schemas: Schemas) -> dict[str, Any]:
@@ -55,7 +79,7 @@ def _value(node: Node, shape: Shape | None, path: Path) -> Any:
             else _value(item, items, (*path, i))
             for i, item in enumerate(node.items)
         ]
-    return Placeholder(node.written) if isinstance(node.value, UnknownValue) else whole(node.value)
+    return Placeholder(placeholder_text(node)) if isinstance(node.value, UnknownValue) else whole(node.value)
 
 
 def _mapping(node: Node, shape: Shape | None, path: Path) -> dict[str, Any]:

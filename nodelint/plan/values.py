@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from nodelint.drift.difference import ValueDifference
+from nodelint.drift.stored import placeholder_text
 from nodelint.drift.structure import Path
 from nodelint.model.manifest import Object
 from nodelint.model.messages import short
@@ -42,7 +43,7 @@ def text_of(node: Node) -> str:
     Placeholders stay as they are written; of a text of several lines only their number is told.
     """
     if node.kind == "scalar":
-        text = node.value if isinstance(node.value, str) else node.written
+        text = node.value if isinstance(node.value, str) else _plain(node)
         lines = text.strip().count("\n") + 1
         return text if lines == 1 else f"{lines} lines"
     value = written(node)
@@ -63,8 +64,12 @@ def written(node: Node) -> object:
     if node.kind == "sequence":
         return [written(item) for item in node.items]
     if isinstance(node.value, UnknownValue):
-        return node.written
+        return placeholder_text(node)
     return node.plain()
+
+
+def _plain(node: Node) -> str:
+    return placeholder_text(node) if isinstance(node.value, UnknownValue) else node.written
 
 
 def _key(key: Node) -> str:
