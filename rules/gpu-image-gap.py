@@ -196,7 +196,6 @@ spec:
 """
 
 import re
-from collections.abc import Sequence
 
 from nodelint.api import (
     Also,
@@ -206,6 +205,7 @@ from nodelint.api import (
     Findings,
     Node,
     NodePool,
+    Suggestion,
     TypeSet,
     edits,
     fixes,
@@ -259,31 +259,73 @@ def _gap(pool: NodePool, context: Context, gap: resolve.Unlaunchable, variant: s
             also=also,
             help=f"if the pool is meant for them, {', or '.join(ways)}" if ways else None,
         )
-    changes: list[Edit] = []
-    try:
-        node_class = resolution.node_class
-        if node_class is not None and gap.aliases:
-            runs = gap.types | type_set.union(
-                context.resolution(other).launchable for other in context.pools(node_class)
-            )
-            alias = _alias_for(resolution, gap.aliases, runs)
-            version = _version(image_set, gap, alias, context)
-            changes = fixes.move_alias(node_class, image_set, alias, version) if version else []
-    except edits.NotEditable as error:
-        ways.append(f"fix it by hand: {error.reason}")
+    changes, moves = _moves(resolution, gap, context, ways)
     if changes:
         ways[0] = "or exclude them from the pool"
-    return Finding(at=meant, message=message, edits=changes, also=also, help=", ".join(ways) or None)
+    out = _taken_out(pool, resolution, gap.types, variant)
+    return Finding(
+        at=meant,
+        message=message,
+        edits=changes,
+        also=also,
+        help=", ".join(ways) or None,
+        suggestions=[*([Suggestion(f"take {types} out of the pool", out)] if out else []), *moves],
+    )
 
 
-def _alias_for(resolution: resolve.Resolution, aliases: Sequence[str], runs: TypeSet) -> str:
-    """The alias that has an image for these types too, and for all that the class's pools can launch today."""
-    enough = [
-        family for family in aliases if not runs - fixes.served_by(family, resolution.catalog, resolution.version)
-    ]
+def _moves(
+    resolution: resolve.Resolution, gap: resolve.Unlaunchable, context: Context, ways: list[str]
+) -> tuple[list[Edit], list[Suggestion]]:
+    """The edits to the alias that has the image, and other such edits by name; `ways` gets the reason for none."""
+    node_class, image_set = resolution.node_class, resolution.images
+    if node_class is None or image_set.alias is None or not gap.aliases:
+        return [], []
+    runs = gap.types | type_set.union(context.resolution(other).launchable for other in context.pools(node_class))
+    served = {each: fixes.served_by(each, resolution.catalog, resolution.version) for each in gap.aliases}
+    enough = [each for each in gap.aliases if not runs - served[each]]
     if not enough:
-        raise edits.NotEditable("no alias has images for all instance types of the class's pools")
-    return fixes.nearest_alias(enough)
+        ways.append("fix it by hand: no alias has images for all instance types of the class's pools")
+        return [], []
+    alias = fixes.nearest_alias(enough)
+    version = _version(image_set, gap, alias, context)
+    try:
+        changes = fixes.move_alias(node_class, image_set, alias, version) if version else []
+    except edits.NotEditable as error:
+        ways.append(f"fix it by hand: {error.reason}")
+        changes = []
+    found = []
+    for each in enough:
+        newest = _newest(image_set, gap, each, context)
+        moved = edits.if_editable(fixes.move_alias, node_class, image_set, each, newest or "", any_script=True)
+        if newest and moved and moved != changes:
+            found.append(Suggestion(f"use {each}@{newest}, which has the image", moved))
+    return changes, found
+
+
+def _newest(image_set: images.ImageSet, gap: resolve.Unlaunchable, family: str, context: Context) -> str | None:
+    """`latest` where the class follows it, else the newest version known of a family, if it has the image."""
+    if image_set.alias is None or image_set.alias.version == "latest":
+        return "latest"
+    known = questions.latest_version(family, context.karpenter, context.kubernetes, context.facts)
+    version = known or images.newest_known(family, context.kubernetes)
+    first = images.first_published(family, gap.arch or "", gap.variant or "")
+    return version if version is not None and (first is None or first <= version) else None
+
+
+def _taken_out(pool: NodePool, resolution: resolve.Resolution, types: TypeSet, variant: str) -> list[Edit]:
+    """The edits that leave a pool without these types: out of the lists that name them, else by a requirement."""
+    if not resolution.candidates - types:
+        return []
+    for line in pool.requirements:
+        key = requirement.normalize(str(line.key))
+        if not line.known or line.operator != "In" or key not in (keys.FAMILY, keys.INSTANCE_TYPE):
+            continue
+        of_values = {value.text: resolution.catalog.having_value(key, str(value.text)) for value in line.values}
+        out = {text: each & resolution.candidates for text, each in of_values.items()}
+        dead = [text for text, each in out.items() if each and not each - types]
+        if dead and type_set.union(out[text] for text in dead) == types:
+            return edits.if_editable(fixes.take_out, line, dead)
+    return _kept_out(pool, resolution, types, variant)
 
 
 def _version(image_set: images.ImageSet, gap: resolve.Unlaunchable, family: str, context: Context) -> str | None:
@@ -392,6 +434,7 @@ def _without_driver(pool: NodePool, resolution: resolve.Resolution) -> Findings:
             if meant is None and image.arch != "arm64":
                 continue
             driver = "GPU" if variant == "nvidia" else "Neuron"
+            ways = _instead(pool, resolution, without, variant, image.arch or "") if meant is not None else []
             other = ", or install the driver with the GPU operator" if variant == "nvidia" else ""
             yield Finding(
                 at=meant or fixes.place(pool),
@@ -406,4 +449,24 @@ def _without_driver(pool: NodePool, resolution: resolve.Resolution) -> Findings:
                     )
                 ],
                 help=f"select the image for {WORDS[variant]} as well, or use an alias{other}",
+                suggestions=ways,
             )
+
+
+def _instead(
+    pool: NodePool, resolution: resolve.Resolution, types: TypeSet, variant: str, arch: str
+) -> list[Suggestion]:
+    """The ways out of a standard image on types with devices: without them, or by an alias."""
+    out = _taken_out(pool, resolution, types, variant)
+    found = [Suggestion(f"take {_types(resolution, types)} out of the pool", out)] if out else []
+    if resolution.node_class is not None:
+        try:
+            alias, changes = fixes.alias_instead(resolution.node_class, resolution.images)
+        except edits.NotEditable:
+            return found
+        family, _, version = alias.partition("@")
+        first = images.first_published(family, arch, variant)
+        has = family in images.aliases_with(arch, variant, resolution.version, resolution.kubernetes)
+        if has and (version == "latest" or first is None or first <= version):
+            found.append(Suggestion(f"select the images by the alias {alias}, which has one for each kind", changes))
+    return found

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from nodelint.edits import apply
 from nodelint.lint.engine import Report, Result, Selection, Target, lint
 from nodelint.lint.fixing import fix
 from nodelint.lint.rule import Rule, bundled, load
@@ -511,6 +512,54 @@ class TestGpuImageGap:
     ) -> None:
         text = files(pool(self.g5g), alias(version))
         assert fixed(text, self.rule, karpenter=release) == text.replace(version, meant)
+
+    @pytest.mark.parametrize(
+        ("version", "more", "kubernetes", "names"),
+        [
+            ("al2@v20240928", "", None, ["take `g5g` out of the pool", "use al2023@v20260714, which has the image"]),
+            ("al2@v20240928", "  amiFamily: AL2\n", "1.31", ["take", "use al2023@v20260714"]),
+            ("al2@v20240928", "", "1.29", ["take"]),  # no version that is known is for it
+            ("al2@v20240928", "  userData: |\n    #!/bin/bash\n    echo hello\n", None, ["take", "use al2023@"]),
+            ("al2@v20240928", "  userData: |\n    #!/bin/bash\n    /etc/eks/bootstrap.sh main\n", None, ["take"]),
+            ("al2023@v20250101", "", None, ["take", "use al2023@v20260714"]),
+            ("al2@latest", "", None, ["take", "use bottlerocket@latest"]),
+        ],
+    )
+    def test_each_way_out_is_a_complete_edit(
+        self, check: Check, version: str, more: str, kubernetes: str | None, names: list[str]
+    ) -> None:
+        families = line("karpenter.k8s.aws/instance-family", "g5g", "m7g", "c7g")
+        text = files(pool(families), alias(version, more=more))
+        finding = only(check(text, kubernetes=kubernetes, select=[self.rule])).finding
+        assert len(finding.suggestions) == len(names)
+        for suggestion, name in zip(finding.suggestions, names, strict=True):
+            assert suggestion.name.startswith(name)
+            after = apply(text, suggestion.edits)
+            assert [r for r in check(after, kubernetes=kubernetes).results if r.severity == "error"] == []
+
+    @pytest.mark.parametrize(
+        ("term", "expected"),
+        [
+            (f"name: {ARM64}", "alias: al2023@"),
+            ("name: amazon-eks-node-al2023-arm64-standard-1.31-v2025*", "alias: al2023@latest"),
+            ("name: amazon-eks-node-al2023-arm64-standard-1.31-v20250101", None),
+            (
+                "ssmParameter: "
+                "/aws/service/eks/optimized-ami/1.31/amazon-linux-2023/arm64/standard/recommended/image_id",
+                "alias: al2023@latest",
+            ),
+        ],
+    )
+    def test_images_by_name_become_an_alias(self, check: Check, term: str, expected: str | None) -> None:
+        families = line("karpenter.k8s.aws/instance-family", "g5g", "m7g")
+        text = files(pool(families), node_class(term, more="  amiFamily: AL2023\n"))
+        finding = only(check(text, select=[self.rule])).finding
+        after = [apply(text, each.edits) for each in finding.suggestions]
+        assert [line("karpenter.k8s.aws/instance-family", "m7g") in each for each in after][:1] == [True]
+        assert [expected in each for each in after[1:] if expected] == ([True] if expected else [])
+        assert len(after) == 1 + (expected is not None)
+        for each in after:
+            assert check(each, select=[self.rule]).results == ()
 
     def test_a_too_old_image_version(self, fixed: Fixed) -> None:
         """A class that pins stays pinned."""

@@ -10,15 +10,17 @@ from collections.abc import Collection, Iterator, Sequence
 
 from nodelint.data import table
 from nodelint.ec2.catalog import Catalog
-from nodelint.ec2.questions import DEFAULT_OWNERS
+from nodelint.ec2.questions import DEFAULT_OWNERS, alias_families, alias_version_behind
 from nodelint.ec2.snapshot import MachineImage
 from nodelint.ec2.type_set import NONE, TypeSet
 from nodelint.edits import NotEditable, add_key, insert_items, remove, replace, set_value, set_values
 from nodelint.karpenter.images import (
+    Image,
     ImageSet,
     TermImages,
     UnknownFact,
     alias_images,
+    alias_version_valid,
     ami_family_of,
     is_deprecated,
     variant_requirements,
@@ -29,7 +31,7 @@ from nodelint.karpenter.resolve.offers import RESERVED
 from nodelint.karpenter.resolve.resolution import Resolution
 from nodelint.model.finding import Edit
 from nodelint.model.keys import ARCH, OS
-from nodelint.model.manifest import EC2NodeClass, NodePool, RequirementLine, Value
+from nodelint.model.manifest import Alias, EC2NodeClass, NodePool, RequirementLine, Value
 from nodelint.model.providers import karpenters_key, providers_key
 from nodelint.model.releases import Version
 from nodelint.model.requirement import Requirement, normalize
@@ -139,10 +141,13 @@ def _hold(node: Node, texts: Sequence[str]) -> list[Edit]:
     return replace(node, texts) if node.alias else set_values(node, texts)
 
 
-def move_alias(node_class: EC2NodeClass, images: ImageSet, family: str, version: str = "latest") -> list[Edit]:
+def move_alias(
+    node_class: EC2NodeClass, images: ImageSet, family: str, version: str = "latest", any_script: bool = False
+) -> list[Edit]:
     """Another alias in a class that has one, with the amiFamily that stands beside it.
 
-    NotEditable where the class's own user data or volumes were written for the old family.
+    NotEditable where the class's own user data or volumes were written for the old family; with `any_script`
+    user data may stay in which nothing is known to be wrong under the new one.
     """
     node = images.alias_node
     if node is None or images.alias is None:
@@ -151,7 +156,9 @@ def move_alias(node_class: EC2NodeClass, images: ImageSet, family: str, version:
         raise NotEditable("the alias is a placeholder")
     field = node_class.node.at("spec", "amiFamily")
     changed = images.alias.family != family
-    if changed and node_class.node.at("spec", "userData") is not None:
+    if changed and not (any_script and _script_fits(node_class, ami_family_of(family))) and (
+        node_class.node.at("spec", "userData") is not None
+    ):
         raise NotEditable("the userData is written for the old family")
     devices = node_class.node.at("spec", "blockDeviceMappings") is not None
     if changed and devices and "bottlerocket" in (images.alias.family, family):
@@ -162,6 +169,39 @@ def move_alias(node_class: EC2NodeClass, images: ImageSet, family: str, version:
     if field is not None and changed and field.value not in ("Custom", UNKNOWN):
         edits = [*edits, *set_value(field, ami_family_of(family))]
     return edits
+
+
+def _script_fits(node_class: EC2NodeClass, ami_family: str) -> bool:
+    from nodelint.karpenter.userdata import misfits, read
+
+    data = read(node_class, ami_family)
+    return data is not None and data.looks == "shell" and not any(misfits(data))
+
+
+def alias_instead(node_class: EC2NodeClass, images: ImageSet) -> tuple[str, list[Edit]]:
+    """One alias in the place of terms that name a family's published images, and the edit: `al2023@v20250403`.
+
+    The version is the one that the names share, `latest` where they are patterns. NotEditable where there is none.
+    """
+    field, first = node_class.node.at("spec", "amiSelectorTerms"), images.images[0] if images.images else None
+    family = first.family if first is not None else None
+    if field is None or family not in alias_families() or any(each.family != family for each in images.images):
+        raise NotEditable("the terms name no images of one family")
+    if node_class.ami_family != ami_family_of(family):
+        raise NotEditable("the amiFamily is not that of the images")
+    versions = {_alias_version(each) for each in images.images}
+    version = versions.pop() if len(versions) == 1 else None
+    if version is None or not alias_version_valid(Alias(family, version)):
+        raise NotEditable("the names do not tell one version")
+    return f"{family}@{version}", replace(field, [{"alias": f"{family}@{version}"}])
+
+
+def _alias_version(image: Image) -> str | None:
+    """The alias version that selects what a term selects by name or parameter; None for any other image."""
+    if image.parameter is not None:
+        return "latest" if re.search("/(?:recommended|latest)/", image.parameter) else None
+    name = image.name or (image.found.name if image.found is not None else "")
+    return "latest" if re.search(r"[*?]", name) else alias_version_behind(name)
 
 
 def set_alias(images: ImageSet, family: str, version: str) -> list[Edit]:
