@@ -213,8 +213,10 @@ from nodelint.api import (
     Object,
     RequirementLine,
     RuleCheck,
+    Suggestion,
     controller,
     edits,
+    fixes,
     labels,
     messages,
     requirement,
@@ -259,9 +261,14 @@ def _check_problems(obj: Object, context: Context) -> Findings:
             at=problem.node,
             message=problem.message,
             severity=problem.severity,
-            edits=_suggested(problem),
+            edits=_suggested(problem) or _split(obj, problem),
             covers=problem.node.items if problem.node.kind == "sequence" else (),
             note=problem.consequence,
+            suggestions=[
+                Suggestion(f"{what}: `{text}`", changes)
+                for what, text in problem.choices
+                if text != problem.suggestion and (changes := edits.if_editable(edits.set_value, problem.node, text))
+            ],
         )
 
 
@@ -270,6 +277,14 @@ def _suggested(problem: controller.ControllerProblem) -> list[Edit]:
     if problem.suggestion is None or problem.node.kind != "scalar":
         return []
     return edits.if_editable(edits.set_value, problem.node, problem.suggestion)
+
+
+def _split(obj: Object, problem: controller.ControllerProblem) -> list[Edit]:
+    """Several values that are written as one, with commas in between, as values of their own."""
+    for line in obj.requirements if isinstance(obj, NodePool) else ():
+        if any(value.node is problem.node for value in line.values):
+            return fixes.split_values(line.values_node)
+    return []
 
 
 HOSTNAME = "kubernetes.io/hostname"

@@ -93,6 +93,8 @@ spec:
 ```
 """
 
+import re
+
 from nodelint.api import (
     EVERY_PROVIDER,
     Context,
@@ -105,6 +107,7 @@ from nodelint.api import (
     Suggestion,
     apiserver,
     edits,
+    fixes,
     images,
     manifest,
     rule,
@@ -127,7 +130,7 @@ def check(obj: Object, context: Context) -> Findings:
                 yield Finding(
                     at=problem.node,
                     message=problem.message,
-                    edits=terms or _meant(problem),
+                    edits=terms or _as_list(obj, problem, context) or _meant(problem),
                     note="v1 has no default images" if terms else None,
                     help="use the alias of the family, and pin its version" if terms else _help(problem),
                     suggestions=() if terms else _choices(problem),
@@ -174,8 +177,14 @@ def _choices(problem: apiserver.SchemaProblem) -> list[Suggestion]:
             for after in ("5m", "0s")
             if (changes := edits.if_editable(edits.add_key, problem.holder, "consolidateAfter", after))
         ]
-    offers = [(text, edits.if_editable(edits.set_value, problem.node, text)) for text in problem.choices]
-    return [Suggestion(f"write `{text}`", changes) for text, changes in offers if changes]
+    number = isinstance(problem.node.value, int) and not problem.wanted
+    offers = [
+        (f"write `{text}`", edits.if_editable(edits.set_value, problem.node, int(text) if number else text))
+        for text in problem.choices
+    ]
+    if number and problem.path == "spec.weight" and problem.node.value == 0:
+        offers = [("drop it: no weight is the least", edits.if_editable(edits.remove, problem.node)), *offers]
+    return [Suggestion(name, changes) for name, changes in offers if changes]
 
 
 def _terms(obj: Object, problem: apiserver.SchemaProblem) -> list[Edit]:
@@ -193,12 +202,37 @@ def _alias(spec: Node, family: str) -> list[Edit]:
     return edits.if_editable(edits.add_key, spec, "amiSelectorTerms", [{"alias": f"{family}@latest"}], "amiFamily")
 
 
+def _as_list(obj: Object, problem: apiserver.SchemaProblem, context: Context) -> list[Edit]:
+    """A mapping where a list of such is wanted becomes its one item; ids that one term lists get a term each."""
+    node = problem.node
+    value = next((e.value for e in node.parent.entries if e.key is node), node) if node.parent is not None else node
+    of_terms = "SelectorTerms" in problem.path
+    if of_terms and problem.path.endswith(".id") and value.kind == "sequence" and value.parent is not None:
+        ids = [item.value for item in value.items if isinstance(item.value, str)]
+        return edits.if_editable(fixes.one_by_one, value.parent, "id", ids) if len(ids) == len(value.items) else []
+    if problem.wanted != "array" or value.kind != "mapping" or not value.entries:
+        return []
+    shape = context.schemas.shape(obj.kind, obj.version, context.karpenter)
+    for step in re.sub(r"\[\d+\]", ".[]", problem.path).split("."):
+        shape = None if shape is None else shape.items if step == "[]" else shape.field(step)
+    items = shape.items if shape is not None else None
+    known = [items is not None and items.field(each.name or "") is not None for each in value.entries]
+    if all(known):
+        return edits.if_editable(edits.listed, value)
+    tags = {each.name: each.value.value for each in value.entries if each.name and isinstance(each.value.value, str)}
+    if of_terms and not any(known) and len(tags) == len(value.entries):
+        return edits.if_editable(edits.replace, value, [{"tags": tags}])
+    return []
+
+
 def _meant(problem: apiserver.SchemaProblem) -> list[Edit]:
     """The value that was plainly meant: the same text in the type that is wanted, or the nearest choice."""
     node, meant = problem.node, problem.suggestion
     if meant is None or node.kind != "scalar":
         return []
     if problem.wanted == "array":
-        return edits.if_editable(edits.replace, node, [meant])
+        several = problem.path.endswith(".values") and "," in meant  # a label's value has no comma
+        items = [part.strip() for part in meant.split(",")] if several else [meant]
+        return edits.if_editable(edits.replace, node, items) if all(items) else []
     value = scalars.resolve(meant) if node.value == meant else meant
     return edits.if_editable(edits.set_value, node, value) if isinstance(value, str | int | float) else []

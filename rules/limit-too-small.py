@@ -78,12 +78,28 @@ spec:
 ```
 """
 
-from nodelint.api import Also, Context, Finding, Findings, NodePool, fixes, messages, resolve, rule, type_set
+from nodelint.api import (
+    Also,
+    Context,
+    Finding,
+    Findings,
+    NodePool,
+    Suggestion,
+    TypeSet,
+    edits,
+    fixes,
+    messages,
+    quantities,
+    resolve,
+    rule,
+    type_set,
+)
 
 
 @rule(
     on=NodePool,
     group="correctness",
+    fix="unsafe",
     gives_way_to=["no-instance-type", "invalid-field", "refused-combination", "removed-api"],
     providers=["aws", "auto-mode"],
 )
@@ -95,26 +111,55 @@ def check(pool: NodePool, context: Context) -> Findings:
     if not resolution.candidates or resolve.some_fits(limits, resolution) or resolve.switched_off(limits, resolution):
         return
     beyond = [(limit, resolve.beyond(limit, resolution)) for limit in limits]
-    for limit, types in beyond:
-        if types == resolution.candidates:
-            yield _alone(limit, resolution)
-            return
+    ways = _raised(beyond, resolution)
+    alone = [limit for limit, types in beyond if types == resolution.candidates]
+    for number, limit in enumerate(alone):
+        found = _alone(limit, resolution)
+        yield found._replace(suggestions=[] if found.edits else ways) if number == 0 else found
+    if alone:
+        return
     if type_set.union(types for _, types in beyond) == resolution.candidates:
         *others, (last, _) = [each for each in beyond if each[1]]
         yield Finding(
             at=last.at.node,
             message=f"each of the {len(resolution.candidates):,} instance types exceeds one of the limits",
             also=[Also(each.at.node, f"the {each.resource} limit") for each, _ in others],
+            suggestions=ways,
         )
+
+
+def _raised(beyond: list[tuple[resolve.Limit, TypeSet]], resolution: resolve.Resolution) -> list[Suggestion]:
+    """The limits raised to what one node of the smallest type has: the least with which anything is launched."""
+    capacity, blocking = resolution.capacity, [limit for limit, types in beyond if types]
+    names = resolution.catalog.names_in(resolution.candidates)
+    sizes = {each: (capacity.amount("cpu", each) or 0, capacity.amount("memory", each) or 0, each) for each in names}
+    name = min(names, key=lambda each: sizes[each])
+    changes, shown = [], []
+    for limit in blocking:
+        if (capacity.amount(limit.resource, name) or 0) > (limit.amount or 0):
+            text = capacity.rounded_up(limit.resource, name)
+            changes += edits.if_editable(edits.set_value, limit.at.node, int(text) if text.isdigit() else text)
+            shown.append(f"{limit.resource} {text}")
+    if len(changes) < len(shown) or not shown:
+        return []
+    return [Suggestion(f"allow one `{name}` at least: {', '.join(shown)}", changes)]
 
 
 def _alone(limit: resolve.Limit, resolution: resolve.Resolution) -> Finding:
     name, amount = resolve.smallest(limit.resource, resolution.candidates, resolution)
     value = messages.short(str(limit.at.node.value), 20)
     bare = limit.resource in ("memory", "ephemeral-storage") and value.isdigit()
+    meant = f"{value}Gi" if bare else None
+    enough = resolution.capacity.amount(limit.resource, name) or 0
+    changes = (
+        edits.if_editable(edits.set_value, limit.at.node, meant)
+        if meant is not None and quantities.billionths(meant) >= enough
+        else []
+    )
     return Finding(
         at=fixes.seen(limit.at.node),
         message=f"the {limit.resource} limit `{value}` excludes every instance type: `{name}` has {amount}",
         note="the NodePool launches nothing",
+        edits=changes,
         help=f"without a unit it counts bytes: did you mean `{value}Gi`?" if bare else None,
     )

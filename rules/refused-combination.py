@@ -145,6 +145,46 @@ def _family(spec: Node) -> Ways:
     ]
 
 
+def _of_alias(spec: Node) -> Ways:
+    """An amiFamily beside the alias of another one."""
+    field = spec.get("amiFamily")
+    aliases = [alias for item in _terms(spec) if (alias := item.get("alias")) is not None]
+    if field is None or len(aliases) != 1:
+        return None, []
+    offers = [("drop amiFamily: the alias says it", edits.if_editable(edits.remove, field))]
+    family = next((each for each in images.families() if images.ami_family_of(each) == field.value), None)
+    version = str(aliases[0].value).partition("@")[2]
+    meant = "latest" if version == "latest" or family is None else images.newest_known(family)
+    if family is not None and meant is not None:
+        alias = f"{family}@{meant}"
+        offers.append((f"use the alias {alias}", edits.if_editable(edits.set_value, aliases[0], alias)))
+    return "amiFamily and alias are to say the same", offers
+
+
+def _terms(spec: Node) -> list[Node]:
+    terms = spec.get("amiSelectorTerms")
+    return [item for item in terms.items if item.kind == "mapping"] if terms is not None else []
+
+
+def _window(budget: Node) -> Ways:
+    """A budget with one of `schedule` and `duration`: both, or none."""
+    schedule, duration = budget.get("schedule"), budget.get("duration")
+    if schedule is not None and duration is None:
+        lasts = [
+            (
+                f"let it hold for {after} from each time on",
+                edits.if_editable(edits.add_key, budget, "duration", after),
+            )
+            for after in ("1h", "8h")
+        ]
+        return None, [*lasts, ("drop `schedule`: it holds at any time", edits.if_editable(edits.remove, schedule))]
+    if duration is None:
+        return None, []
+    daily = edits.if_editable(edits.add_key, budget, "schedule", "@daily")
+    drop = edits.if_editable(edits.remove, duration)
+    return None, [("let it begin each day at 0:00 UTC", daily), ("drop `duration`: it holds at any time", drop)]
+
+
 def _fewer(line: Node) -> Ways:
     values, least = line.get("values"), line.get("minValues")
     count = len(values.items) if values is not None else 0
@@ -198,6 +238,8 @@ _WAYS: dict[str, tuple[str, Callable[[Node], Ways]]] = {
     "an image selector needs": ("owner", _split_term),
     "an `alias` must be the only": ("alias", _lone_alias),
     "amiFamily is needed": ("amiSelectorTerms", _family),
+    "amiFamily `": ("amiFamily", _of_alias),
+    "a budget has `schedule`": ("nodes", _window),
     "minValues is": ("minValues", _fewer),
     "`Gt` of": ("operator", _number),
     "`Lt` of": ("operator", _number),

@@ -146,6 +146,7 @@ from nodelint.api import (
     apiserver,
     convert,
     edits,
+    fixes,
     hashes,
     manifest,
     releases,
@@ -164,7 +165,12 @@ def check(obj: Object, context: Context) -> Findings:
     if manifest.served(obj, context.karpenter):
         for problem in context.problems(obj):
             if problem.layer == "unknown":
-                changes = _renamed(problem) or _settled(obj, problem, context) or _indented(obj, problem)
+                changes = (
+                    _terms_of_ids(problem)
+                    or _renamed(problem)
+                    or _settled(obj, problem, context)
+                    or _indented(obj, problem)
+                )
                 safety: Safety | None = "unsafe" if changes and _moves_nodes(obj, problem, context) else None
                 if not changes and (changes := _of_provisioner(obj, problem)):
                     accepted = not apiserver.refuses(obj, context.karpenter, context.schemas)
@@ -262,6 +268,16 @@ def _without(problem: apiserver.SchemaProblem) -> list[Edit]:
     """A taint without what only a toleration has: the API server would drop it."""
     toleration = problem.node.value in ("operator", "tolerationSeconds") and "aints[" in problem.path
     return edits.if_editable(edits.remove, problem.node) if toleration else []
+
+
+def _terms_of_ids(problem: apiserver.SchemaProblem) -> list[Edit]:
+    """A selector term with a list `ids` becomes a term for each."""
+    term = problem.node.parent
+    value = term.get("ids") if term is not None and problem.node.value == "ids" else None
+    if value is None or value.kind != "sequence" or "SelectorTerms[" not in problem.path:
+        return []
+    ids = [item.value for item in value.items if isinstance(item.value, str)]
+    return edits.if_editable(fixes.one_by_one, term, "id", ids) if len(ids) == len(value.items) else []
 
 
 def _renamed(problem: apiserver.SchemaProblem) -> list[Edit]:

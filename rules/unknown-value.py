@@ -156,6 +156,7 @@ from nodelint.api import (
     catalog,
     controller,
     edits,
+    fixes,
     keys,
     labels,
     manifest,
@@ -234,7 +235,7 @@ def _finding(
         hint = f"{labels.name_of(item.key)} counts in {unit}"
     elif near is None and not wholly and not item.is_label:
         hint = "they have no effect here: remove them" if others else "it has no effect here: remove it"
-    changes = _edits(item, value, near) if near is not None else []
+    changes = _edits(item, value, near) if near is not None else _split(item, text, context)
     return Finding(
         at=value.node,
         message=_message(item, text if text.strip() == near else messages.short(text, 20), near, context, others),
@@ -268,6 +269,15 @@ def _message(
     return messages.first_fitting(
         f"{message}{end}{meant}", f"{message}{meant}", f"{message}{end}", f"no {name} is {shown}{meant}"
     )
+
+
+def _split(item: labels.PoolRequirement, text: str, context: Context) -> list[Edit]:
+    """Several values that are written as one, `c,m,r`, as values of their own; none unless types may have each."""
+    parts = [part.strip() for part in text.split(",")]
+    if len(parts) == 1 or not all(part and not _dead(item.key, part, context) for part in parts):
+        return []
+    values = item.values[0].node.parent
+    return fixes.split_values(values) if values is not None and values.kind == "sequence" else []
 
 
 def _edits(item: labels.PoolRequirement, value: manifest.Value, near: str) -> list[Edit]:

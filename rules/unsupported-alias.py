@@ -143,6 +143,7 @@ from nodelint.api import (
     Node,
     RuleCheck,
     Safety,
+    Suggestion,
     edits,
     fixes,
     images,
@@ -181,7 +182,31 @@ def _check_known(node_class: EC2NodeClass, context: Context) -> Findings:
             safety=safety,
             covers=covers,
             help=_hint(problem, image_set.alias, context.karpenter, context.kubernetes),
+            suggestions=_choices(node_class, image_set, image_set.alias, problem, context),
         )
+
+
+def _choices(
+    node_class: EC2NodeClass,
+    image_set: images.ImageSet,
+    alias: manifest.Alias,
+    problem: images.ImageProblem,
+    context: Context,
+) -> list[Suggestion]:
+    """The aliases of which only the author knows which was meant, where no slip of one stands there."""
+    if problem.kind != "family" or _family(alias.family, context) is not None or "ubuntu" in alias.family.lower():
+        return []
+    windows = "win" in alias.family.lower()
+    found = []
+    for family in images.families(context.karpenter, context.kubernetes):
+        if family.startswith("windows") == windows and images.ended(images.ami_family_of(family)) is None:
+            pinned = None if alias.version in ("", "latest") else images.newest_known(family, context.kubernetes)
+            meant = manifest.Alias(family, alias.version)
+            version = alias.version if images.alias_version_valid(meant) else pinned or "latest"
+            changes = edits.if_editable(fixes.move_alias, node_class, image_set, family, version)
+            if changes:
+                found.append(Suggestion(f"use {family}@{version}, {images.family_title(family)}", changes))
+    return found
 
 
 def _message(problem: images.ImageProblem, alias: manifest.Alias) -> str:

@@ -3,7 +3,8 @@ r"""A document that is not valid YAML: kubectl cannot read it, or kustomize and 
 nodelint reads YAML as kubectl does: tabs do not indent, and a document is read whole or not at all. Where a key is
 twice in one mapping, kubectl keeps the last value and drops the first without a word, and kustomize refuses the
 file (Flux builds with it). nodelint reports that and judges nothing else of the document. Other documents of the
-same file are still checked.
+same file are still checked. Where the keys `apiVersion` and `kind` come twice, two objects stand in one document:
+the line `---` is missing between them.
 
 A file that does not parse because it is a template (Helm, Terraform, Jinja) is set aside, not reported, and
 documents that mention Karpenter but hold none of its objects are left to others.
@@ -32,26 +33,122 @@ spec:
   subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
   securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
 ```
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: default}
+spec:
+  limits: {cpu: 100}
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements: [{key: kubernetes.io/arch, operator: In, values: [amd64]}]
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: default}
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: default}
+spec:
+  limits: {cpu: 100}
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements: [{key: kubernetes.io/arch, operator: In, values: [amd64]}]
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: default}
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
 """
 
-from nodelint.api import Also, Context, Finding, Findings, Source, Span, rule
+import re
+
+from nodelint.api import Also, Context, Edit, Finding, Findings, Source, Span, Suggestion, rule
+
+OBJECT = ("apiVersion", "kind")
 
 
-@rule(on=Source, group="correctness")
+@rule(on=Source, group="correctness", fix="safe")
 def check(source: Source, context: Context) -> Findings:
     for problem in source.problems:
         if not source.concerns_karpenter(problem.offset):
             continue
-        end = min(len(source.text), problem.offset + problem.length)
         first, opened = problem.first, problem.opened
+        at = Span(source, problem.offset, min(len(source.text), problem.offset + problem.length))
+        if first is not None and _begins_object(source.text, first, problem.offset):
+            yield Finding(
+                at=at,
+                message="another object begins here: the line `---` in front of it is missing",
+                edits=[Edit(source, problem.offset, problem.offset, f"---{_line_break(source.text)}")],
+                also=[Also(Span(source, first, first + problem.length), "the first object")],
+                note="kubectl drops the first object without a word; kustomize and Flux refuse the file",
+            )
+            continue
         also = [] if first is None else [Also(Span(source, first, first + problem.length), "the first one")]
         also += [] if opened is None else [Also(Span(source, opened, opened + 1), "still open here")]
         yield Finding(
-            at=Span(source, problem.offset, end),
+            at=at,
             message=problem.message,
             also=also,
             note=None
             if first is None
             else "kubectl drops the first without a word; kustomize and Flux refuse the file",
             help=None if first is None else "keep one of them",
+            suggestions=[] if first is None else _keep_one(source, first, problem.offset),
         )
+
+
+def _begins_object(text: str, first: int, again: int) -> bool:
+    """Whether keys of an object stand at the start of a line, and once more further down."""
+    key = text[again : again + 10].partition(":")[0].strip()
+    if key not in OBJECT or any(text[max(at - 1, 0) : at] not in ("", "\n", "\ufeff") for at in (first, again)):
+        return False
+    end = re.compile(r"(?m)^(---|\.\.\.)(?=\s|$)").search(text, again)
+    parts = (text[first:again], text[again : end.start() if end is not None else len(text)])
+    return all(re.search(rf"(?m)^{name}:\s", part) is not None for part in parts for name in OBJECT)
+
+
+def _line_break(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"
+
+
+def _keep_one(source: Source, first: int, again: int) -> list[Suggestion]:
+    """Either of two entries of a mapping in block style taken out, lines and all."""
+    spans = [_entry(source.text, at) for at in (first, again)]
+    if None in spans:
+        return []
+    lines = [source.position(at).line for at in (first, again)]
+    kept = ((lines[1], spans[0]), (lines[0], spans[1]))
+    return [
+        Suggestion(f"keep the one of line {line}", [Edit(source, span[0], span[1], "")])
+        for line, span in kept
+        if span is not None
+    ]
+
+
+def _entry(text: str, at: int) -> tuple[int, int] | None:
+    """The lines of the entry whose key begins at a place; None where it is not the first on its line."""
+    start = text.rfind("\n", 0, at) + 1
+    indent = text[start:at]
+    if indent.strip(" "):
+        return None
+    end = text.find("\n", at) + 1 or len(text)
+    below = re.compile(rf"(?:{indent}[ ]+\S[^\n]*|{indent}-(?:[ ][^\n]*)?|[ \t\r]*)(?:\n|\Z)")
+    while end < len(text) and (line := below.match(text, end)) is not None and line.end() > end:
+        end = line.end()
+    return start, end

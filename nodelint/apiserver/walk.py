@@ -112,7 +112,7 @@ class Walk(WalkState):
         wanted = "int-or-string" if shape.int_or_string else shape.type
         if wanted and wanted != kind:
             at = self.head(node) if node.style == "block" else node
-            self._unsound(at, path, schema_words.type_of(node, path, wanted))
+            self._unsound(at, path, schema_words.type_of(node, path, wanted), wanted=wanted)
             return False
         return True
 
@@ -207,9 +207,13 @@ class Walk(WalkState):
             return
         name = schema_words.last(path)
         if low is not None and (value <= low if open_low is True else value < low):
-            self.say(node, path, f"`{name}` is {value}, the minimum is {low}")
+            self.say(
+                node, path, f"`{name}` is {value}, the minimum is {low}", choices=() if open_low else (str(low),)
+            )
         elif high is not None and (value >= high if open_high is True else value > high):
-            self.say(node, path, f"`{name}` is {value}, the maximum is {high}")
+            self.say(
+                node, path, f"`{name}` is {value}, the maximum is {high}", choices=() if open_high else (str(high),)
+            )
         elif raw.get("multipleOf") and value % raw["multipleOf"]:
             self.say(node, path, f"`{name}` is {value}, which is not a multiple of {raw['multipleOf']}")
 

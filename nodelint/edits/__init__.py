@@ -149,6 +149,25 @@ _MOST_REMOVED = 100
 """Each item that goes is a step of its own; a list that loses more is written anew, without its comments."""
 
 
+def listed(mapping: Node) -> list[Edit]:
+    """A mapping becomes the one item of a list, as it is written: `[` and `]` around it, or `- ` before it."""
+    if mapping.kind != "mapping":
+        raise NotEditable("there is no mapping here")
+    guard(mapping, structure=True)
+    source, text = mapping.source, mapping.source.text
+    if mapping.style != "block":
+        return [Edit(source, mapping.start, mapping.start, "["), Edit(source, mapping.end, mapping.end, "]")]
+    if text[line_start(text, mapping.start) : mapping.start].strip(" "):
+        raise NotEditable("it does not begin a line")
+    edits = [Edit(source, mapping.start, mapping.start, "- ")]
+    at = text.find("\n", mapping.start, mapping.end) + 1
+    while at:
+        if text[at : mapping.end].lstrip(" ")[:1] not in ("\r", "\n"):
+            edits.append(Edit(source, at, at, "  "))
+        at = text.find("\n", at, mapping.end) + 1
+    return edits
+
+
 def set_values(sequence: Node, texts: Sequence[str]) -> list[Edit]:
     """Make a list of texts hold exactly these. Items that stay keep their quotes and comments."""
     if sequence.kind != "sequence":

@@ -13,7 +13,7 @@ from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.questions import DEFAULT_OWNERS, alias_families, alias_version_behind
 from nodelint.ec2.snapshot import MachineImage
 from nodelint.ec2.type_set import NONE, TypeSet
-from nodelint.edits import NotEditable, add_key, insert_items, remove, replace, set_value, set_values
+from nodelint.edits import NotEditable, add_key, if_editable, insert_items, remove, replace, set_value, set_values
 from nodelint.karpenter.images import (
     Image,
     ImageSet,
@@ -136,6 +136,24 @@ def drop(line: RequirementLine, value: Value) -> list[Edit]:
     return remove(value.node)
 
 
+def split_values(values: Node) -> list[Edit]:
+    """A list of texts with those parted that hold several, with commas in between; none where no text does."""
+    texts = [str(item.value) for item in values.items]
+    parts = [part.strip() for text in texts for part in text.split(",")]
+    if not all(parts) or any(item.value is UNKNOWN or item.kind != "scalar" for item in values.items):
+        return []
+    return [] if parts == texts else if_editable(_hold, values, list(dict.fromkeys(parts)))
+
+
+def one_by_one(term: Node, field: str, values: Sequence[str]) -> list[Edit]:
+    """A term of a list that gives several ids becomes several terms. NotEditable where it says more than these."""
+    if term.parent is None or term.parent.kind != "sequence" or len(term.entries) != 1 or not values:
+        raise NotEditable("the term says more than its ids")
+    at = next(n for n, item in enumerate(term.parent.items) if item is term) + 1
+    more = insert_items(term.parent, at, [{field: value} for value in values[1:]]) if len(values) > 1 else []
+    return [*replace(term, {field: values[0]}), *more]
+
+
 def _hold(node: Node, texts: Sequence[str]) -> list[Edit]:
     """A list with these texts; what stands behind a YAML alias stays as it is for others."""
     return replace(node, texts) if node.alias else set_values(node, texts)
@@ -156,8 +174,10 @@ def move_alias(
         raise NotEditable("the alias is a placeholder")
     field = node_class.node.at("spec", "amiFamily")
     changed = images.alias.family != family
-    if changed and not (any_script and _script_fits(node_class, ami_family_of(family))) and (
-        node_class.node.at("spec", "userData") is not None
+    if (
+        changed
+        and not (any_script and _script_fits(node_class, ami_family_of(family)))
+        and (node_class.node.at("spec", "userData") is not None)
     ):
         raise NotEditable("the userData is written for the old family")
     devices = node_class.node.at("spec", "blockDeviceMappings") is not None

@@ -270,6 +270,7 @@ def _schedule(node: Node, written: str) -> Iterator[ControllerProblem]:
             "error",
             _NO_DISRUPTION,
             error.suggestion,
+            error.choices,
         )
         return
     if isinstance(schedule, cron.Schedule) and not schedule.comes_round:

@@ -7,6 +7,7 @@ v3.0.1: five fields, or one of seven descriptors. Its days of the week run from 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from nodelint.tuples import NamedTuple
 
@@ -19,11 +20,15 @@ _INTEGER = re.compile(r"[+-]?[0-9]+")
 
 
 class CronError(ValueError):
-    """Why the parser refuses a schedule. `suggestion` is the schedule that was meant, where that is plain."""
+    """Why the parser refuses a schedule. `suggestion` is the schedule that was meant, where that is plain.
 
-    def __init__(self, reason: str, suggestion: str | None = None) -> None:
+    `choices` are schedules of which only the author knows which was meant, each with what it is in words.
+    """
+
+    def __init__(self, reason: str, suggestion: str | None = None, choices: Sequence[tuple[str, str]] = ()) -> None:
         super().__init__(reason)
         self.suggestion = suggestion
+        self.choices = tuple(choices)
 
 
 class _Field(NamedTuple):
@@ -72,10 +77,11 @@ def parse(text: str) -> Schedule | str:
         raise CronError("unknown descriptor", near)
     fields = spec.split()
     if spec.startswith(("TZ=", "CRON_TZ=")):
-        raise CronError("budgets use UTC and have no time zone")
+        raise CronError("budgets use UTC and have no time zone", None, _in_utc(fields))
     if len(fields) != len(_FIELDS):
         wanted = "it needs 5 fields (minute hour day month weekday)"
-        raise CronError(f"{wanted}, not {len(fields)}", _of_five(fields))
+        found = _of_five(fields)
+        raise CronError(f"{wanted}, not {len(fields)}", found[0][1] if len(found) == 1 else None, found)
     hits: list[frozenset[int]] = []
     stars: list[bool] = []
     for number, (field, written) in enumerate(zip(_FIELDS, fields, strict=True)):
@@ -92,16 +98,54 @@ def parse(text: str) -> Schedule | str:
     return Schedule(minutes, hours, days, months, weekdays, stars[2] or stars[4])
 
 
-def _of_five(fields: list[str]) -> str | None:
-    """The schedule of six fields without its seconds or its year, where only one of them can be left out."""
-    found = []
-    for five in (fields[1:], fields[:5]) if len(fields) == 6 else ():
+def _of_five(fields: list[str]) -> list[tuple[str, str]]:
+    """The schedules of six fields without its seconds or its year, as far as they are any."""
+    ways = (("without its seconds", fields[1:]), ("without its year", fields[:5])) if len(fields) == 6 else ()
+    return [(what, " ".join(five)) for what, five in ways if _parses(five)]
+
+
+def _parses(fields: Sequence[str]) -> bool:
+    try:
+        parse(" ".join(fields))
+    except CronError:
+        return False
+    return True
+
+
+def _in_utc(fields: list[str]) -> list[tuple[str, str]]:
+    """A schedule of a time zone in UTC: its hours as they are, and moved by the zone's offsets of this year.
+
+    They are moved where the hours are plain numbers and no day changes.
+    """
+    zone, five = fields[0].partition("=")[2], fields[1:]
+    if len(five) != len(_FIELDS) or not _parses(five):
+        return []
+    found = [("the same hours in UTC", " ".join(five))]
+    hours = five[1].split(",")
+    for hour, when in _offsets(zone) if all(each.isdecimal() for each in hours) else ():
+        moved = [int(each) - hour for each in hours]
+        if all(0 <= each < 24 for each in moved):
+            shown = ",".join(map(str, moved))
+            found.append((f"the hours of {zone} {when}", " ".join([five[0], shown, *five[2:]])))
+    return found
+
+
+def _offsets(zone: str) -> list[tuple[int, str]]:
+    """The hours by which a zone is ahead of UTC in January and July; none for one that is not known."""
+    from datetime import UTC, datetime
+    from zoneinfo import ZoneInfo
+
+    found: dict[int, str] = {}
+    for month, when in ((1, "in January"), (7, "in July")):
         try:
-            parse(" ".join(five))
-        except CronError:
-            continue
-        found.append(" ".join(five))
-    return found[0] if len(found) == 1 else None
+            ahead = datetime(2026, month, 1, tzinfo=UTC).astimezone(ZoneInfo(zone)).utcoffset()
+        except (OSError, ValueError, KeyError):
+            return []
+        if ahead is None or ahead.seconds % 3600:
+            return []
+        hours = ahead.days * 24 + ahead.seconds // 3600
+        found[hours] = "all year" if hours in found else when
+    return list(found.items())
 
 
 def _field(written: str, field: _Field) -> tuple[frozenset[int], bool]:

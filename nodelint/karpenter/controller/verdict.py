@@ -12,7 +12,8 @@ class ControllerProblem(NamedTuple):
 
     `node` is the tightest place. `kind` is a slug that identifies the problem, so that a rule which
     explains one of them better can win. `consequence` is what happens at run time, in words that do
-    not depend on the value. `suggestion` is the text that should stand at the place, where it is plain.
+    not depend on the value. `suggestion` is the text that should stand at the place, where it is plain;
+    `choices` are texts of which only the author knows which, each after what it is in words.
     """
 
     node: Node
@@ -21,3 +22,4 @@ class ControllerProblem(NamedTuple):
     severity: Severity
     consequence: str
     suggestion: str | None = None
+    choices: tuple[tuple[str, str], ...] = ()

@@ -70,6 +70,13 @@ class NodeCapacity:
             return f"{disks}G"
         return f"{family_facts(self._family)['volumeGiB']}Gi" if at is None else str(at.value)
 
+    def rounded_up(self, resource: str, name: str) -> str:
+        """A limit that the amount is within, as one would write it: `8`, `32Gi`."""
+        amount = self.amount(resource, name) or 0
+        if resource not in ("memory", "ephemeral-storage"):
+            return str(-(-amount // ONE))
+        return f"{-(-amount // (1024**3 * ONE))}Gi"
+
     def _storage(self, name: str) -> int | None:
         if self._spec is None:
             return None
