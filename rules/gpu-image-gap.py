@@ -320,9 +320,9 @@ def _taken_out(pool: NodePool, resolution: resolve.Resolution, types: TypeSet, v
         key = requirement.normalize(str(line.key))
         if not line.known or line.operator != "In" or key not in (keys.FAMILY, keys.INSTANCE_TYPE):
             continue
-        of_values = {value.text: resolution.catalog.having_value(key, str(value.text)) for value in line.values}
+        of_values = {str(value.text): resolution.catalog.having_value(key, str(value.text)) for value in line.values}
         out = {text: each & resolution.candidates for text, each in of_values.items()}
-        dead = [text for text, each in out.items() if each and not each - types]
+        dead = [str(text) for text, each in out.items() if each and not each - types]
         if dead and type_set.union(out[text] for text in dead) == types:
             return edits.if_editable(fixes.take_out, line, dead)
     return _kept_out(pool, resolution, types, variant)

@@ -156,8 +156,8 @@ def _of_alias(spec: Node) -> Ways:
     version = str(aliases[0].value).partition("@")[2]
     meant = "latest" if version == "latest" or family is None else images.newest_known(family)
     if family is not None and meant is not None:
-        alias = f"{family}@{meant}"
-        offers.append((f"use the alias {alias}", edits.if_editable(edits.set_value, aliases[0], alias)))
+        other = f"{family}@{meant}"
+        offers.append((f"use the alias {other}", edits.if_editable(edits.set_value, aliases[0], other)))
     return "amiFamily and alias are to say the same", offers
 
 

@@ -274,7 +274,7 @@ def _terms_of_ids(problem: apiserver.SchemaProblem) -> list[Edit]:
     """A selector term with a list `ids` becomes a term for each."""
     term = problem.node.parent
     value = term.get("ids") if term is not None and problem.node.value == "ids" else None
-    if value is None or value.kind != "sequence" or "SelectorTerms[" not in problem.path:
+    if term is None or value is None or value.kind != "sequence" or "SelectorTerms[" not in problem.path:
         return []
     ids = [item.value for item in value.items if isinstance(item.value, str)]
     return edits.if_editable(fixes.one_by_one, term, "id", ids) if len(ids) == len(value.items) else []
