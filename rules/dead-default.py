@@ -51,7 +51,7 @@ def check(obj: Object, context: Context) -> Findings:
     scopes = context.templates.scopes(source)
     if scopes is None:
         return
-    uses = [use for use in scopes.uses if use.fallback and obj.node.start <= use.code.start < obj.node.end]
+    uses = [use for use in scopes.used_within(obj.node.start, obj.node.end) if use.fallback]
     fields = [(node, shape, entry) for _, node, shape in context.shaped(obj) for entry in node.entries]
     for use in uses:
         around = scopes.within(use.code.start, use.code.end)

@@ -183,7 +183,7 @@ def _check_default(obj: Object, context: Context) -> Findings:
     for path, node, _ in context.shaped(obj):
         if node.value is not UNKNOWN or not re.fullmatch(BARE, node.text) or not re.fullmatch(NEEDED, path):
             continue
-        uses = [use for use in scopes.uses if node.start <= use.code.start < node.end]
+        uses = scopes.used_within(node.start, node.end)
         if len(uses) != 1 or uses[0].path in told or not _is_printed(uses[0].code.text):
             continue
         use = uses[0]

@@ -54,7 +54,6 @@ BARE = (
     rf"|(?:var|local)\.[A-Za-z_]\w*(?:{STEPS}*\[[^\]]*\]{STEPS}*|(?:\.\w*_\w*)*)"
 )
 """A whole value that is a reference: a host's name, such as `local.example.com`, is none."""
-LOOP = r"%\{~?\s*for\s+([\w-]+)(?:\s*,\s*([\w-]+))?\s+in\s"
 SEVERAL = 5
 HELP = "write `${name}` and give it with `templatefile` or envsubst, or move the object into Terraform"
 
@@ -65,7 +64,7 @@ def check(obj: Object, context: Context) -> Findings:
     host = obj.document.host
     if host not in (None, "block", "terraform") or "kro.run/" in source.text:
         return
-    marked = _places(obj) if host != "terraform" else ()
+    marked = _places(obj, context) if host != "terraform" else ()
     bare = list(_bare(obj))
     places = sorted([*marked, *map(_inside, bare)], key=lambda place: place.start)
     if not places:
@@ -85,11 +84,11 @@ def check(obj: Object, context: Context) -> Findings:
     )
 
 
-def _places(obj: Object) -> Iterator[Span]:
+def _places(obj: Object, context: Context) -> Iterator[Span]:
     text = obj.source.text
     if "${" not in text:
         return
-    own = {name for names in re.findall(LOOP, text) for name in names}  # names that a template gives itself
+    own = context.templates.loop_names(obj.source)  # names that a template gives itself
     for match in re.compile(REFERENCE).finditer(text, obj.node.start, obj.node.end):
         line = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
         if match[1] not in own and not line.lstrip().startswith("#"):

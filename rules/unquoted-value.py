@@ -205,7 +205,7 @@ def _check_text(obj: Object, context: Context) -> Findings:
         usual = _usual(path, node, context) if printed is not None else ""
         if printed is None or not usual:
             continue
-        use = next((use for use in scopes.uses if node.start <= use.code.start < node.end), None)
+        use = next(iter(scopes.used_within(node.start, node.end)), None)
         if use is None or any(
             each.plain() not in (None, "") for each in scopes.follow(context.templates.values(source), use.path)
         ):

@@ -159,12 +159,12 @@ def test_the_flag_and_the_setting(repository: Path, nodelint: Run) -> None:
         assert "out/a.yaml" in nodelint("check", *flags, cwd=repository).stdout
 
 
-def test_the_library_is_loaded_for_a_wildcard_that_may_match(repository: Path) -> None:
+def test_the_matcher_is_loaded_for_a_wildcard_that_may_match(repository: Path) -> None:
     written(repository, {"a.yaml": POOL, ".gitignore": "build/\n*.log\n**/.terraform/*\n/out/**\n*.tfvars\n"})
     code = (
         "import sys\nfrom nodelint.source.discover import discover\nfrom nodelint.source.globs import Excluded\n"
         "assert len(discover(['.'], Excluded(gitignore=True)).sources) == {}\n"
-        "assert ('pathspec' in sys.modules) is {}"
+        "assert ('nodelint.source.wildmatch' in sys.modules) is {}"
     )
     subprocess.run([sys.executable, "-c", code.format(1, False)], cwd=repository, check=True)
     written(repository, {".gitignore": "a*.yaml\n"})
@@ -185,3 +185,53 @@ def test_overlays_and_charts_that_git_ignores_are_not_rendered(
     charts = roots(["."], RESPECT, kustomize=False, helm=True)
     assert [(root.folder, root.values) for root in charts] == [("a/chart", ("a/chart/values-a.yaml",))]
     assert len(roots(["."], kustomize=True, helm=True)) == 4
+
+
+SHAPES = "a b c ab * ** *** ? / [ab] [!a] [^b] [a-c] [b-a] [--0] []a] [\\]] [a\\-z] [[:alpha:]] [[:digit:]b] [[:x:]]"
+parts = st.sampled_from([*SHAPES.split(), *["[a-", "[[:", "[", "]", "\\", "\\*", "\\/", "-", "!", "#", "é", "[é]", "x.y"]])
+steps = st.sampled_from(
+    ["a", "b", "ab", "abc", "c", "é", "*", "x.y", "a-b", "-", "]", "[", "1", "a b", "\\", "zz", "#"]
+)
+
+
+@given(
+    st.lists(parts, min_size=1, max_size=7).map("".join), st.sets(st.lists(steps, min_size=1, max_size=5).map(tuple))
+)
+@example("**\\/a", {("a",), ("b", "a"), ("b", "c", "a")})
+@example("a**b/***", {("ab", "c"), ("a", "b", "c")})
+def test_patterns_match_what_git_says(repository: Path, pattern: str, tried: set[tuple[str, ...]]) -> None:
+    from nodelint.source import gitignore
+
+    written(repository, {".gitignore": pattern + "\n"})
+    level = gitignore._level(str(repository / ".gitignore"), "")
+    names = sorted("/".join(each) for each in tried)
+    sent = "".join(f"{name}\0" for name in names)
+    fields = git(repository, "check-ignore", "-z", "-v", "-n", "--no-index", "--stdin", sent=sent).split("\0")
+    by_git = {fields[n + 3]: fields[n + 2] != "" and fields[n + 2][0] != "!" for n in range(0, len(fields) - 3, 4)}
+    for name in names:
+        path = name.split("/")
+        decided = [
+            level.decides("/".join(path[: n + 1]), path[n], folder=n + 1 < len(path)) if level is not None else None
+            for n in range(len(path))
+        ]
+        assert any(decided) == by_git[name], (pattern, name)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path"),
+    [("a*" * 10 + "b", "a"), ("a*" * 2000 + "b", "a"), ("**/a" * 8 + "b", "a/"), ("**/*a*b*/**/*c*d*/e", "abcd/")],
+)
+def test_matching_takes_time_in_proportion(pattern: str, path: str) -> None:
+    import time
+
+    from nodelint.source.wildmatch import matches
+
+    def taken(count: int) -> float:
+        name = (path * count).rstrip("/")
+        before = time.process_time()
+        for _ in range(20):
+            assert not matches(pattern, name)
+        return time.process_time() - before
+
+    taken(10)
+    assert taken(8000) < 0.5 or taken(8000) < 2.5 * taken(4000)

@@ -95,6 +95,37 @@ def test_lines_that_exclude_values_of_one_key(rules: dict[str, Rule]) -> None:
     assert growth(make, 60) < 1.3
 
 
+HELM_POOL = """{{{{- if .Values.a{n} }}}}
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: {{{{ .Values.name }}}}
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: {{{{ .Values.name }}}}
+      requirements: []
+{{{{- end }}}}
+"""
+PLAIN_POOL = POOL.replace("{more}", "").replace("{lines}", "")
+TERRAFORM_CLASS = CLASS.replace("role: nodes", 'role: "${{var.role}}"')
+
+
+@pytest.mark.parametrize("shape", [PLAIN_POOL, HELM_POOL, TERRAFORM_CLASS, CLASS])
+def test_objects_of_one_file(rules: dict[str, Rule], shape: str) -> None:
+    """What is asked of the file's whole text is asked once, not for each object."""
+
+    def make(size: int) -> Callable[[], object]:
+        text = "---\n".join(shape.format(n=n) for n in range(size))
+        source = Source.from_text("templates/pool.yaml", text)
+        return lambda: lint([source], TARGET, rules)
+
+    assert growth(make, 12) < 1.2
+
+
 def test_memory_for_lines_that_exclude_values_of_one_key(rules: dict[str, Rule]) -> None:
     only = {"no-instance-type": rules["no-instance-type"]}
 

@@ -74,7 +74,7 @@ def test_a_check_loads_no_more_than_its_objects_need(tmp_path: Path) -> None:
         "click",
         "inspect",
         "uuid",
-        "pathspec",
+        "nodelint.source.wildmatch",
         "difflib",
         "boto3",
         "jsonschema",
@@ -113,7 +113,7 @@ def test_other_commands_load_neither_aws_nor_what_only_tests_need(tmp_path: Path
         "botocore",
         "jsonschema",
         "difflib",
-        "pathspec",
+        "nodelint.source.wildmatch",
         "ruamel.yaml",
         "subprocess",
     }

@@ -5,9 +5,14 @@ from __future__ import annotations
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, TypeVar
+
     from nodelint.source import Node, SourceText
     from nodelint.source.conditions import Guarded
     from nodelint.source.scopes import Scopes
+
+    _T = TypeVar("_T")
 
 
 class Templates:
@@ -16,7 +21,7 @@ class Templates:
     def __init__(self) -> None:
         self._defaults: dict[str, Node | None] = {}
         self._more_values: dict[str, list[Node]] = {}
-        self._scopes: dict[int, Scopes | None] = {}
+        self._by_text: dict[tuple[str, int], Any] = {}
         self._texts: dict[tuple[str, bool], list[str]] = {}
 
     def default(self, source: SourceText, field: str) -> Node | None:
@@ -47,25 +52,24 @@ class Templates:
         """The fields that a template of Helm uses, and its loops and conditions; None for any other text."""
         if "{{" not in source.text:
             return None
-        if id(source) not in self._scopes:
-            from nodelint.source.scopes import scopes
+        return self._read_once("scopes", source, _scopes)
 
-            self._scopes[id(source)] = scopes(source.text)
-        return self._scopes[id(source)]
+    def _read_once(self, what: str, source: SourceText, read: Callable[[str], _T]) -> _T:
+        """What a reader makes of a text: every object of a file asks for the same."""
+        place = what, id(source)
+        if place not in self._by_text:
+            self._by_text[place] = read(source.text)
+        found: _T = self._by_text[place]
+        return found
+
+    def loop_names(self, source: SourceText) -> frozenset[str]:
+        """The names that the loops of a template of Terraform give."""
+        return self._read_once("loops", source, _loop_names)
 
     def stops_helm(self, source: SourceText) -> list[tuple[int, int, str]]:
         """Code over which helm stops with a chart's default values, each with the field that it asks of nothing."""
         values = self.values(source)
-        if values is None:
-            return []
-        from nodelint.source.filling import TooLong, fill
-        from nodelint.source.gotemplate import BadTemplate, parse
-
-        try:
-            broken = fill(source.text, parse(source.text), values, "nothing").broken
-        except (BadTemplate, TooLong):
-            return []
-        return [(code.start, code.end, ".".join(names)) for code, names in broken]
+        return [] if values is None else self._read_once("stops", source, lambda text: _stops(text, values))
 
     def says_elsewhere(self, source: SourceText, word: str, templates: bool = True) -> bool:
         """Whether another template of the same chart has a word in it, or a YAML file that is no template."""
@@ -76,10 +80,14 @@ class Templates:
 
     def class_switch(self, source: SourceText) -> str | None:
         """The condition of a chart that makes a class of EKS Auto Mode in the place of an EC2NodeClass."""
-        from nodelint.source.scopes import alternative
 
-        texts = (source.text, *self._beside_in_chart(source, True))
-        return next((found for text in texts if (found := alternative(text, "NodeClass", "EC2NodeClass"))), None)
+        def switch(own: str) -> str | None:
+            from nodelint.source.scopes import alternative
+
+            texts = (own, *self._beside_in_chart(source, True))
+            return next((found for text in texts if (found := alternative(text, "NodeClass", "EC2NodeClass"))), None)
+
+        return self._read_once("class-switch", source, switch)
 
     def _beside_in_chart(self, source: SourceText, templates: bool) -> list[str]:
         from nodelint.source.charts import other_files, other_templates
@@ -95,7 +103,7 @@ class Templates:
             return []
         from nodelint.source.conditions import guarded
 
-        return guarded(source.text)
+        return self._read_once("guarded", source, guarded)
 
     def without(self, field: str) -> str | None:
         """What holds where a truth value is left out, if that is not what `false` means."""
@@ -117,7 +125,7 @@ class Templates:
             return []
         from nodelint.source.conditions import repeated
 
-        return repeated(source.text)
+        return self._read_once("repeated", source, repeated)
 
     def running_together(self, source: SourceText) -> list[tuple[int, int, tuple[int, int]]]:
         """The `apiVersion` of documents that a loop of a template writes without `---` between its rounds."""
@@ -125,4 +133,28 @@ class Templates:
             return []
         from nodelint.source.conditions import running_together
 
-        return running_together(source.text)
+        return self._read_once("running_together", source, running_together)
+
+
+def _scopes(text: str) -> Scopes | None:
+    from nodelint.source.scopes import scopes
+
+    return scopes(text)
+
+
+def _loop_names(text: str) -> frozenset[str]:
+    import re
+
+    found = re.findall(r"%\{~?\s*+for\s+([\w-]++)(?:\s*+,\s*+([\w-]++))?\s+in\s", text)
+    return frozenset(name for names in found for name in names if name)
+
+
+def _stops(text: str, values: Node) -> list[tuple[int, int, str]]:
+    from nodelint.source.filling import TooLong, fill
+    from nodelint.source.gotemplate import BadTemplate, parse
+
+    try:
+        broken = fill(text, parse(text), values, "nothing").broken
+    except (BadTemplate, TooLong):
+        return []
+    return [(code.start, code.end, ".".join(names)) for code, names in broken]

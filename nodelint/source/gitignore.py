@@ -1,7 +1,6 @@
 """What git ignores: the patterns of `.gitignore` files, of `.git/info/exclude` and of the user's own file.
 
-Patterns without a wildcard are compared as text. pathspec reads the others: it takes longer to load than a check of
-one file takes, so it is loaded for the first path that such a pattern may match.
+Patterns without a wildcard are compared as text. `wildmatch` reads the others, when a path comes that one may match.
 
 The index is not read: a tracked file that a pattern matches is ignored here, while git goes on tracking it.
 """
@@ -11,7 +10,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 
 from nodelint.source import reading
 from nodelint.tuples import NamedTuple
@@ -40,7 +38,11 @@ class _Pattern(NamedTuple):
 
     def matches(self, path: str, name: str) -> bool:
         seen = path if self.anchored else name
-        return self.hint in seen and _matches(self.text, seen) if self.wild else seen == self.text
+        if not self.wild or self.hint not in seen:
+            return not self.wild and seen == self.text
+        from nodelint.source.wildmatch import matches
+
+        return matches(self.text, seen)
 
 
 class _Level:
@@ -168,25 +170,6 @@ def _hint(text: str) -> str:
     """The longest run of a pattern without a wildcard, before the first bracket or backslash."""
     plain = re.split(r"[\[\\]", text, maxsplit=1)[0]
     return max(re.split(r"[*?]", plain), key=len).strip("/")
-
-
-def _matches(text: str, path: str) -> bool:
-    regex = _regex(text)
-    found = regex.match(path) if regex is not None else None
-    # The group is a slash behind what the pattern matches: then it is the folder that matches, not the path.
-    return found is not None and found.groupdict().get("ps_d") is None
-
-
-@lru_cache(4096)
-def _regex(text: str) -> re.Pattern[str] | None:
-    from pathspec.patterns.gitignore import GitIgnorePatternError
-    from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
-
-    try:
-        regex, _ = GitIgnoreSpecPattern.pattern_to_regex(f"\\{text}" if text.startswith(("!", "#")) else text)
-        return None if regex is None else re.compile(regex)
-    except (GitIgnorePatternError, re.error):  # git ignores nothing for such a pattern
-        return None
 
 
 # -- where git keeps them

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 
 from nodelint.source.gotemplate import Action, BadTemplate, Block, Branch, Code, Part, Pipeline, parse
@@ -57,12 +58,39 @@ class Branched(NamedTuple):
         return self.asked == (path,) and self.expression is not None and self.expression.kind == "field"
 
 
+class _Nested:
+    """Regions that lie in each other or apart, by their places."""
+
+    def __init__(self, regions: Iterable[Branched]) -> None:
+        self._regions = sorted(regions, key=lambda region: (region.start, -region.end))
+        self._starts = [region.start for region in self._regions]
+        self._above: list[int] = []
+        open_: list[int] = []
+        for number, region in enumerate(self._regions):
+            while open_ and self._regions[open_[-1]].end < region.end:
+                open_.pop()
+            self._above.append(open_[-1] if open_ else -1)
+            open_.append(number)
+
+    def around(self, start: int, end: int) -> list[Branched]:
+        """Those that hold some characters, outermost first."""
+        found = []
+        number = bisect_right(self._starts, start) - 1
+        while number >= 0:
+            if end <= self._regions[number].end:
+                found.append(self._regions[number])
+            number = self._above[number]
+        return found[::-1]
+
+
 class Scopes:
     """The uses and regions of one template. `loose` are names and texts in code whose path is not known."""
 
     def __init__(self, parts: Iterable[Part]) -> None:
         self.uses: list[FieldUse] = []
         self.regions: list[Branched] = []
+        self._nested: _Nested | None = None
+        self._starts: list[int] | None = None
         self.loose: set[str] = set()
         self._named: dict[Path, bool] = {}  # fields that a function names by a text, and whether all of them is used
         self._variables: list[dict[str, Path | None]] = [{"$": ()}]
@@ -71,7 +99,16 @@ class Scopes:
 
     def within(self, start: int, end: int) -> list[Branched]:
         """The regions that hold some characters, outermost first."""
-        return [region for region in self.regions if region.start <= start and end <= region.end]
+        if self._nested is None:
+            self._nested = _Nested(self.regions)
+        return self._nested.around(start, end)
+
+    def used_within(self, start: int, end: int) -> list[FieldUse]:
+        """The uses whose code begins between two places."""
+        if self._starts is None:
+            self.uses.sort(key=lambda use: use.code.start)
+            self._starts = [use.code.start for use in self.uses]
+        return self.uses[bisect_left(self._starts, start) : bisect_left(self._starts, end)]
 
     def below(self, path: Path) -> set[str]:
         """The names of the fields that are used of what a path leads to."""
