@@ -147,11 +147,9 @@ def _no_kind(obj: Object, context: Context) -> Finding:
     elif obj.group != manifest.GROUPS["NodePool"] or obj.kind.lower().endswith(("class", "template")):
         meant = manifest.CLASS_KIND
     way = f"write it as {meant} of `{manifest.GROUPS[meant]}/v1`" if meant else "drop it"
-    unsure = releases.is_newer(context.karpenter)
     return Finding(
         at=obj.node.get("kind") or obj.node,
         message=f"no release of Karpenter has a kind `{messages.short(obj.kind, 30)}`: the API server refuses it",
-        severity="warning" if unsure else None,
         help=f"{way}; Karpenter's kinds are NodePool, EC2NodeClass, NodeClaim and NodeOverlay",
     )
 

@@ -142,7 +142,6 @@ from nodelint.api import (
     NodePool,
     Object,
     Safety,
-    Severity,
     apiserver,
     convert,
     edits,
@@ -176,13 +175,9 @@ def check(obj: Object, context: Context) -> Findings:
                     accepted = not apiserver.refuses(obj, context.karpenter, context.schemas)
                     safety = "unsafe" if accepted else None
                 changes = changes or _without(problem)
-                # a release that is not known here may have the field
-                unsure = releases.is_newer(context.karpenter)
-                severity: Severity | None = "warning" if unsure else None
                 yield Finding(
                     at=problem.node,
                     message=problem.message,
-                    severity=severity,
                     edits=changes,
                     safety=safety,
                     help=_about_state(problem, context) or _already(obj, problem),

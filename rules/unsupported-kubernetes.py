@@ -49,7 +49,11 @@ from nodelint.api import Context, Finding, Findings, NodePool, manifest, release
 @rule(on=NodePool, group="hazard")
 def check(pool: NodePool, context: Context) -> Findings:
     kubernetes = context.kubernetes
-    if kubernetes is None or kubernetes <= (most := releases.supported(context.karpenter).most):
+    if (
+        kubernetes is None
+        or releases.is_newer(context.karpenter)
+        or kubernetes <= (most := releases.supported(context.karpenter).most)
+    ):
         return
     others = (o for o in context.objects if isinstance(o, NodePool) and o.source is pool.source)
     if next(o for o in others if not o.foreign and manifest.served(o, context.karpenter)) is not pool:

@@ -597,7 +597,7 @@ def test_flags_and_the_configuration_override_what_files_state(tmp_path: Path, n
         ("per-path-versions: {a: {karpenter-version: 1.2}}\n", "must be a string, not `1.2`; put it in quotes"),
         ("per-path-versions: {a: {karpenter-version: 'x'}}\n", "`x` is not a Karpenter version"),
         ("karpenter-version: '>=1.0 nonsense'\n", "`>=1.0 nonsense` is not a range such as `>=1.0 <=1.14`"),
-        ("karpenter-version: '>1.99'\n", "no release known is in `>1.99`"),
+        ("karpenter-version: '>1.3 <1.3.1'\n", "no release known is in `>1.3 <1.3.1`"),
     ],
 )
 def test_versions_that_cannot_be_used_are_told_with_their_place(

@@ -18,11 +18,12 @@ from nodelint.source.reading import why as why
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from datetime import datetime
     from typing import Any, NoReturn, TypeVar
 
     from nodelint.lint.config import ConfigError, Settings
+    from nodelint.model.releases import Version
     from nodelint.session import Session
     from nodelint.source.discover import Discovery
 
@@ -157,17 +158,35 @@ def discovered(paths: Sequence[str], settings: Settings, also: str | None = None
     return found
 
 
+def say_unknown(releases: Iterable[Version]) -> None:
+    """Say of releases that are not known how they are judged, and how old the facts are; each once in a run."""
+    from nodelint.model.releases import is_newer, judged_as
+
+    for release in dict.fromkeys(releases):
+        instead = judged_as(release)
+        if instead is None or release in _UNKNOWN_SAID:
+            continue
+        _UNKNOWN_SAID.add(release)
+        if is_newer(release):
+            from nodelint.report.bundled import GET_NEWER, known_releases_text
+
+            known = known_releases_text(now())
+            how = f"it is judged as {instead}, and what that would refuse is a warning"
+            say(f"Karpenter {release} is newer than the releases known here ({known}): {how}; {GET_NEWER}")
+        else:
+            say(f"Karpenter {release} is not a release known here; it is judged as {instead}")
+
+
+_UNKNOWN_SAID: set[Version] = set()
+
+
 def session_of(settings: Settings) -> Session:
     """What the settings make of the run; ends it where they cannot be used."""
     from nodelint.lint.config import ConfigError
-    from nodelint.model.releases import judged_as
     from nodelint.session import Session
 
     session = Session(settings)
-    instead = judged_as(settings.karpenter)
-    if instead is not None:
-        said = f"Karpenter {settings.karpenter} is not a release known here; it is judged as {instead}"
-        say(f"{said}, and unknown fields are warnings")
+    say_unknown([settings.karpenter])
     try:
         _ = session.schemas
     except ConfigError as error:

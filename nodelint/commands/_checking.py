@@ -16,6 +16,7 @@ from nodelint.commands import (
     echo,
     echo_file,
     say,
+    say_unknown,
     settings_of,
     unreadable,
     why,
@@ -97,6 +98,7 @@ def check(
         report, run = _judged(run, ready, built)
     if entries is not None:
         report, run = _less_known(report, run, entries, paths, ready)
+    say_unknown(each.karpenter.last for chosen in report.chosen.values() for each in chosen)
     _tell(run, report, ready.target.facts, ready.file, applied, refused)
     _end(run, report)
 

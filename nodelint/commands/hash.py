@@ -19,6 +19,7 @@ from nodelint.commands import (
     include,
     output_format,
     say,
+    say_unknown,
     session_of,
     settings_of,
     unreadable,
@@ -84,6 +85,7 @@ def command(paths: Sequence[str], live: str | None, form: str, **flags: Any) -> 
     from nodelint.report.hashes import hashes_json, hashes_text
 
     rows = _rows(read_inventory(found), target, cluster)
+    say_unknown(row.release for row in rows if row.release is not None)
     if form == "json":
         echo_json(hashes_json(rows))
     else:
@@ -139,6 +141,7 @@ def _row(obj: Object, target: Target, ca: int | None, cluster: Cluster | None) -
     from nodelint.drift import Unhashable, hash_stored, stored
     from nodelint.drift.hashes import annotation, kubelet_hash, version
     from nodelint.drift.standing import standings
+    from nodelint.drift.stored import left_out
     from nodelint.report.hashes import Row
 
     release = target.karpenter
@@ -149,7 +152,8 @@ def _row(obj: Object, target: Target, ca: int | None, cluster: Cluster | None) -
         kubelet = kubelet_hash(kept, release) if obj.kind == "EC2NodeClass" else None
     except Unhashable as error:
         return row._replace(reason=str(error))
+    unknown = tuple(left_out(obj, release, target.schemas or Schemas.bundled()))
     nodes = None
-    if cluster is not None and isinstance(obj.name, str):
+    if cluster is not None and isinstance(obj.name, str) and not unknown:
         nodes = standings(obj.kind, obj.name, kept, hashed, cluster, release)
-    return row._replace(hashed=hashed, kubelet=kubelet, nodes=nodes)
+    return row._replace(hashed=hashed, kubelet=kubelet, nodes=nodes, left_out=unknown)

@@ -17,6 +17,7 @@ from nodelint.commands import (
     echo,
     now,
     say,
+    say_unknown,
     settings_of,
     stop,
     unreadable,
@@ -206,6 +207,7 @@ def _planned(
     chosen = ready.session.choose(was.found), ready.target.choose
     named = settings.karpenter_named, settings.kubernetes is not None
     plan = make_each(_side(was), _side(new), aim, lambda old, new: _own_aim(aim, (old, new), chosen, named[1]))
+    say_unknown(each.release for each in plan.pools if each.release is not None)
     plan = plan._replace(absorbed=_absorbed(plan, *chosen, ready.session))
     if not named[0]:
         plan = plan._replace(moves=(*plan.moves, *_karpenter_moves(plan, chosen)))

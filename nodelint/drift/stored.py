@@ -11,7 +11,7 @@ from nodelint.build.built import written_place
 from nodelint.drift.structure import Path, Unhashable
 from nodelint.model.finding import Span, span_of
 from nodelint.model.manifest import Object
-from nodelint.model.releases import Version
+from nodelint.model.releases import Version, is_newer
 from nodelint.source import Node, UnknownValue
 from nodelint.source.tfencode import UNSET
 
@@ -66,6 +66,23 @@ def stored(obj: Object, release: Version, schemas: Schemas) -> dict[str, Any]:
     value = _value(obj.node, shape, ())
     assert isinstance(value, dict)  # an object is a mapping
     return value
+
+
+def left_out(obj: Object, release: Version, schemas: Schemas) -> dict[str, Any]:
+    """The fields of an object, by path, that `stored` leaves out although the release may have them.
+
+    Those are the fields that no release known here has, where the release is newer than all of them.
+    """
+    if not is_newer(release):
+        return {}
+    from nodelint.apiserver import check
+
+    found: dict[str, Any] = {}
+    for problem in check(obj, release, schemas):
+        if problem.layer == "unknown" and problem.node.parent is not None:
+            held = problem.node.parent.get(str(problem.node.value))
+            found[problem.path] = held.plain() if held is not None else None
+    return found
 
 
 def _value(node: Node, shape: Shape | None, path: Path) -> Any:

@@ -10,7 +10,7 @@ from nodelint.apiserver import Schemas
 from nodelint.ec2.facts import NOTHING, AwsFacts, Missing
 from nodelint.ec2.snapshot import Question
 from nodelint.lint.context import Context
-from nodelint.lint.results import Result, Skipped, first_causes, merged, of_older_release
+from nodelint.lint.results import Result, Skipped, first_causes, hold_to_known, merged, of_older_release
 from nodelint.lint.rule import Rule, former_names
 from nodelint.model.finding import Finding
 from nodelint.model.manifest import NodePool, Object, UnknownKind, served
@@ -277,7 +277,7 @@ class ReleaseRun:
                         if rule.name in self.reporting:
                             into.skipped.append(Skipped(rule.name, path, obj, _TOO_MANY, False))
                         return
-                    into.raw.append(Result(rule, said, obj))
+                    into.raw.append(Result(rule, hold_to_known(rule, said, self.target.karpenter), obj))
                 elif rule.name in self.reporting:
                     into.skipped.append(Skipped(rule.name, path, obj, said.reason, said.transient, said.fact))
         except Missing as missing:

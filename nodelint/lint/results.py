@@ -11,7 +11,7 @@ from nodelint.lint.rule import Rule
 from nodelint.model.fact_kinds import FactKind
 from nodelint.model.finding import SEVERITIES, Finding, Safety, Severity, Span, span_of
 from nodelint.model.manifest import Object, Retired
-from nodelint.model.releases import NEWEST, OLDEST, RETIRING
+from nodelint.model.releases import NEWEST, OLDEST, RETIRING, Version, is_newer
 from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
@@ -57,6 +57,21 @@ class Result(NamedTuple):
     @property
     def span(self) -> Span:
         return self.finding.span
+
+
+ADMISSION = frozenset(
+    {"controller-check", "field-of-another-release", "invalid-field", "kubelet-expression", "refused-combination"}
+    | {"removed-api", "unknown-field", "unknown-label", "unknown-value", "unsupported-alias"}
+)
+"""The rules about what an API server or a controller takes: a newer release may take more than is known here."""
+
+
+def hold_to_known(rule: Rule, finding: Finding, release: Version) -> Finding:
+    """A finding as it is told for a release: an error about admission is a warning where the release is not known."""
+    if not is_newer(release) or rule.name not in ADMISSION or (finding.severity or rule.severity) != "error":
+        return finding
+    note = f"as of Karpenter {NEWEST}; whether {release} takes it is not known here"
+    return finding._replace(severity="warning", note=f"{finding.note}; {note}" if finding.note else note)
 
 
 class Skipped(NamedTuple):

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 
 from nodelint.data import DATA, shipped
-from nodelint.model.releases import OLDEST, RELEASES, Version
+from nodelint.model.releases import OLDEST, RELEASES, Version, is_newer
 from nodelint.tuples import NamedTuple
 
 _PART = r"(?:(>=|<=|==|>|<|=)\s*+)?v?(\d{1,5})(?:\.(\d{1,5}))?(?:\.(\d{1,5}))?"
@@ -44,17 +44,30 @@ def releases_in(text: str) -> tuple[Version, ...]:
     """The known releases in a range such as `>=1.0 <=1.14`, oldest first; `||` parts alternatives.
 
     A version stands for all that begin with it: `<=1.14` takes in 1.14.1, `1.3 || 1.5` all patches of two minors.
-    ValueError for what is not a range, and for one without a known release.
+    Of releases newer than all that are known, those that the range names are among them, and of a range of no others
+    the first. ValueError for what is not a range, and for one of releases that are not known and not newer.
     """
     found: set[Version] = set()
     for choice in text.split("||"):
         bounds = re.findall(_PART, choice)
         if not bounds or re.sub(_PART, "", choice).strip(" ,\t"):
             raise ValueError(f"`{text}` is not a range such as `>=1.0 <=1.14`")
-        found.update(r for r in RELEASES if all(_within(r, sign, numbers) for sign, *numbers in bounds))
+        named = {_first(numbers) for _, *numbers in bounds}
+        following = {release._replace(minor=release.minor + 1, patch=0) for release in named}
+        for known in ((*RELEASES, *filter(is_newer, named)), sorted(filter(is_newer, following))[:1]):
+            inside = [r for r in known if all(_within(r, sign, numbers) for sign, *numbers in bounds)]
+            found.update(inside)
+            if inside:
+                break
     if not found:
         raise ValueError(f"no release known is in `{text}`; known are {OLDEST} to {RELEASES[-1]}")
     return tuple(sorted(found))
+
+
+def _first(numbers: Sequence[str]) -> Version:
+    """The first release of those that a version stands for."""
+    padded = (*(int(number) for number in numbers if number), 0, 0)
+    return Version(*padded[:3])
 
 
 def _within(release: Version, sign: str, numbers: Sequence[str]) -> bool:
@@ -72,7 +85,8 @@ def runs(releases: Iterable[Version]) -> tuple[Releases, ...]:
     points = turning_points()
     found: list[Releases] = []
     for release in releases:
-        if found and bisect_right(points, found[-1].last) == bisect_right(points, release):
+        known_alike = bool(found) and is_newer(found[-1].last) == is_newer(release)
+        if known_alike and bisect_right(points, found[-1].last) == bisect_right(points, release):
             found[-1] = Releases(found[-1].first, release)
         else:
             found.append(only(release))

@@ -112,7 +112,7 @@ def judged_as(version: Version) -> str | None:
     if following is not None and version >= following.version:
         return f"next, the main branch of {following.date} (commit {following.commit})"
     if is_newer(version):
-        return f"{NEWEST}, the newest release known here"
+        return str(NEWEST)
     nearest = max(release for release in RELEASES if release <= version)
     return None if nearest == version else f"{nearest}, the nearest older release known here"
 

@@ -19,6 +19,7 @@ from nodelint.apiserver import Schemas
 from nodelint.drift import Unhashable, stored
 from nodelint.drift.difference import ValueDifference, differences
 from nodelint.drift.hashes import family, kubelet_text, root
+from nodelint.drift.stored import left_out
 from nodelint.drift.structure import Path, hash_of, shown
 from nodelint.ec2.facts import NOTHING as NO_FACTS
 from nodelint.ec2.facts import AwsFacts
@@ -109,7 +110,7 @@ def verdict(sides: Sides, before: Resolution, after: Resolution | None, schemas:
     found: list[Reason] = []
     gone = NONE
     unread: Unhashable | None = None
-    for step in (_template, _requirements, _static, _types, _kubernetes, _dynamic):
+    for step in (_template, _requirements, _static, _types, _kubernetes, _dynamic, _unknown_fields):
         try:
             reasons, types = step(sides, before, after, schemas, nodes)
         except Unhashable as error:
@@ -136,6 +137,19 @@ def _recorded(reasons: Sequence[Reason]) -> Iterator[Reason]:
 
 
 _Step = tuple[list[Reason], TypeSet]
+
+
+def _unknown_fields(sides: Sides, before: Resolution, _: Resolution | None, schemas: Schemas, __: TypeSet) -> _Step:
+    """Nothing, or Unhashable for fields that differ and are not known here, of a release that is newer."""
+    changed: list[str] = []
+    for old, new in ((sides.pool, sides.new_pool), (sides.node_class, sides.new_class)):
+        if old is not None and new is not None and old is not new:
+            was, now = (left_out(each, before.version, schemas) for each in (old, new))
+            changed += [path for path in was | now if was.get(path) != now.get(path)]
+    if changed:
+        release = before.version
+        raise Unhashable((), f"not known here: whether Karpenter {release} replaces nodes for {', '.join(changed)}")
+    return [], NONE
 
 
 def _template(sides: Sides, before: Resolution, _: Resolution | None, schemas: Schemas, alive: TypeSet) -> _Step:

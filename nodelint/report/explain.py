@@ -422,7 +422,7 @@ def _notes(resolution: Resolution, width: int) -> Iterator[str]:
         yield from wrap(words, width, "  ")
     instead = judged_as(resolution.version)
     if instead is not None:
-        yield from wrap(f"Karpenter {resolution.version} is judged as {instead}", width, "  ")
+        yield from wrap(f"Karpenter {resolution.version} is not known here: it is judged as {instead}", width, "  ")
 
 
 def _order(resolutions: Sequence[Resolution], width: int) -> Iterator[str]:

@@ -22,7 +22,8 @@ VERSION = 1
 class Row(NamedTuple):
     """An object with its hash in a release, or the reason for which it has none.
 
-    `stated` is the line that states the release, `nodes` how those of a cluster stand to the object.
+    `stated` is the line that states the release, `nodes` how those of a cluster stand to the object. `left_out` are
+    fields that are not known here, of a release that is newer: the hash is without them.
     """
 
     obj: Object
@@ -34,6 +35,7 @@ class Row(NamedTuple):
     reason: str | None = None
     nodes: list[Standing] | None = None
     stated: str | None = None
+    left_out: tuple[str, ...] = ()
 
 
 def hashes_json(rows: Sequence[Row]) -> dict[str, Any]:
@@ -56,6 +58,8 @@ def _row_json(row: Row) -> dict[str, Any]:
         record["reason"] = row.reason
     if row.hashed is not None and row.hashed.without_ca:
         record["withoutCABundle"] = True
+    if row.left_out:
+        record["leftOut"] = list(row.left_out)
     if row.kubelet is not None:
         record["kubeletHash"] = str(row.kubelet)
     if row.nodes is not None:
@@ -95,6 +99,9 @@ def _row_text(row: Row, width: int, several: bool) -> Iterator[str]:
     without = "  without the CA bundle" if row.hashed.without_ca else ""
     without += f"  Karpenter {row.release}" if several else ""
     yield f"{label}  {row.annotation:<35} {row.hashed.value:>20}  {row.version}{without}"
+    if row.left_out:
+        fields = ", ".join(row.left_out)
+        yield f"  {'':<{width}}  without {printable(fields)}: not known here, and perhaps part of the hash"
     if row.kubelet is not None:
         yield f"  {'':<{width}}  {'kubelet, on NodeClaims only':<35} {row.kubelet:>20}"
     if row.nodes is not None:

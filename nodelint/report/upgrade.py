@@ -7,7 +7,7 @@ from typing import Any
 
 from nodelint.model.finding import SEVERITIES, Severity, Span
 from nodelint.model.messages import counted
-from nodelint.model.releases import NEWEST, Version
+from nodelint.model.releases import Version
 from nodelint.printable import printable
 from nodelint.report.look import PAGE, Look, fitted, wrapped
 from nodelint.tuples import NamedTuple
@@ -73,8 +73,10 @@ def steps(outcome: Upgrade) -> Iterator[str]:
     yield from route.trouble
     for stop in route.stops:
         yield f"Stop at {stop.release}: {stop.why}."
-    known = min(outcome.new.karpenter, NEWEST)  # for an unreleased version this is not published yet
-    ranges = f"Kubernetes: {outcome.old.karpenter} supports {route.old}, {known} supports {route.new}"
+    reached = f"what {outcome.new.karpenter} supports is not known here"
+    if route.new is not None:
+        reached = f"{outcome.new.karpenter} supports {route.new}"
+    ranges = f"Kubernetes: {outcome.old.karpenter} supports {route.old}, {reached}"
     if outcome.new.kubernetes is None and route.common is not None:
         ranges += f"; the cluster has to run {route.common} during the upgrade"
     yield f"{ranges}."

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nodelint.data import table
-from nodelint.model.releases import RELEASES, KubernetesRange, KubernetesVersion, Version, supported
+from nodelint.model.releases import RELEASES, KubernetesRange, KubernetesVersion, Version, is_newer, supported
 from nodelint.tuples import NamedTuple
 
 
@@ -31,10 +31,13 @@ class Stop(NamedTuple):
 
 
 class Route(NamedTuple):
-    """`common` is what both ends support of Kubernetes, None where there is none; `trouble` is a text."""
+    """`common` is what both ends support of Kubernetes, None where there is none; `trouble` is a text.
+
+    What a release newer than all known ones supports is not known: `new` is None then, and so is `common`.
+    """
 
     old: KubernetesRange
-    new: KubernetesRange
+    new: KubernetesRange | None
     common: KubernetesRange | None
     stops: tuple[Stop, ...]
     trouble: tuple[str, ...]
@@ -43,20 +46,26 @@ class Route(NamedTuple):
 
 def route(old: Version, new: Version, kubernetes: KubernetesVersion | None) -> Route:
     """The way between two releases, for a cluster of a Kubernetes version where that is known."""
-    left, reached = supported(old), supported(new)
-    low, high = max(left.least, reached.least), min(left.most, reached.most)
-    common = KubernetesRange(low, high) if low <= high else None
+    left, reached = supported(old), None if is_newer(new) else supported(new)
+    common = None if reached is None else _common(left, reached)
     trouble: list[str] = []
     stops = list(_fixed_stops(old, new))
     if kubernetes is not None:
         if kubernetes not in left:
             trouble.append(f"Karpenter {old} supports Kubernetes {left}: not {kubernetes}, even before the upgrade")
-        if kubernetes > reached.most:
+        if reached is None:
+            pass  # what it supports is not known
+        elif kubernetes > reached.most:
             trouble.append(f"Karpenter {new} supports Kubernetes {reached}: {kubernetes} is too new for it")
         elif kubernetes < reached.least:
             stops += _stop_for(kubernetes, old, new, reached)
     support = tuple(_support(old, new))
     return Route(left, reached, common, tuple(sorted(stops)), tuple(trouble), support)
+
+
+def _common(one: KubernetesRange, other: KubernetesRange) -> KubernetesRange | None:
+    low, high = max(one.least, other.least), min(one.most, other.most)
+    return KubernetesRange(low, high) if low <= high else None
 
 
 def _fixed_stops(old: Version, new: Version) -> Iterator[Stop]:

@@ -1,0 +1,169 @@
+"""Karpenter 1.15: repositories that pin it, Nitro Enclaves, and the causes that its classes give."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pytest
+
+from nodelint.model.releases import Version
+from nodelint.triage import triage
+
+from .test_newer_releases import CLASS, PAIR, POOL
+
+Run = Callable[..., CompletedProcess[str]]
+
+HELM = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: karpenter}
+spec:
+  chart: {spec: {chart: karpenter, version: 1.15.1}}
+  values: {settings: {clusterName: main}}
+"""
+ARGO = """\
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: karpenter}
+spec:
+  source: {repoURL: public.ecr.aws/karpenter, chart: karpenter, targetRevision: 1.15.1}
+"""
+TERRAFORM = """\
+resource "helm_release" "karpenter" {
+  name       = "karpenter"
+  repository = "oci://public.ecr.aws/karpenter"
+  chart      = "karpenter"
+  version    = "1.15.1"
+}
+"""
+VALUES = """\
+# karpenter
+controller: {image: {repository: public.ecr.aws/karpenter/controller, tag: 1.15.1}}
+settings: {clusterName: main}
+"""
+PINS = {
+    "helmrelease": ("release.yaml", HELM),
+    "argo": ("application.yaml", ARGO),
+    "terraform": ("karpenter.tf", TERRAFORM),
+    "values": ("values.yaml", VALUES),
+}
+NEW = PAIR.replace('{nodes: "10%"}', '{nodes: "10%"}, {nodes: "2", reasons: [Unhealthy]}').replace(
+    "  role: nodes\n", "  role: nodes\n  enclaveOptions: {enabled: true}\n"
+)
+
+
+@pytest.mark.parametrize("pin", PINS)
+def test_a_repository_that_pins_it(nodelint: Run, tmp_path: Path, pin: str) -> None:
+    name, text = PINS[pin]
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    for pair in (PAIR, NEW):
+        (tmp_path / "pair.yaml").write_text(pair, encoding="utf-8")
+        done = nodelint("check")
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "for Karpenter 1.15.1" in done.stdout and f"by {name}:" in done.stdout
+    assert "Karpenter 1.15.1, Kubernetes" in nodelint("explain", "pair.yaml").stdout
+    older = nodelint("check", "--karpenter-version", "1.14.3").stdout
+    assert older.count("needs Karpenter 1.15.0") == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "replaced"),
+    [
+        ("", "", "none"),
+        ("", "  enclaveOptions: {enabled: true}\n", "all"),
+        ("", "  enclaveOptions: {enabled: false}\n", "all"),
+        ("  enclaveOptions: {enabled: true}\n", "", "all"),
+        ("  enclaveOptions: {enabled: true}\n", "  enclaveOptions: {enabled: false}\n", "all"),
+        ("  enclaveOptions: {enabled: true}\n", "  enclaveOptions:\n    enabled: true\n", "none"),
+    ],
+)
+def test_a_change_of_enclaves_replaces_all_nodes_of_the_class(
+    nodelint: Run, tmp_path: Path, old: str, new: str, replaced: str
+) -> None:
+    for side, lines, weight in (("old", old, 1), ("new", new, 2)):
+        (tmp_path / side).mkdir()
+        text = POOL.replace("  limits:", f"  weight: {weight}\n  limits:") + CLASS
+        text = text.replace("  role: nodes\n", f"  role: nodes\n{lines}")
+        (tmp_path / side / "pair.yaml").write_text(text, encoding="utf-8")
+    done = nodelint("plan", "--old", "old", "new", "--karpenter-version", "1.15.1", "--format", "json")
+    (pool,) = json.loads(done.stdout)["nodePools"]
+    assert pool["replaced"] == replaced
+    assert [each["field"].startswith("spec.enclaveOptions") for each in pool["reasons"]] == [True] * (
+        replaced == "all"
+    )
+
+
+def test_the_hash_of_a_class_with_enclaves_cannot_be_known(nodelint: Run, tmp_path: Path) -> None:
+    (tmp_path / "pair.yaml").write_text(NEW, encoding="utf-8")
+    pool, node_class = json.loads(nodelint("hash", "--format", "json").stdout)["objects"]
+    assert pool["hash"] == "6821555240594823858"
+    assert (node_class["hash"], node_class["hashVersion"]) == (None, "v6")
+    assert node_class["reason"].startswith("spec.enclaveOptions: it counts in the hash")
+
+
+@pytest.mark.parametrize("old", ["1.14.1", "1.9.2"])
+def test_the_way_there_from_a_cluster_of_kubernetes_1_37(nodelint: Run, tmp_path: Path, old: str) -> None:
+    (tmp_path / "pair.yaml").write_text(PAIR, encoding="utf-8")
+    flags = ("upgrade", "--from", old, "--to", "1.15.1", "--kubernetes-version", "1.37", "--format", "json")
+    told = json.loads(nodelint(*flags, "--fail-on", "never", "pair.yaml").stdout)
+    assert told["route"]["kubernetes"]["to"] == {"min": "1.26", "max": "1.37"}
+    assert [line for line in told["route"]["trouble"] if "1.15.1" in line] == []
+    assert len(told["route"]["trouble"]) == 1  # the release that is left does not take it
+    assert "hash-v6" in {each["id"] for each in told["changes"]}
+    support = {each["minor"]: each["until"] for each in told["route"]["support"]}
+    assert support["1.15"] is None
+    assert support["1.14"] == "2027-07"
+
+
+CONDITION = """\
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {{name: web}}
+status:
+  conditions:
+    - {{type: ValidationSucceeded, status: "False", reason: {reason}, message: "{message}",
+       lastTransitionTime: "2026-11-01T00:00:00Z"}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("reason", "cause"),
+    [
+        ("KubeletExpressionsDisabled", "kubelet-expressions-off"),
+        ("KubeletExpressionInvalid", "kubelet-expression-invalid"),
+        ("KubeletExpressionEvalFailed", "kubelet-expression-failed"),
+        ("KubeletExpressionEvaluationFailed", "kubelet-expression-failed"),
+        ("UnsupportedKubeletConfiguration", "kubelet-field-unsupported"),
+        ("UserDataSizeLimitExceeded", "user-data-size"),
+        ("CreateFleetAuthCheckFailed", "dry-run-refused"),
+    ],
+)
+def test_a_class_that_is_not_valid_is_told_by_its_reason(reason: str, cause: str) -> None:
+    text = CONDITION.format(reason=reason, message="see the class")
+    found = triage(text.encode().splitlines(keepends=True))
+    assert [(group.cause and group.cause.id, group.verdict) for group in found.groups] == [(cause, "stays")]
+
+
+@pytest.mark.parametrize(
+    ("message", "release", "cause", "verdict"),
+    [
+        ("NitroEnclavesDisabled: eks.amazonaws.com/nitro-sandbox is asked for", "1.15.1", "enclaves-off", "stays"),
+        ("SpotMaxPriceTooLow: your Spot request price is lower", "1.14.3", "spot-price", "passes"),
+        ("SpotMaxPriceTooLow: your Spot request price is lower", "1.14.2", "spot-price", "stays"),
+    ],
+)
+def test_a_launch_that_fails_is_told_by_its_release(message: str, release: str, cause: str, verdict: str) -> None:
+    line = {
+        "level": "ERROR",
+        "time": "2026-11-01T00:00:00.000Z",
+        "logger": "controller",
+        "message": "failed launching nodeclaim",
+        "error": message,
+        "controller": "nodeclaim.lifecycle",
+        "NodeClaim": {"name": "web-1"},
+    }
+    found = triage([json.dumps(line).encode() + b"\n"], Version.parse(release))
+    assert [(group.cause and group.cause.id, group.verdict) for group in found.groups] == [(cause, verdict)]
