@@ -1,9 +1,9 @@
 """A NodePool of EKS Auto Mode asks for a label of self-managed Karpenter, or for one with a slip in its name.
 
 The labels of instance types are called `eks.amazonaws.com/instance-category` and so on in Auto Mode, and
-`karpenter.k8s.aws/instance-category` where Karpenter is one's own. Auto Mode's instance types have none of the other
-ones, so that the requirement picks nothing among them. A name in Auto Mode's own domain counts as a slip where one of
-the documented labels is close to it.
+`karpenter.k8s.aws/instance-category` where Karpenter is one's own. The documents of Auto Mode name only its own, so
+that nothing says that a requirement on another picks an instance type. A name in Auto Mode's own domain counts as a
+slip where one of the documented labels is close to it.
 
 ```yaml bad
 apiVersion: karpenter.sh/v1

@@ -80,8 +80,14 @@ def check(pool: NodePool, context: Context) -> Findings:
         return
     if at is None:
         message = "the budgets allow no disruption at any time of the week: no node is ever replaced for drift"
+        # Each has a schedule: that somebody wrote them all by mistake is less likely than that they are meant.
         yield Finding(
-            at=node, message=message, note=_note(pool), help="shorten a `duration` so that some time is left"
+            at=node,
+            message=message,
+            severity="info",
+            note=_note(pool),
+            help="shorten a `duration` so that some time is left",
+            strict=True,
         )
         return
     every = budgets.typical(pool, "Underutilized")

@@ -1,8 +1,9 @@
-r"""Security groups selected by the tag `kubernetes.io/cluster/<name>`, which several groups of a cluster bear.
+r"""Security groups selected by the tag `kubernetes.io/cluster/<name>`, which several groups of a cluster can bear.
 
-EKS puts the tag on the group that it makes for the cluster, and most Terraform modules on the one for the nodes: a
-term on it finds both. A load balancer controller looks for the one group of a node that bears the tag; with two it
-says "expected exactly one securityGroup tagged", and targets get no traffic.
+EKS puts the tag on the group that it makes for the cluster. The Terraform module `terraform-aws-modules/eks` puts it
+on the one that it makes for nodes, too: a term on it then finds both. A load balancer controller looks for the one
+group of a node that bears the tag; with two it says "expected exactly one securityGroup tagged", and targets get no
+traffic.
 
 With facts from AWS this is known, and `broad-selector` says it where it is so. Without, select by id, by
 `aws:eks:cluster-name`, or by a tag that one group bears, such as `karpenter.sh/discovery`.
@@ -65,7 +66,8 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
                 continue
         yield Finding(
             at=tag.key_node,
-            message=f"most clusters have several security groups with the tag `{messages.short(key, 40)}`",
-            note="load balancer controllers require exactly one group with this tag on a node",
+            message=f"`{messages.short(key, 40)}` is on the group that EKS makes, and may be on others",
+            severity="info",
+            note="the AWS Load Balancer Controller wants exactly one group with this tag on a node",
             help="select the security group by id, or by a tag that only it has",
         )

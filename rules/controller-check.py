@@ -74,7 +74,8 @@ A bound on a label of your own that leaves no whole number from 0 on: the contro
 
 Karpenter labels each node with a value for every requirement on a label that is not its own. Where no value is
 given, it draws a number between the bounds; where there is none, as for `Lt 0`, the draw fails, and with it the
-controller: it restarts, and comes back to the same pool. No validation refuses such a bound.
+controller: it restarts, and comes back to the same pool. No validation refuses such a bound. From 1.9.0 on the value
+is drawn when a node is planned, before when it has been launched; there `Gt 3` with `Lt 4` is such a bound as well.
 
 ```yaml bad
 apiVersion: karpenter.sh/v1
@@ -245,9 +246,9 @@ from nodelint.api import (
     providers=EVERY_PROVIDER,
     renamed=("bound-without-values", "exclusion-lost"),
 )
-def check(pool: NodePool, context: Context) -> Findings:
+def check(obj: Object, context: Context) -> Findings:
     yield from run_checks(
-        pool,
+        obj,
         context,
         RuleCheck(_check_problems),
         RuleCheck(_check_drawn),

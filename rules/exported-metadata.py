@@ -2,8 +2,9 @@
 
 With a `resourceVersion` the API server refuses to create the object (it must not be set) and to change it once
 anything else has changed, as the controller does all the time: `the object has been modified`. A `uid` has it refuse
-the object in every cluster but the one it comes from. The other fields that the API server sets, `creationTimestamp`,
-`generation`, `managedFields` and `status`, are ignored. The fix takes the two away.
+the object in every cluster but the one it comes from. Server-side apply, which Flux and Argo CD can use, answers
+`metadata.managedFields must be nil` to that field. The other fields that the API server sets, `creationTimestamp`,
+`generation` and `status`, are ignored. The fix takes the three away.
 
 The rule is silent about standard input and about lists that kubectl printed: there its output is what is asked about.
 
@@ -48,9 +49,9 @@ spec:
 ```
 """
 
-from nodelint.api import Context, Finding, Findings, Object, edits, rule
+from nodelint.api import Context, Finding, Findings, Node, Object, edits, rule
 
-LIVE = ("resourceVersion", "uid")
+LIVE = ("resourceVersion", "uid", "managedFields")
 
 
 @rule(on=Object, group="hazard", fix="safe")
@@ -58,20 +59,24 @@ def check(obj: Object, context: Context) -> Findings:
     metadata = obj.node.get("metadata")
     if metadata is None or obj.source.path == "-" or _listed(obj):
         return
-    found = [
-        (name, node) for name in LIVE if (node := metadata.get(name)) is not None and node.value not in (None, "")
-    ]
+    found = [(name, node) for name in LIVE if (node := metadata.get(name)) is not None and not _is_empty(node)]
     if not found:
         return
     name, node = found[0]
     yield Finding(
         at=metadata.key(name) or node,
-        message=f"`{name}` is the API server's: refused in another cluster, and here once the object has changed",
+        message="`managedFields` is the API server's: server-side apply refuses an object with it"
+        if name == "managedFields"
+        else f"`{name}` is the API server's: refused in another cluster, and here once the object has changed",
         edits=edits.if_editable(edits.remove, node),
         covers=[each for _, each in found],
         note=_ignored(obj),
         help="take it out: it was copied from a cluster",
     )
+
+
+def _is_empty(node: Node) -> bool:
+    return node.value in (None, "") if node.kind == "scalar" else not (node.items or node.entries)
 
 
 def _ignored(obj: Object) -> str | None:

@@ -234,7 +234,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         yield Finding(
             at=line.values[0].node,
             message=f"the order of values is not a preference: `{first}` is not tried first",
-            severity="error" if stars else None,
+            severity="error" if stars else "info",
             edits=changes,
             safety="safe" if broken else "unsafe",
             also=[Also(node, f"`{node.value}` is not a wildcard: it matches nothing") for node in stars],

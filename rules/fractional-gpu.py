@@ -115,7 +115,8 @@ def check(pool: NodePool, context: Context) -> Findings:
     yield Finding(
         at=fixes.seen(asking.key_node),
         message=f"`{shown}` allows {names}, on which Karpenter counts 0 GPUs",
+        severity="info",
         edits=changes,
-        note="pods that request `nvidia.com/gpu` never run there",
+        note="pods that request `nvidia.com/gpu` run on the other types only",
         help="exclude them, or require `instance-gpu-count Gt 0`",
     )

@@ -107,7 +107,7 @@ spec:
 ```
 """
 
-from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, edits, rule, userdata
+from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, edits, releases, rule, userdata
 
 PLANNED = ("kubeReserved", "systemReserved", "evictionHard", "evictionSoft", "podsPerCore")
 
@@ -120,7 +120,9 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         yield from _of_custom(node_class, context)
     for setting in data.settings() if data is not None else ():
         assert data is not None
-        if setting.how != "flag" and setting.name not in PLANNED:
+        if (setting.how != "flag" and setting.name not in PLANNED) or _is_not_planned(
+            setting.name, node_class, context
+        ):
             continue
         beside = kubelet.key(setting.name) if kubelet is not None else None
         yield Finding(
@@ -132,6 +134,14 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             else [],
             help=f"set spec.kubelet.{setting.name} instead: Karpenter reads it and passes it to the kubelet",
         )
+
+
+def _is_not_planned(name: str, node_class: EC2NodeClass, context: Context) -> bool:
+    """Whether Karpenter plans no node by this setting, wherever it stands: then the user data hides nothing."""
+    bottlerocket = context.images(node_class).ami_family == "Bottlerocket"
+    if name == "evictionSoft":
+        return bottlerocket or context.karpenter >= releases.Version(1, 9, 0)
+    return name == "podsPerCore" and bottlerocket
 
 
 def _of_custom(node_class: EC2NodeClass, context: Context) -> Findings:

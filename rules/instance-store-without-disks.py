@@ -2,8 +2,9 @@ r"""`instanceStorePolicy` in a class whose pools can launch no type with local d
 
 `RAID0` joins the local NVMe disks of an instance, and has the kubelet and containerd live on them. A type without
 them keeps everything on its EBS volume: the policy does nothing, silently. Types with disks have a `d` in their
-family (`m6id`, `c7gd`), or are of the families `i` and `im`. In the values of a chart the pool beside the class
-counts.
+family (`m6id`, `c7gd`), begin with `i` (`i4i`, `im4gn`), or have accelerators (`g5`, `g6`, `p5`, `trn1`): the label
+`karpenter.k8s.aws/instance-local-nvme` says which, and the finding looks at it. In the values of a chart the pool
+beside the class counts.
 
 ```yaml bad
 apiVersion: karpenter.sh/v1

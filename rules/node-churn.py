@@ -128,6 +128,7 @@ from nodelint.api import (
     Node,
     NodePool,
     Suggestion,
+    budgets,
     controller,
     edits,
     fixes,
@@ -149,20 +150,26 @@ def check(pool: NodePool, context: Context) -> Findings:
     spec = pool.node.get("spec")
     if spec is None:
         return
-    if not pool.static:
+    if not pool.static and not _is_held_back(pool):
         yield from _consolidated(pool, spec, context)
     node = pool.meant("spec", "template", "spec", "expireAfter")
     length = _seconds(node)
     if node is None or length is None or not 0 < length <= 3 * DAY:
         return
-    budgets = pool.node.at("spec", "disruption", "budgets")
+    written = pool.node.at("spec", "disruption", "budgets")
     yield Finding(
         at=node,
         message=f"every node expires within `{node.value}`, whatever the budgets allow",
-        also=[Also(budgets, "does not hold expiry back")] if budgets is not None and budgets.items else (),
+        also=[Also(written, "does not hold expiry back")] if written is not None and written.items else (),
         note="a new value changes the hash of the template, so that nodes are replaced once more",
         help="the default is 720h",
     )
+
+
+def _is_held_back(pool: NodePool) -> bool:
+    """Whether the budgets let no underutilized node go at any time."""
+    week = budgets.typical(pool, "Underutilized")
+    return week is not None and bool(week) and all(stretch.closed for stretch in week)
 
 
 def _consolidated(pool: NodePool, spec: Node, context: Context) -> Iterator[Finding]:

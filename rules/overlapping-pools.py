@@ -212,7 +212,7 @@ from nodelint.api import (
 )
 def check(pool: NodePool, context: Context) -> Findings:
     yield from run_checks(
-        pool, context, RuleCheck(_check_tie), RuleCheck(_check_labels, severity="info", strict=True)
+        pool, context, RuleCheck(_check_tie, severity="info"), RuleCheck(_check_labels, severity="info", strict=True)
     )
 
 

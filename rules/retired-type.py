@@ -1,4 +1,4 @@
-"""A type or family of an old generation that AWS is ending: it is sold in few regions, or in none.
+"""A type or family of an old generation that us-east-1, us-east-2 and us-west-2 do not offer any more.
 
 `p2`, `p3`, `g3` and `f1` were common once; us-east-1, us-east-2 and us-west-2 offer them no more. In a region without
 them such a value matches nothing, and a pool that names nothing else never launches a node. Facts from AWS
@@ -62,7 +62,7 @@ def _finding(item: labels.PoolRequirement, found: list[tuple[manifest.Value, str
     alone = " and nothing else is listed" if item.known and len(found) == len(item.values) else ""
     return Finding(
         at=fixes.seen(found[0][0].node),
-        message=f"AWS is ending {shown}: us-east-1 and us-west-2 have none{alone}",
+        message=f"us-east-1, us-east-2 and us-west-2 offer no {shown} any more{alone}",
         covers=[value.node for value, _ in found],
         help=f"`{found[0][1]}` is the nearest to `{found[0][0].text}` that is sold widely",
     )

@@ -151,14 +151,14 @@ DEFECT = "undiscovered-memory"
 GPU, ACCELERATOR = "karpenter.k8s.aws/instance-gpu-", "karpenter.k8s.aws/instance-accelerator-"
 GENERATION = "karpenter.k8s.aws/instance-generation"
 LEARNS = "Karpenter never learns the real memory of such a node, and plans nodes that are too small"
-LATER = "Karpenter 1.1.0 and newer learn the real memory of nodes from such a match"
 
 
 @rule(
     on=NodePool,
     group="hazard",
+    severity="info",
     fix="unsafe",
-    releases="<1.4.0",
+    releases=">=1.1.0,<1.4.0",
     gives_way_to=["wildcard-value"],
     renamed=("loose-image-match",),
 )
@@ -179,10 +179,11 @@ def check(pool: NodePool, context: Context) -> Findings:
     known = not fixes.doubts(resolution)
     matches = f"`{_example(resolution, by_image[main])}` matches" if known else "the types of this pool match"
     release = releases.fixed_for(DEFECT, context.karpenter)
-    learns = releases.behaves("learns-node-capacity", context.karpenter)
     wanted, otherwise = _unique(resolution, main)
     try:
-        changes = fixes.require(pool, wanted) if wanted and _varied(resolution, wanted) else []
+        # A fix that leaves two architectures would take the message away, and not the cause.
+        whole = bool(wanted) and not otherwise and _varied(resolution, wanted)
+        changes = fixes.require(pool, wanted) if whole else []
     except edits.NotEditable:
         changes = []
     runs = resolution.launchable
@@ -190,11 +191,10 @@ def check(pool: NodePool, context: Context) -> Findings:
     yield Finding(
         at=fixes.place(pool),
         message=f"before Karpenter {release}, {matches} {len(matching)} images: {_listed(matching)}",
-        severity=None if learns else "info",
         edits=changes,
-        safety="safe" if sure and learns else "unsafe",
+        safety="safe" if sure else "unsafe",
         also=[Also(image_set.alias_node, "one alias, several images")],
-        note=LEARNS if learns else LATER,
+        note=LEARNS,
         help=f"upgrade to Karpenter {release}" + (f", or use {otherwise}" if otherwise else ""),
     )
 

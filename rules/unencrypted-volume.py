@@ -82,6 +82,8 @@ spec:
 
 from nodelint.api import UNKNOWN, Also, Context, EC2NodeClass, Finding, Findings, edits, messages, rule
 
+UNSET = "EC2 encrypts it only where the account encrypts new volumes by default, in this region"
+REFUSED = 'EC2 answers "the parameter KmsKeyId requires the parameter Encrypted to be set"'
 HINT = "Karpenter encrypts its default volumes; a mapping of your own has to set it"
 
 
@@ -96,24 +98,36 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             f"`{messages.short(str(device.value))}`" if device is not None and device.value is not UNKNOWN else "it"
         )
         encrypted, key = ebs.get("encrypted"), ebs.get("kmsKeyID")
-        also = [Also(key, "the key is not used without `encrypted: true`")] if key is not None else []
+        also = [Also(key, "EC2 takes a key with `encrypted: true` only")] if key is not None else []
+        refused = key is not None and key.value not in (None, "", UNKNOWN)
         if encrypted is not None and encrypted.value is False:
             yield Finding(
                 at=encrypted,
-                message=f"`encrypted: false`: what pods write to {named} is stored unencrypted",
+                message=_refusal(named)
+                if refused
+                else f"`encrypted: false`: what pods write to {named} is stored unencrypted",
+                severity="error" if refused else None,
                 edits=edits.if_editable(edits.set_value, encrypted, True),
                 also=also,
-                note=HINT,
+                note=REFUSED if refused else HINT,
             )
         elif (encrypted is None or (encrypted.kind == "scalar" and encrypted.value is None)) and node_class.shows_all(
             ebs
         ):
             yield Finding(
                 at=mapping.key("ebs") or mapping,
-                message=f"{'the volume' if named == 'it' else named} does not set `encrypted: true`",
+                message=_refusal(named)
+                if refused
+                else f"{'the volume' if named == 'it' else named} does not set `encrypted: true`",
+                severity="error" if refused else "info",
                 edits=edits.if_editable(edits.set_value, encrypted, True)
                 if encrypted is not None
                 else edits.if_editable(edits.add_key, ebs, "encrypted", True),
                 also=also,
-                note=HINT,
+                note=REFUSED if refused else UNSET,
             )
+
+
+def _refusal(named: str) -> str:
+    volume = "the volume" if named == "it" else named
+    return f"{volume} has a `kmsKeyID` without `encrypted: true`: EC2 refuses the launch"

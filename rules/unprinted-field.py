@@ -76,11 +76,14 @@ def _picked(obj: Object, context: Context) -> Findings:
         missing = [field for field in known if field not in used and item.get(field) is None]
         if not missing or not used:
             continue
+        if not any(name.lower().rstrip("s") in step.lower() for step in items[-2:]):
+            continue  # a loop over values of another kind makes these items
         first, verb = item.entries[0], "is" if len(missing) == 1 else "are"
         yield Finding(
             at=Span(obj.source, first.key.start, first.value.end),
             message=f"the loop over `{name}` never prints {' and '.join(f'`{field}`' for field in missing)}",
             severity="warning" if missing[0] == "value" else "info",
+            strict=set(missing) <= {"minValues", "reasons"},
             also=[Also(Span(obj.source, *loops[-1].head), "the loop")],
             note=f"what values say of it {verb} silently dropped: {known[missing[0]]}",
             help="print it where it is set, or print each item with `toYaml`",

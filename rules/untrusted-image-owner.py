@@ -121,7 +121,8 @@ spec:
 An image that is found by name or tag, and no `owner` that says whose it has to be.
 
 By name Karpenter then takes images of your account and of Amazon's: a name that fits one of Amazon's public images
-as well brings that one to the nodes as soon as it is newer. By tag it asks for the images of everybody. An owner
+as well brings that one to the nodes as soon as it is newer. A term with tags needs no owner: tags are seen in the
+account that sets them. An owner
 (`self`, an account id, an alias such as `amazon`) says whose images may boot.
 
 ```yaml bad
@@ -199,6 +200,9 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         RuleCheck(_check_absent, severity="info", strict=True),
     )
 
+
+PUBLISHED = ("amazon-eks-", "bottlerocket-aws-k8s-", "Windows_Server-")
+"""How names of images begin that Amazon publishes for EKS."""
 
 GONE = ("disabled", "deregistered")
 
@@ -281,23 +285,23 @@ def _check_any(node_class: EC2NodeClass, context: Context) -> Findings:
         if node is not None and isinstance(term.owner, str) and "*" in term.owner:
             yield Finding(
                 at=node,
-                message=f"owner `{term.owner[:20]}` allows every AWS account: anyone can publish a match",
+                message=f"owner `{term.owner[:20]}` is no account: the field takes an ID, or a name such as `amazon`",
                 help="name the account that publishes the image: `self`, `amazon` or an account ID",
             )
 
 
 def _check_absent(node_class: EC2NodeClass, context: Context) -> Findings:
     for term in node_class.ami_terms:
-        if term.node.get("owner") is not None:
+        node = term.node.get("name")
+        # A tag needs no owner: the account sees its own tags only. Who looks by id has chosen the image.
+        if node is None or term.node.get("owner") is not None or term.node.get("id") is not None:
             continue
-        node = term.node.get("name") or term.node.get("tags")
-        if node is None or term.node.get("id") is not None:
-            continue
-        at = term.node.key("name") or term.node.key("tags") or node
         name = f" `{messages.short(term.name, 24)}`" if isinstance(term.name, str) else ""
-        what, whose = ("name", "yours and Amazon's") if term.name is not None else ("tag", "those of any account")
+        published = isinstance(term.name, str) and term.name.startswith(PUBLISHED)
         yield Finding(
-            at=at,
-            message=f"no owner: of images with this {what}{name}, {whose} count",
-            help="add `owner: self`, or the id of the account that makes the image",
+            at=term.node.key("name") or node,
+            message=f"no owner: of images with this name{name}, yours and Amazon's count",
+            help="add `owner: amazon`, which publishes images of such names"
+            if published
+            else "add `owner: self`, or the id of the account that makes the image",
         )

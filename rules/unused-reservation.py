@@ -6,7 +6,8 @@ capacity, which is paid for too. With `reserved` among the values Karpenter take
 others where it is full. The same holds for EKS Auto Mode, which leaves open reservations alone once a class selects
 some.
 
-Silent where another NodePool of the class may use reserved capacity.
+Silent where another NodePool of the class may use reserved capacity, and before 1.6.0: there the feature gate
+ReservedCapacity is off by default, the terms are not read, and nodes take open reservations by themselves.
 
 ```yaml bad
 apiVersion: karpenter.sh/v1
@@ -83,7 +84,7 @@ from nodelint.api import (
     on=NodePool,
     group="hazard",
     fix="unsafe",
-    releases=">=1.3.0",
+    releases=">=1.6.0",
     gives_way_to=["no-instance-type", "unknown-value"],
     providers=["aws", "auto-mode"],
 )

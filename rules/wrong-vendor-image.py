@@ -151,6 +151,7 @@ def _finding(pool: NodePool, resolution: resolve.Resolution, wrong: TypeSet, ven
     families = resolution.families(wrong)
     line, at = _named(pool, families, resolution.catalog.names_in(wrong))
     general = resolution.candidates - resolve.accelerated(resolution.catalog)
+    others = resolution.candidates & resolution.catalog.having_value(key, vendor)
     if (line is None and general) or fixes.doubts(resolution):
         return
     alias = f"`{resolution.images.alias.family}`" if resolution.images.alias is not None else "the class"
@@ -160,6 +161,8 @@ def _finding(pool: NodePool, resolution: resolve.Resolution, wrong: TypeSet, ven
     yield Finding(
         at=at or fixes.place(pool),
         message=f"{alias} gives {names} ({', '.join(makers)}) the image for {vendor} devices",
+        # Pods that ask for the vendor's resource never meet the others: only what asks for none is put there.
+        severity="info" if others else None,
         edits=_without(pool, resolution, wrong, line),
         also=also,
         help="exclude it, or give it a NodePool and a class with an image of its own",

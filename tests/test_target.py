@@ -517,7 +517,7 @@ def test_each_object_is_judged_for_the_release_of_its_folder(tmp_path: Path, nod
 def test_the_summary_says_which_line_states_the_release(tmp_path: Path, nodelint: Run) -> None:
     write(tmp_path, CLUSTERS)
     assert lines(nodelint("check", "--snapshot", "bundled")) == [
-        "Found 1 warning in 4 objects in 5 files, for Karpenter 1.2.1 and 1.8.1, Kubernetes 1.32;"
+        "Found 1 info in 4 objects in 5 files, for Karpenter 1.2.1 and 1.8.1, Kubernetes 1.32;"
         " 1 fixable with --fix; 10 rules wait for facts from AWS (nodelint refresh).",
         "Target of 2 objects: Karpenter 1.8.1, by clusters/dev/karpenter.yaml:2 (the HelmRelease);"
         " Kubernetes 1.32, by terraform/eks.tf:2 (module.eks).",
@@ -586,7 +586,7 @@ def test_flags_and_the_configuration_override_what_files_state(tmp_path: Path, n
     assert len(judged(nodelint, "--karpenter-version", "1.3")["findings"]) == 2
     write(tmp_path, {"nodelint.yaml": 'karpenter-version: "1.3"\nkubernetes-version: "1.31"\n'})
     summary = judged(nodelint)["summary"]
-    assert (summary["warnings"], summary["kubernetes"], summary["targets"]) == (2, "1.31", [])
+    assert (summary["infos"], summary["kubernetes"], summary["targets"]) == (2, "1.31", [])
 
 
 @pytest.mark.parametrize(
@@ -687,11 +687,11 @@ def test_a_release_that_serves_an_old_api_is_no_error(tmp_path: Path, nodelint: 
 def test_a_finding_of_a_range_says_for_which_releases_it_holds(tmp_path: Path, nodelint: Run) -> None:
     write(tmp_path, {"pool.yaml": POOL})
     [finding] = judged(nodelint, "--karpenter-version", ">=1.0 <=1.14")["findings"]
-    assert finding["releases"] == [{"from": "1.0.0", "to": "1.3.8"}]
+    assert finding["releases"] == [{"from": "1.1.0", "to": "1.3.8"}]
     done = nodelint("check", "--karpenter-version", ">=1.0 <=1.14")
-    assert "amd64 neuron (Karpenter 1.0.0 to 1.3.8)\n" in done.stdout
+    assert "amd64 neuron (Karpenter 1.1.0 to 1.3.8)\n" in done.stdout
     (line,) = lines(done)
-    assert line.startswith("Found 1 warning in 2 objects in 1 file, for Karpenter 1.0.0 to 1.14.3; ")
+    assert line.startswith("Found 1 info in 2 objects in 1 file, for Karpenter 1.0.0 to 1.14.3; ")
     all_of_it = nodelint("check", "--karpenter-version", ">=1.1, <1.4")
     assert "amd64 neuron\n" in all_of_it.stdout, "nothing is said of releases where it holds for all"
     assert judged(nodelint, "--karpenter-version", ">=1.4")["findings"] == []
@@ -782,6 +782,9 @@ def test_releases_do_differ(said: Callable[[Version], Said]) -> None:
 # -- what an older release would find
 
 
+STATIC = POOL.replace("spec:\n  template", "spec:\n  replicas: 2\n  template", 1)
+
+
 def last_line(done: CompletedProcess[str]) -> str:
     return done.stdout.splitlines()[-1]
 
@@ -789,19 +792,17 @@ def last_line(done: CompletedProcess[str]) -> str:
 def test_where_no_file_states_a_release_one_line_says_what_an_older_one_would_find(
     tmp_path: Path, nodelint: Run
 ) -> None:
-    write(tmp_path, {"pool.yaml": POOL})
-    told = "On Karpenter 1.3 and older: 1 more finding; `--karpenter-version 1.3` shows details."
+    write(tmp_path, {"pool.yaml": STATIC})
+    told = "On Karpenter 1.7 and older: 1 more finding; `--karpenter-version 1.7` shows details."
     assert last_line(nodelint("check")) == told
-    assert judged(nodelint)["summary"]["older"] == {"release": "1.3.8", "findings": 1, "least": False}
-    assert len(judged(nodelint, "--karpenter-version", "1.3")["findings"]) == 1, "it does"
+    assert judged(nodelint)["summary"]["older"] == {"release": "1.7.6", "findings": 1, "least": False}
+    assert judged(nodelint, "--karpenter-version", "1.7")["summary"]["errors"] == 1, "it does"
     write(tmp_path, {"k.yaml": helm_release("1.9.1")})
     assert judged(nodelint)["summary"]["older"] is None, "the release is known"
 
 
 def test_the_release_up_to_which_all_of_it_holds_is_named(tmp_path: Path, nodelint: Run) -> None:
-    only_since_1_8 = POOL.replace("amd64", "amd64, arm64").replace(
-        "spec:\n  template", "spec:\n  replicas: 2\n  template", 1
-    )
+    only_since_1_8 = STATIC.replace("amd64", "amd64, arm64")
     write(tmp_path, {"pool.yaml": only_since_1_8})
     older = judged(nodelint, "--ignore", "undiscovered-memory")["summary"]["older"]
     assert older is not None and older["release"] == "1.7.6"
@@ -811,9 +812,9 @@ def test_the_release_up_to_which_all_of_it_holds_is_named(tmp_path: Path, nodeli
 
 
 def test_of_many_objects_a_few_are_tried(tmp_path: Path, nodelint: Run) -> None:
-    write(tmp_path, {f"{n}/pool.yaml": POOL for n in range(5)})
+    write(tmp_path, {f"{n}/pool.yaml": STATIC for n in range(5)})
     assert last_line(nodelint("check")) == (
-        "On Karpenter 1.3 and older: at least 2 more findings; `--karpenter-version 1.3` shows details."
+        "On Karpenter 1.7 and older: at least 2 more findings; `--karpenter-version 1.7` shows details."
     )
 
 

@@ -248,10 +248,10 @@ def test_a_name_that_is_taken_is_not_taken_again(repair: Fix) -> None:
     assert names == ["default", "default-flex-2"]
 
 
-def test_lists_without_a_star_are_a_warning_and_the_fix_is_unsafe(check: Check, repair: Fix) -> None:
+def test_lists_without_a_star_are_information_and_the_fix_is_unsafe(check: Check, repair: Fix) -> None:
     text = pool(f"{FAMILY} In [c7i-flex, m7i-flex, c7i, m6i]")
     result = only(check(text))
-    assert (result.rule.name, result.severity, result.safety) == ("flex-preference", "warning", "unsafe")
+    assert (result.rule.name, result.severity, result.safety) == ("flex-preference", "info", "unsafe")
     assert repair(text).sources[0].text == text
     done = repair(text, unsafe=True)
     rest, flex = requirements(done.sources[0].text)
@@ -292,13 +292,13 @@ def test_a_pool_of_flex_types_beside_the_list_is_the_preference(check: Check, re
     for one, other in ((flex.replace("9", "100"), rest.replace("9", "1")), (rest, flex.replace("9", "10"))):
         assert said(check(f"{one}---\n{other}", select=rules)) == []
     untold = "\n---\n".join(text.replace("  weight: 9\n", "") for text in (flex, rest))
-    assert said(check(untold, select=rules)) == [("overlapping-pools", "warning")]
+    assert said(check(untold, select=rules)) == [("overlapping-pools", "info")]
     for text, weights in ((untold, [10, None]), (f"{flex}---\n{rest}", [19, 9])):
         done = repair(text, select="overlapping-pools", unsafe=True)
         assert [each.weight for each in objects(done.sources[0]) if isinstance(each, NodePool)] == weights
     # Pods that tolerate the taint are the only ones that get there: it is another pool's business.
     tainted = flex.replace("requirements:", "taints: [{key: team, effect: NoSchedule}]\n      requirements:")
-    assert said(check(f"{tainted}---\n{rest}", select=rules)) == [("flex-preference", "warning")]
+    assert said(check(f"{tainted}---\n{rest}", select=rules)) == [("flex-preference", "info")]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,166 @@
+"""What rules claim, held to Karpenter's code and AWS's answers at the borders; each with a twin that is right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from nodelint.lint.engine import Report
+from nodelint.model.releases import Version, behaves
+
+from .manifests import nodeclass, nodepool
+
+Check = Callable[..., Report]
+
+FAMILY = "key: karpenter.k8s.aws/instance-family, operator: In, values: "
+BOTTLEROCKET = "alias: bottlerocket@v1.46.0"
+
+
+def found(report: Report, rule: str) -> list[tuple[str, str]]:
+    return [(r.severity, r.finding.message) for r in report.results if r.rule.name == rule]
+
+
+def volume(*lines: str) -> str:
+    return nodeclass(
+        "blockDeviceMappings:", f"  - {{deviceName: /dev/xvda, ebs: {{volumeSize: 50Gi, {', '.join(lines)}}}}}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("lines", "severity"),
+    [
+        (["kmsKeyID: arn:aws:kms:us-east-1:111122223333:key/a"], "error"),
+        (["kmsKeyID: arn:aws:kms:us-east-1:111122223333:key/a", "encrypted: false"], "error"),
+        (["encrypted: false"], "warning"),
+        (["volumeType: gp3"], "info"),
+        (["encrypted: true", "kmsKeyID: arn:aws:kms:us-east-1:111122223333:key/a"], None),
+        (["encrypted: '${ENCRYPTED}'", "kmsKeyID: arn:aws:kms:us-east-1:111122223333:key/a"], None),
+    ],
+)
+def test_a_key_is_taken_for_encrypted_volumes_only(check: Check, lines: list[str], severity: str | None) -> None:
+    told = found(check(volume(*lines)), "unencrypted-volume")
+    assert [each for each, _ in told] == ([severity] if severity else [])
+    assert all("EC2 refuses the launch" in message for each, message in told if each == "error")
+
+
+@pytest.mark.parametrize(("release", "told"), [("1.8.6", True), ("1.9.0", False), ("1.14.1", False)])
+def test_soft_thresholds_count_before_1_9_only(check: Check, release: str, told: bool) -> None:
+    config = "apiVersion: node.eks.aws/v1alpha1\n    kind: NodeConfig\n    spec: {kubelet: {config: {SETTING}}}\n"
+    data = config.replace("SETTING", "evictionSoft: {memory.available: 1Gi}")
+    text = nodeclass("userData: |", f"  {data}")
+    assert bool(found(check(text, karpenter=release), "hidden-kubelet-setting")) is told
+
+
+def test_soft_thresholds_never_count_on_bottlerocket(check: Check) -> None:
+    data = '[settings.kubernetes.NAME]\n    "memory.available" = "10%"\n'
+    for name, told in (("eviction-soft", False), ("eviction-hard", True)):
+        text = nodeclass("userData: |", f"  {data.replace('NAME', name)}", ami=BOTTLEROCKET)
+        assert bool(found(check(text, karpenter="1.8.6"), "hidden-kubelet-setting")) is told
+
+
+@pytest.mark.parametrize(("release", "told"), [("1.3.3", False), ("1.5.5", False), ("1.6.0", True), ("1.14.1", True)])
+def test_reservations_are_read_from_1_6_on(check: Check, release: str, told: bool) -> None:
+    pool = nodepool(f"{FAMILY}[p5]", "key: karpenter.sh/capacity-type, operator: In, values: [on-demand]")
+    text = f"{pool}---\n{nodeclass('capacityReservationSelectorTerms: [{tags: {purpose: training}}]')}"
+    assert bool(found(check(text, karpenter=release), "unused-reservation")) is told
+
+
+def bounds(*bounds: str) -> str:
+    lines = (f"key: example.com/tier, operator: {b.split()[0]}, values: ['{b.split()[1]}']" for b in bounds)
+    return nodepool("key: kubernetes.io/arch, operator: In, values: [amd64]", *lines)
+
+
+@pytest.mark.parametrize("release", ["1.0.0", "1.4.0", "1.8.0", "1.9.0", "1.14.1"])
+@pytest.mark.parametrize(
+    ("lines", "told"), [(["Lt 0"], True), (["Lt 1"], False), (["Gt 3", "Lt 5"], False), (["Gt 3", "Lt 6"], False)]
+)
+def test_no_number_to_draw(check: Check, lines: list[str], told: bool, release: str) -> None:
+    messages = [m for _, m in found(check(bounds(*lines), karpenter=release), "controller-check")]
+    assert any("the controller panics" in message for message in messages) is told
+
+
+@pytest.mark.parametrize("release", ["1.0.0", "1.4.0", "1.8.0"])
+def test_before_1_9_bounds_may_meet_without_a_number(check: Check, release: str) -> None:
+    assert found(check(bounds("Gt 3", "Lt 4"), karpenter=release), "controller-check")
+
+
+@pytest.mark.parametrize(
+    ("field", "told"),
+    [("managedFields: [{manager: kubectl}]", True), ("managedFields: []", False), ("generation: 4", False)],
+)
+def test_managed_fields_are_refused_by_server_side_apply(check: Check, field: str, told: bool) -> None:
+    text = nodepool(name="a").replace("  name: a\n", f"  name: a\n  {field}\n")
+    messages = [m for _, m in found(check(text), "exported-metadata")]
+    assert any("server-side apply" in message for message in messages) is told
+    assert bool(messages) is told
+
+
+def test_ending_blocks_are_left_alone_from_1_6_2_on() -> None:
+    fact = "no-launch-in-ending-blocks"
+    assert [behaves(fact, Version(1, 6, patch)) for patch in (1, 2)] == [False, True]
+
+
+GPUS = "taints: [{key: nvidia.com/gpu, effect: NoSchedule}]"
+
+
+def gpu_pool(families: str, *more: str) -> str:
+    pool = nodepool(f"{FAMILY}{families}", *more).replace("      requirements:", f"      {GPUS}\n      requirements:")
+    return f"{pool}---\n{nodeclass()}"
+
+
+@pytest.mark.parametrize(
+    ("families", "severity"), [("[g4ad, g5]", "info"), ("[g4ad]", "warning"), ("[g5, g6]", None)]
+)
+def test_another_vendors_image(check: Check, families: str, severity: str | None) -> None:
+    told = found(check(gpu_pool(families)), "wrong-vendor-image")
+    assert [each for each, _ in told] == ([severity] if severity else [])
+
+
+@pytest.mark.parametrize(("families", "severity"), [("[g6f, g6]", "info"), ("[g6f]", "warning"), ("[g6, p5]", None)])
+def test_fractions_of_gpus(check: Check, families: str, severity: str | None) -> None:
+    text = gpu_pool(families, "key: karpenter.k8s.aws/instance-gpu-manufacturer, operator: In, values: [nvidia]")
+    told = found(check(text), "fractional-gpu")
+    assert [each for each, _ in told] == ([severity] if severity else [])
+
+
+def disrupted(budgets: str, after: str = "30s") -> str:
+    block = f"  disruption:\n    consolidationPolicy: WhenEmptyOrUnderutilized\n    consolidateAfter: {after}\n"
+    return nodepool().replace("  template:", f"{block}    budgets: {budgets}\n  template:", 1)
+
+
+@pytest.mark.parametrize(
+    ("budgets", "told"),
+    [
+        ("[{nodes: 0%, reasons: [Underutilized]}, {nodes: 10%}]", False),
+        ('[{nodes: "0"}]', False),
+        ("[{nodes: 0%, reasons: [Empty]}, {nodes: 10%}]", True),
+        ('[{nodes: "0", schedule: "0 9 * * *", duration: 8h}]', True),
+        ("[{nodes: 10%}]", True),
+    ],
+)
+def test_churn_reads_budgets(check: Check, budgets: str, told: bool) -> None:
+    assert bool(found(check(disrupted(budgets), select=["node-churn"]), "node-churn")) is told
+
+
+@pytest.mark.parametrize(
+    ("term", "help"),
+    [
+        ("name: golden-*", "add `owner: self`"),
+        ("name: amazon-eks-node-al2023-x86_64-standard-1.33-*", "add `owner: amazon`"),
+        ("tags: {team: platform}", None),
+        ("id: ami-0a1b2c3d4e5f60718", None),
+        ("name: golden-*, owner: self", None),
+    ],
+)
+def test_names_need_an_owner_and_tags_do_not(check: Check, term: str, help: str | None) -> None:
+    report = check(nodeclass("amiFamily: AL2023", ami=term), select=["untrusted-image-owner"])
+    helps = [str(r.finding.help) for r in report.results]
+    assert [each.startswith(str(help)) for each in helps] == ([True] if help else [])
+
+
+def test_budgets_with_a_schedule_are_meant(check: Check) -> None:
+    day = '[{nodes: "0", schedule: "0 0 * * *", duration: 12h}, {nodes: "0", schedule: "0 12 * * *", duration: 12h}]'
+    assert not found(check(disrupted(day)), "blocking-budget")
+    assert found(check(disrupted(day), select=["blocking-budget"]), "blocking-budget")
+    assert found(check(disrupted('[{nodes: "0"}]')), "blocking-budget")
