@@ -11,8 +11,16 @@ from pathlib import Path
 
 import pytest
 
+from nodelint.build import read_inventory
+from nodelint.lint.engine import Report, Selection, Target, lint
+from nodelint.lint.rule import Rule
 from nodelint.lsp.hover import hover
 from nodelint.lsp.project import Buffer, Project, State
+from nodelint.model.finding import Span, written_place
+from nodelint.model.releases import NEWEST
+from nodelint.report.coverage import cover
+from nodelint.source import Node
+from nodelint.source.discover import discover
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -172,3 +180,88 @@ def test_an_editor_tells_of_a_value(shape: dict[str, str], tmp_path: Path) -> No
     assert found is not None
     told = hover(*found, text.index("m5.large") + 2)
     assert told is not None and "m5.large" in told.markdown
+
+
+def judge(rules: dict[str, Rule]) -> Report:
+    """What `check` says of the working folder."""
+    found = discover(["."])
+    inventory = read_inventory(found)
+    return lint(found.sources, Target(NEWEST), rules, Selection(), built=inventory.built)
+
+
+def planted(text: str, node: Node | Span) -> str:
+    """A text with a mapping in the place of a value: no field of these objects that holds a scalar takes it."""
+    return text[: node.start] + "{planted: {deep: [1]}}" + text[node.end :]
+
+
+def test_a_mistake_planted_in_any_value_is_found_or_the_value_is_listed(
+    shape: dict[str, str], rules: dict[str, Rule]
+) -> None:
+    places = []
+    for obj in read_inventory(discover(["."])).objects():
+        for node in (obj.node.get("spec") or obj.node).walk():
+            is_key = node.parent is not None and any(entry.key is node for entry in node.parent.entries)
+            at = written_place(node)
+            if node.kind == "scalar" and not is_key and not at.source.path.endswith(".tf"):
+                places.append((at, node.path))
+    assert places or "main.tf" in shape
+    for at, field in places:
+        path = Path(at.source.path)
+        text = path.read_text(encoding="utf-8")
+        path.write_text(planted(text, at), encoding="utf-8")
+        report = judge(rules)
+        line = at.source.position(at.start).line
+        seen = {
+            (span.source.path, span.source.position(span.start).line)
+            for result in report.results
+            for span in (result.span, *(also.span for also in result.finding.also))
+        }
+        listed = any(field.startswith(unknown.field) for unknown in cover(report).unknown)
+        broken = any(source.problems for source in discover(["."]).sources)
+        assert broken or listed or (at.source.path, line) in seen, (
+            f"{at.source.path}:{line}: {text[at.start : at.end]}"
+        )
+        path.write_text(text, encoding="utf-8")
+
+
+def test_a_value_that_is_taken_away_makes_no_error(shape: dict[str, str], rules: dict[str, Rule]) -> None:
+    before = {(r.rule.name, r.message) for r in judge(rules).results if r.severity == "error"}
+    taken = {
+        "chart/values.yaml": "{}\n",
+        "main.tf": shape.get("main.tf", "").replace('  default = ["m5.large"]\n', ""),
+    }
+    for name, text in taken.items():
+        if name in shape:
+            Path(name).write_text(text, encoding="utf-8")
+            after = {(r.rule.name, r.message) for r in judge(rules).results if r.severity == "error"}
+            assert after <= before
+
+
+def test_what_is_not_known_is_counted_and_listed(nodelint: Run, tmp_path: Path) -> None:
+    text = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: batch}\nspec: ${POOL}\n"
+    (tmp_path / "pool.yaml").write_text(text, encoding="utf-8")
+    done = nodelint("check", "pool.yaml")
+    assert done.stdout.startswith("No findings; 1 pool not judged in full: ")
+    assert "Not known: NodePool/batch: spec is `${POOL}` (pool.yaml:4)." in done.stdout
+    coverage = json.loads(nodelint("check", "--format", "json", "pool.yaml").stdout)["coverage"]
+    assert (coverage["objects"], coverage["judged"]) == (1, 0)
+    assert [each["field"] for each in coverage["inPart"][0]["unknown"]] == ["spec"]
+    assert nodelint("check", "pool.yaml").returncode == 0
+    assert nodelint("check", "--fail-on-unjudged", "pool.yaml").returncode == 1
+    (tmp_path / "pool.yaml").write_text(LIST + "          - m5.large\n", encoding="utf-8")
+    assert nodelint("check", "--fail-on-unjudged", "pool.yaml").returncode == 0
+
+
+@pytest.mark.parametrize("field", ["metadata.name", "spec.role", "spec.tags"])
+def test_a_name_of_an_account_is_listed_and_decides_nothing(field: str, nodelint: Run, tmp_path: Path) -> None:
+    values = {"metadata.name": "default", "spec.role": "nodes", "spec.tags": "{a: b}", field: "${X}"}
+    (tmp_path / "class.yaml").write_text(
+        f"apiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nmetadata: {{name: '{values['metadata.name']}'}}\n"
+        f"spec:\n  role: '{values['spec.role']}'\n  tags: {values['spec.tags']}\n"
+        "  amiSelectorTerms: [{alias: al2023@v20250403}]\n  subnetSelectorTerms: [{tags: {a: b}}]\n"
+        "  securityGroupSelectorTerms: [{tags: {a: b}}]\n",
+        encoding="utf-8",
+    )
+    coverage = json.loads(nodelint("check", "--format", "json", "class.yaml").stdout)["coverage"]
+    assert [each["field"] for each in coverage["unknown"]] == [field]
+    assert coverage["inPart"] == []

@@ -105,7 +105,8 @@ def chart(folder: Path, values: str, **templates: str) -> None:
 
 def found(done: subprocess.CompletedProcess[str]) -> list[str]:
     """The findings, each without the path of the chart."""
-    return [line.removeprefix("chart/") for line in done.stdout.splitlines() if "[" in line.partition(" ")[2]]
+    lines = (line for line in done.stdout.splitlines() if not line.startswith("Not known"))
+    return [line.removeprefix("chart/") for line in lines if "[" in line.partition(" ")[2]]
 
 
 def findings(nodelint: Run, *args: str) -> list[str]:

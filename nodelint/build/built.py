@@ -103,19 +103,6 @@ class Built(NamedTuple):
         return None if origin is None else object_around(origin.at, obj.kind)
 
 
-def written_place(at: Node | Span) -> Node | Span:
-    """Where a part of an object is written, in a file: itself, but for what is built."""
-    built: Built | None = at.source.built
-    origin = None if built is None else built.find_origin(at)
-    return at if origin is None else origin.at
-
-
-def label_of(source: SourceText) -> str:
-    """What a text is built with beside its folder, where that is not plain; else empty."""
-    built: Built | None = source.built
-    return "" if built is None else built.label
-
-
 def object_around(at: Node | Span, kind: str) -> Object | None:
     """The object of a kind that a place of a file is in."""
     span = span_of(at)

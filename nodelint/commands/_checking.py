@@ -53,6 +53,7 @@ class _Run(NamedTuple):
     found: Discovery
     settings: Settings
     require_facts: bool
+    all_judged: bool
     outputs: list[Output]
     words: OutputOptions
 
@@ -66,6 +67,7 @@ def check(
     output: str | None,
     quiet: bool,
     require_facts: bool,
+    fail_on_unjudged: bool,
     **flags: Any,
 ) -> None:
     """Read, judge, write and tell; ends the run. `flags` are settings, and where facts are from."""
@@ -76,7 +78,7 @@ def check(
     writing = (fixing or unsafe_fixes) and not diff
     # Standard output then carries what standard input brought, fixed.
     words = OutputOptions(settings.karpenter_named, writing, to_stderr=writing and "-" in paths, quiet=quiet)
-    run = _Run(found, settings, require_facts, wanted, words)
+    run = _Run(found, settings, require_facts, fail_on_unjudged, wanted, words)
     built = rendered(paths, found, settings)
     if not found.sources and (built is None or not built.builds):
         if words.to_stderr:
@@ -219,8 +221,20 @@ def _end(run: _Run, report: Report) -> NoReturn:
         sys.exit(UNUSABLE)
     if missing:
         sys.exit(TRY_AGAIN if all(skip.transient for skip in missing) else LACKING)
+    if run.all_judged and _unjudged(run, report):
+        sys.exit(FOUND)
     fail_on = run.settings.fail_on
     sys.exit(FOUND if fail_on != "never" and report.at_or_above(fail_on) else CLEAN)
+
+
+def _unjudged(run: _Run, report: Report) -> bool:
+    """Say what a gate that wants all to be judged has against a run; whether there is anything."""
+    from nodelint.report.unjudged import gaps_text
+
+    text = gaps_text(report, _unread(run, report.objects))
+    if text:
+        say(f"not all is judged: {text}")
+    return bool(text)
 
 
 def _print_diff(sources: Sequence[Source], fixed: Fixed) -> None:

@@ -18,7 +18,7 @@ _EXIT = """
 \b
 Exit codes:
   0  nothing at or above --fail-on
-  1  something at or above --fail-on
+  1  something at or above --fail-on; with --fail-on-unjudged: something could not be judged
   2  wrong usage or configuration, or a path that could not be read
   3  an error in nodelint itself
   4  with --require-facts: a fact is missing, and trying again may bring it
@@ -45,6 +45,9 @@ Exit codes:
 @facts_options
 @click.option(
     "--require-facts", is_flag=True, help="Fail if a rule could not run because a fact from AWS is missing."
+)
+@click.option(
+    "--fail-on-unjudged", is_flag=True, help="Fail if an object, or a value that decides, could not be judged."
 )
 @versions
 def command(**told: Any) -> None:

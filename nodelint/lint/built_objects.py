@@ -59,6 +59,7 @@ class Replacement:
         sure = [each for each in built if not each.by_default]
         self._replaced = {path for each in sure for path in each.replaces}
         self._parts = {path for each in built for path in each.parts}
+        self._filled = {path for each in built if each.by_default for path in each.replaces}
         self._texts = [each.source.text for each in sure]
 
     def left(self, asked: Sequence[Object]) -> list[Object]:
@@ -73,9 +74,21 @@ class Replacement:
             and (obj.source.masked or not self._is_replaced(obj.source))
         ]
 
-    def keeps_skip(self, skip: Skipped) -> bool:
-        """Whether something that was not judged in a file is not judged in what is built of it either."""
-        return not skip.path or os.path.abspath(skip.path) not in self._replaced
+    def seen(self, judged: Sequence[Object]) -> list[Object]:
+        """The objects as the clusters get them; `judged` are those in the files."""
+        replaced = {path for each in self._built for path in each.replaces}
+        left = [obj for obj in judged if _path(obj.source) not in replaced]
+        return [*left, *(obj for each in self._built for obj in objects(each.source, foreign=True))]
+
+    def kept_skips(self, skipped: Sequence[Skipped], rules: Mapping[str, Rule]) -> list[Skipped]:
+        """What is not judged of files, less what is judged in what is built of them."""
+        return [skip for skip in skipped if not self._is_judged_built(skip, rules)]
+
+    def _is_judged_built(self, skip: Skipped, rules: Mapping[str, Rule]) -> bool:
+        path = os.path.abspath(skip.path) if skip.path else ""
+        if path in self._filled and skip.rule is not None and skip.fact is None:
+            return is_about_defaults(rules[skip.rule])
+        return path in self._replaced
 
     def judge(
         self,
@@ -165,6 +178,10 @@ class _World:
         made.faults.extend(outcome.faults)
         if not self._by_default:
             self._add_objects(held, outcome, built_of, made)
+        elif number == 0:
+            self._add_skips(
+                outcome, {id(obj): built_of[id(obj.source)].written_object(obj) or obj for obj in held}, made
+            )
         found: dict[object, Result] = {}
         unfixed: list[tuple[object, Result]] = []
         for result in outcome.results:
@@ -225,10 +242,14 @@ class _World:
         self, held: Sequence[Object], outcome: Outcome, built_of: Mapping[int, Built], made: BuiltOutcome
     ) -> None:
         """Count the objects in the files that something is built of, and what is not judged of them."""
-        written = {id(obj): built_of[id(obj.source)].written_object(obj) or obj for obj in held}
+        written = _all_written(held, built_of)
         have = {id(obj) for obj in made.objects}
         made.objects.extend({id(obj): obj for obj in written.values() if id(obj) not in have}.values())
         made.chosen.update({id(written[key]): some for key, some in outcome.chosen.items()})
+        self._add_skips(outcome, written, made)
+
+    def _add_skips(self, outcome: Outcome, written: Mapping[int, Object], made: BuiltOutcome) -> None:
+        """Say what is not judged of what is built as said of the objects in the files."""
         for skip in outcome.skipped:
             obj = None if skip.object is None else written.get(id(skip.object), skip.object)
             path = skip.path and (obj.source.path if obj is not None else skip.path)
@@ -252,6 +273,11 @@ class _World:
             same = fixes.get((result.rule.name, result.span, result.finding.message))
             if same is not None:
                 yield mark, result._replace(finding=result.finding._replace(edits=same.edits, safety=same.safety))
+
+
+def _all_written(held: Sequence[Object], built_of: Mapping[int, Built]) -> dict[int, Object]:
+    """The objects in the files that those of built texts are made of, by the id of these."""
+    return {id(obj): built_of[id(obj.source)].written_object(obj) or obj for obj in held}
 
 
 def _written(obj: Object | None, one: Built, at: Node | Span) -> Object | None:

@@ -67,7 +67,8 @@ class Report(NamedTuple):
 
     `faults` are rules that raised an error over an object; the findings of other rules stay. `chosen` are
     the releases of each object, by its id, where not all are judged for the `target`'s own. `unjudged` counts objects
-    and documents that were seen and are not one of these: classes of other providers, what cannot be read.
+    and documents that were seen and are not one of these: classes of other providers, what cannot be read. `seen` are
+    the objects as the clusters get them: in the place of those of a template what is built of it.
     """
 
     results: tuple[Result, ...]
@@ -77,6 +78,7 @@ class Report(NamedTuple):
     faults: tuple[str, ...] = ()
     chosen: Mapping[int, tuple[Chosen, ...]] = MappingProxyType({})
     unjudged: int = 0
+    seen: tuple[Object, ...] = ()
 
     def number_of(self, severity: Severity) -> int:
         return sum(r.severity == severity for r in self.results)
@@ -126,16 +128,21 @@ def lint(
     skipped = [*skipped, *_not_looked_at(asked), *unread]
     if built:
         more = replacement.judge(setup, made, asked, (sources, context_sources), one_by_one(pause))
-        told, skipped, asked = more.told, [*filter(replacement.keeps_skip, skipped), *more.skipped], more.objects
+        told, skipped, asked = more.told, [*replacement.kept_skips(skipped, rules), *more.skipped], more.objects
         chosen, faults = {**chosen, **more.chosen}, [*faults, *more.faults]
 
     kept = after_comments(told, sources, setup.running, reporting, made.context)
     kept = _in_order(_not_ignored(filter(selection.shows, kept), selection), sources)
-    broken = sum(source.concerns_karpenter(problem.offset) for source in sources for problem in source.problems)
-    unjudged = len(unread) + broken
     skipped, told_faults = list(dict.fromkeys(skipped)), tuple(dict.fromkeys(faults))
     ours = tuple(obj for obj in asked if not obj.of_cluster)
-    return Report(tuple(unique(kept)), tuple(skipped), ours, target, told_faults, chosen, unjudged)
+    seen = tuple(replacement.seen(ours) if built else ours)
+    unjudged = len(unread) + _count_broken(sources)
+    return Report(tuple(unique(kept)), tuple(skipped), ours, target, told_faults, chosen, unjudged, seen)
+
+
+def _count_broken(sources: Sequence[Source]) -> int:
+    """The documents of Karpenter's that cannot be read."""
+    return sum(source.concerns_karpenter(problem.offset) for source in sources for problem in source.problems)
 
 
 def _in_order(results: Iterable[Result], sources: Sequence[Source]) -> list[Result]:

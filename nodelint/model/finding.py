@@ -140,3 +140,15 @@ def by_source(edits: Iterable[Edit]) -> list[list[Edit]]:
 def span_of(at: Node | Span) -> Span:
     """The characters that a node or a span stands for."""
     return at if isinstance(at, Span) else Span(at.source, at.start, at.end)
+
+
+def written_place(at: Node | Span) -> Node | Span:
+    """Where a part of an object is written, in a file: itself, but for what is built of files (see `build.built`)."""
+    built = at.source.built
+    origin = None if built is None else built.find_origin(at)
+    return at if origin is None else origin.at
+
+
+def label_of(source: SourceText) -> str:
+    """What a text is built with beside its folder, where that is not plain; else empty."""
+    return "" if source.built is None else str(source.built.label)

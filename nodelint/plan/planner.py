@@ -7,14 +7,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from nodelint.build import Inventory
-from nodelint.build.built import label_of, written_place
 from nodelint.drift import Hash, Unhashable, hash_object, stored
 from nodelint.drift.standing import ca_of
 from nodelint.ec2.facts import AwsFacts
 from nodelint.karpenter.resolve import Resolution, resolve
 from nodelint.lint.context import Context
 from nodelint.model.documents import objects
-from nodelint.model.finding import Span
+from nodelint.model.finding import Span, label_of, written_place
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object, served
 from nodelint.model.releases import KubernetesVersion, Version
 from nodelint.plan.effects import Effect, Stored, effects_of

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from nodelint.build.built import label_of
 from nodelint.ec2.facts import NOTHING, AwsFacts
 from nodelint.karpenter.images import Image
 from nodelint.karpenter.images import provenance as image_provenance
 from nodelint.karpenter.resolve.resolution import LineEffect, Resolution
+from nodelint.model.finding import label_of
 from nodelint.model.messages import short
 from nodelint.model.releases import fixed_for, judged_as
 from nodelint.printable import printable_lines

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from nodelint.build.built import label_of
 from nodelint.drift import Hash
 from nodelint.drift.standing import Standing
+from nodelint.model.finding import label_of
 from nodelint.model.manifest import Object
 from nodelint.model.messages import counted
 from nodelint.model.releases import Version

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from nodelint.lint.engine import Report, Result
 from nodelint.model.finding import Edit, Span
 from nodelint.model.manifest import Object
+from nodelint.report.coverage import cover, coverage_json
 from nodelint.report.summary import Basis
 from nodelint.report.unjudged import Unread
 
@@ -40,6 +41,7 @@ def check_json(
             }
             for skip in report.skipped
         ],
+        "coverage": coverage_json(cover(report)),
         "summary": {
             "files": files,
             "objects": len(report.objects),

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
-from nodelint.build.built import label_of
-from nodelint.model.finding import Span, span_of
+from nodelint.model.finding import Span, label_of, span_of
 from nodelint.model.messages import counted
 from nodelint.plan import ClassPlan, Plan, PoolPlan
 from nodelint.plan.nodes import counts

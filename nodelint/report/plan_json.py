@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from nodelint.build.built import label_of
 from nodelint.drift.budgets import Stretch
 from nodelint.lint.engine import Result
-from nodelint.model.finding import Span, span_of
+from nodelint.model.finding import Span, label_of, span_of
 from nodelint.plan import ClassPlan, Plan, PoolPlan
 from nodelint.plan.launch import Price
 from nodelint.plan.nodes import counts

@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator
 from html import escape
 from urllib.parse import quote
 
-from nodelint.build.built import label_of
-from nodelint.model.finding import Span, span_of
+from nodelint.model.finding import Span, label_of, span_of
 from nodelint.model.messages import counted
 from nodelint.plan import ClassPlan, Plan, PoolPlan
 from nodelint.plan.pace import words

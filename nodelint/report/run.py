@@ -9,6 +9,7 @@ from nodelint.lint.engine import Report, Result, Skipped
 from nodelint.model.finding import Span
 from nodelint.model.messages import counted
 from nodelint.printable import printable
+from nodelint.report.coverage import cover
 from nodelint.report.summary import Basis
 from nodelint.report.targets import judged, objects_text, versions_text
 from nodelint.report.unjudged import Unread, unjudged_text
@@ -85,7 +86,7 @@ def headline(report: Report, files: int, unread: Sequence[Unread] = ()) -> str:
         return f"nothing to check: no NodePool or EC2NodeClass in {counted(files, 'file')}"
     if not judged(report):
         return f"nothing judged: {objects_text(report)} in {counted(files, 'file')}"
-    unjudged = unjudged_text(report, unread)
+    unjudged = unjudged_text(report, unread, cover(report).in_part)
     return f"no findings; {unjudged}: {scope(report, files)}" if unjudged else f"all good: {scope(report, files)}"
 
 

@@ -8,8 +8,9 @@ from nodelint.ec2.facts import NO_SNAPSHOT
 from nodelint.lint.engine import Report, Result, Skipped
 from nodelint.model.messages import counted
 from nodelint.printable import printable
+from nodelint.report.coverage import cover, coverage_lines
 from nodelint.report.targets import assumed, judged, objects_text, target_lines, versions_text
-from nodelint.report.unjudged import Unread, unjudged_text, unread_lines
+from nodelint.report.unjudged import Unread, in_part_text, unjudged_text, unread_lines
 from nodelint.tuples import NamedTuple
 
 
@@ -59,9 +60,12 @@ def summary_text(
     found = [counted(n, s) for s in ("error", "warning") if (n := report.number_of(s))]
     if report.number_of("info"):
         found.append(f"{report.number_of('info')} info")
-    unjudged = unjudged_text(report, unread)
+    coverage = cover(report)
+    unjudged = unjudged_text(report, unread, coverage.in_part)
     if found:
         outcome = f"Found {', '.join(found)} in {judged_for}"
+        if coverage.in_part:
+            outcome += f"; {in_part_text(coverage.in_part)}"
     elif not judged(report):
         outcome = f"Nothing judged: {where}"
     elif unjudged:
@@ -73,6 +77,7 @@ def summary_text(
     lines.append("; ".join(filter(None, [outcome, *further])) + ".")
     lines += stated
     lines += _skips(report.skipped)
+    lines += coverage_lines(coverage)
     lines += _wants(report.skipped)
     lines += unread_lines(unread)
     if facts and facts.snapshot:

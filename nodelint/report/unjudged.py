@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from nodelint.model.finding import span_of, written_place
 from nodelint.model.messages import counted
 from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from nodelint.lint.engine import Report, Skipped
+    from nodelint.lint.engine import Report
+    from nodelint.model.manifest import Object
 
 _RENDERED = ("--kustomize", "--helm")
 _MOST = 3
@@ -39,16 +41,39 @@ class Unread(NamedTuple):
     way: str | None
 
 
-def unjudged_text(report: Report, unread: Sequence[Unread] = ()) -> str:
-    """`1 class not judged, 2 pools not judged in full`; empty where all was judged by every rule."""
+def unjudged_text(report: Report, unread: Sequence[Unread] = (), in_part: Sequence[Object] = ()) -> str:
+    """`1 class not judged, 2 pools not judged in full`; empty where all was judged by every rule.
+
+    `in_part` are the objects of which a value that decides is not known.
+    """
     asked = {id(obj) for obj in report.objects}
-    groups: dict[str, list[Skipped]] = {"not judged": [], "not judged in full": []}
+    groups: dict[str, list[tuple[str, Object | None]]] = {"not judged": [], "not judged in full": []}
     for skip in report.skipped:
         if skip.object is not None or skip.path:
             passed_over = skip.rule is None and (skip.object is None or id(skip.object) not in asked)
-            groups["not judged" if passed_over else "not judged in full"].append(skip)
-    said = [f"{_counts(skips)} {how}" for how, skips in groups.items() if skips]
+            groups["not judged" if passed_over else "not judged in full"].append((skip.path, skip.object))
+    groups["not judged in full"] += [(obj.source.path, obj) for obj in in_part]
+    said = [f"{_counts(things)} {how}" for how, things in groups.items() if things]
     said += [f"{_files(each)} not {'rendered' if each.way in _RENDERED else 'read'}" for each in unread]
+    return ", ".join(said)
+
+
+def in_part_text(objects: Sequence[Object]) -> str:
+    """`2 pools not judged in full`."""
+    return f"{_counts([(obj.source.path, obj) for obj in objects])} not judged in full"
+
+
+def gaps_text(report: Report, unread: Sequence[Unread] = ()) -> str:
+    """What keeps a run from having judged all; a rule that waits for facts from AWS, and a chart, are no gap."""
+    from nodelint.report.coverage import cover
+
+    coverage = cover(report)
+    left_out = [(path, None) for path, *_ in coverage.not_judged]
+    said = [f"{_counts(left_out)} not judged"] if left_out else []
+    said += [in_part_text(coverage.in_part)] if coverage.in_part else []
+    if not coverage.not_judged and report.unjudged:
+        said.append(f"{counted(report.unjudged, 'document')} not read")
+    said += [f"{_files(each)} not read" for each in unread if each.kind != "chart"]
     return ", ".join(said)
 
 
@@ -83,14 +108,15 @@ def _files(unread: Unread) -> str:
     return counted(len(unread.files), unread.kind)
 
 
-def _counts(skips: Sequence[Skipped]) -> str:
+def _counts(things: Sequence[tuple[str, Object | None]]) -> str:
     seen: dict[str, set[object]] = {}
-    for skip in skips:
-        if skip.object is not None:
-            seen.setdefault(_word(skip.object.kind), set()).add((skip.path, skip.object.label, id(skip.object)))
+    for path, obj in things:
+        if obj is not None:
+            place = span_of(written_place(obj.node.get("kind") or obj.node))
+            seen.setdefault(_word(obj.kind), set()).add((path, obj.label, place.start))
         else:
-            seen.setdefault("file", set()).add(skip.path)
-    said = [_several(len(things), word) for word, things in seen.items()]
+            seen.setdefault("file", set()).add(path)
+    said = [_several(len(each), word) for word, each in seen.items()]
     return " and ".join(filter(None, [", ".join(said[:-1]), said[-1]]))
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from nodelint.build.built import label_of, written_place
-from nodelint.model.finding import Span
+from nodelint.model.finding import Span, label_of, written_place
 from nodelint.model.manifest import Object
 from nodelint.source import Node
 

@@ -10,13 +10,12 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from nodelint.build import Inventory
-from nodelint.build.built import written_place
 from nodelint.lint.context import Context
 from nodelint.lint.engine import Selection, Target
 from nodelint.lint.fixing import Judge
 from nodelint.lint.rule import Rule
 from nodelint.model.documents import objects
-from nodelint.model.finding import SEVERITIES, Severity, Span
+from nodelint.model.finding import SEVERITIES, Severity, Span, written_place
 from nodelint.model.manifest import Object
 from nodelint.model.releases import RELEASES, Version
 from nodelint.source import Node, Source

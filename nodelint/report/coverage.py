@@ -1,0 +1,176 @@
+"""What of the objects of a run was judged, in full or in part: each value that is not known, with its place."""
+
+from __future__ import annotations
+
+from nodelint.model.finding import span_of, written_place
+from nodelint.model.manifest import EC2NodeClass, Object
+from nodelint.model.messages import counted
+from nodelint.printable import printable
+from nodelint.source import UNKNOWN, Node
+from nodelint.tuples import NamedTuple
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from nodelint.lint.engine import Report
+
+_MOST_LINES = 5
+_MOST_LETTERS = 60
+"""Of what is written in the place of a value that is not known."""
+
+_DECIDES = {
+    "NodePool": r"spec(?:\.template(?:\.spec)?)?|spec\.disruption(?:\.budgets)?|spec\.limits"
+    r"|spec\.template\.spec\.(?:(?:requirements|taints|startupTaints)(?:\[\d+\](?:\.\w+(?:\[\d+\])?)?)?"
+    r"|nodeClassRef(?:\.(?:group|kind|name))?)",
+    "EC2NodeClass": r"spec|spec\.(?:amiFamily|userData|amiSelectorTerms(?:\[\d+\](?:\.alias)?)?"
+    r"|(?:subnet|securityGroup|capacityReservation)SelectorTerms(?:\[\d+\])?"
+    r"|(?:kubelet|metadataOptions|blockDeviceMappings)(?:[.\[].*)?)",
+}
+"""Fields without which what the rest comes to is not known; a name, a role or a tag of an account decides nothing."""
+
+
+class UnknownField(NamedTuple):
+    """A value of an object that nobody knows before it is installed.
+
+    `written` are the characters in its place. `decides`: what rests on it is not judged.
+    """
+
+    object: Object
+    field: str
+    node: Node
+    written: str
+    decides: bool
+
+    @property
+    def place(self) -> tuple[str, int]:
+        """The file and line in which it is written."""
+        at = span_of(written_place(self.node))
+        return at.source.path, at.source.position(at.start).line
+
+
+class Coverage(NamedTuple):
+    """The objects of a run as the clusters get them, and the values of them that are not known.
+
+    `in_part` are those of which a value that decides is not known, `not_judged` what is no object that was judged:
+    path, line, what it is, and why.
+    """
+
+    objects: tuple[Object, ...]
+    unknown: tuple[UnknownField, ...]
+    in_part: tuple[Object, ...]
+    not_judged: tuple[tuple[str, int, str, str], ...]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all was judged that the run has seen."""
+        return not self.in_part and not self.not_judged
+
+
+def cover(report: Report) -> Coverage:
+    """What of a run was judged."""
+    classes = {(obj.source.cluster, obj.name_node.written) for obj in report.seen if isinstance(obj, EC2NodeClass)}
+    found = tuple(unknown for obj in report.seen for unknown in _unknown_fields(obj, classes))
+    partly = {id(unknown.object): unknown.object for unknown in found if unknown.decides}
+    return Coverage(report.seen, found, tuple(partly.values()), tuple(_not_judged(report)))
+
+
+def _unknown_fields(obj: Object, classes: set[tuple[str, str]]) -> Iterator[UnknownField]:
+    pending = [("", obj.node)]
+    while pending:
+        field, node = pending.pop()
+        if node.kind == "mapping":
+            for entry in reversed(node.entries):
+                name = entry.name if entry.name is not None else entry.key.written
+                below = f"{field}.{name}" if field else name
+                pending.append((below, entry.value))
+                if entry.name is None:
+                    pending.append((below, entry.key))
+        elif node.kind == "sequence":
+            pending += [(f"{field}[{n}]", node.items[n]) for n in reversed(range(len(node.items)))]
+        elif node.value is UNKNOWN:
+            known = field.endswith("nodeClassRef.name") and (obj.source.cluster, node.written) in classes
+            yield UnknownField(obj, field, node, _written(node), not known and _decides(obj.kind, field))
+
+
+def _decides(kind: str, field: str) -> bool:
+    import re
+
+    return kind in _DECIDES and re.fullmatch(_DECIDES[kind], field) is not None
+
+
+def _written(node: Node) -> str:
+    at = span_of(written_place(node))
+    text = " ".join(at.source.text[at.start : at.end].split())
+    return text if len(text) <= _MOST_LETTERS else text[: _MOST_LETTERS - 3] + "..."
+
+
+def _not_judged(report: Report) -> Iterator[tuple[str, int, str, str]]:
+    asked = {id(obj) for obj in report.objects}
+    for skip in report.skipped:
+        if skip.rule is None and (skip.object is None or id(skip.object) not in asked) and skip.path:
+            node = skip.object.node if skip.object is not None else None
+            line = node.source.position(node.start).line if node is not None else 1
+            yield skip.path, line, skip.object.label if skip.object is not None else "", skip.reason
+
+
+def coverage_lines(coverage: Coverage) -> list[str]:
+    """A line for each object that is judged in part: its fields that are not known, and what stands there."""
+    lines: dict[str, None] = {}
+    for obj in coverage.in_part:
+        fields = [each for each in coverage.unknown if each.object is obj and each.decides]
+        shown = []
+        for each in fields[:2]:
+            path, line = each.place
+            what = f"is `{each.written}`" if each.written else "has no value yet"
+            shown.append(f"{each.field} {what} ({path}:{line})")
+        more = f" and {counted(len(fields) - 2, 'more field')}" if len(fields) > 2 else ""
+        lines[printable(f"Not known: {obj.label}: {', '.join(shown)}{more}.")] = None
+    shown_lines = list(lines)[:_MOST_LINES]
+    if len(lines) > _MOST_LINES:
+        rest = counted(len(lines) - _MOST_LINES, "more object")
+        shown_lines.append(f"Not known: fields of {rest}; --format json lists them.")
+    return shown_lines
+
+
+def coverage_json(coverage: Coverage) -> dict[str, Any]:
+    """The same for programs."""
+    partly = set(map(id, coverage.in_part))
+    return {
+        "objects": len(coverage.objects),
+        "judged": len(coverage.objects) - len(partly),
+        "inPart": [_object_json(obj, coverage.unknown) for obj in coverage.in_part],
+        "notJudged": [
+            {"path": path, "line": line, "object": label or None, "reason": reason}
+            for path, line, label, reason in coverage.not_judged
+        ],
+        "unknown": [_field_json(each) for each in coverage.unknown],
+    }
+
+
+def _object_json(obj: Object, unknown: Sequence[UnknownField]) -> dict[str, Any]:
+    at = span_of(written_place(obj.name_node))
+    fields = [_field_json(each) for each in unknown if each.object is obj and each.decides]
+    return {
+        "kind": obj.kind,
+        "name": obj.name if isinstance(obj.name, str) else None,
+        "path": at.source.path,
+        "line": at.source.position(at.start).line,
+        "unknown": fields,
+    }
+
+
+def _field_json(each: UnknownField) -> dict[str, Any]:
+    path, line = each.place
+    name = each.object.name
+    return {
+        "kind": each.object.kind,
+        "name": name if isinstance(name, str) else None,
+        "field": each.field,
+        "path": path,
+        "line": line,
+        "written": each.written,
+        "decides": each.decides,
+    }
