@@ -7,9 +7,8 @@ from typing import Any
 from nodelint.apiserver import Schemas
 from nodelint.apiserver.shape import Shape
 from nodelint.apiserver.words import whole
-from nodelint.build.built import written_place
 from nodelint.drift.structure import Path, Unhashable
-from nodelint.model.finding import Span, span_of
+from nodelint.model.finding import Span, span_of, written_place
 from nodelint.model.manifest import Object
 from nodelint.model.releases import Version, is_newer
 from nodelint.source import Node, UnknownValue
