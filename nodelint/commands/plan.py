@@ -119,8 +119,10 @@ def command(
     unreadable(new.found)
     unreadable(was.found)
     unread = new.found.unreadable or was.found.unreadable or misread([*was.found.sources, *new.found.sources])
-    # What could not be read hides no verdict about the rest.
-    if _fails(plan, findings, gate):
+    named = {*paths, *([old] if old is not None else ())}
+    is_missing = any(path in named for path, _ in (*new.found.unreadable, *was.found.unreadable))
+    # A file that could not be read hides no verdict about the others; without a side there is no verdict.
+    if not is_missing and _fails(plan, findings, gate):
         sys.exit(FOUND)
     sys.exit(UNUSABLE if bad or unread else CLEAN)
 
