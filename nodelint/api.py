@@ -24,6 +24,7 @@ docstrings say, stay as they are within a major version; everything else in the 
 | `TypeSet`, `type_set` | a set of instance types, and what makes one of several |
 | `AwsFacts`, `Missing`, `catalog`, `snapshot`, `questions` | facts about EC2, and what Karpenter asks |
 | `expressions` | CEL in a class's kubelet settings |
+| `cluster_objects`, `fit` | workloads, and which NodePool takes their pods |
 | `images`, `selectors`, `resolve` | what terms find, and what a pool can launch |
 | `budgets` | how many nodes may be disrupted when, over a week |
 | `hashes` | which fields Karpenter compares running nodes by: `moves_nodes` |
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 
     from nodelint import apiserver as apiserver
     from nodelint import edits as edits
+    from nodelint import fit as fit
     from nodelint.drift import budgets as budgets
     from nodelint.ec2 import catalog as catalog
     from nodelint.ec2 import questions as questions
@@ -69,6 +71,7 @@ if TYPE_CHECKING:
     from nodelint.lint.checks import RuleCheck as RuleCheck
     from nodelint.lint.checks import run_checks as run_checks
     from nodelint.lint.suppress import Suppression as Suppression
+    from nodelint.model import cluster_objects as cluster_objects
     from nodelint.model import keys as keys
     from nodelint.model import manifest as manifest
     from nodelint.model import messages as messages
@@ -82,10 +85,12 @@ _MODULES = {
     "apiserver": "nodelint.apiserver",
     "budgets": "nodelint.drift.budgets",
     "catalog": "nodelint.ec2.catalog",
+    "cluster_objects": "nodelint.model.cluster_objects",
     "controller": "nodelint.karpenter.controller",
     "convert": "nodelint.karpenter.convert",
     "edits": "nodelint.edits",
     "expressions": "nodelint.karpenter.controller.expressions",
+    "fit": "nodelint.fit",
     "fixes": "nodelint.lint.fixes",
     "hashes": "nodelint.drift.hashes",
     "images": "nodelint.karpenter.images",

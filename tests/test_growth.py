@@ -376,9 +376,9 @@ def test_one_fix_of_many_that_breaks_its_file_is_found_in_few_tries(
     read: list[str] = []
     make = Source.from_text
 
-    def counted(path: str, text: str) -> Source:
+    def counted(path: str, text: str, also: str | None = None) -> Source:
         read.append(path)
-        return make(path, text)
+        return make(path, text, also)
 
     monkeypatch.setattr(Source, "from_text", counted)
     fixed = fix(sources, TARGET, mending("c40"))

@@ -17,6 +17,7 @@ from nodelint.lint.context import Context
 from nodelint.lint.engine import DEFAULTS, Report, Selection, lint
 from nodelint.lint.fixing import fix
 from nodelint.lint.rule import Example, Rule, bundled, examples, index, load, load_bundled
+from nodelint.model.cluster_objects import PATTERN
 from nodelint.model.documents import objects
 from nodelint.model.manifest import EC2NodeClass, served
 from nodelint.model.messages import LONGEST_MESSAGE
@@ -62,7 +63,7 @@ def cases() -> Iterator[Case]:
 @cache
 def judge(text: str, example: Example, rule: Rule | None = None) -> Report:
     selection = alone(rule) if rule else DEFAULTS
-    report = lint([Source.from_text("example.yaml", text)], target_of(example), RULES, selection)
+    report = lint([Source.from_text("example.yaml", text, PATTERN)], target_of(example), RULES, selection)
     assert not report.faults
     return report
 
@@ -111,7 +112,7 @@ each_fix = LAWS.about(has_fix)
 
 @cache
 def fixed_text(text: str, case: Case, name: str = "example.yaml") -> str:
-    source = Source.from_text(name, text)
+    source = Source.from_text(name, text, PATTERN)
     done = fix([source], target_of(case.bad), RULES, alone(case.rule), unsafe=True)
     assert not done.refused, done.refused
     return done.sources[0].text
@@ -144,7 +145,7 @@ def bad_yields_the_rule_and_good_does_not(case: Case) -> None:
 def the_rule_speaks_in_a_full_run_too(case: Case) -> None:
     """No rule is wholly hidden behind those that it gives way to."""
     selection = Selection(frozenset(name for name, r in RULES.items() if r.group != "practice" or r is case.rule))
-    report = lint([Source.from_text("e.yaml", case.bad.text)], target_of(case.bad), RULES, selection)
+    report = lint([Source.from_text("e.yaml", case.bad.text, PATTERN)], target_of(case.bad), RULES, selection)
     assert case.rule.name in {r.rule.name for r in report.results}
 
 
@@ -202,7 +203,7 @@ def the_fix_of_the_bad_example_is_the_good_one(case: Case) -> None:
 
 @each_fix
 def what_was_fixed_is_accepted_by_the_schema(case: Case) -> None:
-    fixed = Source.from_text("example.yaml", fixed_text(case.bad.text, case))
+    fixed = Source.from_text("example.yaml", fixed_text(case.bad.text, case), PATTERN)
     target = target_of(case.bad)
     context = Context(list(objects(fixed)), target.karpenter, target.kubernetes, facts=target.facts)
     for obj in context.objects:
@@ -246,8 +247,8 @@ def disguises_commute_with_the_fix(case: Case) -> None:
 def comments_survive_the_fix(case: Case) -> None:
     """Lines that the fix leaves alone keep their comments, and the result means the same as without."""
     fixed = fixed_text(comments(case.bad.text), case)
-    meant = Source.from_text("a.yaml", fixed_text(case.bad.text, case))
-    got = Source.from_text("a.yaml", fixed)
+    meant = Source.from_text("a.yaml", fixed_text(case.bad.text, case), PATTERN)
+    got = Source.from_text("a.yaml", fixed, PATTERN)
     assert [d.root.plain() for d in got.documents if d.root] == [d.root.plain() for d in meant.documents if d.root]
     commented = comments(case.bad.text).splitlines()
     kept = [line for line in commented if line in fixed.splitlines()]
@@ -258,9 +259,9 @@ def comments_survive_the_fix(case: Case) -> None:
 @each_fix
 def json_is_fixed_as_yaml_is(case: Case) -> None:
     """The same objects written as JSON: the fix means the same, where it does not need a new document."""
-    source = Source.from_text("a.yaml", case.bad.text)
+    source = Source.from_text("a.yaml", case.bad.text, PATTERN)
     roots = [d.root.plain() for d in source.documents if d.root]
-    good = Source.from_text("a.yaml", case.good.text)
+    good = Source.from_text("a.yaml", case.good.text, PATTERN)
     wanted = [d.root.plain() for d in good.documents if d.root]
     if len(wanted) != len(roots) or case.rule.name in ("unused-suppression", *TEXT_RULES):
         return  # comments and further documents are not written in JSON

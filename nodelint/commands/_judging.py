@@ -149,7 +149,11 @@ def judging(
     from nodelint.model.manifest import EC2NodeClass
 
     session = session_of(settings)
+    from nodelint.commands._workloads import add_workloads
+
     inventory = read_inventory(found, rendering)
+    if add_workloads(found, session, inventory.objects()):
+        inventory = read_inventory(found, rendering)
     held = list(inventory.objects())
     beside = session.beside(held, found.sources)
     held += [obj for source in beside for obj in objects(source)]

@@ -97,6 +97,7 @@ def _tree(found: Discovery, settings: Settings, asked: FactFlags, paths: Sequenc
     """The pools and the other objects of the run."""
     from nodelint.build import read_inventory
     from nodelint.commands._facts import facts_for
+    from nodelint.commands._workloads import read_texts
     from nodelint.fit.tree import Tree
     from nodelint.lint.context import Context
     from nodelint.model.cluster_objects import ClusterObject
@@ -121,7 +122,9 @@ def _tree(found: Discovery, settings: Settings, asked: FactFlags, paths: Sequenc
     resolutions = [contexts[newest[pool][:2]].resolution(pool) for pool in pools]
     others = [o for source in inventory.sources for o in objects(source, more=True)]
     overlays = [o for o in others if isinstance(o, NodeOverlay)]
-    return Tree(resolutions, [o for o in others if isinstance(o, ClusterObject)], overlays)
+    return Tree(
+        resolutions, [o for o in others if isinstance(o, ClusterObject)], overlays, read_texts(found.node_groups)
+    )
 
 
 def _chosen(tree: Tree, wanted: str | None) -> list[Any]:

@@ -1,1 +1,9 @@
 """Which NodePool takes a workload's pods, decided as Karpenter's scheduler decides it for one pod and empty pools."""
+
+from __future__ import annotations
+
+from nodelint.fit.suggestions import WayOut, suggestions
+from nodelint.fit.tree import Tree, WorkloadFit, is_meant_for
+from nodelint.fit.verdict import PoolVerdict
+
+__all__ = ["PoolVerdict", "Tree", "WayOut", "WorkloadFit", "is_meant_for", "suggestions"]

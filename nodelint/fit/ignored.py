@@ -19,7 +19,9 @@ from nodelint.tuples import NamedTuple
 
 NODE_POOL = "karpenter.sh/nodepool"
 HOSTNAME = "kubernetes.io/hostname"
-_OWN_DOMAINS = ("karpenter.sh", "karpenter.k8s.aws")
+OWN_DOMAINS = ("karpenter.sh", "karpenter.k8s.aws")
+"""The domains of labels that only Karpenter sets."""
+
 _ONCE_RESTRICTED = ("kubernetes.io", "k8s.io")
 _ALLOWED_BELOW = ("kops.k8s.io", "node.kubernetes.io", "node-restriction.kubernetes.io")
 _FEWER_RESTRICTED = Version(1, 9, 0)
@@ -95,7 +97,7 @@ def is_restricted(key: str, release: Version) -> bool:
     if key in well_known(release):
         return False
     domain = key.partition("/")[0] if "/" in key else ""
-    if key == HOSTNAME or any(domain == own or domain.endswith(f".{own}") for own in _OWN_DOMAINS):
+    if key == HOSTNAME or any(domain == own or domain.endswith(f".{own}") for own in OWN_DOMAINS):
         return True
     if release >= _FEWER_RESTRICTED or domain.endswith(_ALLOWED_BELOW):
         return False

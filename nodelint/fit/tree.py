@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 
 from nodelint.caching import cached_property
-from nodelint.fit.ignored import IgnoredPod, ignored_because
+from nodelint.fit.ignored import OWN_DOMAINS, IgnoredPod, ignored_because
 from nodelint.fit.pods import Pod, pod_of, unknown_of
 from nodelint.fit.pools import DaemonGroup, EmptyPool
 from nodelint.fit.verdict import PoolVerdict, judge_daemon, judge_pod
@@ -15,6 +15,8 @@ from nodelint.karpenter.images import UnknownFact
 from nodelint.karpenter.resolve import Resolution
 from nodelint.model.cluster_objects import ClusterObject, Workload
 from nodelint.model.manifest import NodeOverlay
+from nodelint.model.releases import NEWEST, Version
+from nodelint.model.requirement import normalize, well_known
 from nodelint.tuples import NamedTuple
 
 
@@ -23,17 +25,19 @@ class WorkloadFit(NamedTuple):
 
     `unknown` is what was left open where that may change the answer: a pool that takes the pods may not, once it is
     known. That no pool takes them is certain all the same. `ignored` says why Karpenter launches nothing for them.
+    `elsewhere`: nodes that others than Karpenter launch may take them.
     """
 
     workload: Workload
     verdicts: tuple[PoolVerdict, ...]
     unknown: tuple[UnknownFact, ...] = ()
     ignored: IgnoredPod | None = None
+    elsewhere: bool = False
 
     @property
     def possible(self) -> bool:
-        """Whether some pool takes the pods, as far as is known."""
-        return any(verdict.fits for verdict in self.verdicts)
+        """Whether some pool, or a node of others, takes the pods, as far as is known."""
+        return self.elsewhere or any(verdict.fits for verdict in self.verdicts)
 
     @property
     def decided(self) -> bool:
@@ -49,11 +53,13 @@ class Tree:
         resolutions: Iterable[Resolution],
         objects: Iterable[ClusterObject],
         overlays: Iterable[NodeOverlay] = (),
+        node_groups: Sequence[str] = (),
     ) -> None:
         self.pools = sorted((EmptyPool(each) for each in resolutions), key=lambda pool: pool.order)
         self.objects = list(objects)
         self.workloads = [each for each in self.objects if isinstance(each, Workload)]
         self.volumes = Volumes(self.objects)
+        self._node_groups = node_groups
         self._overlaid = {each: overlay for overlay in overlays for each in _brings(overlay)}
         self._groups: dict[tuple[int, tuple[int, ...]], list[DaemonGroup]] = {}
         self._fits: dict[int, WorkloadFit] = {}
@@ -83,6 +89,7 @@ class Tree:
         if brought:
             pod = pod._replace(requests={k: v for k, v in pod.requests.items() if k not in brought})
         verdicts = []
+        release = self.pools[0].release if self.pools else NEWEST
         ignored: IgnoredPod | None = None
         for pool in self.pools_for(workload):
             groups = self._daemon_groups(pool, workload)
@@ -92,7 +99,9 @@ class Tree:
             ignored = ignored or ignored_because(pod, pool.release)
             volumes = self.volumes.alternatives(workload, pool.release)
             verdicts.append(judge_pod(pod, pool, groups, ignored, volumes))
-        return WorkloadFit(workload, tuple(verdicts), tuple(self._left_open(workload, pod, brought)), ignored)
+        return WorkloadFit(
+            workload, tuple(verdicts), tuple(self._left_open(workload, pod, brought)), ignored
+        )._replace(elsewhere=self._may_run_elsewhere(pod, release))
 
     def pools_for(self, workload: Workload) -> list[EmptyPool]:
         """The pools of the workload's cluster: of several with one name, those that are nearest to it."""
@@ -101,6 +110,22 @@ class Tree:
             near = _nearness(workload.source.path, pool.pool.source.path)
             nearest[pool.name] = max(near, nearest.get(pool.name, 0))
         return [p for p in self.pools if _nearness(workload.source.path, p.pool.source.path) == nearest[p.name]]
+
+    def _may_run_elsewhere(self, pod: Pod, release: Version) -> bool:
+        """Whether a text that states node groups names all labels that a pod selects, for some required term.
+
+        Keys of Karpenter's own are on its nodes alone; those that every node has say nothing.
+        """
+        for text in self._node_groups:
+            for term in pod.terms or (None,):
+                asked = (*pod.selector, *(term.expressions if term is not None else ()))
+                own = [each for each in asked if each.key.partition("/")[0] in OWN_DOMAINS]
+                if not any(each.operator not in ("NotIn", "DoesNotExist") for each in own) and all(
+                    each.key in well_known(release) or each.operator in ("NotIn", "DoesNotExist") or each.key in text
+                    for each in asked
+                ):
+                    return True
+        return False
 
     def _left_open(self, workload: Workload, pod: Pod, brought: Sequence[str]) -> Iterator[UnknownFact]:
         """What of a workload may keep its pods from a pool that takes them as far as is known."""
@@ -146,6 +171,25 @@ def _nearness(path: str, other: str) -> int:
             break
         common += 1
     return common
+
+
+def is_meant_for(workload: Workload, pools: Sequence[EmptyPool]) -> bool:
+    """Whether a workload is written for nodes of some pools, as far as its file tells.
+
+    It selects a label of Karpenter's own, or one that a pool brings, or tolerates a pool's taint by its key.
+    """
+    pod = pod_of(workload)
+    if pod is None:
+        return False
+    brought = {key for pool in pools for key in pool.requirements.keys() - well_known(pool.release)}
+    taints = {taint.key for pool in pools for taint in pool.taints}
+    asked = (*pod.selector, *(each for term in pod.terms for each in term.expressions))
+    selects = any(
+        (normalize(each.key) in brought or each.key.partition("/")[0] in OWN_DOMAINS)
+        and each.operator not in ("NotIn", "DoesNotExist")
+        for each in asked
+    )
+    return selects or any(each.key in taints for each in pod.tolerations if each.key)
 
 
 def _brings(overlay: NodeOverlay) -> list[str]:

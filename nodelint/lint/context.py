@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from nodelint.caching import cached_property
-from nodelint.model.manifest import EC2NodeClass, NodePool, Object, Text, served
+from nodelint.model.manifest import EC2NodeClass, NodeOverlay, NodePool, Object, Text, served
 from nodelint.model.releases import KubernetesVersion, Version
 
 TYPE_CHECKING = False
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from nodelint.apiserver.shape import Shape
     from nodelint.ec2.catalog import Catalog
     from nodelint.ec2.facts import AwsFacts
+    from nodelint.fit.tree import Tree, WorkloadFit
     from nodelint.karpenter.controller.verdict import ControllerProblem
     from nodelint.karpenter.convert import Conversion
     from nodelint.karpenter.convert.relations import Relations
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from nodelint.karpenter.resolve import Resolution
     from nodelint.karpenter.userdata import Script, UserData
     from nodelint.lint.templates import Templates
+    from nodelint.model.cluster_objects import Workload
     from nodelint.source import Node
 
 
@@ -65,6 +67,7 @@ class Context:
         self._stored: dict[int, Mapping[str, Any] | None] = {}
         self._problems: dict[int, list[SchemaProblem]] = {}
         self._controller: dict[int, list[ControllerProblem]] = {}
+        self._tree: Tree | None = None
 
     @property
     def objects(self) -> Sequence[Object]:
@@ -326,6 +329,24 @@ class Context:
             )
             self._resolutions[id(pool)] = found
         return found
+
+    @cached_property
+    def pools_elsewhere(self) -> bool:
+        """Whether the run holds NodePools of which only a part is known, so that a pod may fit one of them."""
+        pools = [obj for obj in self.objects if isinstance(obj, NodePool)]
+        return any(pool.partial or pool.of_values for pool in pools) or bool(self._foreign)
+
+    def fit(self, workload: Workload) -> WorkloadFit:
+        """What the NodePools of the run make of a workload's pods."""
+        from nodelint.fit.tree import Tree
+
+        if self._tree is None:
+            pools = [o for o in self.objects if isinstance(o, NodePool) and served(o, self.karpenter)]
+            others: Any = [o for o in self.objects if o.of_cluster]
+            overlays = [o for o in self.objects if isinstance(o, NodeOverlay)]
+            texts = workload.source.node_groups
+            self._tree = Tree([self.resolution(pool) for pool in pools], others, overlays, texts)
+        return self._tree.fit(workload)
 
     def problems(self, obj: Object) -> list[SchemaProblem]:
         """What the API server says of an object."""

@@ -300,6 +300,10 @@ def _type(name: str) -> type[Object] | type[Source] | type[Suppression]:
         from nodelint.lint.suppress import Suppression
 
         return Suppression
+    if name == "Workload":
+        from nodelint.model.cluster_objects import Workload
+
+        return Workload
     found: type[Object] = getattr(manifest, name)
     return found
 

@@ -131,6 +131,8 @@ def _headline(fit: WorkloadFit) -> str:
             return "no pool: it is written to stay off Karpenter's nodes"
         return "no pool: Karpenter ignores the pod"
     taking = [verdict for verdict in fit.verdicts if verdict.fits]
+    if not taking and fit.elsewhere:
+        return "no NodePool takes it; a node group may"
     if not taking:
         return "no pool takes it"
     names = ", ".join(f"`{short(verdict.pool.name)}`" for verdict in taking[:3])

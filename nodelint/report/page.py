@@ -9,6 +9,7 @@ from nodelint.ec2.fake_account import FakeAccount
 from nodelint.lint.engine import DEFAULTS, Selection, Target, lint
 from nodelint.lint.rule import PROFILES, Example, Rule, examples
 from nodelint.lint.suppress import Suppression
+from nodelint.model.cluster_objects import PATTERN
 from nodelint.model.documents import objects
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.releases import NEWEST, KubernetesVersion
@@ -30,6 +31,11 @@ def header(rule: Rule) -> str:
     return " · ".join(parts)
 
 
+def example_source(example: Example) -> Source:
+    """An example as it is read: its workloads too."""
+    return Source.from_text("example.yaml", example.text, PATTERN)
+
+
 @cache
 def target_of(example: Example) -> Target:
     """What an example is for: the newest known release where its fence names none, and its account's facts."""
@@ -37,7 +43,7 @@ def target_of(example: Example) -> Target:
     kubernetes = KubernetesVersion.parse(example.kubernetes) if example.kubernetes else None
     if example.facts is None:
         return Target(karpenter, kubernetes)
-    found = objects(Source.from_text("example.yaml", example.text))
+    found = objects(example_source(example))
     classes = [obj for obj in found if isinstance(obj, EC2NodeClass)]
     return Target(karpenter, kubernetes, facts=FakeAccount(example.facts).facts(classes, karpenter, kubernetes))
 
@@ -52,7 +58,7 @@ def markdown(rule: Rule, rules: dict[str, Rule]) -> str:
     page = rule.page.strip()
     said = []
     for number, example in enumerate((e for e in examples(page) if not e.good), 1):
-        source = Source.from_text("example.yaml", example.text)
+        source = example_source(example)
         report = lint([source], target_of(example), rules, alone(rule))
         texts = "\n\n".join(finding_text(result) for result in report.results)
         said.append(f"Of bad example {number}:\n\n```text\n{texts}\n```")

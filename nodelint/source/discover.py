@@ -53,6 +53,17 @@ _STATES = (
     *(b"rterVersion", b"artVersion", b"defaultVersion"),
 )
 
+# One of these is in a file that makes pods.
+_WORKLOADS = (
+    *(b"Deployment", b"StatefulSet", b"DaemonSet", b"ReplicaSet", b"CronJob", b"Rollout"),
+    *(b": Job", b": Pod\n", b'"Pod"', b'"Job"'),
+)
+# One of these is in a file that states nodes of others than Karpenter.
+_NODE_GROUPS = (
+    *(b"anagedNodeGroups", b"nodeGroups:", b"managed_node_group", b"aws_eks_node_group", b"aws_eks_fargate_profile"),
+    *(b"argateProfiles", b"fargate_profiles", b"NodegroupName", b"AWSManagedMachinePool", b"AWS::EKS::Nodegroup"),
+)
+
 # A snapshot holds it too, in the names of labels; one that is committed beside the manifests is not one of them.
 _SNAPSHOT = b'"nodelint-snapshot"'
 
@@ -71,6 +82,8 @@ class Discovery:
     runs, sources among them; `seen` are the paths of all files that may hold manifests, `glanced` those of others;
     `unread` are the paths of texts and programs in folders, which may hold manifests and were not opened.
     `folders` are those that were asked for. `also` is a pattern of what is read although the word is not in it.
+    `workloads` are the paths of files that may make pods, `node_groups` of those that may state nodes of others than
+    Karpenter: both told by single words.
     """
 
     def __init__(self) -> None:
@@ -84,6 +97,8 @@ class Discovery:
         self.files = 0
         self.stdin: bytes | None = None
         self.also: str | None = None
+        self.workloads: list[str] = []
+        self.node_groups: list[str] = []
 
 
 def discover(
@@ -144,6 +159,8 @@ def _take_file(file: str, path: str, found: Discovery, on_file: Callable[[int], 
     data = _read(file, found)
     if data is None:
         return
+    if isinstance(data, bytes):
+        _note_kinds(file, data, found)
     if not isinstance(data, bytes):
         data.part = is_patch(file)
         found.sources.append(data)
@@ -160,6 +177,14 @@ def _take_file(file: str, path: str, found: Discovery, on_file: Callable[[int], 
         from nodelint.source import Source
 
         found.stating.append(Source.from_bytes(_shown(file), data))
+
+
+def _note_kinds(file: str, data: bytes, found: Discovery) -> None:
+    """Note a file that may hold workloads or node groups; what it holds is read where a run asks for it."""
+    if any(data.find(mark) >= 0 for mark in _WORKLOADS):
+        found.workloads.append(file)
+    if any(data.find(mark) >= 0 for mark in _NODE_GROUPS):
+        found.node_groups.append(file)
 
 
 def stating(found: Discovery, exclude: Excluded = READ_ALL) -> list[Source]:

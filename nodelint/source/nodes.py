@@ -280,7 +280,8 @@ class SourceText:
     `part` is set by whoever knows the file's surroundings: True where its objects are parts of others, such
     as a Kustomize patch, None where they may be. `tabbed` says that tabs begin the lines of a document,
     `masked` that template code may have been set aside in one, so that a key may be there more than once.
-    `also` is the pattern of what is read although the word karpenter is not in it.
+    `also` is the pattern of what is read although the word karpenter is not in it; `node_groups` are then the texts
+    of the files that state nodes of others than Karpenter.
     `held` is for `model.manifest`, which reads the objects of a source once. `cluster` and
     `built` are set for a text that is built of files (see `build.built`): what is built for one cluster belongs
     together.
@@ -299,6 +300,7 @@ class SourceText:
         "held",
         "masked",
         "newline",
+        "node_groups",
         "part",
         "path",
         "problems",
@@ -331,6 +333,7 @@ class SourceText:
         self.tabbed = False
         self.masked = False
         self.also: str | None = None
+        self.node_groups: Sequence[str] = ()
         self.cluster = ""
         self.built: Any = None
         self.held: tuple[object, Any] | None = None

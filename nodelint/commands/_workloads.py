@@ -1,0 +1,106 @@
+"""The workloads that `check` holds against the NodePools of a run: read only where they may matter to them."""
+
+from __future__ import annotations
+
+import os
+import re
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from nodelint.lint.config import Settings
+    from nodelint.model.manifest import NodePool, Object
+    from nodelint.session import Session
+    from nodelint.source.discover import Discovery
+
+RULE = "no-pool-for-workload"
+
+
+def add_workloads(found: Discovery, session: Session, objects: Iterable[Object]) -> bool:
+    """Add the files with workloads that pools are meant for to the sources of a run; whether there are any.
+
+    Of files without the word karpenter those that name a label or a taint of a pool; all of them where the pools are
+    told to be all that there is. Nothing is read where the run has no pools, lacks the rule, or was asked about less
+    than the repository: other pools may be in the rest of it.
+    """
+    rule = session.rules.get(RULE)
+    if not found.workloads or rule is None or not session.selection.has(rule) or not _is_whole(found):
+        return False
+    from nodelint.model.manifest import NodePool
+
+    held = [obj for obj in objects if isinstance(obj, NodePool) and not obj.foreign]
+    if not held:
+        return False
+    from nodelint.model.cluster_objects import PATTERN
+    from nodelint.source import Source
+
+    keys = own_keys(held)
+    every = pools_are_complete(session.settings)
+    node_groups = read_texts(found.node_groups)
+    added = False
+    known = {source.path: number for number, source in enumerate(found.sources)}
+    for path in found.workloads:
+        shown = path.replace(os.sep, "/")
+        number = known.get(shown)
+        text = found.sources[number].text if number is not None else "".join(read_texts([path]))
+        if number is None and not every and not any(key in text for key in keys):
+            continue
+        if re.search(PATTERN, text) is None or (number is not None and not found.sources[number].whole):
+            continue
+        source = Source.from_text(shown, text, PATTERN)
+        source.node_groups = node_groups
+        if number is None:
+            found.sources.append(source)
+        else:
+            source.part, source.encoding = found.sources[number].part, found.sources[number].encoding
+            found.sources[number] = source
+        added = True
+    return added
+
+
+def own_keys(pools: Iterable[NodePool]) -> set[str]:
+    """The keys of labels and taints that pools bring, less those that Karpenter knows itself."""
+    from nodelint.model.requirement import well_known
+
+    keys = {
+        key
+        for pool in pools
+        for key in (
+            *(line.key for line in pool.requirements),
+            *(label.key for label in pool.template_labels),
+            *(taint.key for taint in pool.taints),
+        )
+        if isinstance(key, str)
+    }
+    return keys - well_known()
+
+
+def pools_are_complete(settings: Settings) -> bool:
+    """Whether the configuration says that the pools of the tree are all that the cluster has."""
+    return settings.options.get(RULE, {}).get("pools") == "complete"
+
+
+def _is_whole(found: Discovery) -> bool:
+    """Whether the run was asked about all of the repositories that its sources stand in."""
+    from nodelint.source.reading import is_inside, repository
+
+    for source in found.sources:
+        root = repository(os.path.dirname(os.path.abspath(source.path)))
+        if root is not None and not any(is_inside(root, folder) for folder in found.folders):
+            return False
+    return True
+
+
+def read_texts(paths: Sequence[str]) -> list[str]:
+    """The texts of files; nothing of those that cannot be read any more."""
+    from nodelint.source.reading import read
+
+    found = []
+    for path in paths:
+        try:
+            found.append(read(path).decode("utf-8", "replace"))
+        except OSError:
+            continue
+    return found

@@ -1,0 +1,181 @@
+r"""A workload that is meant for Karpenter's nodes, and whose pods none of the NodePools takes.
+
+Karpenter holds a pending pod against each NodePool, by weight: limits, taints, node selector and affinity, requests.
+Where it fits none, it launches nothing, and the pod stays pending; an event says `incompatible with nodepool`. This
+rule asks the same for each pod template of the repository, without a cluster. It says only what cannot be: a
+placeholder, a label or a taint that is not known here makes nothing impossible.
+
+A workload is meant for Karpenter's nodes where it selects one of Karpenter's labels or a label that a NodePool
+brings, or where it tolerates a taint of one. Others are looked at with `pools: complete`, which says that the cluster
+has no nodes beside those of the NodePools here, and makes findings errors:
+
+```yaml
+rules:
+  no-pool-for-workload: {pools: complete}
+```
+
+Nothing is said of DaemonSets, of pods that are to stay off Karpenter's nodes (`karpenter.sh/nodepool` with
+`DoesNotExist`), of a workload whose labels a file with node groups or Fargate profiles names, and in a run that is
+not about the whole repository. `nodelint fit` shows what each NodePool makes of each workload.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: batch
+spec:
+  template:
+    metadata:
+      labels:
+        example.com/team: batch
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: batch}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: report
+spec:
+  selector: {matchLabels: {app: report}}
+  template:
+    metadata: {labels: {app: report}}
+    spec:
+      nodeSelector:
+        example.com/team: bach
+      containers:
+        - {name: report, image: report, resources: {requests: {cpu: 500m}}}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: batch
+spec:
+  template:
+    metadata:
+      labels:
+        example.com/team: batch
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: batch}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: report
+spec:
+  selector: {matchLabels: {app: report}}
+  template:
+    metadata: {labels: {app: report}}
+    spec:
+      nodeSelector:
+        example.com/team: batch
+      containers:
+        - {name: report, image: report, resources: {requests: {cpu: 500m}}}
+```
+"""
+
+from collections.abc import Iterator
+
+from nodelint.api import (
+    Also,
+    Context,
+    Finding,
+    Findings,
+    Node,
+    Suggestion,
+    cluster_objects,
+    edits,
+    fit,
+    messages,
+    rule,
+)
+
+
+@rule(
+    on=cluster_objects.Workload,
+    group="correctness",
+    severity="warning",
+    subject="pools",
+    options={"pools": "`complete` where the cluster has no nodes beside those of the NodePools here, else `partial`"},
+)
+def check(workload: "cluster_objects.Workload", context: Context, *, pools: str = "partial") -> Findings:
+    if workload.partial or workload.is_daemon or workload.pod_spec is None or context.pools_elsewhere:
+        return
+    found = context.fit(workload)
+    on_purpose = found.ignored is not None and found.ignored.on_purpose
+    if not found.verdicts or found.possible or on_purpose:
+        return
+    if pools != "complete" and not fit.is_meant_for(workload, [verdict.pool for verdict in found.verdicts]):
+        return
+    nearest = min(found.verdicts, key=_distance)
+    refusal = nearest.refusal
+    if refusal is None:
+        return
+    name = messages.short(nearest.pool.name, 24)
+    why = messages.short(refusal.message.removeprefix("incompatible requirements, "), 62)
+    yield Finding(
+        at=refusal.at_workload or workload.name_node,
+        message=f"no NodePool takes its pods; `{name}`: {why}",
+        severity="error" if pools == "complete" else None,
+        also=list(_others(found, nearest)),
+        note="the pods stay pending: Karpenter launches no node for them",
+        help=f"`nodelint fit --workload {workload.kind.lower()}/{workload.name}` shows what each pool makes of them",
+        suggestions=list(_ways_out(found)),
+    )
+
+
+_REASONS = ("resources", "minValues", "limits", "offering", "requirements", "taint")
+"""Reasons, the one first that says most of what the workload asks."""
+
+
+def _distance(verdict: "fit.PoolVerdict") -> tuple[int, int]:
+    """Sorts verdicts: those first whose refusal is about the very thing that the workload asks."""
+    refusal = verdict.refusal
+    if refusal is None:
+        return 0, 0
+    own = refusal.reason == "requirements" and refusal.at_workload is not None
+    return 0 if own and refusal.at_pool is not None else 1 if own else 2, _REASONS.index(refusal.reason)
+
+
+def _others(found: "fit.WorkloadFit", nearest: "fit.PoolVerdict") -> Iterator[Also]:
+    for verdict in found.verdicts:
+        refusal = verdict.refusal
+        if refusal is not None:
+            at = refusal.at_pool or verdict.pool.pool.name_node
+            what = "" if verdict is nearest else f": {messages.short(refusal.message, 80)}"
+            yield Also(at, f"`{messages.short(verdict.pool.name, 24)}` refuses them here{what}")
+
+
+def _ways_out(found: "fit.WorkloadFit") -> Iterator[Suggestion]:
+    for way in fit.suggestions(found):
+        made = _edits_of(way)
+        if made:
+            yield Suggestion(messages.short(way.message, 100), made)
+
+
+def _edits_of(way: "fit.WayOut") -> list:  # type: ignore[type-arg]
+    if way.taint is not None:
+        toleration = {"key": str(way.taint.key), "operator": "Exists", "effect": str(way.taint.effect)}
+        there = way.at.get("tolerations")
+        if there is not None and there.kind == "sequence" and there.items:
+            return edits.if_editable(edits.add_item, there, toleration)
+        return [] if there is not None else edits.if_editable(edits.add_key, way.at, "tolerations", [toleration])
+    key, value = _places(way.at)
+    if way.key is not None and key is not None:
+        return edits.if_editable(edits.set_key if way.at.kind == "scalar" else edits.set_value, key, way.key)
+    return edits.if_editable(edits.set_value, value, way.value) if way.value is not None and value is not None else []
+
+
+def _places(at: Node) -> tuple[Node | None, Node | None]:
+    """Where key and value of what is asked stand: an entry of a node selector, or an expression of affinity."""
+    if at.kind == "mapping":
+        values = at.get("values")
+        return at.get("key"), values.items[0] if values is not None and len(values.items) == 1 else None
+    around = at.parent
+    entries = around.entries if around is not None else []
+    return next((entry.key for entry in entries if entry.value is at), None), at
