@@ -16,13 +16,14 @@ from nodelint.edits import NotEditable, apply
 from nodelint.model.finding import Also, Edit, Span, span_of
 from nodelint.model.manifest import Object
 from nodelint.source import Node, Source, SourceText, reread
-from nodelint.source.charts import values_of
+from nodelint.source.charts import definitions_of, values_of
 from nodelint.source.compose import compose
-from nodelint.source.filling import Filled, Holes, Segment, TooLong, fill
+from nodelint.source.filling import Definitions, Filled, Holes, Segment, TooLong, fill
 from nodelint.source.gotemplate import BadTemplate, Code, Part, parse
 from nodelint.source.unreadable import Unreadable
 from nodelint.tuples import NamedTuple
 
+_INCLUDES = r"\b(?:include|template|tpl)\b"
 _DEFAULT, _GIVEN = "the chart's default", "a value of this file"
 
 
@@ -128,7 +129,13 @@ def _fill_template(template: Source, values: Source, uses: _Uses, root: Node | N
         parts = parse(template.text)
     except BadTemplate:
         return ()
-    return _variants(template, parts, values, root or next(iter(_roots(values)), None), uses)
+    whole = root or next(iter(_roots(values)), None)
+    return _variants(template, parts, values, whole, uses, _definitions(template))
+
+
+def _definitions(template: Source) -> Definitions:
+    """The named templates that a template may include; none where it includes nothing."""
+    return definitions_of(template.path) if re.search(_INCLUDES, template.text) else {}
 
 
 def filled_by_terraform(sources: Sequence[Source]) -> Iterator[Built]:
@@ -140,23 +147,30 @@ def filled_by_terraform(sources: Sequence[Source]) -> Iterator[Built]:
 
 
 def _variants(
-    template: Source, parts: tuple[Part, ...], values: SourceText, root: Node | None, uses: _Uses
+    template: Source,
+    parts: tuple[Part, ...],
+    values: SourceText,
+    root: Node | None,
+    uses: _Uses,
+    definitions: Definitions,
 ) -> tuple[Back, ...]:
+    def attempt(holes: Holes) -> Back | None:
+        filled = fill(template.text, parts, root, holes, definitions)
+        return _read(template, values, filled, uses)
+
     try:
-        back = _try(template, parts, values, root, "keys", uses) or _try(template, parts, values, root, "code", uses)
+        back = attempt("keys") or attempt("code")
         if back is None or not back.holes:
             return () if back is None else (back,)
-        some = _try(template, parts, values, root, "some keys", uses) or back
-        none = _try(template, parts, values, root, "nothing", uses)
+        some = attempt("some keys") or back
+        none = attempt("nothing")
     except TooLong:
         return ()
     return () if none is None else (back, some, none)
 
 
-def _try(
-    template: Source, parts: tuple[Part, ...], values: SourceText, root: Node | None, holes: Holes, uses: _Uses
-) -> Back | None:
-    filled = fill(template.text, parts, root, holes)
+def _read(template: Source, values: SourceText, filled: Filled, uses: _Uses) -> Back | None:
+    """What a template comes to; None where it has no value, or cannot be read."""
     if not filled.values:
         return None
     result = Source.from_text(template.path, filled.text, template.also)

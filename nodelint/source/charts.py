@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from nodelint.source import Node, Source, reading
 from nodelint.source.compose import compose
 from nodelint.source.discover import CHART
+from nodelint.source.filling import Definitions
+from nodelint.source.gotemplate import BadTemplate, Definition, parse
 from nodelint.source.unreadable import Unreadable
 
 _FOLDER = "templates"
@@ -102,6 +104,42 @@ def other_files(path: str) -> list[str]:
         return name.endswith((".yaml", ".yml")) and name != _VALUES and not name.startswith(_FOLDER + os.sep)
 
     return list(_texts(chart, is_beside))
+
+
+def definitions_of(path: str) -> Definitions:
+    """The named templates that a template may include: of its chart, of the chart around it, and of vendored ones.
+
+    A name that two of them give to different texts is left out.
+    """
+    folder = _templates_around(path)
+    if folder is None:
+        return {}
+    chart = os.path.dirname(folder)
+    found: dict[str, tuple[str, Definition]] = {}
+    twice: set[str] = set()
+    for text in _texts(chart_around(chart) or chart or os.curdir, _may_define):
+        if "define" not in text:
+            continue
+        try:
+            parts = parse(text)
+        except BadTemplate:
+            continue
+        for part in parts:
+            if isinstance(part, Definition) and part.name is not None:
+                other, first = found.setdefault(part.name, (text, part))
+                if other[first.start : first.end] != text[part.start : part.end]:
+                    twice.add(part.name)
+    return {name: each for name, each in found.items() if name not in twice}
+
+
+def _may_define(path: str) -> bool:
+    return _templates_around(path) is not None and path.endswith((".tpl", ".yaml", ".yml", ".txt"))
+
+
+def chart_around(chart: str) -> str | None:
+    """The chart that a chart is vendored in; None for one that stands by itself."""
+    outer, name = os.path.split(os.path.dirname(os.path.abspath(chart)))
+    return outer if name == "charts" and os.path.isfile(os.path.join(outer, CHART)) else None
 
 
 def _texts(folder: str, wanted: Callable[[str], bool]) -> Iterator[str]:

@@ -8,12 +8,34 @@ installs the chart.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
-from nodelint.source.gotemplate import Action, Block, Branch, Code, Definition, Part, Pipeline, Verbatim
+from nodelint.source.gotemplate import (
+    Action,
+    BadTemplate,
+    Block,
+    Branch,
+    Code,
+    Definition,
+    Part,
+    Pipeline,
+    Verbatim,
+    parse,
+)
 from nodelint.source.nodes import UNKNOWN, Node
-from nodelint.source.sprig import UNSET, Printed, Rope, Unresolved, Unset, call, printed, truth
+from nodelint.source.sprig import call
+from nodelint.source.sprig_values import (
+    UNSET,
+    Printed,
+    Rope,
+    Unresolved,
+    Unset,
+    as_node,
+    plain,
+    printed,
+    truth,
+)
 from nodelint.tuples import NamedTuple
 
 _MOST = 2_000_000
@@ -60,9 +82,24 @@ _OPEN = object()
 """The value of what is not known before the chart is installed."""
 
 
-def fill(text: str, parts: Iterable[Part], values: Node | None, holes: Holes) -> Filled:
+class _Root:
+    """What helm gives a template: `.Values`, `.Release` and the like."""
+
+
+_ROOT = _Root()
+_DEEPEST = 12
+"""Templates that include each other."""
+_RENDERERS = ("include", "template", "tpl")
+
+Definitions = Mapping[str, tuple[str, Definition]]
+"""The named templates of a chart, each with the text that it stands in."""
+
+
+def fill(
+    text: str, parts: Iterable[Part], values: Node | None, holes: Holes, definitions: Definitions | None = None
+) -> Filled:
     """Fill a template that was parsed. Raises `TooLong`."""
-    filler = _Filler(text, values, holes)
+    filler = _Filler(text, values, holes, definitions or {})
     filler.all(parts)
     segments = tuple(filler.segments)
     given = sum(segment.node is not None for segment in segments)
@@ -70,8 +107,13 @@ def fill(text: str, parts: Iterable[Part], values: Node | None, holes: Holes) ->
 
 
 class _Filler:
-    def __init__(self, text: str, values: Node | None, holes: Holes) -> None:
+    def __init__(self, text: str, values: Node | None, holes: Holes, definitions: Definitions) -> None:
         self.text = text
+        self.definitions = definitions
+        self.depth = 0
+        self.dollar: object = _ROOT
+        self.unresolved = 0
+        self.changed: set[int] = set()
         self.values = values
         self.holes = holes
         self.left_out = 0
@@ -79,8 +121,7 @@ class _Filler:
         self.out: list[str] = []
         self.length = 0
         self.segments: list[Segment] = []
-        self.dot: object = None
-        self.top = True
+        self.dot: object = _ROOT
         self.scopes: list[dict[str, object]] = [{}]
         self.unsure = 0
         self.off = 0
@@ -134,6 +175,7 @@ class _Filler:
                 raise Unresolved
             rope = printed(self.value(action.expression))
         except Unresolved:
+            self.unresolved += 1
             self.verbatim(code.outer_start, code.outer_end)
         except (Unset, Printed):
             self.unset(code)
@@ -185,6 +227,8 @@ class _Filler:
                 if branch.expression is None:
                     raise Unresolved
                 value = self.value(branch.expression)
+                if isinstance(value, dict | list):
+                    value = as_node(value)
                 taken = truth(value) or self.is_switched_off(block, value)
                 if taken and branch.word == "range" and (not isinstance(value, Node) or value.kind == "scalar"):
                     raise Unresolved
@@ -212,17 +256,17 @@ class _Filler:
         return value.value is False and re.search(r"(?m)^apiVersion:", body) is not None
 
     def inside(self, branch: Branch, value: object, as_dot: bool) -> None:
-        dot, top = self.dot, self.top
+        dot = self.dot
         self.scopes.append(dict.fromkeys(branch.variables, value))
         if as_dot:
-            self.dot, self.top = value, False
+            self.dot = value
         self.all(branch.body)
-        self.dot, self.top = dot, top
+        self.dot = dot
         self.scopes.pop()
 
     def range(self, branch: Branch, value: object) -> None:
         assert isinstance(value, Node)
-        dot, top = self.dot, self.top
+        dot = self.dot
         pairs: list[tuple[object, object]]
         if value.kind == "mapping":
             named = [(entry.name, entry) for entry in value.entries if entry.name is not None]
@@ -232,14 +276,15 @@ class _Filler:
         for key, item in pairs:
             given = (key, item) if len(branch.variables) > 1 else (item,)
             self.scopes.append(dict(zip(branch.variables, given, strict=False)))
-            self.dot, self.top = item, False
+            self.dot = item
             self.all(branch.body)
             self.scopes.pop()
-        self.dot, self.top = dot, top
+        self.dot = dot
 
     def open(self, block: Block, first: int) -> None:
         """Leave a block as it is from one of its branches on; what is known inside is filled in."""
         self.unsure += 1
+        self.unresolved += 1
         for n, branch in enumerate(block.branches[first:]):
             code = branch.code
             if n == 0 and first:  # `else if` begins the block, for the branches before it are not there
@@ -248,11 +293,11 @@ class _Filler:
             else:
                 self.verbatim(code.outer_start, code.outer_end)
             self.scopes.append(dict.fromkeys(branch.variables, _OPEN))
-            dot, top = self.dot, self.top
+            dot = self.dot
             if branch.word in ("with", "range"):
-                self.dot, self.top = _OPEN, False
+                self.dot = _OPEN
             self.all(branch.body)
-            self.dot, self.top = dot, top
+            self.dot = dot
             self.scopes.pop()
         self.verbatim(block.end.outer_start, block.end.outer_end)
         self.unsure -= 1
@@ -287,33 +332,93 @@ class _Filler:
                     break
             return found
         if expression.kind == "call":
-            return call(str(expression.value), [self.value(arg) for arg in expression.args])
+            return self.call(str(expression.value), [self.value(arg) for arg in expression.args])
         names = expression.value
         assert isinstance(names, tuple)
         of = expression.of
         value: object
         if isinstance(of, Pipeline):
             value = self.value(of)
-        elif of == "$" or (of == "." and self.top):
-            if not names or names[0] != "Values":
-                raise Unresolved
-            value, names = self.values, names[1:]
+        elif of == "$":
+            value = self.dollar
         else:
             value = self.dot if of == "." else self.variable(str(of))
-        self.stopped(value, names, of)
+        top = value is _ROOT
+        if top and names:
+            value, names = self.field(value, names[0]), names[1:]
+        self.stopped(value, names, of, top)
         for name in names:
-            value = _field(value, name)
-        if value is _OPEN:
+            if id(value) in self.changed:
+                raise Unresolved
+            value = self.field(value, name)
+        if value is _OPEN or id(value) in self.changed:
             raise Unresolved
         return value
 
-    def stopped(self, value: object, names: tuple[str, ...], of: object) -> None:
+    def field(self, value: object, name: str) -> object:
+        if value is _ROOT:
+            if name != "Values":
+                raise Unresolved
+            return self.values
+        return value.get(name) if isinstance(value, dict) else _field(value, name)
+
+    def call(self, name: str, args: list[object]) -> object:
+        """What a function gives. Raises `Unresolved`, `Unset` and `Printed`."""
+        if name in ("set", "unset") and args:
+            self.changed.add(id(args[0]))
+            raise Unresolved
+        if name in _RENDERERS and len(args) == 2:
+            return self.tpl(args) if name == "tpl" else self.include(args)
+        if name not in ("dict", "list", "tuple") and any(arg is _ROOT for arg in args):
+            raise Unresolved
+        return call(name, args)
+
+    def include(self, args: list[object]) -> Rope:
+        """What a template of the chart prints. What of it is not known makes all of it unknown."""
+        found = self.definitions.get(str(plain(args[0])))
+        if found is None:
+            raise Unresolved
+        text, definition = found
+        return Rope([(piece, node) for piece, node, _ in self.rendered(text, definition.body, args[1])])
+
+    def tpl(self, args: list[object]) -> object:
+        """What a text of the values prints that is a template itself."""
+        value = args[0]
+        if isinstance(value, Node) and value.value is UNKNOWN and "{{" in value.written and "\\" not in value.written:
+            rope = Rope([(value.written, value)])
+        else:
+            rope = printed(value)
+        text = str(rope)
+        if "{{" not in text:
+            return args[0]
+        try:
+            parts = parse(text)
+        except BadTemplate:
+            raise Unresolved from None
+        whole = rope.pieces[0][1] if len(rope.pieces) == 1 else None
+        made = self.rendered(text, parts, args[1])
+        return Rope([(piece, whole if copied else node) for piece, node, copied in made])
+
+    def rendered(self, text: str, parts: Iterable[Part], dot: object) -> list[tuple[str, Node | None, bool]]:
+        """What a template prints: texts, each with its value, and whether it is the template's own."""
+        if self.depth >= _DEEPEST:
+            raise Unresolved
+        inner = _Filler(text, self.values, "nothing", self.definitions)
+        inner.depth, inner.dot, inner.dollar, inner.changed = self.depth + 1, dot, dot, self.changed
+        inner.parts, inner.length = self.parts, self.length
+        inner.all(parts)
+        self.parts = inner.parts
+        if inner.unresolved or inner.left_out:
+            raise Unresolved
+        pairs = zip(inner.out, inner.segments, strict=True)
+        return [(piece, segment.node, segment.code is None) for piece, segment in pairs]
+
+    def stopped(self, value: object, names: tuple[str, ...], of: object, top: bool) -> None:
         """Note a field of a value that is looked up, and is not there: helm stops at it, but for `Values` itself.
 
         What a variable holds, or stands in brackets, has no such fields: helm takes these for nothing.
         """
-        top = of == "$" or (of == "." and self.top)
-        if (value is None and not top) or self.code is None or self.unsure or self.off:
+        if (value is None and not top) or self.code is None or self.unsure or self.off or self.depth:
             return
         base = str(of).removesuffix(".") if isinstance(of, str) else ""
         written = f"{base}.Values" if top else base

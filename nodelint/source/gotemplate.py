@@ -77,10 +77,12 @@ class Block(NamedTuple):
 
 
 class Definition(NamedTuple):
-    """A template with a name, which prints nothing where it stands."""
+    """A template with a name, which prints nothing where it stands; None for a name that is not a plain text."""
 
     start: int
     end: int
+    name: str | None = None
+    body: tuple[Part, ...] = ()
 
 
 Part = Verbatim | Action | Block | Definition
@@ -121,8 +123,9 @@ class _Parser:
             if word in _BLOCKS:
                 parts.append(self.block(code, word, rest, depth))
             elif word in ("define", "block"):
-                self.passed(depth)
-                parts.append(Definition(code.start, self.offset))
+                body = self.passed(depth)
+                name = re.match(r"\s*\"([^\"\\]+)\"", rest)
+                parts.append(Definition(code.start, self.offset, name[1] if name is not None else None, body))
             elif not code.text.startswith("/*"):
                 parts.append(_action(code))
         if self.offset < len(self.text):
@@ -146,13 +149,15 @@ class _Parser:
                 raise BadTemplate
             word = word or "else"
 
-    def passed(self, depth: int) -> None:
+    def passed(self, depth: int) -> tuple[Part, ...]:
+        body: list[Part] = []
         while True:
-            _, closing, rest = self.until_end(depth + 1)
+            parts, closing, rest = self.until_end(depth + 1)
+            body += parts
             if closing is None:
                 raise BadTemplate
             if rest == "end":
-                return
+                return tuple(body)
 
 
 def _codes(text: str) -> Iterator[Code]:

@@ -1,176 +1,32 @@
-"""Values of a chart, and the functions of templates over them. A text knows which value each part of it is from.
-
-What is not known here, or would be known in a cluster only, raises `Unresolved`: it stays what it is, template code.
-"""
+"""Functions of templates over values; those of lists and maps are in `sprig_collections`."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
-from nodelint.source.nodes import UNKNOWN, Node
-from nodelint.source.scalars import reads_as_text
-
-Piece = tuple[str, Node | None]
-
-
-class Unresolved(Exception):
-    """It depends on something that is not known before the chart is installed."""
-
-
-class Unset(Exception):
-    """The value is empty or missing: whoever installs the chart is to give it."""
-
-
-class Printed(Exception):
-    """A list or mapping is printed without a function that writes YAML or JSON."""
-
-
-class Rope:
-    """A text of pieces, each with the value that it is from."""
-
-    __slots__ = ("pieces",)
-
-    def __init__(self, pieces: Sequence[Piece]) -> None:
-        self.pieces = tuple(pieces)
-
-    def __str__(self) -> str:
-        return "".join(text for text, _ in self.pieces)
-
-    def lines(self) -> Iterator[list[Piece]]:
-        """The pieces of each line."""
-        line: list[Piece] = []
-        for text, node in self.pieces:
-            first, *others = text.split("\n")
-            line.append((first, node))
-            for other in others:
-                yield line
-                line = [(other, node)]
-        yield line
-
-
-Value = Node | Rope | str | int | float | bool | list[object] | None
-
-
-def truth(value: object) -> bool:
-    """Whether a template takes a value for true."""
-    if isinstance(value, Node):
-        if value.kind == "scalar":
-            return truth(known(value))
-        return bool(value.entries or value.items)
-    return bool(str(value)) if isinstance(value, Rope) else bool(value)
-
-
-def known(node: Node) -> str | int | float | bool | None:
-    """The value of a scalar. Raises `Unresolved` for a placeholder."""
-    if isinstance(node.value, str | int | float | bool) or node.value is None:
-        return node.value
-    raise Unresolved
-
-
-def plain(value: object) -> object:
-    """A value as Python has it."""
-    if isinstance(value, Node):
-        return known(value) if value.kind == "scalar" else value.plain()
-    return str(value) if isinstance(value, Rope) else value
-
-
-def printed(value: object) -> Rope:
-    """A value as a template prints it. Raises `Unset` and `Printed`."""
-    if isinstance(value, Rope):
-        return value
-    if isinstance(value, Node):
-        if value.kind != "scalar":
-            if not truth(value):
-                raise Unset
-            raise Printed
-        if value.value is UNKNOWN or value.value is None or value.value == "":
-            raise Unset
-        return Rope([(_go(known(value)), value)])
-    if value is None:
-        raise Unset
-    if isinstance(value, list):
-        raise Unresolved
-    return Rope([(_go(value), None)])
-
-
-def _go(value: object) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
-        return str(int(value))
-    return str(value)
-
-
-UNSET = "${unset}"
-"""Stands for a value that is empty: a placeholder."""
-
-
-def yaml(node: Node, indent: str = "") -> Iterator[Piece]:
-    """A value as block YAML, without a line break at its end. What is empty in it is a placeholder."""
-    if node.kind == "scalar" or not truth(node):
-        yield from _scalar(node)
-        return
-    for n, item in enumerate(node.items):
-        yield ("\n" + indent if n else "") + "- ", None
-        yield from yaml(item, indent + "  ")
-    for n, entry in enumerate(node.entries):
-        if n:
-            yield "\n" + indent, None
-        yield _key(entry.key), entry.key
-        yield ":", None
-        below = entry.value
-        if below.kind != "scalar" and truth(below):
-            yield "\n" + indent + "  ", None
-            yield from yaml(below, indent + "  ")
-        else:
-            yield " ", None
-            yield from _scalar(below)
-
-
-def _key(key: Node) -> str:
-    text = _go(known(key))
-    return text if re.fullmatch(r"[A-Za-z][\w./-]*", text) and reads_as_text(text) else json.dumps(text)
-
-
-def _scalar(node: Node) -> Iterator[Piece]:
-    value = node.value if node.kind == "scalar" else None
-    if value is UNKNOWN or value is None or value == "":
-        yield UNSET, node
-    elif isinstance(value, str) and not (re.fullmatch(r"[A-Za-z0-9][\w./@-]*", value) and reads_as_text(value)):
-        yield '"', None
-        yield json.dumps(value, ensure_ascii=False)[1:-1], node
-        yield '"', None
-    else:
-        yield _go(value), node
-
-
-def _flow(node: Node) -> Iterator[Piece]:
-    if node.kind == "scalar":
-        if not truth(node) and node.value in (None, ""):
-            yield f'"{UNSET}"', node
-        else:
-            yield json.dumps(known(node), ensure_ascii=False), node
-        return
-    yield "[" if node.kind == "sequence" else "{", None
-    for n, item in enumerate(node.items):
-        if n:
-            yield ", ", None
-        yield from _flow(item)
-    for n, entry in enumerate(node.entries):
-        if n:
-            yield ", ", None
-        yield json.dumps(_go(known(entry.key))), entry.key
-        yield ": ", None
-        yield from _flow(entry.value)
-    yield "]" if node.kind == "sequence" else "}", None
-
+from nodelint.source.nodes import Node
+from nodelint.source.sprig_collections import COLLECTIONS
+from nodelint.source.sprig_values import (
+    Piece,
+    Rope,
+    Unresolved,
+    Unset,
+    as_node,
+    flow,
+    go_text,
+    plain,
+    printed,
+    truth,
+    yaml,
+)
 
 # -- functions; the last argument is what was piped in
 
 
 def _to_yaml(value: object) -> Rope:
+    value = as_node(value) if isinstance(value, dict | list) else value
     if not isinstance(value, Node):
         return printed(value)
     if value.kind != "scalar" and not truth(value):
@@ -179,12 +35,11 @@ def _to_yaml(value: object) -> Rope:
 
 
 def _to_json(value: object) -> Rope:
+    value = as_node(value) if isinstance(value, dict | list) else value
     if isinstance(value, Node):
         if not truth(value) and plain(value) in (None, "", [], {}):
             raise Unset
-        return Rope(list(_flow(value)))
-    if isinstance(value, list):
-        raise Unresolved
+        return Rope(list(flow(value)))
     found = plain(value)
     if found is None:
         raise Unset
@@ -262,15 +117,19 @@ def _coalesce(*values: object) -> object:
 
 
 def _eq(value: object, *others: object) -> bool:
+    if any(plain(each) is None for each in (value, *others)):
+        raise Unresolved  # whoever installs the chart gives it
     return any(plain(value) == plain(other) for other in others)
 
 
 def _has_key(mapping: object, key: object) -> bool:
+    if isinstance(mapping, dict):
+        return str(plain(key)) in mapping
     return isinstance(mapping, Node) and mapping.get(str(plain(key))) is not None
 
 
 def _get(mapping: object, key: object) -> object:
-    return mapping.get(str(plain(key))) if isinstance(mapping, Node) else None
+    return mapping.get(str(plain(key))) if isinstance(mapping, Node | dict) else None
 
 
 def _has(item: object, some: object) -> bool:
@@ -280,6 +139,7 @@ def _has(item: object, some: object) -> bool:
 
 def _index(value: object, *steps: object) -> object:
     for step in map(plain, steps):
+        value = as_node(value) if isinstance(value, dict | list) else value
         if not isinstance(value, Node) or not isinstance(step, int | str):
             raise Unresolved
         value = value.at(step)
@@ -289,7 +149,7 @@ def _index(value: object, *steps: object) -> object:
 def _dig(*args: object) -> object:
     *steps, other, value = args
     for step in map(plain, steps):
-        value = value.get(str(step)) if isinstance(value, Node) else None
+        value = value.get(str(step)) if isinstance(value, Node | dict) else None
     return other if value is None else value
 
 
@@ -321,14 +181,14 @@ def _kind_is(kind: object, value: object) -> bool:
     found = names.get(type(plain(value)))
     if found is None:
         raise Unresolved
-    return kind == found
+    return str(plain(kind)) == found
 
 
 def _join(between: object, some: object) -> object:
     values = plain(some)
     if not isinstance(values, list) or not values:
         raise Unset
-    return Rope([(str(between).join(_go(value) for value in values), None)])
+    return Rope([(str(between).join(go_text(value) for value in values), None)])
 
 
 def _printf(form: object, *values: object) -> object:
@@ -387,6 +247,9 @@ FUNCTIONS: dict[str, Callable[..., object]] = {
     "trimSuffix": _text(lambda suffix, text: text.removesuffix(suffix)),
     "upper": _text(str.upper),
 }
+
+
+FUNCTIONS.update(COLLECTIONS)
 
 
 def call(name: str, args: Sequence[object]) -> object:

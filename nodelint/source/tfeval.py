@@ -15,7 +15,7 @@ from nodelint.source.nodes import UNKNOWN, MappingEntry, Node, Scalar, SourceTex
 if TYPE_CHECKING:
     from typing import Self
 
-    from nodelint.source.sprig import Piece as TextPiece
+    from nodelint.source.sprig_values import Piece as TextPiece
 
 MOST_STEPS = 100_000
 """Steps that one file may take, loops and calls counted each time."""
