@@ -471,3 +471,12 @@ def test_terraform_is_compared_as_its_variables_make_it(
     (pool,) = json.loads(text)["nodePools"]
     assert pool["replaced"] == replaced
     assert told in run_plan(folders, {"main.tf": old}, {"main.tf": new})[1]
+
+
+def test_a_document_that_cannot_be_judged_is_not_compared(folders: Path) -> None:
+    """An object under a condition that nothing decides: its values are not known on either side."""
+    text = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: x}\nspec: {{ .Values.spec | toYaml }}\n"
+    other = edited(text, (".Values.spec", ".Values.other"))
+    code, output = run_plan(folders, {"a.yaml": text}, {"a.yaml": other})
+    assert code == 1, output
+    assert "No node is replaced." not in output

@@ -190,6 +190,7 @@ def _planned(
 ) -> tuple[Plan, Findings]:
     from nodelint.apiserver import Schemas
     from nodelint.commands._judging import judge_of, judging
+    from nodelint.commands._uncompared import unread_places
     from nodelint.plan import Aim, make_each
 
     ready = judging(new.found, FactFlags(False, None, None), settings, paths, new.built)
@@ -216,6 +217,7 @@ def _planned(
     then = ready.target._replace(choose=chosen[0])
     before = judge_of(was.built, settings.jobs, was.inventory)(was.found.sources, then, *ready.how[1:3], was.beside)
     after = judge_of(new.built, settings.jobs, new.inventory)(new.found.sources, *ready.how)
+    plan = plan._replace(uncompared=(*plan.uncompared, *unread_places((before, after), (was, new), plan.uncompared)))
     return plan, _compared(before, after, was.root, new.root, ready)
 
 
