@@ -6,8 +6,9 @@ budget allows no node at any time. In both cases nodes, and what is wrong with t
 the pool.
 
 Let nodes expire, so that at least memory leaks and certificates do not outlive a month, and choose the image by
-alias, name or tag, or drop the budget. The fix writes the default, `720h`. It changes the template, so that the
-pool's nodes are replaced once, as far as the budgets let them.
+alias, name or tag, or drop the budget. Where a budget holds drift back the fix writes the default, `720h`: nodes
+that expire go whatever budgets say. It changes the template, so that the pool's nodes are replaced once, as far as
+the budgets let them. Where the image is pinned by id that alone brings no patch.
 
 ```yaml bad
 apiVersion: karpenter.sh/v1
@@ -54,13 +55,60 @@ metadata:
 spec:
   amiFamily: AL2023
   role: KarpenterNodeRole-main
-  amiSelectorTerms: [{id: ami-0a1b2c3d4e5f60718}]
+  amiSelectorTerms: [{alias: al2023@v20260714}]
   subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
   securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
 ```
+
+The budgets hold drift back:
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  disruption: {consolidateAfter: 1m, budgets: [{nodes: "0"}]}
+  template:
+    spec:
+      expireAfter: Never
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  disruption: {consolidateAfter: 1m, budgets: [{nodes: "0"}]}
+  template:
+    spec:
+      expireAfter: 720h
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```
 """
 
-from nodelint.api import Also, Context, Finding, Findings, Node, NodePool, budgets, edits, messages, rule
+from nodelint.api import (
+    Also,
+    Context,
+    EC2NodeClass,
+    Edit,
+    Finding,
+    Findings,
+    Node,
+    NodePool,
+    Suggestion,
+    budgets,
+    edits,
+    images,
+    messages,
+    rule,
+)
 
 
 @rule(on=NodePool, group="hazard", fix="unsafe", gives_way_to=["invalid-field"])
@@ -83,15 +131,26 @@ def check(pool: NodePool, context: Context) -> Findings:
     node_class = context.node_class(pool)
     terms = node_class.ami_terms if node_class is not None else ()
     if terms and all(isinstance(term.id, str) for term in terms):
-        images = "an image" if len(terms) == 1 else f"{len(terms)} images"
+        pinned = "an image" if len(terms) == 1 else f"{len(terms)} images"
         name = messages.short(str(node_class.name if node_class is not None else ""), 30)
         yield Finding(
             at=node,
-            message=f"nodes never expire, and `{name}` pins {images} by id: they never get a patch",
-            edits=change,
+            message=f"nodes never expire, and `{name}` pins {pinned} by id: they never get a patch",
             also=[Also(term.node, "pinned by id") for term in terms[:1]],
             help="let nodes expire, and select images by alias, or by name or tag with an owner",
+            suggestions=_by_alias(node_class, change, context) if node_class is not None else [],
         )
+
+
+def _by_alias(node_class: EC2NodeClass, expiring: list[Edit], context: Context) -> list[Suggestion]:
+    """The alias of the class's family, at the newest version known, in the place of the ids; and an end of nodes."""
+    field = node_class.node.at("spec", "amiSelectorTerms")
+    family = next((each for each in images.families() if images.ami_family_of(each) == node_class.ami_family), None)
+    if field is None or family is None or not expiring:
+        return []
+    alias = f"{family}@{images.newest_known(family, context.kubernetes) or 'latest'}"
+    changes = edits.if_editable(edits.replace, field, [{"alias": alias}])
+    return [Suggestion(f"let nodes expire, and use {alias}", [*expiring, *changes])] if changes else []
 
 
 def _held(pool: NodePool) -> Node | None:

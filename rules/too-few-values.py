@@ -85,6 +85,8 @@ from nodelint.api import (
     NodePool,
     RequirementLine,
     Skip,
+    Suggestion,
+    edits,
     labels,
     requirement,
     resolve,
@@ -133,9 +135,15 @@ def _beside_an_impossible_line(resolution: resolve.Resolution) -> Findings:
 
 def _finding(line: RequirementLine, key: str, wanted: int, have: int | None, covers: Sequence[Node]) -> Finding:
     count = "1 value" if have == 1 else f"{have} values"
+    least = line.node.get("minValues")
+    offers = [
+        (f"ask for {count}", edits.if_editable(edits.set_value, least, have) if least is not None and have else []),
+        ("drop minValues", edits.if_editable(edits.remove, least) if least is not None else []),
+    ]
     return Finding(
         at=line.node.get("minValues") or line.node,
         message=f"minValues `{wanted}` of {labels.name_of(key)} cannot be met: {count} left",
         covers=covers,
         help="lower minValues, or let the other requirements allow more instance types",
+        suggestions=[Suggestion(name, changes) for name, changes in offers if changes],
     )

@@ -22,6 +22,7 @@ from nodelint.karpenter.images import (
     alias_images,
     alias_version_valid,
     ami_family_of,
+    family_title,
     is_deprecated,
     variant_requirements,
 )
@@ -188,7 +189,30 @@ def move_alias(
     edits = set_value(node, f"{family}@{version}")
     if field is not None and changed and field.value not in ("Custom", UNKNOWN):
         edits = [*edits, *set_value(field, ami_family_of(family))]
-    return edits
+    at = [node] if field is None else [node, field]
+    return [*edits, *_comments_about(at, images.alias.family, family)] if changed else edits
+
+
+def _comments_about(nodes: Sequence[Node], old: str, new: str) -> list[Edit]:
+    """The edits to comments beside some values, and right above, that name one family, so that they name another."""
+    if old not in alias_families() or nodes[0].style == "hcl":
+        return []
+    words = {old: new, ami_family_of(old): ami_family_of(new), family_title(old): family_title(new)}
+    found: dict[int, Edit] = {}
+    for node in nodes:
+        text, newline = node.source.text, node.source.text.find("\n", node.end)
+        lines = [(node.end, newline if newline >= 0 else len(text))]
+        start = text.rfind("\n", 0, node.start) + 1
+        while start and re.match(r"[ \t]*#", text[(above := text.rfind("\n", 0, start - 1) + 1) : start]):
+            lines.append((above, start - 1))
+            start = above
+        for begin, end in lines:
+            mark = re.compile(r"(?:^|(?<=\s))#", re.M).search(text, begin, end)
+            for word in re.compile(r"(?<![\w-])(?:" + "|".join(map(re.escape, words)) + r")(?![\w-])").finditer(
+                text, mark.end() if mark is not None else end, end
+            ):
+                found[word.start()] = Edit(node.source, word.start(), word.end(), words[word[0]])
+    return list(found.values())
 
 
 def _script_fits(node_class: EC2NodeClass, ami_family: str) -> bool:

@@ -104,7 +104,7 @@ def applicable(sources: Sequence[Source], report: Report) -> Report:
         why.update((id(result), reason) for result, reason in refused.values())
         for n, reason in _broken(sources, chosen, report.target, _tried(sources, chosen)).items():
             alone = [known[each] for each in {id(edit.source): None for edit in chosen[n].finding.edits}]
-            if why_broken(alone, _tried(alone, [chosen[n]]), report.target) is not None:
+            if why_broken(alone, _tried(alone, [chosen[n]]), report.target, sources) is not None:
                 why[id(chosen[n])] = reason
     return report._replace(results=tuple(_told(result, why.get(id(result))) for result in report.results))
 
@@ -123,7 +123,17 @@ def _broken(
     """Which of some fixes would break a file, by their number, and how; `tried` are the sources with all of them."""
     if not chosen or not why_broken(sources, tried, target):
         return {}
-    return harmful(sources, chosen, lambda old, some: why_broken(old, _tried(old, some), target))
+    found = harmful(sources, chosen, lambda old, some: why_broken(old, _tried(old, some), target, sources))
+    # What each leaves whole may break what others change: two files that come to hold objects of one name.
+    rest = [n for n in range(len(chosen)) if n not in found]
+    while rest and (why := why_broken(sources, _tried(sources, [chosen[n] for n in rest]), target)):
+        whole, broken = 0, len(rest)
+        while broken - whole > 1:
+            half = (whole + broken) // 2
+            bad = why_broken(sources, _tried(sources, [chosen[n] for n in rest[:half]]), target)
+            whole, broken = (whole, half) if bad else (half, broken)
+        found[rest.pop(broken - 1)] = why
+    return found
 
 
 def _without_effect(chosen: Sequence[Result], before: Report, after: Report) -> list[Result]:
@@ -209,8 +219,10 @@ def _reread(source: Source, edits: Sequence[Edit]) -> Source:
     return reread(source, text)
 
 
-def why_broken(before: Sequence[SourceText], after: Sequence[SourceText], target: Target) -> str | None:
-    """Why the new texts are worse than the old ones; None when they are not."""
+def why_broken(
+    before: Sequence[SourceText], after: Sequence[SourceText], target: Target, beside: Sequence[SourceText] = ()
+) -> str | None:
+    """Why the new texts are worse than the old ones, also next to those `beside`; None when they are not."""
     for old, new in zip(before, after, strict=True):
         if new is old:
             continue
@@ -222,7 +234,30 @@ def why_broken(before: Sequence[SourceText], after: Sequence[SourceText], target
         gone = [o for o in objects(old) if any(not served(o, one.karpenter) for one in target.each(o))]
         if fresh and not gone:
             return f"the API server would refuse the file: {next(iter(fresh))}"
+    return _why_twins(before, after, beside)
+
+
+def _why_twins(before: Sequence[SourceText], after: Sequence[SourceText], beside: Sequence[SourceText]) -> str | None:
+    """That the new texts, and they alone, hold two objects of one kind and name that are applied together."""
+    gained: set[tuple[str, object]] = set()
+    for old, new in zip(before, after, strict=True):
+        if new is not old:
+            gained |= (_names(new) - _names(old)).keys()
+    if not gained:
+        return None
+    from nodelint.lint.beside import namesakes
+
+    known = set(map(id, before))
+    texts = (*after, *(each for each in beside if id(each) not in known))
+    for same in namesakes([obj for text in texts for obj in objects(text)]).values():
+        if (same[0].kind, same[0].name) in gained:
+            return f"there would be two objects {same[0].label}"
     return None
+
+
+def _names(source: SourceText) -> Counter[tuple[str, object]]:
+    """The kinds and names of the objects of v1 in a text."""
+    return Counter((obj.kind, obj.name) for obj in objects(source) if obj.version == "v1")
 
 
 def _schema_faults(source: SourceText, target: Target, but: Set[int]) -> Counter[str]:
