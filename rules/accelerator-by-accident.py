@@ -95,6 +95,11 @@ from nodelint.api import (
     fix="unsafe",
     gives_way_to=["no-instance-type", "removed-api"],
     providers=["aws", "auto-mode"],
+    subject="GPUs",
+    source=[
+        "provider:pkg/providers/instancetype/types.go@v1.14.1:163",
+        "https://karpenter.sh/docs/concepts/nodepools/",
+    ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     resolution = context.resolution(pool)

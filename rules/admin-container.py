@@ -47,7 +47,17 @@ spec:
 from nodelint.api import Context, EC2NodeClass, Finding, Findings, edits, rule, userdata
 
 
-@rule(on=EC2NodeClass, group="practice", fix="unsafe", gives_way_to=["user-data-syntax", "removed-api"])
+@rule(
+    on=EC2NodeClass,
+    group="practice",
+    fix="unsafe",
+    gives_way_to=["user-data-syntax", "removed-api"],
+    subject="security",
+    source=[
+        "https://github.com/bottlerocket-os/bottlerocket/blob/develop/README.md#admin-container",
+        "https://docs.aws.amazon.com/eks/latest/best-practices/protecting-the-infrastructure.html",
+    ],
+)
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     written = node_class.node.at("spec", "userData")
     if written is None or "host-containers" not in str(written.value):

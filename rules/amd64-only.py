@@ -84,6 +84,11 @@ LEAST = 0.1
     group="practice",
     severity="info",
     gives_way_to=["image-arch-mismatch", "no-instance-type", "unmatchable-value", "removed-api"],
+    subject="instance types",
+    source=[
+        "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instance-types.html",
+        "https://docs.aws.amazon.com/whitepapers/latest/aws-graviton-performance-testing/what-is-aws-graviton.html",
+    ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     item = labels.last_asking(pool, keys.ARCH)

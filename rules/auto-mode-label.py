@@ -37,7 +37,15 @@ spec:
 from nodelint.api import Context, Finding, Findings, NodePool, controller, edits, messages, rule
 
 
-@rule(on=NodePool, group="hazard", fix="unsafe", gives_way_to=["invalid-field"], providers=["auto-mode"])
+@rule(
+    on=NodePool,
+    group="hazard",
+    fix="unsafe",
+    gives_way_to=["invalid-field"],
+    providers=["auto-mode"],
+    subject="requirements",
+    source="https://docs.aws.amazon.com/eks/latest/userguide/create-node-pool.html",
+)
 def check(pool: NodePool, context: Context) -> Findings:
     asked = {line.key for line in pool.requirements}
     for line in pool.requirements:

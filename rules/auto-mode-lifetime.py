@@ -37,7 +37,18 @@ spec:
 from nodelint.api import Context, Finding, Findings, NodePool, controller, edits, rule
 
 
-@rule(on=NodePool, group="correctness", fix="safe", gives_way_to=["invalid-field"], providers=["auto-mode"])
+@rule(
+    on=NodePool,
+    group="correctness",
+    fix="safe",
+    gives_way_to=["invalid-field"],
+    providers=["auto-mode"],
+    subject="disruption",
+    source=[
+        "https://docs.aws.amazon.com/eks/latest/userguide/create-node-pool.html",
+        "https://docs.aws.amazon.com/eks/latest/userguide/auto-reference.html",
+    ],
+)
 def check(pool: NodePool, context: Context) -> Findings:
     found = controller.lifetime(pool)
     if found is None or not found.too_long:

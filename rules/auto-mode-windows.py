@@ -43,6 +43,8 @@ from nodelint.api import Context, Finding, Findings, NodePool, RequirementLine, 
     fix="unsafe",
     gives_way_to=["unknown-value", "invalid-field"],
     providers=["auto-mode"],
+    subject="instance types",
+    source="https://docs.aws.amazon.com/eks/latest/userguide/auto-reference.html",
 )
 def check(pool: NodePool, context: Context) -> Findings:
     for item in labels.asked(pool):

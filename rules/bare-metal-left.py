@@ -140,6 +140,11 @@ from nodelint.api import (
     fix="unsafe",
     gives_way_to=["no-instance-type", "removed-api", "accelerator-by-accident"],
     renamed=("metal-sizes-left",),
+    subject="instance types",
+    source=[
+        "provider:pkg/providers/instancetype/types.go@v1.14.1:163",
+        "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instance-types.html",
+    ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     yield from run_checks(

@@ -63,6 +63,11 @@ CHANGES = "new images and changes of the manifests"
     group="hazard",
     gives_way_to=["invalid-field", "controller-check", "never-patched"],
     providers=EVERY_PROVIDER,
+    subject="disruption",
+    source=[
+        "core:pkg/apis/v1/nodepool.go@v1.14.0:355",
+        "https://karpenter.sh/docs/concepts/disruption/",
+    ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     node = pool.node.at("spec", "disruption", "budgets")

@@ -53,6 +53,11 @@ WIDER = {
     group="practice",
     gives_way_to=["no-instance-type", "invalid-field", "removed-api"],
     providers=["aws", "auto-mode"],
+    subject="requirements",
+    source=[
+        "core:pkg/scheduling/requirement.go@v1.14.0:48",
+        "https://karpenter.sh/docs/concepts/nodepools/",
+    ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     for line in pool.requirements:

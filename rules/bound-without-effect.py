@@ -60,6 +60,8 @@ BOUNDS = ("Gt", "Lt", "Gte", "Lte")
     severity="info",
     gives_way_to=["no-instance-type", "repeated-requirement", "old-generations", "removed-api"],
     providers=["aws", "auto-mode"],
+    subject="requirements",
+    source="core:pkg/scheduling/requirement.go@v1.14.0:181",
 )
 def check(pool: NodePool, context: Context) -> Findings:
     if pool.partial or not any(line.operator in BOUNDS for line in pool.requirements):

@@ -298,6 +298,11 @@ from nodelint.api import (
     gives_way_to=["empty-selector", "removed-api"],
     may_need=("subnets", "security-groups"),
     renamed=("any-value", "wildcard-selector", "shared-tags"),
+    subject="network",
+    source=[
+        "provider:pkg/providers/subnet/subnet.go@v1.14.1:81",
+        "provider:pkg/providers/securitygroup/securitygroup.go@v1.14.1:56",
+    ],
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     yield from run_checks(

@@ -101,6 +101,11 @@ BASE = {"nodes": "10%"}
     fix="safe",
     gives_way_to=["invalid-field", "controller-check", "blocking-budget"],
     providers=EVERY_PROVIDER,
+    subject="disruption",
+    source=[
+        "core:pkg/apis/v1/nodepool.go@v1.14.0:355",
+        "core:pkg/apis/v1/nodepool.go@v1.14.0:119",
+    ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     node = pool.node.at("spec", "disruption", "budgets")

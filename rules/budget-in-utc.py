@@ -74,6 +74,11 @@ MORNING = ("06", "07", "08", "09", "10")
     severity="info",
     gives_way_to=["invalid-field", "controller-check", "overlapping-budget-hits", "blocking-budget"],
     providers=EVERY_PROVIDER,
+    subject="disruption",
+    source=[
+        "core:pkg/apis/v1/nodepool.go@v1.14.0:412",
+        "core:pkg/apis/v1/nodepool.go@v1.14.0:119",
+    ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     node = pool.node.at("spec", "disruption", "budgets")

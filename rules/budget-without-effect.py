@@ -101,6 +101,8 @@ from nodelint.api import EVERY_PROVIDER, Also, Context, Finding, Findings, NodeP
     fix="safe",
     gives_way_to=["invalid-field", "controller-check", "refused-combination", "blocking-budget"],
     providers=EVERY_PROVIDER,
+    subject="disruption",
+    source="core:pkg/apis/v1/nodepool.go@v1.14.0:355",
 )
 def check(pool: NodePool, context: Context) -> Findings:
     node = pool.node.at("spec", "disruption", "budgets")

@@ -48,6 +48,11 @@ TELLING = (keys.CATEGORY, keys.FAMILY, keys.INSTANCE_TYPE)
     severity="info",
     gives_way_to=["no-instance-type", "unmatchable-value", "removed-api"],
     providers=["aws", "auto-mode"],
+    subject="instance types",
+    source=[
+        "core:pkg/cloudprovider/types.go@v1.14.0:336",
+        "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/burstable-performance-instances.html",
+    ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     if pool.partial or labels.last_asking(pool, keys.CAPACITY_TYPE) is None:

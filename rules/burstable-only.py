@@ -46,6 +46,8 @@ WORDS = ("burst", "burstable", "t2", "t3", "t3a", "t4g")
     severity="info",
     gives_way_to=["no-instance-type", "removed-api"],
     providers=["aws", "auto-mode"],
+    subject="instance types",
+    source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/burstable-performance-instances.html",
 )
 def check(pool: NodePool, context: Context) -> Findings:
     telling = [item for item in labels.asked(pool) if item.key in (keys.CATEGORY, keys.FAMILY, keys.INSTANCE_TYPE)]

@@ -57,6 +57,11 @@ from nodelint.api import (
     severity="info",
     gives_way_to=["no-instance-type", "unmatchable-value", "misleading-name", "removed-api"],
     providers=["aws", "auto-mode"],
+    subject="spot",
+    source=[
+        "provider:pkg/providers/instance/instance.go@v1.14.1:149",
+        "https://karpenter.sh/docs/concepts/nodepools/",
+    ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     item = labels.last_asking(pool, keys.CAPACITY_TYPE)

@@ -52,7 +52,18 @@ from nodelint.api import EVERY_PROVIDER, Context, Finding, Findings, Object, edi
 WHO = "one object serves the whole cluster; Kustomize patches and Argo CD still tell objects apart by the field"
 
 
-@rule(on=Object, group="hazard", severity="info", fix="safe", providers=EVERY_PROVIDER)
+@rule(
+    on=Object,
+    group="hazard",
+    severity="info",
+    fix="safe",
+    providers=EVERY_PROVIDER,
+    subject="objects",
+    source=[
+        "core:pkg/apis/v1/nodepool.go@v1.14.0:310",
+        "provider:pkg/apis/v1/ec2nodeclass.go@v1.14.1:572",
+    ],
+)
 def check(obj: Object, context: Context) -> Findings:
     node = obj.node.at("metadata", "namespace")
     if node is None or node.kind != "scalar" or node.value is None or obj.source.part or obj.document.part:

@@ -48,7 +48,16 @@ from nodelint.api import Context, EC2NodeClass, Finding, Findings, Missing, mess
 PREFIX = "kubernetes.io/cluster/"
 
 
-@rule(on=EC2NodeClass, group="hazard", gives_way_to=["broad-selector", "removed-api"])
+@rule(
+    on=EC2NodeClass,
+    group="hazard",
+    gives_way_to=["broad-selector", "removed-api"],
+    subject="network",
+    source=[
+        "https://docs.aws.amazon.com/eks/latest/userguide/sec-group-reqs.html",
+        "https://kubernetes-sigs.github.io/aws-load-balancer-controller/latest/deploy/security_groups/",
+    ],
+)
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     for term in node_class.security_group_terms:
         tag = term.tags[0] if len(term.tags) == 1 else None

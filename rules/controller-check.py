@@ -245,6 +245,12 @@ from nodelint.api import (
     ],
     providers=EVERY_PROVIDER,
     renamed=("bound-without-values", "exclusion-lost"),
+    subject="objects",
+    source=[
+        "core:pkg/apis/v1/nodepool_validation.go@v1.14.0:28",
+        "core:pkg/scheduling/requirement.go@v1.14.0:256",
+        "core:pkg/controllers/nodeclaim/lifecycle/launch.go@v1.4.0:127",
+    ],
 )
 def check(obj: Object, context: Context) -> Findings:
     yield from run_checks(

@@ -62,7 +62,17 @@ WORTH_TELLING = 30
 """Dollars a month for one node."""
 
 
-@rule(on=EC2NodeClass, group="practice", severity="info", gives_way_to=["controller-check", "invalid-field"])
+@rule(
+    on=EC2NodeClass,
+    group="practice",
+    severity="info",
+    gives_way_to=["controller-check", "invalid-field"],
+    subject="disks",
+    source=[
+        "https://docs.aws.amazon.com/ebs/latest/userguide/general-purpose.html",
+        "https://aws.amazon.com/ebs/pricing/",
+    ],
+)
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     mappings = node_class.node.at("spec", "blockDeviceMappings")
     for mapping in mappings.items if mappings is not None and mappings.kind == "sequence" else ():

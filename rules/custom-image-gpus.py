@@ -72,6 +72,11 @@ from nodelint.api import Also, Context, Finding, Findings, NodePool, fixes, keys
     on=NodePool,
     group="practice",
     gives_way_to=["no-instance-type", "image-arch-mismatch", "removed-api"],
+    subject="GPUs",
+    source=[
+        "provider:pkg/providers/amifamily/ami.go@v1.14.1:83",
+        "provider:pkg/providers/amifamily/types.go@v1.14.1:67",
+    ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     node_class = context.node_class(pool)

@@ -157,6 +157,11 @@ from nodelint.api import (
     fix="unsafe",
     gives_way_to=["removed-api"],
     renamed=("custom-family-without-user-data",),
+    subject="user data",
+    source=[
+        "provider:pkg/providers/amifamily/bootstrap/custom.go@v1.14.1:28",
+        "https://karpenter.sh/docs/concepts/nodeclasses/",
+    ],
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     yield from run_checks(

@@ -43,7 +43,13 @@ from collections.abc import Iterator
 from nodelint.api import Also, Context, Edit, Finding, Findings, Object, Span, rule
 
 
-@rule(on=Object, group="hazard", fix="unsafe")
+@rule(
+    on=Object,
+    group="hazard",
+    fix="unsafe",
+    subject="templates",
+    source="https://helm.sh/docs/chart_template_guide/control_structures/",
+)
 def check(obj: Object, context: Context) -> Findings:
     source = obj.source
     if source.text.find("default", obj.node.start, obj.node.end) < 0:

@@ -95,7 +95,17 @@ from nodelint.api import (
 )
 
 
-@rule(on=EC2NodeClass, group="hazard", fix="unsafe", needs=("images",))
+@rule(
+    on=EC2NodeClass,
+    group="hazard",
+    fix="unsafe",
+    needs=("images",),
+    subject="images",
+    source=[
+        "provider:pkg/providers/amifamily/ami.go@v1.14.1:173",
+        "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ami-deprecate.html",
+    ],
+)
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     selectors.check_region(context.pools(node_class), context.facts, "images")
     image_set = context.images(node_class)

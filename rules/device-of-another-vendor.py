@@ -71,6 +71,11 @@ from nodelint.api import (
         "removed-api",
     ],
     providers=["aws", "auto-mode"],
+    subject="GPUs",
+    source=[
+        "provider:pkg/providers/instancetype/types.go@v1.14.1:416",
+        "provider:pkg/providers/instancetype/types.go@v1.14.1:428",
+    ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     wanted = _wanted(pool)

@@ -64,7 +64,13 @@ _MOST = 4
 """Places of other objects that a finding shows."""
 
 
-@rule(on=Object, group="hazard", gives_way_to=["removed-api"])
+@rule(
+    on=Object,
+    group="hazard",
+    gives_way_to=["removed-api"],
+    subject="objects",
+    source="https://kubernetes.io/docs/concepts/overview/working-with-objects/names/",
+)
 def check(obj: Object, context: Context) -> Findings:
     same = context.namesakes(obj)
     if not same:

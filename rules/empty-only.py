@@ -59,7 +59,16 @@ SERVICES = {"addon", "addons", "criticaladdonsonly", "infra", "infrastructure", 
 
 
 @rule(
-    on=NodePool, group="practice", severity="info", providers=["aws", "auto-mode"], gives_way_to=["no-instance-type"]
+    on=NodePool,
+    group="practice",
+    severity="info",
+    providers=["aws", "auto-mode"],
+    gives_way_to=["no-instance-type"],
+    subject="disruption",
+    source=[
+        "core:pkg/controllers/disruption/emptiness.go@v1.14.0:42",
+        "https://karpenter.sh/docs/concepts/disruption/",
+    ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     disruption = pool.node.at("spec", "disruption")

@@ -162,7 +162,17 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-@rule(on=EC2NodeClass, group="correctness", fix="unsafe", needs=("subnets", "security-groups"))
+@rule(
+    on=EC2NodeClass,
+    group="correctness",
+    fix="unsafe",
+    needs=("subnets", "security-groups"),
+    subject="network",
+    source=[
+        "provider:pkg/controllers/nodeclass/subnet.go@v1.14.1:45",
+        "provider:pkg/controllers/nodeclass/securitygroup.go@v1.14.1:45",
+    ],
+)
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     facts, release = context.facts, context.karpenter
     selectors.check_region(context.pools(node_class), facts, "subnets")

@@ -50,7 +50,17 @@ spec:
 from nodelint.api import Context, EC2NodeClass, Finding, Findings, images, manifest, rule
 
 
-@rule(on=EC2NodeClass, group="hazard", gives_way_to=["unsupported-alias", "other-family-image", "removed-api"])
+@rule(
+    on=EC2NodeClass,
+    group="hazard",
+    gives_way_to=["unsupported-alias", "other-family-image", "removed-api"],
+    subject="images",
+    source=[
+        "https://aws.amazon.com/amazon-linux-2/faqs/",
+        "https://docs.aws.amazon.com/eks/latest/userguide/eks-ami-deprecation-faqs.html",
+        "https://karpenter.sh/docs/concepts/nodeclasses/",
+    ],
+)
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     node, family = node_class.node.at("spec", "amiFamily"), str(node_class.ami_family)
     if any(term.alias is not None for term in node_class.ami_terms):

@@ -55,7 +55,14 @@ spec:
 from nodelint.api import Context, EC2NodeClass, Finding, Findings, Skip, messages, rule, selectors
 
 
-@rule(on=EC2NodeClass, group="hazard", severity="error", needs=("subnets",))
+@rule(
+    on=EC2NodeClass,
+    group="hazard",
+    severity="error",
+    needs=("subnets",),
+    subject="network",
+    source="provider:pkg/providers/subnet/subnet.go@v1.14.1:130",
+)
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     finds, pools = selectors.subnets_of(node_class, context.facts), context.pools(node_class)
     if finds.at is None:

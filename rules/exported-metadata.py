@@ -54,7 +54,16 @@ from nodelint.api import Context, Finding, Findings, Node, Object, edits, rule
 LIVE = ("resourceVersion", "uid", "managedFields")
 
 
-@rule(on=Object, group="hazard", fix="safe")
+@rule(
+    on=Object,
+    group="hazard",
+    fix="safe",
+    subject="objects",
+    source=[
+        "https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions",
+        "https://kubernetes.io/docs/reference/using-api/server-side-apply/#clearing-managedfields",
+    ],
+)
 def check(obj: Object, context: Context) -> Findings:
     metadata = obj.node.get("metadata")
     if metadata is None or obj.source.path == "-" or _listed(obj):

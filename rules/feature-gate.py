@@ -71,6 +71,11 @@ HELP = "set `settings.featureGates.{}: true` in the values of Karpenter's chart"
     group="practice",
     severity="info",
     gives_way_to=["field-of-another-release", "unknown-field", "removed-api", "invalid-field"],
+    subject="objects",
+    source=[
+        "core:pkg/operator/options/options.go@v1.14.0:56",
+        "https://karpenter.sh/docs/reference/settings/#feature-gates",
+    ],
 )
 def check(obj: Object, context: Context) -> Findings:
     if isinstance(obj, NodePool):

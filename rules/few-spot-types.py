@@ -114,6 +114,11 @@ LEAST = 15
     gives_way_to=["narrow-spot", "one-instance-type", "no-instance-type", "removed-api"],
     providers=["aws", "auto-mode"],
     renamed=("spot-to-spot-blocked",),
+    subject="spot",
+    source=[
+        "core:pkg/controllers/disruption/consolidation.go@v1.14.0:47",
+        "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-best-practices.html",
+    ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     yield from run_checks(pool, context, RuleCheck(_check_consolidation), RuleCheck(_check_interruption))

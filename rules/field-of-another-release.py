@@ -37,6 +37,12 @@ from nodelint.api import Context, Finding, Findings, Node, Object, manifest, rul
     on=Object,
     group="correctness",
     gives_way_to=["node-class-ref", "removed-api", "unsupported-alias", "unknown-label"],
+    subject="migration",
+    source=[
+        "provider:pkg/apis/v1/ec2nodeclass.go@v1.14.1:33",
+        "core:pkg/apis/v1/nodepool.go@v1.14.0:42",
+        "https://karpenter.sh/docs/upgrading/upgrade-guide/",
+    ],
 )
 def check(obj: Object, context: Context) -> Findings:
     if manifest.served(obj, context.karpenter):

@@ -71,7 +71,15 @@ spec:
 from nodelint.api import UNKNOWN, Context, Finding, Findings, NodePool, messages, rule
 
 
-@rule(on=NodePool, group="hazard")
+@rule(
+    on=NodePool,
+    group="hazard",
+    subject="templates",
+    source=[
+        "core:pkg/apis/v1/nodeclaim.go@v1.14.0:135",
+        "https://docs.aws.amazon.com/eks/latest/userguide/create-node-class.html",
+    ],
+)
 def check(pool: NodePool, context: Context) -> Findings:
     source = pool.source
     ref = pool.class_ref

@@ -217,7 +217,17 @@ _STEP = 10
 _LONGEST_NAME = 63
 
 
-@rule(on=NodePool, group="hazard", fix="unsafe", gives_way_to=["removed-api"])
+@rule(
+    on=NodePool,
+    group="hazard",
+    fix="unsafe",
+    gives_way_to=["removed-api"],
+    subject="instance types",
+    source=[
+        "core:pkg/cloudprovider/types.go@v1.14.0:336",
+        "core:pkg/utils/nodepool/nodepool.go@v1.14.0:161",
+    ],
+)
 def check(pool: NodePool, context: Context) -> Findings:
     for index, line in enumerate(pool.requirements):
         count = resolve.leading_flex(line, context.catalog)

@@ -90,7 +90,17 @@ spec:
 from nodelint.api import Context, Edit, Finding, Findings, NodePool, edits, fixes, keys, labels, rule
 
 
-@rule(on=NodePool, group="hazard", fix="unsafe", gives_way_to=["no-instance-type", "removed-api"])
+@rule(
+    on=NodePool,
+    group="hazard",
+    fix="unsafe",
+    gives_way_to=["no-instance-type", "removed-api"],
+    subject="GPUs",
+    source=[
+        "provider:pkg/providers/instancetype/types.go@v1.14.1:416",
+        "https://github.com/aws/karpenter-provider-aws/issues/8368",
+    ],
+)
 def check(pool: NodePool, context: Context) -> Findings:
     resolution = context.resolution(pool)
     none = resolution.candidates & resolution.catalog.having_value(keys.GPU_COUNT, "0")

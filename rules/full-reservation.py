@@ -67,7 +67,16 @@ spec:
 from nodelint.api import Also, Context, Finding, Findings, NodePool, Skip, keys, labels, messages, rule, selectors
 
 
-@rule(on=NodePool, group="hazard", gives_way_to=["no-instance-type", "not-offered"])
+@rule(
+    on=NodePool,
+    group="hazard",
+    gives_way_to=["no-instance-type", "not-offered"],
+    subject="spot",
+    source=[
+        "provider:pkg/providers/instancetype/offering/reserved_capacity_resolver.go@v1.14.1:48",
+        "https://karpenter.sh/docs/concepts/nodeclasses/",
+    ],
+)
 def check(pool: NodePool, context: Context) -> Findings:
     asked = labels.last_asking(pool, keys.CAPACITY_TYPE)
     if asked is None or "reserved" not in asked.texts:

@@ -46,7 +46,16 @@ UPPER = frozenset("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 FIXED = "give it a fixed name, or have the tool that creates it write the name here"
 
 
-@rule(on=EC2NodeClass, group="practice", severity="info")
+@rule(
+    on=EC2NodeClass,
+    group="practice",
+    severity="info",
+    subject="security",
+    source=[
+        "provider:pkg/apis/v1/ec2nodeclass.go@v1.14.1:33",
+        "https://karpenter.sh/docs/concepts/nodeclasses/",
+    ],
+)
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     for field, what in (("role", "role"), ("instanceProfile", "instance profile")):
         node = node_class.node.at("spec", field)

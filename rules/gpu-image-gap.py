@@ -227,7 +227,17 @@ WORDS = {"nvidia": "GPUs", "neuron": "accelerators"}
 TAINTS = {"nvidia": r"gpu|nvidia", "neuron": r"neuron|inferentia|trainium|accelerator"}
 
 
-@rule(on=NodePool, group="correctness", fix="unsafe", gives_way_to=["wildcard-value"])
+@rule(
+    on=NodePool,
+    group="correctness",
+    fix="unsafe",
+    gives_way_to=["wildcard-value"],
+    subject="GPUs",
+    source=[
+        "provider:pkg/providers/amifamily/ami.go@v1.14.1:83",
+        "https://karpenter.sh/docs/concepts/nodeclasses/",
+    ],
+)
 def check(pool: NodePool, context: Context) -> Findings:
     resolution = context.resolution(pool)
     for gap in resolution.unlaunchable:

@@ -55,7 +55,16 @@ SYNCS = {"presync", "sync", "postsync"}
 HELP = "remove the hook's annotations; what the order needs, such as the CRDs, belongs to a release of its own"
 
 
-@rule(on=Object, group="hazard", providers=EVERY_PROVIDER)
+@rule(
+    on=Object,
+    group="hazard",
+    providers=EVERY_PROVIDER,
+    subject="templates",
+    source=[
+        "https://helm.sh/docs/topics/charts_hooks/",
+        "https://argo-cd.readthedocs.io/en/stable/user-guide/sync-waves/",
+    ],
+)
 def check(obj: Object, context: Context) -> Findings:
     annotations = obj.node.at("metadata", "annotations")
     if annotations is None:

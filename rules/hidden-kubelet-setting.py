@@ -112,7 +112,18 @@ from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, edits, 
 PLANNED = ("kubeReserved", "systemReserved", "evictionHard", "evictionSoft", "podsPerCore")
 
 
-@rule(on=EC2NodeClass, group="hazard", fix="unsafe", gives_way_to=["overridden-user-data", "removed-api"])
+@rule(
+    on=EC2NodeClass,
+    group="hazard",
+    fix="unsafe",
+    gives_way_to=["overridden-user-data", "removed-api"],
+    subject="kubelet",
+    source=[
+        "provider:pkg/providers/instancetype/types.go@v1.14.1:554",
+        "provider:pkg/providers/instancetype/types.go@v1.14.1:522",
+        "provider:pkg/providers/amifamily/bottlerocket.go@v1.14.1:208",
+    ],
+)
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     data = context.user_data(node_class)
     kubelet = node_class.node.at("spec", "kubelet")

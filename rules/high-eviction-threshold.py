@@ -72,6 +72,11 @@ _MIB = 1024**2 * 10**9
     group="practice",
     severity="info",
     gives_way_to=["invalid-field", "controller-check", "removed-api"],
+    subject="kubelet",
+    source=[
+        "provider:pkg/providers/instancetype/types.go@v1.14.1:554",
+        "https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/",
+    ],
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     for field in ("evictionSoft", "evictionHard"):

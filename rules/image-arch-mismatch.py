@@ -159,7 +159,17 @@ from nodelint.api import (
 )
 
 
-@rule(on=NodePool, group="correctness", fix="safe", gives_way_to=["wildcard-value", "value-of-another-key"])
+@rule(
+    on=NodePool,
+    group="correctness",
+    fix="safe",
+    gives_way_to=["wildcard-value", "value-of-another-key"],
+    subject="images",
+    source=[
+        "provider:pkg/providers/amifamily/ami.go@v1.14.1:228",
+        "https://karpenter.sh/docs/concepts/nodeclasses/",
+    ],
+)
 def check(pool: NodePool, context: Context) -> Findings:
     if pool.class_ref is None:
         return

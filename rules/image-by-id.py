@@ -44,7 +44,17 @@ spec:
 from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, images, messages, rule
 
 
-@rule(on=EC2NodeClass, group="practice", severity="info", gives_way_to=["no-image", "deprecated-image"])
+@rule(
+    on=EC2NodeClass,
+    group="practice",
+    severity="info",
+    gives_way_to=["no-image", "deprecated-image"],
+    subject="images",
+    source=[
+        "provider:pkg/providers/amifamily/ami.go@v1.14.1:83",
+        "https://karpenter.sh/docs/tasks/managing-amis/",
+    ],
+)
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     terms = [term for term in node_class.ami_terms if isinstance(term.id, str)]
     if not terms or len(terms) != len(node_class.ami_terms):

@@ -48,7 +48,16 @@ spec:
 from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, images, manifest, rule
 
 
-@rule(on=EC2NodeClass, group="hazard", gives_way_to=["no-image", "removed-api"])
+@rule(
+    on=EC2NodeClass,
+    group="hazard",
+    gives_way_to=["no-image", "removed-api"],
+    subject="images",
+    source=[
+        "provider:pkg/providers/amifamily/ami.go@v1.14.1:83",
+        "https://karpenter.sh/docs/concepts/nodeclasses/",
+    ],
+)
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     if context.facts:
         return

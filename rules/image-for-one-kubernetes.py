@@ -98,6 +98,11 @@ from nodelint.api import Context, EC2NodeClass, Finding, Findings, RuleCheck, ru
     group="hazard",
     gives_way_to=["removed-api", "unsupported-alias", "no-image"],
     renamed=("image-of-another-kubernetes", "image-of-one-kubernetes"),
+    subject="images",
+    source=[
+        "https://kubernetes.io/releases/version-skew-policy/",
+        "https://karpenter.sh/docs/tasks/managing-amis/",
+    ],
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     yield from run_checks(

@@ -86,7 +86,16 @@ import re
 from nodelint.api import Context, EC2NodeClass, Finding, Findings, images, messages, rule
 
 
-@rule(on=EC2NodeClass, group="hazard", gives_way_to=["removed-api", "refused-combination"])
+@rule(
+    on=EC2NodeClass,
+    group="hazard",
+    gives_way_to=["removed-api", "refused-combination"],
+    subject="images",
+    source=[
+        "provider:pkg/providers/amifamily/types.go@v1.14.1:48",
+        "https://karpenter.sh/docs/tasks/managing-amis/",
+    ],
+)
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     for term in node_class.ami_terms:
         node = term.node.get("name")

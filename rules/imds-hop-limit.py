@@ -51,7 +51,16 @@ spec:
 from nodelint.api import Context, EC2NodeClass, Finding, Findings, edits, rule
 
 
-@rule(on=EC2NodeClass, group="practice", fix="unsafe")
+@rule(
+    on=EC2NodeClass,
+    group="practice",
+    fix="unsafe",
+    subject="security",
+    source=[
+        "provider:pkg/apis/v1/ec2nodeclass.go@v1.14.1:344",
+        "https://docs.aws.amazon.com/eks/latest/best-practices/identity-and-access-management.html",
+    ],
+)
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     options = node_class.node.at("spec", "metadataOptions")
     node = options.get("httpPutResponseHopLimit") if options is not None else None

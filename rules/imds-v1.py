@@ -53,7 +53,16 @@ spec:
 from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, edits, rule
 
 
-@rule(on=EC2NodeClass, group="hazard", fix="unsafe")
+@rule(
+    on=EC2NodeClass,
+    group="hazard",
+    fix="unsafe",
+    subject="security",
+    source=[
+        "provider:pkg/apis/v1/ec2nodeclass.go@v1.14.1:344",
+        "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/configuring-instance-metadata-service.html",
+    ],
+)
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     options = node_class.node.at("spec", "metadataOptions")
     node = options.get("httpTokens") if options is not None else None

@@ -68,7 +68,16 @@ spec:
 from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, fixes, keys, messages, rule
 
 
-@rule(on=EC2NodeClass, group="hazard", gives_way_to=["removed-api"])
+@rule(
+    on=EC2NodeClass,
+    group="hazard",
+    gives_way_to=["removed-api"],
+    subject="disks",
+    source=[
+        "provider:pkg/apis/v1/ec2nodeclass.go@v1.14.1:533",
+        "provider:pkg/providers/instancetype/types.go@v1.14.1:369",
+    ],
+)
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     policy = node_class.node.at("spec", "instanceStorePolicy")
     if policy is None or policy.value != "RAID0":

@@ -52,7 +52,16 @@ spec:
 from nodelint.api import Context, EC2NodeClass, Finding, Findings, rule
 
 
-@rule(on=EC2NodeClass, group="correctness", gives_way_to=["removed-api"])
+@rule(
+    on=EC2NodeClass,
+    group="correctness",
+    gives_way_to=["removed-api"],
+    subject="user data",
+    source=[
+        "provider:pkg/providers/amifamily/bootstrap/custom.go@v1.14.1:28",
+        "core:pkg/controllers/nodeclaim/lifecycle/liveness.go@v1.14.0:62",
+    ],
+)
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     script = context.script(node_class)
     found = script.joins() if script is not None else None

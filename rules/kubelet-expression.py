@@ -106,7 +106,13 @@ NOTE = "the class never becomes ready: the controller evaluates the expression f
 GATE = "whether the feature gate NodeClassCEL is on is not known; without it no class with an expression is ready"
 
 
-@rule(on=EC2NodeClass, group="correctness", releases=">=1.15.0")
+@rule(
+    on=EC2NodeClass,
+    group="correctness",
+    releases=">=1.15.0",
+    subject="kubelet",
+    source="https://karpenter.sh/docs/concepts/nodeclasses/#speckubelet",
+)
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     asked = expressions.expressions(node_class)
     sound = True

@@ -69,6 +69,8 @@ OWN = "karpenter.sh/nodepool"
     group="hazard",
     fix="unsafe",
     gives_way_to=["no-instance-type", "refused-combination", "controller-check", "unknown-value", "unknown-label"],
+    subject="requirements",
+    source="core:pkg/controllers/provisioning/scheduling/nodeclaimtemplate.go@v1.14.0:66",
 )
 def check(pool: NodePool, context: Context) -> Findings:
     known = requirement.well_known(context.karpenter)

@@ -96,6 +96,11 @@ HALF_AN_HOUR = 1800
     severity="info",
     gives_way_to=["invalid-field", "no-instance-type", "refused-combination", "removed-api"],
     providers=EVERY_PROVIDER,
+    subject="disruption",
+    source=[
+        "core:pkg/controllers/nodeclaim/disruption/consolidation.go@v1.14.0:40",
+        "https://karpenter.sh/docs/concepts/disruption/",
+    ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     if pool.static:

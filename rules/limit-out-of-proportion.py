@@ -95,6 +95,11 @@ OUT_OF_BALANCE = 0.6
     gives_way_to=["limit-too-small", "types-beyond-limit", "no-instance-type", "unknown-limit", "removed-api"],
     providers=["aws", "auto-mode"],
     renamed=("odd-limit",),
+    subject="pools",
+    source=[
+        "core:pkg/apis/v1/nodepool.go@v1.14.0:190",
+        "https://karpenter.sh/docs/concepts/nodepools/",
+    ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     limits = {limit.resource: limit for limit in resolve.limits(pool)}

@@ -102,6 +102,11 @@ from nodelint.api import (
     fix="unsafe",
     gives_way_to=["no-instance-type", "invalid-field", "refused-combination", "removed-api"],
     providers=["aws", "auto-mode"],
+    subject="pools",
+    source=[
+        "core:pkg/controllers/provisioning/scheduling/scheduler.go@v1.14.0:1069",
+        "core:pkg/apis/v1/nodepool.go@v1.14.0:190",
+    ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     limits = [limit for limit in resolve.limits(pool) if limit.amount is not None]

@@ -135,6 +135,11 @@ from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, fixes, 
     group="practice",
     severity="info",
     gives_way_to=["user-data-family", "user-data-syntax", "instance-store-without-disks", "removed-api"],
+    subject="disks",
+    source=[
+        "provider:pkg/providers/instancetype/types.go@v1.14.1:369",
+        "https://karpenter.sh/docs/concepts/nodeclasses/",
+    ],
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     data = context.user_data(node_class)

@@ -54,7 +54,17 @@ spec:
 from nodelint.api import Context, Finding, Findings, NodePool, labels, messages, requirement, rule
 
 
-@rule(on=NodePool, group="practice", severity="info", gives_way_to=["unknown-label", "refused-combination"])
+@rule(
+    on=NodePool,
+    group="practice",
+    severity="info",
+    gives_way_to=["unknown-label", "refused-combination"],
+    subject="requirements",
+    source=[
+        "core:pkg/scheduling/requirement.go@v1.14.0:256",
+        "https://karpenter.sh/docs/concepts/scheduling/",
+    ],
+)
 def check(pool: NodePool, context: Context) -> Findings:
     if pool.partial:
         return

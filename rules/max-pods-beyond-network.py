@@ -58,7 +58,15 @@ from nodelint.api import Context, EC2NodeClass, Finding, Findings, fixes, rule, 
 
 
 @rule(
-    on=EC2NodeClass, group="practice", severity="info", gives_way_to=["invalid-field", "unknown-field", "removed-api"]
+    on=EC2NodeClass,
+    group="practice",
+    severity="info",
+    gives_way_to=["invalid-field", "unknown-field", "removed-api"],
+    subject="kubelet",
+    source=[
+        "provider:pkg/providers/instancetype/types.go@v1.14.1:485",
+        "https://docs.aws.amazon.com/eks/latest/userguide/choosing-instance-type.html",
+    ],
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     node = node_class.node.at("spec", "kubelet", "maxPods")

@@ -77,6 +77,11 @@ from nodelint.api import (
     group="hazard",
     gives_way_to=["too-few-values", "no-instance-type", "invalid-field", "refused-combination", "removed-api"],
     providers=["aws", "auto-mode"],
+    subject="requirements",
+    source=[
+        "core:pkg/cloudprovider/types.go@v1.14.0:437",
+        "provider:pkg/providers/instance/instance.go@v1.14.1:67",
+    ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     if not any(line.min_values for line in pool.requirements):

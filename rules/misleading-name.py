@@ -132,6 +132,8 @@ DEVICES = {
     severity="info",
     gives_way_to=["no-instance-type", "device-of-another-vendor", "removed-api"],
     providers=["aws", "auto-mode"],
+    subject="pools",
+    source="https://karpenter.sh/docs/concepts/nodepools/",
 )
 def check(pool: NodePool, context: Context) -> Findings:
     words = labels.words_of(pool.name)

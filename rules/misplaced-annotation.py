@@ -104,6 +104,11 @@ DO_NOT_DISRUPT = "karpenter.sh/do-not-disrupt"
     gives_way_to=["invalid-field", "unknown-field", "removed-api"],
     providers=EVERY_PROVIDER,
     renamed=("odd-annotation",),
+    subject="disruption",
+    source=[
+        "core:pkg/apis/v1/labels.go@v1.14.0:50",
+        "https://karpenter.sh/docs/concepts/disruption/",
+    ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     template = pool.node.at("spec", "template", "metadata", "annotations")

@@ -119,7 +119,14 @@ spec:
 from nodelint.api import Context, EC2NodeClass, Finding, Findings, edits, messages, questions, rule, selectors
 
 
-@rule(on=EC2NodeClass, group="correctness", fix="unsafe", needs=("roles", "instance-profiles"))
+@rule(
+    on=EC2NodeClass,
+    group="correctness",
+    fix="unsafe",
+    needs=("roles", "instance-profiles"),
+    subject="security",
+    source="provider:pkg/controllers/nodeclass/instanceprofile.go@v1.14.1:59",
+)
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     selectors.check_region(context.pools(node_class), context.facts, "roles")
     for what, field, asked in (

@@ -105,6 +105,12 @@ from nodelint.api import EVERY_PROVIDER, Context, Finding, Findings, NodePool, e
     gives_way_to=["controller-check", "invalid-field"],
     providers=EVERY_PROVIDER,
     renamed=("odd-taint",),
+    subject="pools",
+    source=[
+        "core:pkg/scheduling/taints.go@v1.14.0:35",
+        "core:pkg/apis/v1/taints.go@v1.14.0:27",
+        "https://kubernetes.io/docs/reference/labels-annotations-taints/",
+    ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     for taint in (*pool.taints, *pool.startup_taints):

@@ -84,7 +84,14 @@ from nodelint.api import Context, Finding, Findings, NodePool, fixes, keys, labe
 FEW = 5
 
 
-@rule(on=NodePool, group="hazard", gives_way_to=["no-instance-type", "removed-api"], providers=["aws", "auto-mode"])
+@rule(
+    on=NodePool,
+    group="hazard",
+    gives_way_to=["no-instance-type", "removed-api"],
+    providers=["aws", "auto-mode"],
+    subject="spot",
+    source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-best-practices.html",
+)
 def check(pool: NodePool, context: Context) -> Findings:
     spot = labels.last_asking(pool, keys.CAPACITY_TYPE)
     if spot is None:

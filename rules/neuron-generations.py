@@ -43,6 +43,8 @@ from nodelint.api import Context, Finding, Findings, NodePool, fixes, keys, labe
     severity="info",
     gives_way_to=["no-instance-type", "unmatchable-value", "gpu-image-gap", "removed-api"],
     providers=["aws", "auto-mode"],
+    subject="GPUs",
+    source="https://awsdocs-neuron.readthedocs-hosted.com/en/latest/",
 )
 def check(pool: NodePool, context: Context) -> Findings:
     telling = [item for item in labels.asked(pool) if item.key in (keys.FAMILY, keys.INSTANCE_TYPE, keys.CATEGORY)]

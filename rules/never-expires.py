@@ -40,7 +40,18 @@ spec:
 from nodelint.api import Context, Finding, Findings, NodePool, edits, rule
 
 
-@rule(on=NodePool, group="practice", severity="info", fix="unsafe", gives_way_to=["never-patched"])
+@rule(
+    on=NodePool,
+    group="practice",
+    severity="info",
+    fix="unsafe",
+    gives_way_to=["never-patched"],
+    subject="disruption",
+    source=[
+        "core:pkg/controllers/nodeclaim/expiration/controller.go@v1.14.0:57",
+        "https://karpenter.sh/docs/concepts/disruption/",
+    ],
+)
 def check(pool: NodePool, context: Context) -> Findings:
     node = pool.meant("spec", "template", "spec", "expireAfter")
     if node is not None and node.kind == "scalar" and node.value == "Never":

@@ -111,7 +111,17 @@ from nodelint.api import (
 )
 
 
-@rule(on=NodePool, group="hazard", fix="unsafe", gives_way_to=["invalid-field"])
+@rule(
+    on=NodePool,
+    group="hazard",
+    fix="unsafe",
+    gives_way_to=["invalid-field"],
+    subject="disruption",
+    source=[
+        "core:pkg/controllers/nodeclaim/expiration/controller.go@v1.14.0:57",
+        "provider:pkg/cloudprovider/drift.go@v1.14.1:44",
+    ],
+)
 def check(pool: NodePool, context: Context) -> Findings:
     node = pool.meant("spec", "template", "spec", "expireAfter")
     if node is None or node.kind != "scalar" or node.value != "Never":

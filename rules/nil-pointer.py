@@ -41,7 +41,13 @@ import re
 from nodelint.api import Context, Edit, Finding, Findings, Source, Span, objects, rule
 
 
-@rule(on=Source, group="hazard", fix="safe")
+@rule(
+    on=Source,
+    group="hazard",
+    fix="safe",
+    subject="templates",
+    source="https://helm.sh/docs/chart_best_practices/values/",
+)
 def check(source: Source, context: Context) -> Findings:
     if "{{" not in source.text or not any(True for _ in objects(source)):
         return

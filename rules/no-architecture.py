@@ -59,6 +59,11 @@ from nodelint.api import Context, Finding, Findings, NodePool, fixes, keys, labe
     group="practice",
     gives_way_to=["image-arch-mismatch", "gpu-image-gap", "no-instance-type", "removed-api"],
     providers=["aws", "auto-mode"],
+    subject="instance types",
+    source=[
+        "https://karpenter.sh/docs/concepts/scheduling/",
+        "https://karpenter.sh/docs/concepts/nodepools/",
+    ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     if pool.partial or pool.class_ref is None or labels.last_asking(pool, keys.ARCH) is not None:

@@ -50,7 +50,17 @@ from nodelint.api import EVERY_PROVIDER, Context, Finding, Findings, NodePool, S
 QUIET = [{"nodes": "10%"}, {"nodes": "0", "schedule": "0 9 * * mon-fri", "duration": "8h"}]
 
 
-@rule(on=NodePool, group="practice", severity="info", providers=EVERY_PROVIDER)
+@rule(
+    on=NodePool,
+    group="practice",
+    severity="info",
+    providers=EVERY_PROVIDER,
+    subject="disruption",
+    source=[
+        "core:pkg/apis/v1/nodepool.go@v1.14.0:109",
+        "https://karpenter.sh/docs/concepts/disruption/",
+    ],
+)
 def check(pool: NodePool, context: Context) -> Findings:
     spec, written = pool.node.get("spec"), pool.meant("spec", "disruption", "budgets")
     if spec is None or not (written is None or (written.kind == "scalar" and written.value is None)):

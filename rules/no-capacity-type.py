@@ -47,7 +47,16 @@ spec:
 from nodelint.api import Context, Finding, Findings, NodePool, Suggestion, edits, fixes, keys, labels, resolve, rule
 
 
-@rule(on=NodePool, group="practice", gives_way_to=["no-instance-type", "removed-api", "unknown-label"])
+@rule(
+    on=NodePool,
+    group="practice",
+    gives_way_to=["no-instance-type", "removed-api", "unknown-label"],
+    subject="spot",
+    source=[
+        "provider:pkg/providers/instance/instance.go@v1.14.1:149",
+        "https://karpenter.sh/docs/concepts/nodepools/",
+    ],
+)
 def check(pool: NodePool, context: Context) -> Findings:
     if pool.partial or pool.class_ref is None or labels.last_asking(pool, keys.CAPACITY_TYPE) is not None:
         return

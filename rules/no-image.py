@@ -99,7 +99,16 @@ from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, images,
 ON_THE_WAY = ("pending", "transient")
 
 
-@rule(on=EC2NodeClass, group="correctness", needs=("images",))
+@rule(
+    on=EC2NodeClass,
+    group="correctness",
+    needs=("images",),
+    subject="images",
+    source=[
+        "provider:pkg/controllers/nodeclass/ami.go@v1.14.1:51",
+        "provider:pkg/providers/amifamily/ami.go@v1.14.1:173",
+    ],
+)
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     selectors.check_region(context.pools(node_class), context.facts, "images")
     image_set = context.images(node_class)

@@ -224,6 +224,11 @@ from nodelint.api import (
     ],
     providers=EVERY_PROVIDER,
     renamed=("pools-of-two-regions",),
+    subject="requirements",
+    source=[
+        "core:pkg/controllers/provisioning/scheduling/nodeclaim.go@v1.14.0:541",
+        "provider:pkg/providers/instancetype/compatibility/compatibility.go@v1.14.1:39",
+    ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     yield from run_checks(pool, context, RuleCheck(_check_pool), RuleCheck(_check_regions, severity="warning"))

@@ -170,6 +170,11 @@ from nodelint.api import (
     gives_way_to=["no-instance-type", "unknown-limit", "limit-too-small", "unknown-field", "removed-api"],
     providers=["aws", "auto-mode"],
     renamed=("memory-not-limited",),
+    subject="pools",
+    source=[
+        "core:pkg/apis/v1/nodepool.go@v1.14.0:190",
+        "https://karpenter.sh/docs/concepts/nodepools/",
+    ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     yield from run_checks(pool, context, RuleCheck(_check_limits), RuleCheck(_check_memory, severity="info"))

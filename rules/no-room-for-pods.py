@@ -85,7 +85,16 @@ spec:
 from nodelint.api import Context, EC2NodeClass, Finding, Findings, fixes, resolve, rule
 
 
-@rule(on=EC2NodeClass, group="correctness", gives_way_to=["invalid-field", "refused-combination", "controller-check"])
+@rule(
+    on=EC2NodeClass,
+    group="correctness",
+    gives_way_to=["invalid-field", "refused-combination", "controller-check"],
+    subject="kubelet",
+    source=[
+        "provider:pkg/providers/instancetype/types.go@v1.14.1:332",
+        "provider:pkg/providers/instancetype/types.go@v1.14.1:369",
+    ],
+)
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     spec = node_class.node.get("spec")
     if spec is None or not any(spec.get(field) for field in ("kubelet", "blockDeviceMappings")):

@@ -54,7 +54,16 @@ from nodelint.api import Context, Finding, Findings, NodePool, controller, manif
 TEMPLATE = ("spec", "template", "spec")
 
 
-@rule(on=NodePool, group="practice", severity="info")
+@rule(
+    on=NodePool,
+    group="practice",
+    severity="info",
+    subject="disruption",
+    source=[
+        "core:pkg/apis/v1/nodeclaim.go@v1.14.0:73",
+        "https://karpenter.sh/docs/concepts/disruption/",
+    ],
+)
 def check(pool: NodePool, context: Context) -> Findings:
     if pool.node.at(*TEMPLATE) is None or pool.partial:
         return

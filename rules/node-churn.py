@@ -145,7 +145,18 @@ RUN = 15 * 60
 CALM = "5m"
 
 
-@rule(on=NodePool, group="practice", severity="info", fix="safe", providers=EVERY_PROVIDER)
+@rule(
+    on=NodePool,
+    group="practice",
+    severity="info",
+    fix="safe",
+    providers=EVERY_PROVIDER,
+    subject="disruption",
+    source=[
+        "core:pkg/controllers/nodeclaim/disruption/consolidation.go@v1.14.0:40",
+        "core:pkg/controllers/nodeclaim/expiration/controller.go@v1.14.0:57",
+    ],
+)
 def check(pool: NodePool, context: Context) -> Findings:
     spec = pool.node.get("spec")
     if spec is None:

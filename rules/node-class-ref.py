@@ -63,7 +63,14 @@ spec:
 from nodelint.api import UNKNOWN, Context, Edit, Finding, Findings, Node, NodePool, edits, manifest, rule
 
 
-@rule(on=NodePool, group="correctness", fix="safe", gives_way_to=["removed-api"])
+@rule(
+    on=NodePool,
+    group="correctness",
+    fix="safe",
+    gives_way_to=["removed-api"],
+    subject="objects",
+    source="core:pkg/apis/v1/nodeclaim.go@v1.14.0:135",
+)
 def check(pool: NodePool, context: Context) -> Findings:
     ref = pool.class_ref
     if ref is None or pool.version != "v1":

@@ -102,7 +102,16 @@ from nodelint.api import Context, EC2NodeClass, Finding, Findings, messages, rul
 OWN = ("karpenter.sh", "karpenter.k8s.aws")
 
 
-@rule(on=EC2NodeClass, group="hazard", gives_way_to=["removed-api", "user-data-family"])
+@rule(
+    on=EC2NodeClass,
+    group="hazard",
+    gives_way_to=["removed-api", "user-data-family"],
+    subject="user data",
+    source=[
+        "core:pkg/apis/v1/labels.go@v1.14.0:138",
+        "https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#noderestriction",
+    ],
+)
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     data = context.user_data(node_class)
     if data is None:

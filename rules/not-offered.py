@@ -170,7 +170,17 @@ class Place:
         self.lines = lines
 
 
-@rule(on=NodePool, group="correctness", fix="safe", needs=("offerings", "instance-types"))
+@rule(
+    on=NodePool,
+    group="correctness",
+    fix="safe",
+    needs=("offerings", "instance-types"),
+    subject="instance types",
+    source=[
+        "provider:pkg/providers/instancetype/instancetype.go@v1.14.1:302",
+        "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instance-discovery.html",
+    ],
+)
 def check(pool: NodePool, context: Context) -> Findings:
     lines = [item for item in labels.asked(pool) if item.key in WORDS and item.operator == "In" and item.texts]
     if not lines:

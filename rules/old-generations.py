@@ -133,6 +133,11 @@ from nodelint.api import (
     gives_way_to=["no-instance-type", "removed-api", "unmatchable-value"],
     providers=["aws", "auto-mode"],
     renamed=("no-generation-floor", "old-type"),
+    subject="instance types",
+    source=[
+        "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instance-types.html",
+        "https://karpenter.sh/docs/concepts/nodepools/",
+    ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     yield from run_checks(pool, context, RuleCheck(_check_floor), RuleCheck(_check_listed, severity="info"))

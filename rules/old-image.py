@@ -63,6 +63,8 @@ from nodelint.api import (
     group="practice",
     severity="info",
     gives_way_to=["unsupported-alias", "ended-family", "deprecated-image", "no-image", "image-for-one-kubernetes"],
+    subject="images",
+    source="https://karpenter.sh/docs/tasks/managing-amis/",
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     image_set = context.images(node_class)

@@ -57,6 +57,8 @@ BEHIND = 3
     severity="info",
     gives_way_to=["no-instance-type", "unmatchable-value", "old-generations", "removed-api"],
     providers=["aws", "auto-mode"],
+    subject="instance types",
+    source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instance-types.html",
 )
 def check(pool: NodePool, context: Context) -> Findings:
     telling = [

@@ -56,6 +56,11 @@ from nodelint.api import Context, Finding, Findings, NodePool, fixes, resolve, r
     group="practice",
     gives_way_to=["narrow-spot", "no-instance-type", "unmatchable-value", "removed-api"],
     providers=["aws", "auto-mode"],
+    subject="instance types",
+    source=[
+        "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-best-practices.html",
+        "https://docs.aws.amazon.com/eks/latest/best-practices/karpenter.html",
+    ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     resolution = context.resolution(pool)

@@ -72,6 +72,8 @@ from nodelint.api import Context, EC2NodeClass, Finding, Findings, Node, NodePoo
     severity="info",
     gives_way_to=["unknown-value", "value-of-another-key"],
     providers=["aws", "auto-mode"],
+    subject="instance types",
+    source="https://docs.aws.amazon.com/eks/latest/best-practices/reliability.html",
 )
 def check(obj: Object, context: Context) -> Findings:
     if isinstance(obj, NodePool):

@@ -82,7 +82,17 @@ spec:
 from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, edits, images, messages, rule
 
 
-@rule(on=EC2NodeClass, group="correctness", fix="unsafe", gives_way_to=["removed-api", "no-image"])
+@rule(
+    on=EC2NodeClass,
+    group="correctness",
+    fix="unsafe",
+    gives_way_to=["removed-api", "no-image"],
+    subject="images",
+    source=[
+        "provider:pkg/providers/amifamily/ami.go@v1.14.1:83",
+        "provider:pkg/providers/amifamily/resolver.go@v1.14.1:215",
+    ],
+)
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     family, field = node_class.ami_family, node_class.node.at("spec", "amiFamily")
     if not isinstance(family, str) or family == "Custom" or field is None:

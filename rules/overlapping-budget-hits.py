@@ -55,6 +55,8 @@ from nodelint.api import EVERY_PROVIDER, Context, Finding, Findings, NodePool, b
     group="hazard",
     gives_way_to=["invalid-field", "controller-check", "blocking-budget"],
     providers=EVERY_PROVIDER,
+    subject="disruption",
+    source="core:pkg/apis/v1/nodepool.go@v1.14.0:412",
 )
 def check(pool: NodePool, context: Context) -> Findings:
     node = pool.node.at("spec", "disruption", "budgets")

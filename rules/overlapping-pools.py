@@ -209,6 +209,11 @@ from nodelint.api import (
     gives_way_to=["no-instance-type", "duplicate-name", "untainted-weight"],
     providers=["aws", "auto-mode"],
     renamed=("pool-tie", "label-only-pools"),
+    subject="pools",
+    source=[
+        "core:pkg/utils/nodepool/nodepool.go@v1.14.0:161",
+        "https://karpenter.sh/docs/concepts/nodepools/",
+    ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     yield from run_checks(

@@ -56,7 +56,17 @@ import os
 from nodelint.api import Also, Context, Finding, Findings, catalog, manifest, messages, requirement, rule
 
 
-@rule(on=manifest.NodeOverlay, group="hazard", releases=">=1.7.0", gives_way_to=["duplicate-name"])
+@rule(
+    on=manifest.NodeOverlay,
+    group="hazard",
+    releases=">=1.7.0",
+    gives_way_to=["duplicate-name"],
+    subject="pools",
+    source=[
+        "core:pkg/controllers/nodeoverlay/controller.go@v1.14.0:73",
+        "https://karpenter.sh/docs/concepts/nodeoverlays/",
+    ],
+)
 def check(overlay: "manifest.NodeOverlay", context: Context) -> Findings:
     if not _prices(overlay) or not isinstance(overlay.name, str):
         return

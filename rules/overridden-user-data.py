@@ -109,7 +109,18 @@ ALWAYS = {
 }
 
 
-@rule(on=EC2NodeClass, group="correctness", severity="warning", fix="unsafe", gives_way_to=["removed-api"])
+@rule(
+    on=EC2NodeClass,
+    group="correctness",
+    severity="warning",
+    fix="unsafe",
+    gives_way_to=["removed-api"],
+    subject="user data",
+    source=[
+        "provider:pkg/providers/amifamily/bootstrap/bottlerocket.go@v1.14.1:37",
+        "provider:pkg/providers/amifamily/bootstrap/nodeadm.go@v1.14.1:40",
+    ],
+)
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     data = context.user_data(node_class)
     kubelet = node_class.node.at("spec", "kubelet")

@@ -45,6 +45,11 @@ from nodelint.api import EVERY_PROVIDER, Context, Finding, Findings, NodePool, l
     severity="info",
     gives_way_to=["misused-taint", "controller-check", "invalid-field"],
     providers=EVERY_PROVIDER,
+    subject="pools",
+    source=[
+        "core:pkg/controllers/nodeclaim/lifecycle/initialization.go@v1.14.0:116",
+        "https://karpenter.sh/docs/concepts/nodepools/",
+    ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     for taint in pool.startup_taints:

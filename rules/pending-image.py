@@ -175,7 +175,16 @@ ON_THE_WAY = ("pending", "transient")
 GONE = ("disabled", "deregistered")
 
 
-@rule(on=EC2NodeClass, group="hazard", fix="unsafe")
+@rule(
+    on=EC2NodeClass,
+    group="hazard",
+    fix="unsafe",
+    subject="images",
+    source=[
+        "provider:pkg/providers/amifamily/ami.go@v1.14.1:173",
+        "provider:pkg/providers/amifamily/types.go@v1.14.1:48",
+    ],
+)
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     terms: tuple[images.TermImages, ...] = ()
     if selectors.elsewhere(context.pools(node_class), context.facts) is None:

@@ -69,7 +69,13 @@ CODE = ("{{", "{%", "%{")
 TEMPLATES = ("template", ".example", ".sample", "-example", "-sample", ".tpl", ".tftpl", ".tmpl", ".j2")
 
 
-@rule(on=Object, group="hazard", gives_way_to=["invalid-field", "removed-api"])
+@rule(
+    on=Object,
+    group="hazard",
+    gives_way_to=["invalid-field", "removed-api"],
+    subject="templates",
+    source="https://karpenter.sh/docs/getting-started/getting-started-with-karpenter/",
+)
 def check(obj: Object, context: Context) -> Findings:
     source = obj.source
     name = source.path.rpartition("/")[2].lower()

@@ -71,7 +71,17 @@ spec:
 from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, fixes, keys, rule
 
 
-@rule(on=EC2NodeClass, group="practice", severity="info", gives_way_to=["invalid-field", "removed-api"])
+@rule(
+    on=EC2NodeClass,
+    group="practice",
+    severity="info",
+    gives_way_to=["invalid-field", "removed-api"],
+    subject="kubelet",
+    source=[
+        "provider:pkg/providers/instancetype/types.go@v1.14.1:576",
+        "https://kubernetes.io/docs/reference/config-api/kubelet-config.v1beta1/",
+    ],
+)
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     kubelet = node_class.node.at("spec", "kubelet")
     most = kubelet.get("maxPods") if kubelet is not None else None

@@ -63,7 +63,16 @@ BETTER = {
 }
 
 
-@rule(on=EC2NodeClass, group="practice", fix="unsafe")
+@rule(
+    on=EC2NodeClass,
+    group="practice",
+    fix="unsafe",
+    subject="disks",
+    source=[
+        "https://docs.aws.amazon.com/ebs/latest/userguide/ebs-volume-types.html",
+        "provider:pkg/apis/v1/ec2nodeclass.go@v1.14.1:456",
+    ],
+)
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     mappings = node_class.node.at("spec", "blockDeviceMappings")
     for mapping in mappings.items if mappings is not None else ():

@@ -75,7 +75,15 @@ from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, message
 PUBLIC = "kubernetes.io/role/elb"
 
 
-@rule(on=EC2NodeClass, group="practice")
+@rule(
+    on=EC2NodeClass,
+    group="practice",
+    subject="network",
+    source=[
+        "https://docs.aws.amazon.com/eks/latest/best-practices/protecting-the-infrastructure.html",
+        "provider:pkg/apis/v1/ec2nodeclass.go@v1.14.1:33",
+    ],
+)
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     public = node_class.node.at("spec", "associatePublicIPAddress")
     given = public.value if public is not None and isinstance(public.value, bool) else None

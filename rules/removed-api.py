@@ -110,7 +110,16 @@ from nodelint.api import (
 _SUCCESSORS = {"Provisioner": "NodePool", "AWSNodeTemplate": manifest.CLASS_KIND}
 
 
-@rule(on=Object, group="correctness", fix="safe")
+@rule(
+    on=Object,
+    group="correctness",
+    fix="safe",
+    subject="migration",
+    source=[
+        "https://karpenter.sh/docs/upgrading/v1-migration/",
+        "https://karpenter.sh/docs/upgrading/upgrade-guide/",
+    ],
+)
 def check(obj: Object, context: Context) -> Findings:
     at = obj.node.get("apiVersion") or obj.node
     if manifest.served(obj, context.karpenter):

@@ -60,7 +60,17 @@ from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, edits, 
 _TAINT = "karpenter.sh/unregistered"
 
 
-@rule(on=EC2NodeClass, group="correctness", fix="unsafe", gives_way_to=["removed-api"])
+@rule(
+    on=EC2NodeClass,
+    group="correctness",
+    fix="unsafe",
+    gives_way_to=["removed-api"],
+    subject="user data",
+    source=[
+        "provider:pkg/providers/amifamily/bootstrap/nodeadm.go@v1.14.1:40",
+        "provider:pkg/providers/amifamily/bootstrap/eksbootstrap.go@v1.14.1:47",
+    ],
+)
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     data = context.user_data(node_class)
     if data is None:

@@ -42,7 +42,15 @@ spec:
 from nodelint.api import Also, Context, Finding, Findings, Object, Span, rule
 
 
-@rule(on=Object, group="hazard")
+@rule(
+    on=Object,
+    group="hazard",
+    subject="templates",
+    source=[
+        "https://yaml.org/spec/1.2.2/#3213-node-comparison",
+        "https://helm.sh/docs/chart_template_guide/control_structures/",
+    ],
+)
 def check(obj: Object, context: Context) -> Findings:
     source = obj.source
     if not source.masked or "range" not in source.text:

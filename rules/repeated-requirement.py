@@ -43,6 +43,8 @@ from nodelint.api import Also, Context, Finding, Findings, NodePool, Requirement
     fix="safe",
     gives_way_to=["no-instance-type", "refused-combination", "invalid-field", "removed-api"],
     providers=["aws", "auto-mode"],
+    subject="requirements",
+    source="core:pkg/scheduling/requirement.go@v1.14.0:181",
 )
 def check(pool: NodePool, context: Context) -> Findings:
     known = [line for line in pool.requirements if isinstance(line.key, str) and line.known]

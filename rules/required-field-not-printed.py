@@ -99,6 +99,11 @@ from nodelint.api import (
     group="hazard",
     gives_way_to=["dead-default", "nil-pointer"],
     renamed=("required-under-condition", "empty-default"),
+    subject="templates",
+    source=[
+        "core:pkg/apis/v1/nodepool.go@v1.14.0:42",
+        "https://helm.sh/docs/howto/charts_tips_and_tricks/",
+    ],
 )
 def check(obj: Object, context: Context) -> Findings:
     yield from run_checks(obj, context, RuleCheck(_check_condition), RuleCheck(_check_default, severity="info"))

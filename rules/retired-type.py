@@ -42,6 +42,11 @@ from nodelint.api import Context, Finding, Findings, NodePool, catalog, fixes, k
     severity="info",
     gives_way_to=["not-offered", "no-instance-type", "removed-api"],
     providers=["aws", "auto-mode"],
+    subject="instance types",
+    source=[
+        "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instance-types.html",
+        "https://aws.amazon.com/ec2/previous-generation/",
+    ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     for item in labels.asked(pool):

@@ -171,7 +171,17 @@ SNAPSHOT = "20Gi"
 """The size of the data volume in a Bottlerocket image: EC2 refuses a smaller one."""
 
 
-@rule(on=EC2NodeClass, group="hazard", fix="unsafe")
+@rule(
+    on=EC2NodeClass,
+    group="hazard",
+    fix="unsafe",
+    subject="disks",
+    source=[
+        "provider:pkg/providers/amifamily/bottlerocket.go@v1.14.1:198",
+        "provider:pkg/providers/amifamily/al2023.go@v1.14.1:106",
+        "provider:pkg/providers/instancetype/types.go@v1.14.1:369",
+    ],
+)
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     mappings = node_class.node.at("spec", "blockDeviceMappings")
     if mappings is None or mappings.kind != "sequence" or not mappings.items or not node_class.shows_all(mappings):

@@ -52,7 +52,13 @@ spec:
 from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, messages, rule
 
 
-@rule(on=EC2NodeClass, group="hazard", gives_way_to=["removed-api"])
+@rule(
+    on=EC2NodeClass,
+    group="hazard",
+    gives_way_to=["removed-api"],
+    subject="security",
+    source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/user-data.html",
+)
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     script = context.script(node_class)
     found = script.secrets() if script is not None else []

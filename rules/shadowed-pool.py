@@ -130,7 +130,15 @@ from nodelint.api import Also, Context, Finding, Findings, NodePool, labels, mes
 
 
 @rule(
-    on=NodePool, group="hazard", gives_way_to=["no-instance-type", "duplicate-name"], providers=["aws", "auto-mode"]
+    on=NodePool,
+    group="hazard",
+    gives_way_to=["no-instance-type", "duplicate-name"],
+    providers=["aws", "auto-mode"],
+    subject="pools",
+    source=[
+        "core:pkg/utils/nodepool/nodepool.go@v1.14.0:161",
+        "https://karpenter.sh/docs/concepts/nodepools/",
+    ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     heavier = [other for other in context.beside(pool) if (other.weight or 0) > (pool.weight or 0)]

@@ -48,6 +48,11 @@ SHORT_FOR_JOBS = 30 * 60
     severity="info",
     gives_way_to=["invalid-field", "removed-api"],
     providers=EVERY_PROVIDER,
+    subject="disruption",
+    source=[
+        "core:pkg/apis/v1/nodeclaim.go@v1.14.0:73",
+        "https://karpenter.sh/docs/concepts/disruption/",
+    ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     node = pool.node.at("spec", "template", "spec", "terminationGracePeriod")

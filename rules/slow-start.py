@@ -51,7 +51,14 @@ spec:
 from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, messages, rule
 
 
-@rule(on=EC2NodeClass, group="practice", severity="info", gives_way_to=["removed-api"])
+@rule(
+    on=EC2NodeClass,
+    group="practice",
+    severity="info",
+    gives_way_to=["removed-api"],
+    subject="user data",
+    source="core:pkg/controllers/nodeclaim/lifecycle/liveness.go@v1.14.0:48",
+)
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     script = context.script(node_class)
     found = script.waits() if script is not None else []

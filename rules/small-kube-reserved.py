@@ -66,7 +66,15 @@ MUCH_LESS = 2
 
 
 @rule(
-    on=EC2NodeClass, group="practice", severity="info", gives_way_to=["invalid-field", "unknown-field", "removed-api"]
+    on=EC2NodeClass,
+    group="practice",
+    severity="info",
+    gives_way_to=["invalid-field", "unknown-field", "removed-api"],
+    subject="kubelet",
+    source=[
+        "provider:pkg/providers/instancetype/types.go@v1.14.1:522",
+        "https://github.com/awslabs/amazon-eks-ami",
+    ],
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     node = node_class.node.at("spec", "kubelet", "kubeReserved", "memory")

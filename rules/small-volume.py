@@ -137,6 +137,11 @@ from nodelint.api import (
     group="practice",
     gives_way_to=["removed-api", "invalid-field", "refused-combination", "root-volume-device", "controller-check"],
     renamed=("default-volume-of-gpus",),
+    subject="disks",
+    source=[
+        "provider:pkg/providers/amifamily/al2023.go@v1.14.1:99",
+        "https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/",
+    ],
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     yield from run_checks(

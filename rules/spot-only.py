@@ -71,6 +71,8 @@ from nodelint.api import (
     group="practice",
     gives_way_to=["narrow-spot", "no-instance-type", "removed-api"],
     providers=["aws", "auto-mode"],
+    subject="spot",
+    source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-best-practices.html",
 )
 def check(pool: NodePool, context: Context) -> Findings:
     spot = labels.last_asking(pool, keys.CAPACITY_TYPE)

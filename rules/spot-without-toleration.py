@@ -60,7 +60,14 @@ spec:
 from nodelint.api import Also, Context, Finding, Findings, NodePool, keys, labels, messages, resolve, rule
 
 
-@rule(on=NodePool, group="practice", gives_way_to=["no-capacity-type"], providers=["aws", "auto-mode"])
+@rule(
+    on=NodePool,
+    group="practice",
+    gives_way_to=["no-capacity-type"],
+    providers=["aws", "auto-mode"],
+    subject="spot",
+    source="https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/",
+)
 def check(pool: NodePool, context: Context) -> Findings:
     asking = labels.last_asking(pool, keys.CAPACITY_TYPE)
     if asking is None or resolve.taints(pool) != frozenset():

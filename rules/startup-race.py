@@ -49,7 +49,14 @@ spec:
 from nodelint.api import Context, Finding, Findings, NodePool, manifest, rule
 
 
-@rule(on=NodePool, group="practice", severity="info", releases="<1.7.0")
+@rule(
+    on=NodePool,
+    group="practice",
+    severity="info",
+    releases="<1.7.0",
+    subject="migration",
+    source="https://karpenter.sh/docs/upgrading/upgrade-guide/",
+)
 def check(pool: NodePool, context: Context) -> Findings:
     pools = (o for o in context.objects if isinstance(o, NodePool) and manifest.served(o, context.karpenter))
     if next(pools, None) is pool:

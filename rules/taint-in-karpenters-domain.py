@@ -43,6 +43,11 @@ from nodelint.api import EVERY_PROVIDER, Context, Finding, Findings, NodePool, l
     severity="info",
     gives_way_to=["misused-taint", "controller-check", "invalid-field"],
     providers=EVERY_PROVIDER,
+    subject="pools",
+    source=[
+        "core:pkg/apis/v1/labels.go@v1.14.0:68",
+        "core:pkg/apis/v1/taints.go@v1.14.0:27",
+    ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     for taint in pool.taints:

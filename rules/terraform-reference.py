@@ -58,7 +58,12 @@ SEVERAL = 5
 HELP = "write `${name}` and give it with `templatefile` or envsubst, or move the object into Terraform"
 
 
-@rule(on=Object, group="correctness")
+@rule(
+    on=Object,
+    group="correctness",
+    subject="templates",
+    source="https://developer.hashicorp.com/terraform/language/expressions/strings",
+)
 def check(obj: Object, context: Context) -> Findings:
     source = obj.source
     host = obj.document.host

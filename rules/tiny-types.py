@@ -168,6 +168,11 @@ from nodelint.api import (
     fix="unsafe",
     gives_way_to=["no-instance-type", "unmatchable-value", "removed-api"],
     renamed=("tiny-type", "small-types-left"),
+    subject="instance types",
+    source=[
+        "provider:pkg/providers/instancetype/types.go@v1.14.1:576",
+        "https://docs.aws.amazon.com/eks/latest/userguide/choosing-instance-type.html",
+    ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     yield from run_checks(

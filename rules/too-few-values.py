@@ -99,6 +99,11 @@ from nodelint.api import (
     group="correctness",
     gives_way_to=["invalid-field", "refused-combination", "wildcard-value", "removed-api"],
     providers=["aws", "auto-mode"],
+    subject="requirements",
+    source=[
+        "core:pkg/cloudprovider/types.go@v1.14.0:368",
+        "https://karpenter.sh/docs/concepts/nodepools/",
+    ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     if not any(line.min_values for line in pool.requirements):

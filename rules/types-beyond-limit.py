@@ -121,6 +121,8 @@ from nodelint.api import (
     gives_way_to=["limit-too-small", "unknown-limit", "no-instance-type", "unmatchable-value", "removed-api"],
     providers=["aws", "auto-mode"],
     renamed=("value-beyond-limit", "limit-below-largest"),
+    subject="pools",
+    source="core:pkg/controllers/provisioning/scheduling/scheduler.go@v1.14.0:1069",
 )
 def check(pool: NodePool, context: Context) -> Findings:
     yield from run_checks(

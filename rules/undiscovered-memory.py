@@ -161,6 +161,11 @@ LEARNS = "Karpenter never learns the real memory of such a node, and plans nodes
     releases=">=1.1.0,<1.4.0",
     gives_way_to=["wildcard-value"],
     renamed=("loose-image-match",),
+    subject="images",
+    source=[
+        "provider:pkg/controllers/providers/instancetype/capacity/controller.go@v1.3.0:54",
+        "https://karpenter.sh/docs/upgrading/upgrade-guide/",
+    ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     resolution = context.resolution(pool)

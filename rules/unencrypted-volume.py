@@ -87,7 +87,17 @@ REFUSED = 'EC2 answers "the parameter KmsKeyId requires the parameter Encrypted 
 HINT = "Karpenter encrypts its default volumes; a mapping of your own has to set it"
 
 
-@rule(on=EC2NodeClass, group="hazard", fix="unsafe")
+@rule(
+    on=EC2NodeClass,
+    group="hazard",
+    fix="unsafe",
+    subject="disks",
+    source=[
+        "https://docs.aws.amazon.com/ebs/latest/userguide/encryption-by-default.html",
+        "https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_EbsBlockDevice.html",
+        "provider:pkg/apis/v1/ec2nodeclass.go@v1.14.1:456",
+    ],
+)
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     mappings = node_class.node.at("spec", "blockDeviceMappings")
     for mapping in mappings.items if mappings is not None else ():

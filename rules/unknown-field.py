@@ -159,6 +159,11 @@ from nodelint.api import (
     fix="safe",
     gives_way_to=["node-class-ref", "removed-api"],
     providers=EVERY_PROVIDER,
+    subject="objects",
+    source=[
+        "provider:pkg/apis/v1/ec2nodeclass.go@v1.14.1:33",
+        "core:pkg/apis/v1/nodepool.go@v1.14.0:42",
+    ],
 )
 def check(obj: Object, context: Context) -> Findings:
     if manifest.served(obj, context.karpenter):

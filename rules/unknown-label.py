@@ -81,7 +81,18 @@ spec:
 from nodelint.api import Also, Context, Finding, Findings, NodePool, edits, labels, messages, rule
 
 
-@rule(on=NodePool, group="correctness", fix="unsafe", gives_way_to=["removed-api"])
+@rule(
+    on=NodePool,
+    group="correctness",
+    fix="unsafe",
+    gives_way_to=["removed-api"],
+    subject="requirements",
+    source=[
+        "core:pkg/apis/v1/labels.go@v1.14.0:75",
+        "provider:pkg/apis/v1/labels.go@v1.14.1:39",
+        "core:pkg/scheduling/requirements.go@v1.14.0:181",
+    ],
+)
 def check(pool: NodePool, context: Context) -> Findings:
     items = list(labels.asked(pool))
     for item in items:

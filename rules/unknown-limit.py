@@ -55,6 +55,8 @@ from nodelint.api import Context, Edit, Finding, Findings, NodePool, edits, mess
     fix="safe",
     gives_way_to=["unknown-field", "invalid-field", "refused-combination", "removed-api"],
     providers=["aws", "auto-mode"],
+    subject="pools",
+    source="core:pkg/apis/v1/nodepool.go@v1.14.0:190",
 )
 def check(pool: NodePool, context: Context) -> Findings:
     limits = list(resolve.limits(pool))

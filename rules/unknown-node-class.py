@@ -54,7 +54,14 @@ spec:
 from nodelint.api import Also, Context, Finding, Findings, NodePool, edits, rule
 
 
-@rule(on=NodePool, group="hazard", fix="unsafe", gives_way_to=["removed-api"])
+@rule(
+    on=NodePool,
+    group="hazard",
+    fix="unsafe",
+    gives_way_to=["removed-api"],
+    subject="objects",
+    source="core:pkg/controllers/nodepool/readiness/controller.go@v1.14.0:60",
+)
 def check(pool: NodePool, context: Context) -> Findings:
     ref = pool.class_ref
     if ref is None or not isinstance(ref.name, str) or not ref.name:

@@ -180,6 +180,11 @@ MOST_SHOWN = 20
         "removed-api",
     ],
     providers=["aws", "auto-mode"],
+    subject="requirements",
+    source=[
+        "core:pkg/controllers/provisioning/scheduling/nodeclaim.go@v1.14.0:541",
+        "provider:pkg/providers/instancetype/types.go@v1.14.1:163",
+    ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     for item in labels.asked(pool):

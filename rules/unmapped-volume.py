@@ -68,6 +68,11 @@ from nodelint.api import Context, EC2NodeClass, Finding, Findings, edits, images
     severity="info",
     fix="unsafe",
     gives_way_to=["root-volume-device", "controller-check", "invalid-field", "removed-api"],
+    subject="disks",
+    source=[
+        "provider:pkg/apis/v1/ec2nodeclass.go@v1.14.1:456",
+        "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/block-device-mapping-concepts.html",
+    ],
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     spec = node_class.node.get("spec")

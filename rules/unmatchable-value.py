@@ -167,6 +167,8 @@ from nodelint.api import (
     ],
     providers=["aws", "auto-mode"],
     renamed=("dead-value",),
+    subject="requirements",
+    source="core:pkg/controllers/provisioning/scheduling/nodeclaim.go@v1.14.0:541",
 )
 def check(pool: NodePool, context: Context) -> Findings:
     if not any(line.operator == "In" and len(line.values) > 1 for line in pool.requirements):

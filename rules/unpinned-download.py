@@ -52,7 +52,14 @@ spec:
 from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, messages, rule
 
 
-@rule(on=EC2NodeClass, group="practice", severity="info", gives_way_to=["removed-api"])
+@rule(
+    on=EC2NodeClass,
+    group="practice",
+    severity="info",
+    gives_way_to=["removed-api"],
+    subject="user data",
+    source="https://docs.aws.amazon.com/eks/latest/best-practices/protecting-the-infrastructure.html",
+)
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     script = context.script(node_class)
     found = script.downloads() if script is not None else []

@@ -131,6 +131,11 @@ from nodelint.api import (
     severity="info",
     fix="safe",
     gives_way_to=["unsupported-alias", "ended-family", "image-of-any-kubernetes"],
+    subject="images",
+    source=[
+        "https://karpenter.sh/docs/tasks/managing-amis/",
+        "provider:pkg/cloudprovider/drift.go@v1.14.1:49",
+    ],
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     image_set = context.images(node_class)

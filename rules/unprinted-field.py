@@ -53,7 +53,12 @@ GENERAL = frozenset(
 """Names that a value may have for reasons of its own."""
 
 
-@rule(on=Object, group="hazard")
+@rule(
+    on=Object,
+    group="hazard",
+    subject="templates",
+    source="https://helm.sh/docs/chart_template_guide/control_structures/",
+)
 def check(obj: Object, context: Context) -> Findings:
     source = obj.source
     if source.text.find("{{", obj.node.start, obj.node.end) < 0:

@@ -106,7 +106,18 @@ from nodelint.api import (
 )
 
 
-@rule(on=Object, group="correctness", fix="unsafe", gives_way_to=["invalid-field"], renamed=("printed-as-text",))
+@rule(
+    on=Object,
+    group="correctness",
+    fix="unsafe",
+    gives_way_to=["invalid-field"],
+    renamed=("printed-as-text",),
+    subject="templates",
+    source=[
+        "https://helm.sh/docs/chart_best_practices/values/",
+        "https://helm.sh/docs/howto/charts_tips_and_tricks/",
+    ],
+)
 def check(obj: Object, context: Context) -> Findings:
     yield from run_checks(obj, context, RuleCheck(_check_collection), RuleCheck(_check_text, severity="warning"))
 

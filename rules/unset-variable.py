@@ -67,6 +67,8 @@ FILLED = r"\$\{[A-Za-z_][\w.]*[}:]|\{\{|\{%|%\{"
         "repeated-bootstrap",
         "user-data-family",
     ],
+    subject="user data",
+    source="https://www.gnu.org/software/bash/manual/html_node/Shell-Parameter-Expansion.html",
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     script = context.script(node_class)

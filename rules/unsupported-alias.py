@@ -157,7 +157,18 @@ from nodelint.api import (
 )
 
 
-@rule(on=EC2NodeClass, group="correctness", fix="safe", may_need=("parameters",), renamed=("unpublished-alias",))
+@rule(
+    on=EC2NodeClass,
+    group="correctness",
+    fix="safe",
+    may_need=("parameters",),
+    renamed=("unpublished-alias",),
+    subject="images",
+    source=[
+        "provider:pkg/providers/amifamily/al2023.go@v1.14.1:39",
+        "provider:pkg/providers/amifamily/al2.go@v1.14.1:43",
+    ],
+)
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     yield from run_checks(node_class, context, RuleCheck(_check_known), RuleCheck(_check_published, needs_facts=True))
 

@@ -46,7 +46,15 @@ spec:
 from nodelint.api import Context, Finding, Findings, NodePool, manifest, releases, rule
 
 
-@rule(on=NodePool, group="hazard")
+@rule(
+    on=NodePool,
+    group="hazard",
+    subject="migration",
+    source=[
+        "https://karpenter.sh/docs/upgrading/compatibility/",
+        "provider:pkg/providers/version/version.go@v1.14.1:43",
+    ],
+)
 def check(pool: NodePool, context: Context) -> Findings:
     kubernetes = context.kubernetes
     if (

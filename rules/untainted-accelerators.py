@@ -53,6 +53,11 @@ from nodelint.api import UNKNOWN, Context, Finding, Findings, NodePool, catalog,
     group="hazard",
     gives_way_to=["no-instance-type", "removed-api"],
     providers=["aws", "auto-mode"],
+    subject="GPUs",
+    source=[
+        "https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/",
+        "https://karpenter.sh/docs/concepts/scheduling/",
+    ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     taints = pool.node.at("spec", "template", "spec", "taints")

@@ -127,6 +127,11 @@ from nodelint.api import (
     gives_way_to=["no-instance-type", "removed-api", "image-arch-mismatch"],
     providers=["aws", "auto-mode"],
     renamed=("arm64-only",),
+    subject="pools",
+    source=[
+        "https://karpenter.sh/docs/concepts/scheduling/",
+        "https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/",
+    ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     yield from run_checks(pool, context, RuleCheck(_check_untainted), RuleCheck(_check_unnamed))

@@ -119,7 +119,17 @@ spec:
 from nodelint.api import UNKNOWN, Also, Context, Finding, Findings, NodePool, messages, resolve, rule
 
 
-@rule(on=NodePool, group="practice", severity="info", providers=["aws", "auto-mode"])
+@rule(
+    on=NodePool,
+    group="practice",
+    severity="info",
+    providers=["aws", "auto-mode"],
+    subject="pools",
+    source=[
+        "core:pkg/utils/nodepool/nodepool.go@v1.14.0:161",
+        "https://karpenter.sh/docs/concepts/scheduling/",
+    ],
+)
 def check(pool: NodePool, context: Context) -> Findings:
     node = pool.node.at("spec", "weight")
     if node is None or not pool.weight or resolve.taints(pool) != frozenset():

@@ -55,7 +55,13 @@ spec:
 from nodelint.api import UNKNOWN, Also, Context, Finding, Findings, NodePool, rule
 
 
-@rule(on=NodePool, group="practice", gives_way_to=["no-instance-type", "unsupported-alias", "removed-api"])
+@rule(
+    on=NodePool,
+    group="practice",
+    gives_way_to=["no-instance-type", "unsupported-alias", "removed-api"],
+    subject="pools",
+    source="https://kubernetes.io/docs/concepts/windows/user-guide/#taints-and-tolerations",
+)
 def check(pool: NodePool, context: Context) -> Findings:
     taints = pool.node.at("spec", "template", "spec", "taints")
     if pool.partial or pool.taints or (taints is not None and (taints.value is UNKNOWN or taints.items)):

@@ -190,6 +190,11 @@ from nodelint.api import (
     gives_way_to=["removed-api", "no-image", "image-discovery-tag", "refused-combination"],
     may_need=("images",),
     renamed=("foreign-image", "any-owner", "image-without-owner"),
+    subject="images",
+    source=[
+        "provider:pkg/providers/amifamily/ami.go@v1.14.1:139",
+        "https://karpenter.sh/docs/concepts/nodeclasses/",
+    ],
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     yield from run_checks(

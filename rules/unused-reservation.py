@@ -87,6 +87,11 @@ from nodelint.api import (
     releases=">=1.6.0",
     gives_way_to=["no-instance-type", "unknown-value"],
     providers=["aws", "auto-mode"],
+    subject="spot",
+    source=[
+        "provider:pkg/providers/launchtemplate/types.go@v1.6.0:144",
+        "provider:pkg/providers/instancetype/offering/offering.go@v1.5.0:145",
+    ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     asked = labels.last_asking(pool, keys.CAPACITY_TYPE)

@@ -32,7 +32,12 @@ spec:
 from nodelint.api import Context, Edit, Finding, Findings, Suppression, messages, rule
 
 
-@rule(on=Suppression, group="hazard", fix="safe")
+@rule(
+    on=Suppression,
+    group="hazard",
+    fix="safe",
+    subject="objects",
+)
 def check(suppression: Suppression, context: Context) -> Findings:
     if not suppression.rules:
         yield Finding(

@@ -153,7 +153,17 @@ ENCODING = r"(?:\$\{\s*)?base64encode\(|\{\{-?[^{}]*\|\s*b64enc\s*-?\}\}"
 """A function of Terraform, or of Helm, that makes base64 of what it is given."""
 
 
-@rule(on=EC2NodeClass, group="correctness", fix="unsafe", gives_way_to=["removed-api"])
+@rule(
+    on=EC2NodeClass,
+    group="correctness",
+    fix="unsafe",
+    gives_way_to=["removed-api"],
+    subject="user data",
+    source=[
+        "https://karpenter.sh/docs/concepts/nodeclasses/",
+        "provider:pkg/providers/amifamily/bootstrap/nodeadm.go@v1.14.1:40",
+    ],
+)
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     node = node_class.node.at("spec", "userData")
     if node is not None and node.value is UNKNOWN and re.match(ENCODING, node.written):

@@ -161,7 +161,17 @@ spec:
 from nodelint.api import Context, EC2NodeClass, Finding, Findings, edits, rule
 
 
-@rule(on=EC2NodeClass, group="correctness", fix="safe", gives_way_to=["removed-api"])
+@rule(
+    on=EC2NodeClass,
+    group="correctness",
+    fix="safe",
+    gives_way_to=["removed-api"],
+    subject="user data",
+    source=[
+        "provider:pkg/providers/amifamily/bootstrap/nodeadm.go@v1.14.1:45",
+        "provider:pkg/providers/amifamily/bootstrap/bottlerocketsettings.go@v1.14.1:26",
+    ],
+)
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     data = context.user_data(node_class)
     for trouble in (*data.broken(), *data.lost(context.karpenter)) if data is not None else ():

@@ -84,7 +84,14 @@ spec:
 from nodelint.api import Also, Context, Edit, Finding, Findings, RuleCheck, Source, Span, objects, rule, run_checks
 
 
-@rule(on=Source, group="hazard", fix="unsafe", renamed=("crossed-condition", "false-never-printed"))
+@rule(
+    on=Source,
+    group="hazard",
+    fix="unsafe",
+    renamed=("crossed-condition", "false-never-printed"),
+    subject="templates",
+    source="https://helm.sh/docs/chart_template_guide/control_structures/",
+)
 def check(source: Source, context: Context) -> Findings:
     yield from run_checks(source, context, RuleCheck(_check_condition), RuleCheck(_check_false))
 

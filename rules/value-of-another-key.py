@@ -116,6 +116,11 @@ from nodelint.api import Also, Context, Edit, Finding, Findings, NodePool, edits
     fix="safe",
     gives_way_to=["wildcard-value", "zone-without-subnet", "field-of-another-release", "removed-api"],
     providers=["aws", "auto-mode"],
+    subject="requirements",
+    source=[
+        "provider:pkg/apis/v1/labels.go@v1.14.1:39",
+        "https://karpenter.sh/docs/concepts/nodepools/",
+    ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     items = list(labels.asked(pool))

@@ -56,7 +56,18 @@ spec:
 from nodelint.api import Context, EC2NodeClass, Finding, Findings, edits, rule
 
 
-@rule(on=EC2NodeClass, group="hazard", fix="unsafe", gives_way_to=["removed-api"], renamed=("kept-volume",))
+@rule(
+    on=EC2NodeClass,
+    group="hazard",
+    fix="unsafe",
+    gives_way_to=["removed-api"],
+    renamed=("kept-volume",),
+    subject="disks",
+    source=[
+        "provider:pkg/apis/v1/ec2nodeclass.go@v1.14.1:456",
+        "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/preserving-volumes-on-termination.html",
+    ],
+)
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     mappings = node_class.node.at("spec", "blockDeviceMappings")
     for mapping in mappings.items if mappings is not None and mappings.kind == "sequence" else ():

@@ -159,6 +159,11 @@ _MOST_LISTED = 6
     fix="safe",
     gives_way_to=["removed-api", "flex-preference"],
     providers=["aws", "auto-mode"],
+    subject="requirements",
+    source=[
+        "core:pkg/scheduling/requirement.go@v1.14.0:275",
+        "https://karpenter.sh/docs/concepts/nodepools/",
+    ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     for line in pool.requirements:

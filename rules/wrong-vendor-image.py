@@ -128,7 +128,17 @@ from nodelint.api import (
 )
 
 
-@rule(on=NodePool, group="hazard", fix="unsafe", gives_way_to=["no-instance-type", "gpu-image-gap", "removed-api"])
+@rule(
+    on=NodePool,
+    group="hazard",
+    fix="unsafe",
+    gives_way_to=["no-instance-type", "gpu-image-gap", "removed-api"],
+    subject="GPUs",
+    source=[
+        "provider:pkg/providers/amifamily/ami.go@v1.14.1:83",
+        "provider:pkg/providers/amifamily/types.go@v1.14.1:67",
+    ],
+)
 def check(pool: NodePool, context: Context) -> Findings:
     if pool.class_ref is None:
         return

@@ -83,7 +83,13 @@ from nodelint.api import Also, Context, Edit, Finding, Findings, Source, Span, S
 OBJECT = ("apiVersion", "kind")
 
 
-@rule(on=Source, group="correctness", fix="safe")
+@rule(
+    on=Source,
+    group="correctness",
+    fix="safe",
+    subject="objects",
+    source="https://yaml.org/spec/1.2.2/",
+)
 def check(source: Source, context: Context) -> Findings:
     for problem in source.problems:
         if not source.concerns_karpenter(problem.offset):

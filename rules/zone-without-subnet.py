@@ -205,7 +205,15 @@ from nodelint.api import (
 )
 
 
-@rule(on=NodePool, group="correctness", fix="safe", needs=("subnets",), gives_way_to=["wildcard-value"])
+@rule(
+    on=NodePool,
+    group="correctness",
+    fix="safe",
+    needs=("subnets",),
+    gives_way_to=["wildcard-value"],
+    subject="network",
+    source="provider:pkg/providers/subnet/subnet.go@v1.14.1:130",
+)
 def check(pool: NodePool, context: Context) -> Findings:
     lines = [
         item

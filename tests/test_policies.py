@@ -189,7 +189,7 @@ def test_rules_of_ones_own_are_listed_and_have_pages(nodelint: Run, tmp_path: Pa
     listed = nodelint("rule", "--rules", "team").stdout.splitlines()
     names = [line.split()[0] for line in listed]
     assert "memory-limit" in names
-    assert names.index("hazard") < names.index("ours") < names.index("practice")
+    assert names.index("migration:") < names.index("more:") < names.index("ours")
     assert "not as we do it" in nodelint("rule", "ours").stdout
     assert nodelint("rule", "memory-limit").returncode == 2, "nobody named its folder"
 

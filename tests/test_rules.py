@@ -16,7 +16,8 @@ from nodelint.edits import apply
 from nodelint.lint.context import Context
 from nodelint.lint.engine import DEFAULTS, Report, Selection, lint
 from nodelint.lint.fixing import fix
-from nodelint.lint.rule import Example, Rule, bundled, examples, index, load, load_bundled
+from nodelint.lint.rule import SUBJECTS, Example, Rule, bundled, examples, index, load, load_bundled, source_link
+from nodelint.lint.suppress import Suppression
 from nodelint.model.cluster_objects import PATTERN
 from nodelint.model.documents import objects
 from nodelint.model.manifest import EC2NodeClass, served
@@ -279,8 +280,8 @@ def test_the_committed_page_is_the_generated_one(rule: Rule) -> None:
 
 def test_the_committed_index_says_what_the_files_declare() -> None:
     assert table("rules")["rules"] == index(RULES, bundled()), "run tools/make_rule_pages.py"
-    declared = [rule._replace(check=index, text=str) for rule in load_bundled().values()]
-    assert declared == [rule._replace(check=index, text=str) for rule in RULES.values()]
+    declared = [rule._replace(check=index, text=str, sources=()) for rule in load_bundled().values()]
+    assert declared == [rule._replace(check=index, text=str, sources=()) for rule in RULES.values()]
     assert [rule.page for rule in load_bundled().values()] == [rule.page for rule in RULES.values()]
 
 
@@ -291,6 +292,14 @@ def test_a_rule_file_that_the_index_does_not_know_is_loaded(tmp_path: Path, monk
     (tmp_path / "of-today.py").write_text(written, encoding="utf-8")
     loaded = load_bundled.__wrapped__()
     assert {name: rule.group for name, rule in loaded.items()} == {"no-limits": "hazard", "of-today": "practice"}
+
+
+@pytest.mark.parametrize("rule", RULES.values(), ids=lambda r: r.name)
+def test_a_rule_says_its_subject_and_where_its_claim_can_be_read(rule: Rule) -> None:
+    assert rule.subject in SUBJECTS
+    assert rule.sources or rule.on is Suppression, "name a line of Karpenter's code, or a page of AWS or Kubernetes"
+    for words, address in map(source_link, rule.sources):
+        assert f"[{words}]({address})" in markdown(rule, RULES)
 
 
 def test_no_page_without_a_rule() -> None:

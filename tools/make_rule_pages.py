@@ -11,7 +11,7 @@ ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
 from nodelint.data import DATA  # noqa: E402
-from nodelint.lint.rule import Rule, bundled, index, load  # noqa: E402
+from nodelint.lint.rule import SUBJECTS, Rule, bundled, index, load  # noqa: E402
 from nodelint.report.page import header, markdown  # noqa: E402
 
 
@@ -43,12 +43,18 @@ ABOUT = {
 
 
 def listed(rules: Iterable[Rule]) -> str:
-    """The list of the rules by group, a line each."""
+    """The list of the rules by subject, a line each; rules that say no subject stand at the end."""
     lines = ["# Rules", ""]
     for group, about in ABOUT.items():
-        lines += [f"## {group.capitalize()}", "", about, "", "| rule | what it flags | |", "| --- | --- | --- |"]
-        lines += [f"| [{r.name}]({r.name}.md) | {r.summary} | {header(r)} |" for r in rules if r.group == group]
-        lines.append("")
+        lines += [f"### {group.capitalize()}", "", about, ""]
+    for subject, about in {**SUBJECTS, "": ""}.items():
+        chosen = [rule for rule in rules if rule.subject == subject]
+        if chosen:
+            title = subject[:1].upper() + subject[1:] or "More"
+            lines += [f"## {title}", "", *filter(None, [about and f"{about}\n"])]
+            lines += ["| rule | what it flags | |", "| --- | --- | --- |"]
+            lines += [f"| [{r.name}]({r.name}.md) | {r.summary} | {header(r)} |" for r in chosen]
+            lines.append("")
     return "\n".join(lines)
 
 

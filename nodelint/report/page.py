@@ -7,7 +7,7 @@ from functools import cache
 from nodelint.ec2.facts import WORDS
 from nodelint.ec2.fake_account import FakeAccount
 from nodelint.lint.engine import DEFAULTS, Selection, Target, lint
-from nodelint.lint.rule import PROFILES, Example, Rule, examples
+from nodelint.lint.rule import PROFILES, Example, Rule, examples, source_link
 from nodelint.lint.suppress import Suppression
 from nodelint.model.cluster_objects import PATTERN
 from nodelint.model.documents import objects
@@ -20,7 +20,7 @@ from nodelint.source import Source
 
 def header(rule: Rule) -> str:
     """Severity, fix, releases, the facts without which it is mute and whether it is on, as one line."""
-    parts = [rule.group, f"severity: {rule.severity}", f"fix: {rule.fix or 'none'}"]
+    parts = [rule.group, *filter(None, [rule.subject]), f"severity: {rule.severity}", f"fix: {rule.fix or 'none'}"]
     parts.append("all releases of v1" if rule.releases == ">=1.0.0" else f"Karpenter {rule.releases}")
     if rule.needs:
         parts.append(f"needs from AWS: {', '.join(WORDS[kind] for kind in rule.needs)}")
@@ -34,6 +34,30 @@ def header(rule: Rule) -> str:
 def example_source(example: Example) -> Source:
     """An example as it is read: its workloads too."""
     return Source.from_text("example.yaml", example.text, PATTERN)
+
+
+def options_table(rule: Rule) -> str:
+    """The thresholds of a rule, and how a configuration sets them; empty where it has none."""
+    if not rule.options:
+        return ""
+    rows = [f"| `{each.name}` | {each.type} | `{each.default}` | {each.text} |" for each in rule.options]
+    example = f"rules:\n  {rule.name}:\n    {rule.options[0].name}: {rule.options[0].default}"
+    table = "\n".join(["| option | type | default | |", "| --- | --- | --- | --- |", *rows])
+    return f"## Options\n\nIn `nodelint.yaml`:\n\n```yaml\n{example}\n```\n\n{table}"
+
+
+def sources_list(rule: Rule) -> str:
+    """Where what a rule claims can be read; empty where it names nothing."""
+    if not rule.sources:
+        return ""
+    links = [f"- [{words}]({address})" for words, address in map(source_link, rule.sources)]
+    return "## Sources\n\n" + "\n".join(links)
+
+
+def former_list(rule: Rule) -> str:
+    """The names that a rule had before, as a sentence."""
+    names = ", ".join(f"`{name}`" for name in rule.renamed)
+    return f"Former names, which go on working: {names}." if names else ""
 
 
 @cache
@@ -63,5 +87,6 @@ def markdown(rule: Rule, rules: dict[str, Rule]) -> str:
         texts = "\n\n".join(finding_text(result) for result in report.results)
         said.append(f"Of bad example {number}:\n\n```text\n{texts}\n```")
     first, _, rest = page.partition("\n")
+    rest += "".join(f"\n\n{part}" for part in (options_table(rule), sources_list(rule), former_list(rule)) if part)
     messages = "\n\n".join(said)
     return f"# {rule.name}\n\n{first}\n\n{header(rule)}\n{rest.rstrip()}\n\n## What nodelint says\n\n{messages}\n"
