@@ -1,0 +1,70 @@
+"""What one build of an overlay has read and learnt so far."""
+
+from __future__ import annotations
+
+import os
+
+from nodelint.build.kustomize.configuration import Kustomization
+from nodelint.build.kustomize.errors import BuildError
+from nodelint.build.kustomize.files import Files, Text, as_documents
+from nodelint.build.kustomize.resources import Resource
+from nodelint.source import Node
+from nodelint.source.reading import is_inside, repository
+from nodelint.tuples import NamedTuple
+
+
+class LostItems(NamedTuple):
+    """Entries of a list that a patch takes away by giving the list anew.
+
+    `path` are the keys that lead to the list in an object of a kind and name. `new` and `old` are the two lists.
+    """
+
+    kind: str
+    name: str
+    path: tuple[str, ...]
+    new: Node
+    old: Node
+    items: tuple[Node, ...]
+
+
+class UnmatchedPatch(NamedTuple):
+    """A patch for which there is no object. `at` is the place to look at, `fails` whether kustomize stops there."""
+
+    at: Node
+    wanted: str
+    fails: bool
+
+
+class Run:
+    """One build of the overlay of a folder.
+
+    `parts` are the files that were read for it, in absolute paths. `notes` is what is not built and not needed to
+    tell the rest, each with its place. `lost` and `unmatched` are what its patches did that their author may not have
+    meant. `is_incomplete`: objects are missing that only kustomize could bring.
+    """
+
+    def __init__(self, files: Files, folder: str, root: str | None = None) -> None:
+        self.files = files
+        self.folder = folder
+        self.home = repository(folder) or root
+        self.parts: dict[str, None] = {}
+        self.notes: list[tuple[Node, str]] = []
+        self.lost: list[LostItems] = []
+        self.unmatched: list[UnmatchedPatch] = []
+        self.is_incomplete = False
+
+    def take(self, path: str, roots: list[Node]) -> None:
+        """Count a file among the parts."""
+        self.parts.setdefault(path)
+        as_documents(self.files.read(path), roots)
+
+    def touch(self, resource: Resource, text: Text) -> None:
+        """Say that a patch changes an object: with a word of Karpenter's in it, the object concerns Karpenter."""
+        resource.marked = resource.marked or text.marked
+
+    def resolve(self, kustomization: Kustomization, path: str, at: Node | None) -> str:
+        """The absolute path of what a kustomization names. Raises `BuildError` for a place outside the repository."""
+        full = os.path.normpath(os.path.join(kustomization.folder, path))
+        if os.path.isabs(path) or (self.home is not None and not is_inside(full, self.home)):
+            raise BuildError(at, f"`{path}` is outside the repository", fails=False)
+        return full
