@@ -14,7 +14,7 @@ from nodelint.build.kustomize.errors import BuildError
 from nodelint.build.kustomize.files import Files
 from nodelint.build.kustomize.overlay import Overlay
 from nodelint.build.kustomize.run import LostItems, UnmatchedPatch
-from nodelint.build.kustomize.text import Printed, differing, print_objects
+from nodelint.build.kustomize.text import PrintedObjects, differing, print_objects
 from nodelint.model.finding import Also, Span
 from nodelint.source import Node, Source
 from nodelint.source.reading import MARKS
@@ -90,7 +90,7 @@ def build_overlay(files: Files, folder: str, root: str | None = None) -> Outcome
     return BuiltOverlay(built, tuple(overlay.lost), tuple(overlay.unmatched))
 
 
-def _check(printed: Printed) -> None:
+def _check(printed: PrintedObjects) -> None:
     """Raise `BuildError` where the text does not say what the objects are."""
     source = printed.source
     roots = [document.root for document in source.documents if document.host is None]
@@ -118,7 +118,7 @@ def _unbuilt(at: Node | Span, reason: str) -> Unbuilt:
 class _Origins:
     """Where the values of a built text are written. `own` is the overlay's kustomization."""
 
-    def __init__(self, printed: Printed, own: Source) -> None:
+    def __init__(self, printed: PrintedObjects, own: Source) -> None:
         self._printed = printed
         self._own = own
 

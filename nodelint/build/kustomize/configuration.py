@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from nodelint.build.kustomize.errors import BuildError
 from nodelint.build.kustomize.files import Files
-from nodelint.build.kustomize.values import Value, read_json
+from nodelint.build.kustomize.values import YamlTree, read_json
 from nodelint.source import Node, Source
 
 _LISTS = (
@@ -53,9 +53,9 @@ _ALTERS = {
 
 
 class Kustomization:
-    """The kustomization of a folder. Field names are those of kustomize, whatever their case in the file."""
+    """The kustomization of a folder. TreeField names are those of kustomize, whatever their case in the file."""
 
-    def __init__(self, folder: str, path: str, source: Source, value: Value) -> None:
+    def __init__(self, folder: str, path: str, source: Source, value: YamlTree) -> None:
         self.folder = folder
         self.path = path
         self.source = source
@@ -70,7 +70,7 @@ class Kustomization:
         """The place to name where the file is to blame as a whole."""
         return self.value.at or Node(self.source, 0, 0, "scalar", "plain")
 
-    def items(self, field: str) -> list[Value]:
+    def items(self, field: str) -> list[YamlTree]:
         """The items of a field that is a list."""
         value = self.value.get(field)
         return value.items if value is not None else []
@@ -81,7 +81,7 @@ class Kustomization:
             if isinstance(item.value, str):
                 yield item.value, item.at
 
-    def pairs(self, field: str) -> Value | None:
+    def pairs(self, field: str) -> YamlTree | None:
         """A mapping of texts, such as labels. Raises `BuildError` where a value is none."""
         return check_texts(self.value.get(field))
 
@@ -108,7 +108,7 @@ class Kustomization:
         return found.key if found is not None else None
 
 
-def check_texts(value: Value | None) -> Value | None:
+def check_texts(value: YamlTree | None) -> YamlTree | None:
     """A mapping that holds texts and nothing else. Raises `BuildError`."""
     for name, field in value.fields.items() if value is not None else ():
         if not isinstance(field.value.value, str):
@@ -126,12 +126,12 @@ def read_kustomization(files: Files, folder: str) -> Kustomization | None:
         return None
     source = files.read(path)
     roots = files.read_roots(path)
-    value = read_json(roots[0][0]) if roots else Value("mapping")
+    value = read_json(roots[0][0]) if roots else YamlTree("mapping")
     if value.kind != "mapping":
         raise BuildError(roots[0][0], "a kustomization is a mapping")
     if not value.text("apiVersion").startswith(("kustomize.config.k8s.io/", "")[value.get("apiVersion") is None]):
         return None
-    named = Value("mapping", value.at, value.exact)
+    named = YamlTree("mapping", value.at, value.exact)
     for name, field in value.fields.items():
         known = _FIELDS.get(name.lower())
         if known is None:
@@ -142,7 +142,7 @@ def read_kustomization(files: Files, folder: str) -> Kustomization | None:
     return Kustomization(os.path.normpath(folder), path, source, named)
 
 
-def _check_type(name: str, value: Value) -> None:
+def _check_type(name: str, value: YamlTree) -> None:
     if value.is_null:
         return
     wanted = "sequence" if name in _LISTS else "mapping" if name in _MAPPINGS else "scalar"

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from nodelint.build.kustomize.errors import BuildError
 from nodelint.build.kustomize.resources import Resource
-from nodelint.build.kustomize.values import Value, read_json, read_object
+from nodelint.build.kustomize.values import YamlTree, read_json, read_object
 from nodelint.source import Document, Node, Source, reading
 from nodelint.source.compose import compose
 from nodelint.source.kustomize import KUSTOMIZATIONS
@@ -100,7 +100,7 @@ def _first_node(source: Source, offset: int) -> Node:
     return Node(source, offset, offset, "scalar", "plain")
 
 
-def _unfold(value: Value, root: Node, as_read: bool = False) -> Iterator[Value]:
+def _unfold(value: YamlTree, root: Node, as_read: bool = False) -> Iterator[YamlTree]:
     """An object, or the items of a list of objects. Raises `BuildError` for what kustomize takes for no object.
 
     Items go through JSON, but for those of a List that is alone in its file: they stay `as_read`.
@@ -121,12 +121,12 @@ def _unfold(value: Value, root: Node, as_read: bool = False) -> Iterator[Value]:
     yield value
 
 
-def _has_name(value: Value, path: Sequence[str]) -> bool:
+def _has_name(value: YamlTree, path: Sequence[str]) -> bool:
     found = value.get(*path)
     return found is not None and found.kind == "scalar" and bool(found.as_text()) and found.value is not None
 
 
-class Text:
+class PatchText:
     """The text of a patch: a file of its own, or a scalar of a kustomization."""
 
     def __init__(self, source: Source, roots: list[tuple[Node, bool]], within: Node | None, at: Node | None) -> None:
@@ -139,19 +139,19 @@ class Text:
     def marked(self) -> bool:
         return any(marked for _, marked in self.roots)
 
-    def read_objects(self) -> list[Value]:
+    def read_objects(self) -> list[YamlTree]:
         """The patches for objects. Raises `BuildError` for a text that holds none."""
-        found: list[Value] = []
+        found: list[YamlTree] = []
         for root, _ in self.roots:
             found += _unfold(read_object(root, self.within), self.at or root)
         return found
 
-    def read_json(self) -> Value | None:
+    def read_json(self) -> YamlTree | None:
         """The first document as JSON."""
         return read_json(self.roots[0][0], self.within) if self.roots else None
 
 
-def read_inline(scalar: Node) -> Text:
+def read_inline(scalar: Node) -> PatchText:
     """The text in a scalar of a kustomization: nodes have places in the file where it is a literal block scalar.
 
     Raises `BuildError`.
@@ -162,7 +162,7 @@ def read_inline(scalar: Node) -> Text:
     assert isinstance(source, Source)
     if scalar.style == "literal" and not (scalar.shared or scalar.alias):
         try:
-            return Text(source, list(_block_roots(source, scalar)), None, scalar)
+            return PatchText(source, list(_block_roots(source, scalar)), None, scalar)
         except Unreadable:
             pass
     text = written_text(scalar)
@@ -172,7 +172,7 @@ def read_inline(scalar: Node) -> Text:
     except Unreadable as error:
         raise BuildError(scalar, f"the patch cannot be read: {error.message}") from None
     marked = any(mark in text for mark in MARKS)
-    return Text(source, [(root, marked) for root in roots], scalar, scalar)
+    return PatchText(source, [(root, marked) for root in roots], scalar, scalar)
 
 
 def _block_roots(source: Source, scalar: Node) -> Iterator[tuple[Node, bool]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nodelint.build.kustomize.errors import BuildError
-from nodelint.build.kustomize.values import Value
+from nodelint.build.kustomize.values import YamlTree
 from nodelint.source import Node
 from nodelint.tuples import NamedTuple
 
@@ -14,11 +14,11 @@ class Operation(NamedTuple):
     op: str
     path: str
     source: str
-    value: Value | None
+    value: YamlTree | None
     at: Node | None
 
 
-def read_operations(patch: Value) -> list[Operation]:
+def read_operations(patch: YamlTree) -> list[Operation]:
     """The operations of a patch that has been read as JSON. Raises `BuildError`."""
     if patch.kind != "sequence":
         raise BuildError(patch.at, "it is neither a list of operations nor an object with a kind and a name")
@@ -31,7 +31,7 @@ def read_operations(patch: Value) -> list[Operation]:
     return operations
 
 
-def apply_operations(target: Value, operations: list[Operation]) -> None:
+def apply_operations(target: YamlTree, operations: list[Operation]) -> None:
     """Change an object. Raises `BuildError` where kustomize would stop."""
     target.become_json()
     for operation in operations:
@@ -41,11 +41,11 @@ def apply_operations(target: Value, operations: list[Operation]) -> None:
         apply(target, operation)
 
 
-def _add(target: Value, operation: Operation) -> None:
+def _add(target: YamlTree, operation: Operation) -> None:
     _insert(target, operation, operation.path, _new_value(operation))
 
 
-def _replace(target: Value, operation: Operation) -> None:
+def _replace(target: YamlTree, operation: Operation) -> None:
     holder, step = _find_holder(target, operation.path, operation.at)
     value = _new_value(operation)
     if holder.kind == "mapping":
@@ -54,27 +54,27 @@ def _replace(target: Value, operation: Operation) -> None:
     holder.items[_index(holder, step, operation.at, len(holder.items))] = value
 
 
-def _remove(target: Value, operation: Operation) -> None:
+def _remove(target: YamlTree, operation: Operation) -> None:
     _take(target, operation.path, operation.at)
 
 
-def _move(target: Value, operation: Operation) -> None:
+def _move(target: YamlTree, operation: Operation) -> None:
     _insert(target, operation, operation.path, _take(target, operation.source, operation.at))
 
 
-def _copy(target: Value, operation: Operation) -> None:
+def _copy(target: YamlTree, operation: Operation) -> None:
     holder, step = _find_holder(target, operation.source, operation.at)
     if holder.kind == "sequence":
-        value: Value | None = holder.items[_index(holder, step, operation.at, len(holder.items))]
+        value: YamlTree | None = holder.items[_index(holder, step, operation.at, len(holder.items))]
     else:
         value = holder.get(step)
-    copied = value.copy() if value is not None else Value("scalar", operation.at)
+    copied = value.copy() if value is not None else YamlTree("scalar", operation.at)
     for each in copied.walk():
         each.exact = False
     _insert(target, operation, operation.path, copied)
 
 
-def _test(target: Value, operation: Operation) -> None:
+def _test(target: YamlTree, operation: Operation) -> None:
     there = _look_up(target, operation.path, operation.at)
     wanted = operation.value.plain() if operation.value is not None else None
     if (there.plain() if there is not None else None) != wanted:
@@ -84,9 +84,9 @@ def _test(target: Value, operation: Operation) -> None:
 _APPLY = {"add": _add, "replace": _replace, "remove": _remove, "move": _move, "copy": _copy, "test": _test}
 
 
-def _new_value(operation: Operation) -> Value:
+def _new_value(operation: Operation) -> YamlTree:
     if operation.value is None:
-        return Value("scalar", operation.at)
+        return YamlTree("scalar", operation.at)
     value = operation.value.copy()
     value.become_json()
     return value
@@ -97,14 +97,14 @@ def _steps(path: str) -> list[str]:
     return [step.replace("~1", "/").replace("~0", "~") for step in path.split("/")[1:]]
 
 
-def _find_holder(target: Value, path: str, at: Node | None) -> tuple[Value, str]:
+def _find_holder(target: YamlTree, path: str, at: Node | None) -> tuple[YamlTree, str]:
     """The collection that a path ends in, and the last step."""
     steps = _steps(path) if "/" in path else []
     if not steps:
         raise BuildError(at, f"the path `{path}` leads nowhere")
     holder = target
     for step in steps[:-1]:
-        below: Value | None = None
+        below: YamlTree | None = None
         if holder.kind == "mapping":
             below = holder.get(step)
         elif holder.kind == "sequence":
@@ -118,7 +118,7 @@ def _find_holder(target: Value, path: str, at: Node | None) -> tuple[Value, str]
     return holder, steps[-1]
 
 
-def _index(holder: Value, step: str, at: Node | None, size: int) -> int:
+def _index(holder: YamlTree, step: str, at: Node | None, size: int) -> int:
     """A place in a list of some size; negative numbers count from its end."""
     index = _number(step)
     if index is None or not -size <= index < size:
@@ -131,7 +131,7 @@ def _number(step: str) -> int | None:
     return int(step) if digits.isascii() and digits.isdigit() and len(digits) < 10 else None
 
 
-def _insert(target: Value, operation: Operation, path: str, value: Value) -> None:
+def _insert(target: YamlTree, operation: Operation, path: str, value: YamlTree) -> None:
     holder, step = _find_holder(target, path, operation.at)
     if holder.kind == "mapping":
         holder.put(step, value, operation.at)
@@ -141,7 +141,7 @@ def _insert(target: Value, operation: Operation, path: str, value: Value) -> Non
         holder.items.insert(_index(holder, step, operation.at, len(holder.items) + 1), value)
 
 
-def _take(target: Value, path: str, at: Node | None) -> Value:
+def _take(target: YamlTree, path: str, at: Node | None) -> YamlTree:
     holder, step = _find_holder(target, path, at)
     if holder.kind == "mapping":
         field = holder.fields.pop(step, None)
@@ -151,7 +151,7 @@ def _take(target: Value, path: str, at: Node | None) -> Value:
     return holder.items.pop(_index(holder, step, at, len(holder.items)))
 
 
-def _look_up(target: Value, path: str, at: Node | None) -> Value | None:
+def _look_up(target: YamlTree, path: str, at: Node | None) -> YamlTree | None:
     holder, step = _find_holder(target, path, at)
     if holder.kind == "mapping":
         return holder.get(step)

@@ -6,7 +6,7 @@ Lists are replaced whole, a null takes its key away, `$patch` says what else is 
 from __future__ import annotations
 
 from nodelint.build.kustomize.errors import BuildError
-from nodelint.build.kustomize.values import Field, Value
+from nodelint.build.kustomize.values import TreeField, YamlTree
 from nodelint.source import Node
 from nodelint.source.scalars import reads_as_text
 from nodelint.tuples import NamedTuple
@@ -19,8 +19,8 @@ class ReplacedList(NamedTuple):
     """A list that a patch puts in the place of another: the path of keys to it, the new list, the old one."""
 
     path: tuple[str, ...]
-    new: Value
-    old: Value
+    new: YamlTree
+    old: YamlTree
 
 
 class Merge:
@@ -33,11 +33,11 @@ class Merge:
         self.keyed = keyed
         self.replaced: list[ReplacedList] = []
 
-    def apply(self, target: Value, patch: Value) -> Value | None:
+    def apply(self, target: YamlTree, patch: YamlTree) -> YamlTree | None:
         """The object with the patch, None where it is deleted. Both are used up. Raises `BuildError`."""
         return self._merge(target, patch, ())
 
-    def _merge(self, old: Value | None, new: Value | None, path: tuple[str, ...]) -> Value | None:
+    def _merge(self, old: YamlTree | None, new: YamlTree | None, path: tuple[str, ...]) -> YamlTree | None:
         """The value of a key, None where it is to go; kustomize visits keys that the patch lacks as well."""
         there = old if old is not None and not old.is_null else None
         given = new if new is not None and not new.is_null else None
@@ -56,7 +56,7 @@ class Merge:
             return self._merge_lists(there, given, path)
         return _merge_scalars(old if given is not None else there, given)
 
-    def _merge_mappings(self, old: Value | None, new: Value | None, path: tuple[str, ...]) -> Value | None:
+    def _merge_mappings(self, old: YamlTree | None, new: YamlTree | None, path: tuple[str, ...]) -> YamlTree | None:
         directive = _take_directive(new)
         if directive == "delete":
             return None
@@ -72,13 +72,13 @@ class Merge:
                 old.fields.pop(name, None)
             elif before is None or before.value is not value:
                 key = after.key if after is not None else None
-                old.fields[name] = Field(key if before is None else before.key, value)
+                old.fields[name] = TreeField(key if before is None else before.key, value)
         return old
 
-    def _clean(self, added: Value, path: tuple[str, ...]) -> Value:
+    def _clean(self, added: YamlTree, path: tuple[str, ...]) -> YamlTree:
         """A mapping that a patch adds as a whole, less its nulls and directives, which are done in it too."""
         for name, field in list(added.fields.items()):
-            value: Value | None = field.value
+            value: YamlTree | None = field.value
             if value is not None and value.kind == "mapping":
                 value = self._merge_mappings(None, value, (*path, name))
             if value is None or value.is_null:
@@ -87,7 +87,7 @@ class Merge:
                 _merge_scalars(value, None)
         return added
 
-    def _merge_lists(self, old: Value | None, new: Value | None, path: tuple[str, ...]) -> Value | None:
+    def _merge_lists(self, old: YamlTree | None, new: YamlTree | None, path: tuple[str, ...]) -> YamlTree | None:
         if new is None or old is None:
             return new if old is None else old
         if self.keyed and _are_named(old) and _are_named(new):
@@ -96,7 +96,7 @@ class Merge:
         self.replaced.append(ReplacedList(path, new, old))
         return new
 
-    def _merge_named(self, old: Value, new: Value, path: tuple[str, ...]) -> Value:
+    def _merge_named(self, old: YamlTree, new: YamlTree, path: tuple[str, ...]) -> YamlTree:
         """Items that are new come first; the others stay where they are."""
         by_name = {item.text("name"): n for n, item in enumerate(old.items)}
         added, gone = [], set()
@@ -111,7 +111,7 @@ class Merge:
         return old
 
 
-def _merge_scalars(old: Value | None, new: Value | None) -> Value | None:
+def _merge_scalars(old: YamlTree | None, new: YamlTree | None) -> YamlTree | None:
     """A scalar in the place of another takes over its quotes, and so becomes a text; a new one keeps what it is."""
     merged = new if new is not None else old
     if merged is not None and merged.loose:
@@ -128,7 +128,7 @@ def _merge_scalars(old: Value | None, new: Value | None) -> Value | None:
     return merged
 
 
-def _take_directive(patch: Value | None) -> str:
+def _take_directive(patch: YamlTree | None) -> str:
     found = patch.fields.pop(DIRECTIVE, None) if patch is not None else None
     if found is None:
         return "merge"
@@ -138,10 +138,10 @@ def _take_directive(patch: Value | None) -> str:
     return str(said)
 
 
-def _are_named(sequence: Value) -> bool:
+def _are_named(sequence: YamlTree) -> bool:
     return bool(sequence.items) and all(item.text("name") for item in sequence.items)
 
 
-def node_of(value: Value) -> Node | None:
+def node_of(value: YamlTree) -> Node | None:
     """Where a value is written, or the first value in it that is written anywhere."""
     return next((each.at for each in value.walk() if each.at is not None), None)

@@ -11,8 +11,8 @@ from nodelint.build.kustomize.configuration import Kustomization, read_kustomiza
 from nodelint.build.kustomize.errors import BuildError
 from nodelint.build.kustomize.files import Files, read_inline
 from nodelint.build.kustomize.resources import Resource, read_selector
-from nodelint.build.kustomize.run import Run
-from nodelint.build.kustomize.values import Value
+from nodelint.build.kustomize.run import OverlayRun
+from nodelint.build.kustomize.values import YamlTree
 from nodelint.source import Node
 from nodelint.source.reading import why
 
@@ -24,13 +24,13 @@ _LOCAL_ONLY = "config.kubernetes.io/local-config"
 _KNOWN_SETTINGS = ("nameReference",)
 
 
-class Overlay(Run):
+class Overlay(OverlayRun):
     """A run whose `resources` are the objects, once it is built."""
 
     def __init__(self, files: Files, folder: str, root: str | None = None) -> None:
         super().__init__(files, folder, root)
         self.resources: list[Resource] = []
-        self._references: list[tuple[Value, Value]] = []
+        self._references: list[tuple[YamlTree, YamlTree]] = []
 
     def build(self) -> None:
         """Make the objects. Raises `BuildError` where that is not possible."""
@@ -156,7 +156,7 @@ class Overlay(Run):
             self._apply_json(kustomization, resources, item)
         replacements.apply_replacements(self, resources, kustomization)
 
-    def _apply_json(self, kustomization: Kustomization, resources: list[Resource], item: Value) -> None:
+    def _apply_json(self, kustomization: Kustomization, resources: list[Resource], item: YamlTree) -> None:
         at = item.at or kustomization.start
         target, inline, path = item.get("target"), item.get("patch"), item.text("path")
         if target is None or not target.text("name"):
@@ -195,7 +195,7 @@ class Overlay(Run):
                 if all(spec.text(field) in ("", getattr(now, field)) for field in ("group", "version", "kind")):
                     self._follow_name(resource, spec.text("path").split("/"), referred)
 
-    def _follow_name(self, resource: Resource, path: list[str], referred: Value) -> None:
+    def _follow_name(self, resource: Resource, path: list[str], referred: YamlTree) -> None:
         holder = resource.value.get(*path[:-1])
         named = holder.get(path[-1]) if holder is not None else None
         if holder is None or named is None or not isinstance(named.value, str):
@@ -211,11 +211,11 @@ class Overlay(Run):
         if len(names) > 1:
             raise BuildError(named.at, f"more than one object was named `{named.value}`", fails=False)
         for name in names - {named.value}:
-            changed = Value("scalar", named.at, False, name)
+            changed = YamlTree("scalar", named.at, False, name)
             holder.put(path[-1], changed)
 
 
-def _drop_null(resource: Resource, field: str) -> Value | None:
+def _drop_null(resource: Resource, field: str) -> YamlTree | None:
     """The mapping of a field of the metadata; kustomize drops one that is null."""
     metadata = resource.value.get("metadata")
     found = metadata.get(field) if metadata is not None else None

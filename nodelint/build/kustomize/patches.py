@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 from nodelint.build.kustomize.configuration import Kustomization
 from nodelint.build.kustomize.errors import BuildError
-from nodelint.build.kustomize.files import Text, read_inline
+from nodelint.build.kustomize.files import PatchText, read_inline
 from nodelint.build.kustomize.json6902 import apply_operations, read_operations
 from nodelint.build.kustomize.merge import DIRECTIVE, Merge, ReplacedList
 from nodelint.build.kustomize.resources import Resource, Selector, find_same, is_native, read_id, read_selector
-from nodelint.build.kustomize.run import LostItems, Run, UnmatchedPatch
-from nodelint.build.kustomize.values import Field, Value, check_name, new_text
+from nodelint.build.kustomize.run import LostItems, OverlayRun, UnmatchedPatch
+from nodelint.build.kustomize.values import TreeField, YamlTree, check_name, new_text
 from nodelint.source import Node
 from nodelint.tuples import NamedTuple
 
@@ -23,20 +23,20 @@ class Patch(NamedTuple):
     """One patch: where it is written, its text, whom it is for, and what it may change."""
 
     at: Node
-    text: Text
+    text: PatchText
     target: Selector | None
     target_at: Node | None
     renames: bool = False
     changes_kind: bool = False
 
 
-def read_patches(run: Run, kustomization: Kustomization) -> Iterator[Patch]:
+def read_patches(run: OverlayRun, kustomization: Kustomization) -> Iterator[Patch]:
     """The entries of `patches`. Raises `BuildError`, OSError."""
     for item in kustomization.items("patches"):
         yield _read_entry(run, kustomization, item)
 
 
-def _read_entry(run: Run, kustomization: Kustomization, item: Value) -> Patch:
+def _read_entry(run: OverlayRun, kustomization: Kustomization, item: YamlTree) -> Patch:
     at = item.at or kustomization.start
     inline, path, target = item.get("patch"), item.text("path"), item.get("target")
     given = inline is not None and isinstance(inline.value, str) and bool(inline.value.strip())
@@ -57,12 +57,12 @@ def _read_entry(run: Run, kustomization: Kustomization, item: Value) -> Patch:
     )
 
 
-def _is_true(options: Value | None, name: str) -> bool:
+def _is_true(options: YamlTree | None, name: str) -> bool:
     found = options.get(name) if options is not None else None
     return found is not None and found.value is True
 
 
-def read_patch_file(run: Run, kustomization: Kustomization, path: str, at: Node) -> Text:
+def read_patch_file(run: OverlayRun, kustomization: Kustomization, path: str, at: Node) -> PatchText:
     """The file of a patch. Raises `BuildError`, OSError."""
     full = run.resolve(kustomization, path, at)
     if not os.path.isfile(full):
@@ -70,10 +70,10 @@ def read_patch_file(run: Run, kustomization: Kustomization, path: str, at: Node)
     source = run.files.read(full)
     roots = run.files.read_roots(full)
     run.take(full, [root for root, _ in roots])
-    return Text(source, roots, None, None)
+    return PatchText(source, roots, None, None)
 
 
-def apply_patch(run: Run, resources: list[Resource], patch: Patch) -> None:
+def apply_patch(run: OverlayRun, resources: list[Resource], patch: Patch) -> None:
     """One entry of `patches`, for an object or by operations. Raises `BuildError`."""
     if _is_json(patch.text):
         if patch.target is None:
@@ -94,7 +94,7 @@ def apply_patch(run: Run, resources: list[Resource], patch: Patch) -> None:
     check_unique(resources)
 
 
-def apply_by_name(run: Run, resources: list[Resource], value: Value, patch: Patch, as_texts: bool) -> None:
+def apply_by_name(run: OverlayRun, resources: list[Resource], value: YamlTree, patch: Patch, as_texts: bool) -> None:
     """A strategic merge patch for the object that it names. Raises `BuildError` where there is none, or more."""
     wanted = read_id(value)
     found = find_same(resources, wanted)
@@ -116,7 +116,7 @@ def apply_by_name(run: Run, resources: list[Resource], value: Value, patch: Patc
     raise BuildError(at, f"the patch is for {shown}, and the overlay has none")
 
 
-def apply_json(run: Run, resources: list[Resource], patch: Patch, keeps_id: bool) -> None:
+def apply_json(run: OverlayRun, resources: list[Resource], patch: Patch, keeps_id: bool) -> None:
     """A JSON6902 patch on all that its target selects. Raises `BuildError`."""
     text = patch.text
     if (start := _first_character(text)) == "[" and not _is_json_text(text):
@@ -135,7 +135,7 @@ def apply_json(run: Run, resources: list[Resource], patch: Patch, keeps_id: bool
             raise BuildError(patch.at, "the patch takes kind or name away")
 
 
-def _select(run: Run, resources: list[Resource], patch: Patch) -> list[Resource]:
+def _select(run: OverlayRun, resources: list[Resource], patch: Patch) -> list[Resource]:
     assert patch.target is not None
     at = patch.target_at or patch.at
     selected = [resource for resource in resources if patch.target.selects(resource, at)]
@@ -150,7 +150,7 @@ def describe_target(target: Selector) -> str:
 
 
 def _merge(
-    run: Run, resources: list[Resource], resource: Resource, value: Value, patch: Patch, as_texts: bool
+    run: OverlayRun, resources: list[Resource], resource: Resource, value: YamlTree, patch: Patch, as_texts: bool
 ) -> None:
     run.touch(resource, patch.text)
     own = resource.value
@@ -178,7 +178,7 @@ def _merge(
     run.lost += _find_lost(merge.replaced, merged.text("kind"), name)
 
 
-def make_texts(values: Value | None) -> None:
+def make_texts(values: YamlTree | None) -> None:
     """Make texts of all the values of a mapping, as kustomize does with labels and annotations."""
     if values is None or values.kind != "mapping":
         return
@@ -187,19 +187,19 @@ def make_texts(values: Value | None) -> None:
         if name != DIRECTIVE:
             check_name(name, field.key)
         if name != DIRECTIVE and value.kind == "scalar" and not (isinstance(value.value, str) and value.raw is None):
-            values.fields[name] = Field(field.key, new_text(value.as_text(), value.at, False))
+            values.fields[name] = TreeField(field.key, new_text(value.as_text(), value.at, False))
 
 
-def _field(value: Value, path: tuple[str, ...]) -> Field | None:
+def _field(value: YamlTree, path: tuple[str, ...]) -> TreeField | None:
     holder = value.get(*path[:-1])
     found = holder.fields.get(path[-1]) if holder is not None else None
-    return Field(found.key, found.value.copy()) if found is not None else None
+    return TreeField(found.key, found.value.copy()) if found is not None else None
 
 
-def _restore(value: Value, path: tuple[str, ...], field: Field | None) -> None:
+def _restore(value: YamlTree, path: tuple[str, ...], field: TreeField | None) -> None:
     holder = value.get(*path[:-1])
     if holder is None and field is not None:
-        holder = Value("mapping")
+        holder = YamlTree("mapping")
         value.put(path[0], holder)
     if holder is None:
         return
@@ -228,16 +228,16 @@ def check_unique(resources: list[Resource]) -> None:
         seen[now] = resource
 
 
-def _is_json(text: Text) -> bool:
+def _is_json(text: PatchText) -> bool:
     return bool(text.roots) and text.roots[0][0].kind == "sequence"
 
 
-def _first_character(text: Text) -> str:
+def _first_character(text: PatchText) -> str:
     root = text.roots[0][0] if text.roots else None
     return "[" if root is not None and root.style == "flow" else ""
 
 
-def _is_json_text(text: Text) -> bool:
+def _is_json_text(text: PatchText) -> bool:
     from json import loads
 
     try:

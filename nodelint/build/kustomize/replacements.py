@@ -14,27 +14,27 @@ from nodelint.build.kustomize.resources import (
     fits_labels,
     is_cluster_wide,
 )
-from nodelint.build.kustomize.values import Value, new_text, resolve_scalar
+from nodelint.build.kustomize.values import YamlTree, new_text, resolve_scalar
 from nodelint.source import Node
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.build.kustomize.configuration import Kustomization
-    from nodelint.build.kustomize.run import Run
+    from nodelint.build.kustomize.run import OverlayRun
 
 _ANNOTATIONS = "metadata.annotations."
 _ELEMENT = re.compile(r"\[([^=\]]*)=(.*)\]")
 
 
-def apply_replacements(run: Run, resources: list[Resource], kustomization: Kustomization) -> None:
+def apply_replacements(run: OverlayRun, resources: list[Resource], kustomization: Kustomization) -> None:
     """All replacements of a kustomization, those in files too. Raises `BuildError`, OSError."""
     for item in kustomization.items("replacements"):
         for replacement in _unfold(run, kustomization, item):
             _apply(run, resources, replacement)
 
 
-def _unfold(run: Run, kustomization: Kustomization, item: Value) -> Iterator[Value]:
+def _unfold(run: OverlayRun, kustomization: Kustomization, item: YamlTree) -> Iterator[YamlTree]:
     path = item.text("path")
     if not path:
         yield item
@@ -51,7 +51,7 @@ def _unfold(run: Run, kustomization: Kustomization, item: Value) -> Iterator[Val
         yield from value.items if value.kind == "sequence" else [value]
 
 
-def _apply(run: Run, resources: list[Resource], replacement: Value) -> None:
+def _apply(run: OverlayRun, resources: list[Resource], replacement: YamlTree) -> None:
     source, literal, targets = replacement.get("source"), replacement.get("sourceValue"), replacement.get("targets")
     at = replacement.at
     if targets is None or targets.kind != "sequence" or (source is None) == (literal is None):
@@ -68,7 +68,7 @@ def _apply(run: Run, resources: list[Resource], replacement: Value) -> None:
         _apply_to(run, resources, target, value, origin)
 
 
-def _find_source(run: Run, resources: list[Resource], source: Value) -> Resource:
+def _find_source(run: OverlayRun, resources: list[Resource], source: YamlTree) -> Resource:
     found = [resource for resource in resources if any(_is_selected(each, source) for each in resource.ids())]
     if len(found) == 1:
         if found[0].doubtful:
@@ -78,7 +78,7 @@ def _find_source(run: Run, resources: list[Resource], source: Value) -> Resource
     raise BuildError(source.at, f"{what} the source of the replacement", fails=not run.is_incomplete)
 
 
-def _is_selected(identity: Id, selector: Value) -> bool:
+def _is_selected(identity: Id, selector: YamlTree) -> bool:
     """Whether an object is one that a selector names, field by field."""
     for field in ("group", "version", "kind", "name"):
         wanted = selector.text(field)
@@ -90,7 +90,7 @@ def _is_selected(identity: Id, selector: Value) -> bool:
     return not namespace or namespace == identity.namespace
 
 
-def _read_source(resource: Resource, source: Value) -> Value:
+def _read_source(resource: Resource, source: YamlTree) -> YamlTree:
     path = split_path(source.text("fieldPath") or "metadata.name")
     found = look_up(resource.value, path)
     if found is None or found.is_null or (found.kind != "scalar" and not (found.items or found.fields)):
@@ -110,12 +110,14 @@ def _read_source(resource: Resource, source: Value) -> Value:
     return value
 
 
-def _index(options: Value) -> int:
+def _index(options: YamlTree) -> int:
     found = options.get("index")
     return found.value if found is not None and isinstance(found.value, int) else 0
 
 
-def _apply_to(run: Run, resources: list[Resource], target: Value, value: Value, origin: Resource | None) -> None:
+def _apply_to(
+    run: OverlayRun, resources: list[Resource], target: YamlTree, value: YamlTree, origin: Resource | None
+) -> None:
     selector = target.get("select")
     if selector is None:
         raise BuildError(target.at, "the target of a replacement needs `select`")
@@ -134,14 +136,14 @@ def _apply_to(run: Run, resources: list[Resource], target: Value, value: Value, 
             _copy_to(resource, path, value, target.get("options"), target.at)
 
 
-def _fits_labels(resource: Resource, selector: Value) -> bool:
+def _fits_labels(resource: Resource, selector: YamlTree) -> bool:
     labels, annotations = selector.text("labelSelector"), selector.text("annotationSelector")
     return (not labels or fits_labels(labels, resource.value.get("metadata", "labels"), selector.at)) and (
         not annotations or fits_labels(annotations, resource.value.get("metadata", "annotations"), selector.at)
     )
 
 
-def _rejects(resource: Resource, ids: list[Id], reject: Value) -> bool:
+def _rejects(resource: Resource, ids: list[Id], reject: YamlTree) -> bool:
     by_label = bool(reject.text("labelSelector") or reject.text("annotationSelector"))
     if by_label and _fits_labels(resource, reject):
         return True
@@ -149,7 +151,7 @@ def _rejects(resource: Resource, ids: list[Id], reject: Value) -> bool:
     return named and any(_is_selected(each, reject) for each in ids)
 
 
-def _copy_to(resource: Resource, path: str, value: Value, options: Value | None, at: Node | None) -> None:
+def _copy_to(resource: Resource, path: str, value: YamlTree, options: YamlTree | None, at: Node | None) -> None:
     create = options is not None and (made := options.get("create")) is not None and made.value is True
     slots = list(_find_slots(resource.value, split_path(path), value.kind if create else "", at))
     if not slots:
@@ -162,12 +164,16 @@ def _copy_to(resource: Resource, path: str, value: Value, options: Value | None,
             put(new)
 
 
-Put = Callable[[Value], None]
+Put = Callable[[YamlTree], None]
 
 
 def _new_value(
-    there: Value | None, value: Value, options: Value | None, at: Node | None, is_annotation: bool
-) -> Value:
+    there: YamlTree | None,
+    value: YamlTree,
+    options: YamlTree | None,
+    at: Node | None,
+    is_annotation: bool,
+) -> YamlTree:
     """What stands in a field afterwards: a scalar keeps the type that it had."""
     delimiter = options.text("delimiter") if options is not None else ""
     made = value.copy()
@@ -234,10 +240,10 @@ def _bracketed(text: str) -> str:
     return text if "=" in text else text.strip("[]")
 
 
-def look_up(value: Value, path: list[str]) -> Value | None:
+def look_up(value: YamlTree, path: list[str]) -> YamlTree | None:
     """The value at the end of a path; None where it ends early."""
     for step in (step.strip() for step in path if step.strip()):
-        found: Value | None = None
+        found: YamlTree | None = None
         if value.kind == "sequence":
             if step == "-":
                 found = value.items[-1] if value.items else None
@@ -253,12 +259,14 @@ def look_up(value: Value, path: list[str]) -> Value | None:
     return value
 
 
-def _has(item: Value, field: str, text: str) -> bool:
+def _has(item: YamlTree, field: str, text: str) -> bool:
     found = item.get(field) if field else item
     return found is not None and found.kind == "scalar" and found.as_text() == text
 
 
-def _find_slots(value: Value, path: list[str], create: str, at: Node | None) -> Iterator[tuple[Value | None, Put]]:
+def _find_slots(
+    value: YamlTree, path: list[str], create: str, at: Node | None
+) -> Iterator[tuple[YamlTree | None, Put]]:
     """The fields that a path leads to: what is there now, and how to put another value there."""
     step, rest = path[0], path[1:]
     if step.isdigit() or _ELEMENT.fullmatch(step) is not None or step == "*":
@@ -278,13 +286,13 @@ def _find_slots(value: Value, path: list[str], create: str, at: Node | None) -> 
     yield from _find_slots(there, rest, create, at)
 
 
-def _new_holder(step: str) -> Value:
-    return Value("sequence" if step.isdigit() or _ELEMENT.fullmatch(step) else "mapping")
+def _new_holder(step: str) -> YamlTree:
+    return YamlTree("sequence" if step.isdigit() or _ELEMENT.fullmatch(step) else "mapping")
 
 
 def _find_items(
-    value: Value, step: str, rest: list[str], create: str, at: Node | None
-) -> Iterator[tuple[Value | None, Put]]:
+    value: YamlTree, step: str, rest: list[str], create: str, at: Node | None
+) -> Iterator[tuple[YamlTree | None, Put]]:
     if value.kind == "mapping" and step == "*":
         raise BuildError(at, "`*` is asked of what is no list")
     if value.kind != "sequence":
@@ -292,7 +300,7 @@ def _find_items(
     if step.isdigit():
         index = int(step)
         if index == len(value.items) and create:
-            value.items.append(_new_holder(rest[0]) if rest else Value("scalar"))
+            value.items.append(_new_holder(rest[0]) if rest else YamlTree("scalar"))
             yield from _enter(value, index, rest, create, at, is_new=not rest)
             return
         if index >= len(value.items):
@@ -311,7 +319,7 @@ def _find_items(
         yield from _enter(value, index, rest, create, at)
 
 
-def _find_elements(value: Value, step: str, at: Node | None) -> Iterator[int]:
+def _find_elements(value: YamlTree, step: str, at: Node | None) -> Iterator[int]:
     """The items with a field that a pattern is found in."""
     element = _ELEMENT.fullmatch(step)
     assert element is not None
@@ -322,19 +330,19 @@ def _find_elements(value: Value, step: str, at: Node | None) -> Iterator[int]:
             yield n
 
 
-def _new_element(field: str, text: str, at: Node | None) -> Value:
+def _new_element(field: str, text: str, at: Node | None) -> YamlTree:
     scalar = new_text(text, at)
     if not field:
         return scalar
-    made = Value("mapping", at)
+    made = YamlTree("mapping", at)
     made.put(field, scalar)
     return made
 
 
 def _enter(
-    value: Value, index: int, rest: list[str], create: str, at: Node | None, is_new: bool = False
-) -> Iterator[tuple[Value | None, Put]]:
-    def put(new: Value) -> None:
+    value: YamlTree, index: int, rest: list[str], create: str, at: Node | None, is_new: bool = False
+) -> Iterator[tuple[YamlTree | None, Put]]:
+    def put(new: YamlTree) -> None:
         value.items[index] = new
 
     if rest:

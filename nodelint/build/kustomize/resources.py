@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from nodelint.build.kustomize.errors import BuildError
-from nodelint.build.kustomize.values import Value, new_text
+from nodelint.build.kustomize.values import YamlTree, new_text
 from nodelint.caching import cache
 from nodelint.source import Node, Source
 from nodelint.tuples import NamedTuple
@@ -61,7 +61,7 @@ class Resource:
 
     __slots__ = ("doubtful", "home", "marked", "previous", "value")
 
-    def __init__(self, value: Value, home: Source, marked: bool) -> None:
+    def __init__(self, value: YamlTree, home: Source, marked: bool) -> None:
         self.value = value
         self.home = home
         self.marked = marked
@@ -104,7 +104,7 @@ def split_version(api_version: str) -> tuple[str, str]:
     return (group, version) if slash else ("", group)
 
 
-def read_id(value: Value) -> Id:
+def read_id(value: YamlTree) -> Id:
     """Which object a value is."""
     group, version = split_version(value.text("apiVersion"))
     kind = value.text("kind")
@@ -152,7 +152,7 @@ class Selector(NamedTuple):
         )
 
 
-def read_selector(value: Value | None) -> Selector:
+def read_selector(value: YamlTree | None) -> Selector:
     """The target of a patch in a kustomization."""
     if value is None:
         return Selector()
@@ -186,7 +186,7 @@ def _compile(pattern: str) -> re.Pattern[str] | str:
         return f"`{shown[:60]}` is no pattern: {error}"
 
 
-def fits_labels(selector: str, labels: Value | None, at: Node | None) -> bool:
+def fits_labels(selector: str, labels: YamlTree | None, at: Node | None) -> bool:
     """Whether labels, or annotations, meet a selector as kubectl takes it. Raises `BuildError`."""
     given = {name: field.value.as_text() for name, field in labels.fields.items()} if labels is not None else {}
     parts = re.split(r",(?![^()]*\))", selector)
@@ -217,7 +217,7 @@ def set_text(
     for step in path[:-1]:
         below = value.get(step)
         if below is None or below.is_null:
-            below = Value("mapping")
+            below = YamlTree("mapping")
             value.put(step, below, key)
         if below.kind != "mapping":
             raise BuildError(below.at, f"`{'.'.join(path[:-1])}` is no mapping")
@@ -225,7 +225,7 @@ def set_text(
     put_scalar(value, path[-1], new_text(text, at, exact), key)
 
 
-def put_scalar(holder: Value, name: str, value: Value, key: Node | None) -> None:
+def put_scalar(holder: YamlTree, name: str, value: YamlTree, key: Node | None) -> None:
     """Set a key to a scalar; one that is there is changed where it is, wherever else it may be."""
     there = holder.get(name)
     if there is not None and there.kind == "scalar":

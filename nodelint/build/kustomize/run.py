@@ -6,7 +6,7 @@ import os
 
 from nodelint.build.kustomize.configuration import Kustomization
 from nodelint.build.kustomize.errors import BuildError
-from nodelint.build.kustomize.files import Files, Text, as_documents
+from nodelint.build.kustomize.files import Files, PatchText, as_documents
 from nodelint.build.kustomize.resources import Resource
 from nodelint.source import Node
 from nodelint.source.reading import is_inside, repository
@@ -35,7 +35,7 @@ class UnmatchedPatch(NamedTuple):
     fails: bool
 
 
-class Run:
+class OverlayRun:
     """One build of the overlay of a folder.
 
     `parts` are the files that were read for it, in absolute paths. `notes` is what is not built and not needed to
@@ -58,7 +58,7 @@ class Run:
         self.parts.setdefault(path)
         as_documents(self.files.read(path), roots)
 
-    def touch(self, resource: Resource, text: Text) -> None:
+    def touch(self, resource: Resource, text: PatchText) -> None:
         """Say that a patch changes an object: with a word of Karpenter's in it, the object concerns Karpenter."""
         resource.marked = resource.marked or text.marked
 

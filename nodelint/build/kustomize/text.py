@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from nodelint.build.kustomize.values import Value
+from nodelint.build.kustomize.values import YamlTree
 from nodelint.source import UNKNOWN, Node, Source
 from nodelint.source.reading import MARKS
 from nodelint.source.scalars import reads_as_text
@@ -20,24 +20,24 @@ _BLOCK = re.compile(r"[^\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udf
 """Texts that a block scalar can hold: no tab, no break but a line feed."""
 
 
-class Place(NamedTuple):
+class ValuePlace(NamedTuple):
     """Where a value is written, and whether it is this very value."""
 
     at: Node | None
     exact: bool
 
 
-class Printed(NamedTuple):
+class PrintedObjects(NamedTuple):
     """A text, the objects in it, and the places of its nodes by the id of the node."""
 
     source: Source
-    objects: list[Value]
-    places: dict[int, Place]
+    objects: list[YamlTree]
+    places: dict[int, ValuePlace]
 
 
-def print_objects(objects: Iterable[Value], path: str) -> Printed:
+def print_objects(objects: Iterable[YamlTree], path: str) -> PrintedObjects:
     """The objects with a word of Karpenter's in them as documents of one text, in order."""
-    shown: list[Value] = []
+    shown: list[YamlTree] = []
     texts: list[str] = []
     for value in objects:
         value.fill_blanks()
@@ -47,32 +47,32 @@ def print_objects(objects: Iterable[Value], path: str) -> Printed:
             texts.append(text)
     source = Source.from_text(path, "".join(texts))
     roots = [document.root for document in source.documents if document.host is None]
-    places: dict[int, Place] = {}
+    places: dict[int, ValuePlace] = {}
     if len(roots) == len(shown):
         for root, value in zip(roots, shown, strict=True):
             if root is not None:
                 _pair(root, value, places)
-    return Printed(source, shown, places)
+    return PrintedObjects(source, shown, places)
 
 
 class _Printer:
     def __init__(self) -> None:
         self._lines: list[str] = []
 
-    def print(self, value: Value) -> str:
+    def print(self, value: YamlTree) -> str:
         if not value.fields:
             return "{}\n"
         self._mapping(value, 0)
         return "\n".join(self._lines) + "\n"
 
-    def _mapping(self, value: Value, indent: int, first: str = "") -> None:
+    def _mapping(self, value: YamlTree, indent: int, first: str = "") -> None:
         """`first` is what stands before the first key, in the place of the indent."""
         before = first or " " * indent
         for name, field in value.fields.items():
             self._value(f"{before}{_quote(name)}:", field.value, indent)
             before = " " * indent
 
-    def _value(self, before: str, value: Value, indent: int) -> None:
+    def _value(self, before: str, value: YamlTree, indent: int) -> None:
         if value.kind == "mapping" and value.fields:
             self._lines.append(before)
             self._mapping(value, indent + 2)
@@ -82,7 +82,7 @@ class _Printer:
         else:
             self._lines.append(f"{before} {_scalar(value, indent)}")
 
-    def _sequence(self, value: Value, indent: int) -> None:
+    def _sequence(self, value: YamlTree, indent: int) -> None:
         for item in value.items:
             dash = " " * indent + "- "
             if item.kind == "mapping" and item.fields:
@@ -94,7 +94,7 @@ class _Printer:
                 self._lines.append(dash + _scalar(item, indent))
 
 
-def _scalar(value: Value, indent: int) -> str:
+def _scalar(value: YamlTree, indent: int) -> str:
     if value.kind != "scalar":
         return "{}" if value.kind == "mapping" else "[]"
     said = value.value
@@ -135,19 +135,19 @@ def _escape(character: str) -> str:
     return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-def _pair(root: Node, value: Value, places: dict[int, Place]) -> None:
+def _pair(root: Node, value: YamlTree, places: dict[int, ValuePlace]) -> None:
     """Walk a text and the values that it was made of side by side."""
     pending = [(root, value)]
     while pending:
         node, value = pending.pop()
-        places[id(node)] = Place(value.at, value.exact)
+        places[id(node)] = ValuePlace(value.at, value.exact)
         for entry, field in zip(node.entries, value.fields.values(), strict=False):
-            places[id(entry.key)] = Place(field.key, field.key is not None and field.value.exact)
+            places[id(entry.key)] = ValuePlace(field.key, field.key is not None and field.value.exact)
             pending.append((entry.value, field.value))
         pending += zip(node.items, value.items, strict=False)
 
 
-def differing(node: Node, value: Value) -> Iterator[tuple[Node, Value]]:
+def differing(node: Node, value: YamlTree) -> Iterator[tuple[Node, YamlTree]]:
     """Values that a text does not give back: there are none, or the text is not to be used."""
     pending = [(node, value)]
     while pending:
@@ -160,6 +160,6 @@ def differing(node: Node, value: Value) -> Iterator[tuple[Node, Value]]:
             yield node, value
 
 
-def _shown(value: Value) -> object:
+def _shown(value: YamlTree) -> object:
     plain = value.plain()
     return int(plain) if isinstance(plain, float) and plain.is_integer() and abs(plain) < 1e21 else plain

@@ -6,7 +6,7 @@ from nodelint.build.kustomize.configuration import Kustomization, check_texts
 from nodelint.build.kustomize.errors import BuildError
 from nodelint.build.kustomize.patches import check_unique
 from nodelint.build.kustomize.resources import Resource, is_cluster_wide, put_scalar, set_text
-from nodelint.build.kustomize.values import Value, check_name, new_text
+from nodelint.build.kustomize.values import YamlTree, check_name, new_text
 from nodelint.source import Node
 from nodelint.tuples import NamedTuple
 
@@ -71,7 +71,7 @@ def set_annotations(resources: list[Resource], kustomization: Kustomization) -> 
     _add_pairs(resources, "annotations", kustomization.pairs("commonAnnotations"), [])
 
 
-def _add_pairs(resources: list[Resource], field: str, pairs: Value | None, specs: list[_Spec]) -> None:
+def _add_pairs(resources: list[Resource], field: str, pairs: YamlTree | None, specs: list[_Spec]) -> None:
     """Add labels or annotations to the metadata, and to fields of the kustomization's choice."""
     if pairs is None:
         return
@@ -88,10 +88,10 @@ class _Pair(NamedTuple):
     """A label or an annotation to be added: one scalar, in all the places of an object."""
 
     name: str
-    value: Value
+    value: YamlTree
     key: Node | None
 
-    def add(self, holder: Value) -> None:
+    def add(self, holder: YamlTree) -> None:
         """Add it to a mapping. Raises `BuildError`."""
         if holder.get(self.name) is None:
             check_name(self.name, self.key)
@@ -106,13 +106,13 @@ class _Spec(NamedTuple):
     create: bool
 
 
-def _read_spec(value: Value) -> _Spec:
+def _read_spec(value: YamlTree) -> _Spec:
     made = value.get("create")
     wanted = {name: value.text(name) for name in ("group", "version", "kind")}
     return _Spec(wanted, value.text("path").split("/"), made is not None and made.value is True)
 
 
-def _follow(value: Value, path: list[str], create: bool, pair: _Pair, at: Node | None) -> None:
+def _follow(value: YamlTree, path: list[str], create: bool, pair: _Pair, at: Node | None) -> None:
     """Add a pair to each mapping that a path of field names leads to; `[]` marks a list."""
     if value.kind == "sequence":
         for item in value.items:
@@ -128,7 +128,7 @@ def _follow(value: Value, path: list[str], create: bool, pair: _Pair, at: Node |
     step = path[0].removesuffix("[]")
     below = value.get(step)
     if (below is None or below.is_null) and create and step == path[0]:
-        below = Value("mapping", at)
+        below = YamlTree("mapping", at)
         value.put(step, below)
     if below is not None:
         _follow(below, path[1:], create, pair, at)

@@ -22,14 +22,14 @@ _LARGEST_PLAIN = 6
 _DATE = r"(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ](\d{1,2}):(\d{1,2}):(\d{1,2})(\.\d{1,9})?(Z|[-+]\d\d:\d\d)?)?"
 
 
-class Field(NamedTuple):
+class TreeField(NamedTuple):
     """A key of a mapping, where it is written, and its value. `key` is None for what kustomize itself adds."""
 
     key: Node | None
-    value: Value
+    value: YamlTree
 
 
-class Value:
+class YamlTree:
     """A mapping, a list or a scalar, which may be changed in place.
 
     `at` is where it is written, None where no file says so. `exact`: it is written there and nowhere else, and
@@ -50,8 +50,8 @@ class Value:
         self.raw: str | None = None
         self.quoted = False
         self.loose = False
-        self.fields: dict[str, Field] = {}
-        self.items: list[Value] = []
+        self.fields: dict[str, TreeField] = {}
+        self.items: list[YamlTree] = []
         self.blank = False
         self.in_flow = False
 
@@ -60,7 +60,7 @@ class Value:
         """Whether it is a null, written or left out."""
         return self.kind == "scalar" and self.value is None
 
-    def get(self, *path: str) -> Value | None:
+    def get(self, *path: str) -> YamlTree | None:
         """The value below some keys; None where there is none."""
         value = self
         for step in path:
@@ -75,12 +75,12 @@ class Value:
         found = self.get(*path)
         return found.value if found is not None and isinstance(found.value, str) else ""
 
-    def put(self, name: str, value: Value, key: Node | None = None) -> None:
+    def put(self, name: str, value: YamlTree, key: Node | None = None) -> None:
         """Set a key; one that is there keeps its place in the file."""
         there = self.fields.get(name)
-        self.fields[name] = Field(there.key if there is not None else key, value)
+        self.fields[name] = TreeField(there.key if there is not None else key, value)
 
-    def become(self, other: Value) -> None:
+    def become(self, other: YamlTree) -> None:
         """Turn a scalar into another one where it is: kustomize may have the same one in two places."""
         for name in ("value", "raw", "at", "exact", "blank", "in_flow", "quoted", "loose"):
             setattr(self, name, getattr(other, name))
@@ -93,16 +93,16 @@ class Value:
             return [item.plain() for item in self.items]
         return self.value
 
-    def copy(self) -> Value:
+    def copy(self) -> YamlTree:
         """The same value once more, written in the same places."""
-        other = Value(self.kind, self.at, self.exact, self.value)
+        other = YamlTree(self.kind, self.at, self.exact, self.value)
         other.blank, other.in_flow, other.raw = self.blank, self.in_flow, self.raw
         other.quoted, other.loose = self.quoted, self.loose
-        other.fields = {name: Field(field.key, field.value.copy()) for name, field in self.fields.items()}
+        other.fields = {name: TreeField(field.key, field.value.copy()) for name, field in self.fields.items()}
         other.items = [item.copy() for item in self.items]
         return other
 
-    def walk(self) -> Iterator[Value]:
+    def walk(self) -> Iterator[YamlTree]:
         """The value and all below it."""
         pending = [self]
         while pending:
@@ -171,12 +171,12 @@ def format_number(value: JsonScalar) -> str:
     return f"{sign}{significant[0]}{behind}e{'-' if shift < 0 else '+'}{abs(shift):02d}"
 
 
-def new_text(text: str, at: Node | None, exact: bool = False) -> Value:
+def new_text(text: str, at: Node | None, exact: bool = False) -> YamlTree:
     """A text that is written in a place, or is made from what stands there."""
-    return Value("scalar", at, exact, text)
+    return YamlTree("scalar", at, exact, text)
 
 
-def read_object(node: Node, within: Node | None = None) -> Value:
+def read_object(node: Node, within: Node | None = None) -> YamlTree:
     """An object, or a strategic merge patch, as kustomize reads it: `yes` and `on` are texts, a date gets a time.
 
     `within` is the scalar whose text the nodes were read from, where they have no places in the file.
@@ -184,7 +184,7 @@ def read_object(node: Node, within: Node | None = None) -> Value:
     return _read(node, within, False)
 
 
-def read_json(node: Node, within: Node | None = None) -> Value:
+def read_json(node: Node, within: Node | None = None) -> YamlTree:
     """The value of an operation or of a field of a kustomization, which kustomize turns into JSON: `yes` is true."""
     return _read(node, within, True)
 
@@ -215,15 +215,15 @@ def resolve_scalar(text: str) -> JsonScalar:
     return text if isinstance(value, bool) and text.lower() not in ("true", "false") else value
 
 
-def _read(node: Node, within: Node | None, as_json: bool) -> Value:
-    value = Value(node.kind, within or node, within is None and not (node.shared or node.aliased or node.alias))
+def _read(node: Node, within: Node | None, as_json: bool) -> YamlTree:
+    value = YamlTree(node.kind, within or node, within is None and not (node.shared or node.aliased or node.alias))
     value.in_flow = node.style == "flow"
     if node.kind == "mapping":
         for entry in node.entries:
             name = read_name(entry.key, entry.name, as_json)
             if not as_json and entry.key.style == "plain" and not isinstance(entry.key.value, str):
                 check_name(name, entry.key)
-            value.fields[name] = Field(within or entry.key, _read(entry.value, within, as_json))
+            value.fields[name] = TreeField(within or entry.key, _read(entry.value, within, as_json))
     elif node.kind == "sequence":
         value.items = [_read(item, within, as_json) for item in node.items]
     else:
