@@ -6,7 +6,7 @@ what cannot be used raises ConfigError.
 
 from __future__ import annotations
 
-from nodelint.caching import cached_property
+from nodelint.caching import cache, cached_property
 from nodelint.lint.config import BUNDLED, ConfigError, Settings, selection
 from nodelint.source.globs import Excluded, Globs
 from nodelint.source.reading import why
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from nodelint.model.manifest import EC2NodeClass
     from nodelint.source import Source
     from nodelint.source.discover import Discovery
+    from nodelint.target.settings import StatedSettings
 
     Reader = Callable[[str, Callable[[str], Any]], Any]
     """Reads a path by a function; the language server's remembers what has not changed."""
@@ -42,6 +43,7 @@ class Session:
         self._read: Reader = read or (lambda path, by: by(path))
         # What a reader remembers of a file has to serve a configuration that names another region.
         self._region = settings.region if read is None else None
+        self._found: Discovery | None = None
 
     @cached_property
     def rules(self) -> dict[str, Rule]:
@@ -191,6 +193,7 @@ class Session:
     def choose(self, found: Discovery) -> Choose | None:
         """What gives each object the releases that it is judged for; None where they are those of the settings."""
         settings = self.settings
+        self._found = found
         stating: Sequence[Source] = ()
         if found.sources and not (settings.karpenter_named and settings.kubernetes is not None):
             from nodelint.source.discover import stating as files_stating
@@ -220,10 +223,17 @@ class Session:
         from nodelint.ec2.facts import NOTHING
         from nodelint.lint.engine import Target
 
-        settings = self.settings
+        settings, found = self.settings, self._found
+        stated = None if found is None else cache(lambda: self._stated(found))
         return Target(
-            settings.karpenter, settings.kubernetes, self.schemas, NOTHING if facts is None else facts, choose
+            settings.karpenter, settings.kubernetes, self.schemas, NOTHING if facts is None else facts, choose, stated
         )
+
+    def _stated(self, found: Discovery) -> StatedSettings:
+        from nodelint.source.discover import stating
+        from nodelint.target.settings import StatedSettings
+
+        return StatedSettings(stating(found, self.exclude))
 
 
 def _bundled() -> dict[str, Rule]:

@@ -4,7 +4,8 @@ The API server takes `replicas` in every release that has the field. The control
 started with the gate (`settings.featureGates.staticCapacity: true` of the chart), which is alpha, and off by default.
 Without it no node is launched for the pool, and nothing says so: pods start no nodes of a static pool either. In the
 same way a NodeOverlay changes no price and no capacity without `settings.featureGates.nodeOverlay: true`.
-Whether the gate is on is not in the manifests. Where it is, ignore the rule in the configuration.
+The rule is silent where the values of Karpenter's chart, its Deployment, or Terraform's `set` turn the gate on. Where
+the repository does not say it, ignore the rule in the configuration.
 
 ```yaml bad
 apiVersion: karpenter.sh/v1
@@ -80,13 +81,13 @@ HELP = "set `settings.featureGates.{}: true` in the values of Karpenter's chart"
 def check(obj: Object, context: Context) -> Findings:
     if isinstance(obj, NodePool):
         replicas = obj.node.at("spec", "replicas")
-        if replicas is not None and replicas.value is not None:
+        if replicas is not None and replicas.value is not None and not context.settings(obj).gate("StaticCapacity"):
             yield Finding(
                 at=fixes.key_of(replicas),
                 message="nothing is launched for `replicas` without the feature gate StaticCapacity (default: off)",
                 help=HELP.format("staticCapacity"),
             )
-    elif obj.kind == "NodeOverlay" and isinstance(obj, manifest.NodeOverlay):
+    elif isinstance(obj, manifest.NodeOverlay) and not context.settings(obj).gate("NodeOverlay"):
         yield Finding(
             at=obj.node.get("kind") or obj.name_node,
             message="a NodeOverlay has no effect without the feature gate NodeOverlay (default: off)",

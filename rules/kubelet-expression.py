@@ -103,6 +103,7 @@ from __future__ import annotations
 from nodelint.api import Context, EC2NodeClass, Finding, Findings, Missing, Skip, expressions, messages, rule
 
 NOTE = "the class never becomes ready: the controller evaluates the expression for each instance type of the region"
+OFF = "the class never becomes ready (KubeletExpressionsDisabled)"
 GATE = "whether the feature gate NodeClassCEL is on is not known; without it no class with an expression is ready"
 
 
@@ -126,7 +127,14 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             sound = False
             yield Finding(at=each.node, message=f"`{each.field}` does not compile: {error}", note=NOTE)
     if asked and sound:
-        yield Skip(asked[0].node, GATE)
+        gate = context.settings(node_class).gate("NodeClassCEL")
+        if gate is None:
+            yield Skip(asked[0].node, GATE)
+        elif not gate:
+            message = "the class holds an expression, and the feature gate NodeClassCEL is off"
+            turn_on = "set `settings.awsFeatureGates.nodeClassCEL: true` in the values of Karpenter's chart"
+            yield Finding(at=asked[0].node, message=message, note=OFF, help=turn_on)
+            return
         yield from _evaluated(node_class, context)
 
 

@@ -2,7 +2,8 @@ r"""A `minValues` that the instance types left can never meet, so that nothing i
 
 Karpenter counts the distinct values of the key among all instance types that meet the pool's requirements. Where
 there are fewer than `minValues`, it launches nothing, unless the controller runs with the policy `BestEffort` for
-them (since 1.6.0). The API server only compares `minValues` with the length of the list.
+them (since 1.6.0): where the values of its chart say so, the finding is information. The API server only compares
+`minValues` with the length of the list.
 
 ```yaml bad
 apiVersion: karpenter.sh/v1
@@ -75,7 +76,7 @@ spec:
 ```
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from nodelint.api import (
     Context,
@@ -111,7 +112,14 @@ def check(pool: NodePool, context: Context) -> Findings:
     if pool.partial:
         yield Skip(pool.name_node, "the NodePool is a part: its values are known only after rendering")
         return
-    resolution = context.resolution(pool)
+    for finding in _too_few(pool, context.resolution(pool)):
+        if context.settings(pool).setting("MIN_VALUES_POLICY") == "BestEffort":
+            note = "the controller's policy is BestEffort: it launches with as many values as there are"
+            finding = finding._replace(severity="info", note=note)
+        yield finding
+
+
+def _too_few(pool: NodePool, resolution: resolve.Resolution) -> Iterator[Finding]:
     if not resolution.candidates:
         yield from _beside_an_impossible_line(resolution)
         return
@@ -121,7 +129,7 @@ def check(pool: NodePool, context: Context) -> Findings:
             yield _finding(asked.line.at, asked.key, asked.wanted, asked.have, every)
 
 
-def _beside_an_impossible_line(resolution: resolve.Resolution) -> Findings:
+def _beside_an_impossible_line(resolution: resolve.Resolution) -> Iterator[Finding]:
     """What stays too few once the lines that no instance type meets, which other rules report, are put right."""
     known = [line for line in resolution.lines if line.requirement is not None]
     possible = [line for line in known if line.kept]

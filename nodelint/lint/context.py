@@ -13,7 +13,7 @@ from nodelint.model.releases import KubernetesVersion, Version
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from nodelint.apiserver import SchemaProblem, Schemas
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from nodelint.lint.templates import Templates
     from nodelint.model.cluster_objects import Workload
     from nodelint.source import Node
+    from nodelint.target.settings import ControllerFacts, StatedSettings
 
 
 class Context:
@@ -56,6 +57,7 @@ class Context:
         self.kubernetes = kubernetes
         self.rule_names = rule_names
         self.former_names = former_names
+        self.stated: Callable[[], StatedSettings] | None = None
         self._schemas = schemas
         self._facts = facts
         self._facts_about: dict[int, AwsFacts] = {}
@@ -291,6 +293,13 @@ class Context:
             if isinstance(o, NodePool) and served(o, self.karpenter):
                 found.setdefault(id(self.node_class(o)), []).append(o)
         return found
+
+    def settings(self, obj: Object) -> ControllerFacts:
+        """The settings and feature gates of the controller that files near the object's state."""
+        from nodelint.target.settings import ControllerFacts
+
+        found = self.stated() if self.stated is not None and obj.source.path != "-" else None
+        return ControllerFacts((), self.karpenter) if found is None else found.at(obj.source.path, self.karpenter)
 
     def beside(self, pool: NodePool) -> list[NodePool]:
         """The other NodePools that go to the same cluster, as far as their files tell (see `lint.beside`)."""

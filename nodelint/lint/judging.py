@@ -23,6 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nodelint.lint.kept import Kept, Memory
     from nodelint.target.chosen import Chosen
+    from nodelint.target.settings import StatedSettings
 
 MOST_FINDINGS = 1000
 """Findings that one rule has of one object: what has more was not written by hand, and nobody reads them all."""
@@ -40,7 +41,8 @@ class Target(NamedTuple):
     """What the manifests are judged for.
 
     `schemas` stand for the API server, None for the bundled ones; `facts` are what is known of AWS. `choose` gives
-    the releases of an object, oldest first, in the place of these, or says why it is not judged.
+    the releases of an object, oldest first, in the place of these, or says why it is not judged. `stated` reads what
+    files state of the controller's settings.
     """
 
     karpenter: Version
@@ -48,6 +50,7 @@ class Target(NamedTuple):
     schemas: Schemas | None = None
     facts: AwsFacts = NOTHING
     choose: Callable[[Object], tuple[Chosen, ...] | str] | None = None
+    stated: Callable[[], StatedSettings] | None = None
 
     def at(self, chosen: Chosen) -> Target:
         """The same for releases that were chosen for an object."""
@@ -184,6 +187,7 @@ class ReleaseRun:
         self.target = target
         self._kept = kept
         self.context = context
+        context.stated = target.stated
         self.reporting = reporting
         self.told: list[Result] = []
         self.skipped: list[Skipped] = []

@@ -63,6 +63,7 @@ _NODE_GROUPS = (
     *(b"anagedNodeGroups", b"nodeGroups:", b"managed_node_group", b"aws_eks_node_group", b"aws_eks_fargate_profile"),
     *(b"argateProfiles", b"fargate_profiles", b"NodegroupName", b"AWSManagedMachinePool", b"AWS::EKS::Nodegroup"),
 )
+_SETTINGS = (b"featureGates:", b"minValuesPolicy:", b"interruptionQueue:")
 
 # A snapshot holds it too, in the names of labels; one that is committed beside the manifests is not one of them.
 _SNAPSHOT = b'"nodelint-snapshot"'
@@ -220,7 +221,8 @@ def _may_state(file: str, data: bytes, ours: bool) -> bool:
         return True
     if file.endswith(_HCL) and (b"_version" in data or b"aws_eks_cluster" in data):
         return True
-    return ours and any(mark in data for mark in _STATES)
+    # Of a file of values that does not name Karpenter, these keys are telling enough.
+    return any(mark in data for mark in (_STATES if ours else _SETTINGS)) or (ours and b"settings" in data)
 
 
 def _shown(file: str) -> str:

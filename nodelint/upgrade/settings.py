@@ -1,37 +1,25 @@
-"""Settings of the controller among the manifests: values of its chart, and variables and flags of its Deployment.
-
-Read are HelmReleases, Argo CD Applications, `helmCharts` of a kustomization, files of values, and Deployments. What
-`data/settings.json` does not know is passed over: charts hold much else.
-"""
+"""Settings of the controller among the manifests, and what a move between releases makes of them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from nodelint.data import table
-from nodelint.model.manifest import text
 from nodelint.model.releases import Version, releases_match
-from nodelint.source import UNKNOWN, Node, Source
+from nodelint.source import Node, Source
+from nodelint.target.settings import (
+    WrittenSetting,
+    chart_leaf,
+    chart_leaves,
+    chart_values,
+    gates_of,
+    settings_of_deployments,
+    settings_of_values,
+)
 from nodelint.tuples import NamedTuple
 from nodelint.upgrade.things import Site
-
-Kind = Literal["value", "variable", "flag", "gate"]
-
-_TELLTALE = ("clusterName", "featureGates", "interruptionQueue", "clusterEndpoint")
-"""Keys of `settings` by which a file of values is known for that of Karpenter's chart."""
-
-
-class WrittenSetting(NamedTuple):
-    """A setting as it is written: a value of the chart by its path, a variable, a flag, or a feature gate."""
-
-    kind: Kind
-    name: str
-    value: str
-    node: Node
-    chart: int | None = None
-    """Which chart of the run it belongs to."""
 
 
 class Shift(NamedTuple):
@@ -49,12 +37,11 @@ class ControllerSettings:
         self._charts: list[Node] = []
         self.found: list[WrittenSetting] = []
         for source in sources:
-            for node in _chart_values(source):
-                self.found += _of_values(node, len(self._charts))
-                self._charts.append(node)
-            for container in _containers(source):
-                self.found += _of_container(container, None)
-        self.found += [gate for setting in self.found for gate in _gates(setting)]
+            for chart in chart_values(source):
+                self.found += settings_of_values(chart, len(self._charts))
+                self._charts.append(chart)
+            self.found += settings_of_deployments(source)
+        self.found += [gate for setting in self.found for gate in gates_of(setting)]
 
     def named(self, condition: dict[str, Any]) -> Iterator[Site]:
         """Where a variable is set, in whatever way; with `is`, to this value."""
@@ -83,7 +70,7 @@ class ControllerSettings:
             if "beside" in condition and not any((s.name, s.value) == (condition["beside"], "true") for s in own):
                 continue
             if "value" in condition:
-                leaves = [_leaf(*leaf) for leaf in _leaves(chart)]
+                leaves = [chart_leaf(*leaf) for leaf in chart_leaves(chart)]
                 found = [each for each in leaves if re.fullmatch(condition["value"], each.name)]
                 yield from (_place(each) for each in found if each.value or "beside" not in condition)
             elif "env" in condition:
@@ -128,135 +115,6 @@ def _known(setting: WrittenSetting) -> str | None:
 
 def _place(setting: WrittenSetting) -> Site:
     return Site(setting.node, "values of the chart" if setting.kind == "value" else "")
-
-
-# -- where they stand
-
-
-def _chart_values(source: Source) -> Iterator[Node]:
-    """The values that a source gives to Karpenter's chart."""
-    for document in source.documents:
-        root = document.root
-        if root is None or root.kind != "mapping":
-            continue
-        kind = text(root.get("kind"))
-        if kind == "HelmRelease":
-            chart = text(root.at("spec", "chart", "spec", "chart")) or text(root.at("spec", "chartRef", "name"))
-            yield from _if_ours(chart, root.at("spec", "values"))
-        elif kind == "Application":
-            listed = root.at("spec", "sources")
-            for each in (root.at("spec", "source"), *(listed.items if listed is not None else ())):
-                if each is not None:
-                    chart = text(each.get("chart")) or text(each.get("repoURL"))
-                    yield from _if_ours(chart, each.at("helm", "valuesObject") or _block(each.at("helm", "values")))
-        elif kind is None:
-            yield from _plain(root)
-        charts = root.get("helmCharts")
-        for each in charts.items if charts is not None else ():
-            yield from _if_ours(text(each.get("name")), each.get("valuesInline"))
-
-
-def _if_ours(chart: object, values: Node | None) -> Iterator[Node]:
-    if isinstance(chart, str) and chart.rpartition("/")[2] == "karpenter" and values is not None:
-        yield values
-
-
-def _plain(root: Node) -> Iterator[Node]:
-    """A file of values: of the chart itself, or of one that holds it as `karpenter`."""
-    for values in (root, root.get("karpenter")):
-        settings = values.get("settings") if values is not None else None
-        if values is not None and settings is not None and any(settings.get(key) for key in _TELLTALE):
-            yield values
-
-
-def _block(node: Node | None) -> Node | None:
-    """The values in a block scalar; None where it is not one, or cannot be read."""
-    if node is None or node.style not in ("literal", "folded"):
-        return None
-    from nodelint.source.compose import compose
-    from nodelint.source.unreadable import Unreadable
-
-    begin = node.source.text.find("\n", node.start) + 1
-    try:
-        roots = compose(node.source, node.source.text[begin : node.end], begin, masked=False)
-    except Unreadable:
-        return None
-    return roots[0] if len(roots) == 1 else None
-
-
-def _containers(source: Source) -> Iterator[Node]:
-    """The containers of Deployments of Karpenter's controller."""
-    for document in source.documents:
-        root = document.root
-        if root is None or text(root.get("kind")) != "Deployment":
-            continue
-        listed = root.at("spec", "template", "spec", "containers")
-        for container in listed.items if listed is not None else ():
-            image = text(container.get("image"))
-            if isinstance(image, str) and re.search(r"karpenter/controller\b", image):
-                yield container
-
-
-# -- what they say
-
-
-def _of_values(values: Node, chart: int) -> Iterator[WrittenSetting]:
-    for path, key, value in _leaves(values):
-        if path.startswith(("settings.", "webhook.")):
-            yield _leaf(path, key, value)._replace(chart=chart)
-    controller = values.get("controller")
-    if controller is not None:
-        yield from _of_container(controller, chart)
-
-
-def _leaves(values: Node) -> Iterator[tuple[str, Node, Node]]:
-    """The scalars of nested mappings by their path, each with the node of its key."""
-    pending = [("", values)]
-    while pending:
-        path, node = pending.pop()
-        for entry in node.entries:
-            at = f"{path}{entry.name}"
-            if entry.value.kind == "mapping":
-                pending.append((f"{at}.", entry.value))
-            elif entry.value.kind == "scalar":
-                yield at, entry.key, entry.value
-
-
-def _leaf(path: str, key: Node, value: Node) -> WrittenSetting:
-    return WrittenSetting("value", path, _written(value), key)
-
-
-def _of_container(container: Node, chart: int | None) -> Iterator[WrittenSetting]:
-    env, args = container.get("env"), container.get("args")
-    for item in env.items if env is not None else ():
-        name = text(item.get("name"))
-        value = item.get("value")
-        if isinstance(name, str):
-            yield WrittenSetting("variable", name, _written(value) if value is not None else "", item, chart)
-    for item in args.items if args is not None else ():
-        written = text(item)
-        flag = re.fullmatch(r"--?([a-z][a-z0-9-]*)(?:=(.*))?", written) if isinstance(written, str) else None
-        if flag is not None:
-            yield WrittenSetting("flag", flag[1], flag[2] or "", item, chart)
-
-
-def _written(value: Node) -> str:
-    if value.value is UNKNOWN or value.value is None:
-        return ""
-    return value.text if isinstance(value.value, bool) else str(value.value)
-
-
-def _gates(setting: WrittenSetting) -> Iterator[WrittenSetting]:
-    """The feature gates that a setting turns on or off."""
-    if setting.kind == "value":
-        for row in table("settings")["gates"]:
-            if row.get("value") == setting.name and setting.value:
-                yield setting._replace(kind="gate", name=row["gate"])
-    elif setting.name.upper().replace("-", "_") in ("FEATURE_GATES", "AWS_FEATURE_GATES"):
-        for part in setting.value.split(","):
-            name, _, value = part.partition("=")
-            if value:
-                yield setting._replace(kind="gate", name=name.strip(), value=value.strip().lower())
 
 
 def _first_key(chart: Node) -> Node:
