@@ -198,7 +198,7 @@ def test_a_manifest_cannot_steer_the_terminal() -> None:
 
 
 def test_a_fault_of_ours_is_said_as_one(tmp_path: Path, nodelint: Run) -> None:
-    """A rule that breaks down ends with code 3, and what the others found is still printed."""
+    """A rule that breaks down has not judged the object; what the others found is still printed."""
     put(tmp_path, TYPO)
     code = (
         "import nodelint.lint.rule as r, sys\n"
@@ -214,10 +214,14 @@ def test_a_fault_of_ours_is_said_as_one(tmp_path: Path, nodelint: Run) -> None:
     )
     import sys
 
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 3
-    assert "internal error" in done.stderr
-    assert "unknown-field" in done.stdout
+    for strict, ends in ({}, 1), ({"NODELINT_FAIL_ON_FAULT": "1"}, 3):
+        env = {**os.environ, **strict}
+        command = [sys.executable, "-c", code]
+        done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+        assert done.returncode == ends
+        assert "internal error" in done.stderr
+        assert "unknown-field" in done.stdout
+        assert "1 pool not judged in full" in done.stdout or "1 class not judged in full" in done.stdout
 
 
 def test_explain_says_what_is_left_and_its_json_is_what_the_schema_says(nodelint: Run, tmp_path: Path) -> None:

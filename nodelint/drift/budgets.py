@@ -65,8 +65,8 @@ class Budget(NamedTuple):
     def limit(self, nodes: int) -> int:
         """How many of so many nodes it allows; a percentage is rounded up."""
         if self.nodes.endswith("%"):
-            return -(-int(self.nodes[:-1]) * nodes // 100)
-        return int(self.nodes)
+            return -(-_count(self.nodes[:-1]) * nodes // 100)
+        return _count(self.nodes)
 
     def active(self, at: datetime) -> bool:
         """Whether it counts at a moment."""
@@ -203,7 +203,7 @@ def _is_weekly(schedule: Schedule) -> bool:
 
 def _at_most(one: Budget, other: Budget) -> bool:
     """Whether one budget allows no more nodes than the other, of any number of nodes."""
-    a, b = (int(each.nodes.removesuffix("%")) for each in (one, other))
+    a, b = (_count(each.nodes.removesuffix("%")) for each in (one, other))
     shares = one.nodes.endswith("%"), other.nodes.endswith("%")
     if a == 0 or (shares[1] and b == 100):
         return True
@@ -297,8 +297,8 @@ def _least(active: Sequence[Budget]) -> str:
     """The limits that count of those that are active together."""
     if any(budget.broken or budget.nodes in ("0", "0%") for budget in active):
         return "nothing"
-    shares = [int(budget.nodes[:-1]) for budget in active if budget.nodes.endswith("%")]
-    numbers = [int(budget.nodes) for budget in active if not budget.nodes.endswith("%")]
+    shares = [_count(budget.nodes[:-1]) for budget in active if budget.nodes.endswith("%")]
+    numbers = [_count(budget.nodes) for budget in active if not budget.nodes.endswith("%")]
     shown = [f"{min(shares)} %"] if shares else []
     return " or ".join([*shown, counted(min(numbers), "node")] if numbers else shown)
 
@@ -413,3 +413,11 @@ def _on(schedule: Schedule, day: datetime) -> bool:
         return False
     dated, named = day.day in schedule.days, (day.weekday() + 1) % 7 in schedule.weekdays
     return dated and named if schedule.any_day else dated or named
+
+
+def _count(digits: str) -> int:
+    """A number of nodes; one of very many digits is as good as any that no cluster reaches."""
+    return int(digits) if len(digits) < _DIGITS else 10**_DIGITS
+
+
+_DIGITS = 18

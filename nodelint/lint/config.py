@@ -262,6 +262,8 @@ def _text(value: object, where: str) -> str:
 def _path(key: str, text: str, folder: str, where: str) -> str:
     """A path of a configuration, seen from the working folder."""
     path = os.path.join(folder, text)
+    if not text:
+        raise ConfigError(f"{where}: `{key}` is an empty text, where a path is wanted")
     if "\0" in text:
         raise ConfigError(f"{where}: `{key}` is not a path: {text!r}")
     if is_inside(path, _top(folder)):

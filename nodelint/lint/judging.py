@@ -34,6 +34,7 @@ Each = Callable[[Callable[[Object], "RuleOutput"], Sequence[Object]], Iterable["
 _FEW = 200
 """Objects that are judged before more processes would have been started."""
 
+_BROKE_DOWN = "the rule broke down over it: a fault of nodelint's own, please report it"
 _TOO_MANY = f"only the first {MOST_FINDINGS:,} findings of a rule in one object are reported"
 
 
@@ -292,6 +293,7 @@ class ReleaseRun:
                 raise
             what = obj.label if obj else "the file"
             into.faults.append(f"{rule.name} on {what} of {path}: {type(error).__name__}: {error}")
+            into.skipped.append(Skipped(rule.name, path, obj, _BROKE_DOWN, False))
 
 
 def _is_foreign(obj: Object) -> bool:

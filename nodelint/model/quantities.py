@@ -13,17 +13,27 @@ _ONE = 9  # the power of ten by which one is more than a billionth
 ONE: int = 10**_ONE
 """One in billionths, the smallest step of a quantity."""
 
+_MOST = (2**63 - 1) * ONE  # apimachinery pkg/api/resource/amount.go, maxAllowed
+_DIGITS = 1000
+
 
 def billionths(text: str) -> int:
-    """A quantity in billionths, rounded up as the API server does. ValueError for what is not one."""
+    """A quantity in billionths, rounded up and cut off as the API server does. ValueError for what is not one."""
+    return max(-_MOST, min(_billionths(text), _MOST))
+
+
+def _billionths(text: str) -> int:
     if text.isascii() and text.isdigit():
-        return int(text) * ONE
+        return int(text) * ONE if len(text) < _DIGITS else _MOST
     match = re.fullmatch(_FORM, text)
     if match is None or not (match[2] or match[3]):
         raise ValueError(f"`{text}` is not a quantity such as 20Gi")
     sign, whole, fraction, suffix, exponent = match.groups()
     fraction = fraction or ""
-    number = int(whole + fraction) * (-1 if sign == "-" else 1)
+    if len(whole) + len(fraction) > _DIGITS:
+        whole, fraction = whole.lstrip("0"), fraction[:_DIGITS]
+        whole = whole if len(whole) < _DIGITS else "9" * _DIGITS
+    number = int(whole + fraction or "0") * (-1 if sign == "-" else 1)
     power = _POWERS.get(suffix, _ONE) + int(exponent or 0) - len(fraction)
     if suffix is not None and suffix.endswith("i"):
         power = _ONE - len(fraction)

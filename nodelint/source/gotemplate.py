@@ -16,6 +16,8 @@ _COMMENT_ENDS = r"\*/\s*+(?P<right>-)?\}\}"
 _TOKEN = r"\s*(\"(?:\\.|[^\"\\])*\"|`[^`]*`|-?\d+(?:\.\d+)?(?!\w)|\$\w*|(?:\.\w+)+|\.|\w+|:=|=|[|(),])"
 _BLOCKS = ("if", "with", "range")
 _DEEPEST = 30
+_DIGITS = 40
+"""Longer than any number that a template prints."""
 _MOST_UNCLOSED = 8
 """Openers without an end behind which the rest of a text is no template; each has been followed to the end."""
 
@@ -302,8 +304,8 @@ def _literal(token: str) -> object:
             return loads(token)
         except ValueError:
             raise BadTemplate from None
-    if re.fullmatch(r"-?\d+", token):
+    if re.fullmatch(r"-?\d+", token) and len(token) <= _DIGITS:
         return int(token)
-    if re.fullmatch(r"-?\d+\.\d+", token):
+    if re.fullmatch(r"-?\d+\.\d+", token) and len(token) <= _DIGITS:
         return float(token)
     raise BadTemplate  # also a function without arguments among the arguments of another

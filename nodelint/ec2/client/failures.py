@@ -88,7 +88,7 @@ def why(error: Exception, operation: str, profile: str | None = None) -> CallFai
 
     if isinstance(error, b.ClientError):
         return _by_code(error, operation, profile)
-    if isinstance(error, MalformedAnswer | ResponseParserError | b.IncompleteReadError):
+    if isinstance(error, MalformedAnswer | ResponseParserError | b.IncompleteReadError | RecursionError):
         return CallFailure(f"the answer to `{operation}` cannot be read", transient=True, garbled=True)
     if isinstance(error, b.ReadTimeoutError):
         return CallFailure(f"`{operation}` timed out", transient=True)

@@ -210,13 +210,17 @@ def _sunday(part: str, field: _Field) -> str | None:
     return f"{match[1]}-{last},{first}" if low not in ("6", "sat") else f"{match[1]},{first}"
 
 
+_DIGITS = 18
+"""More are no number to the parser, which reads 64 bits."""
+
+
 def _number(text: str, field: _Field) -> int:
     named = field.names.get(text.lower())
     if named is not None:
         return named
-    if not _INTEGER.fullmatch(text):
+    if not _INTEGER.fullmatch(text) or len(text) > _DIGITS:
         raise CronError(f"`{text[:20]}` is not a {field.name}")
     number = int(text)
     if number < 0:
-        raise CronError(f"`{text}` is not a {field.name}")
+        raise CronError(f"`{text[:20]}` is not a {field.name}")
     return number

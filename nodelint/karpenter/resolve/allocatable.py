@@ -179,7 +179,8 @@ def _threshold(node: Node) -> float:
             percent = float(value.rstrip("%"))
         except ValueError:
             return 0
-        return 0.0 if percent == 100 else percent
+        # Neither a controller nor a kubelet computes with what is no share: `nan%`, `inf%`.
+        return percent if 0 <= percent < 100 else 0.0
     return max(quantities.of(node) or 0, 0)
 
 
