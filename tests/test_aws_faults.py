@@ -410,6 +410,9 @@ def test_calls_run_side_by_side(front: aws.Front) -> None:
 
 
 WAITING = """
+import signal
+# a job in the background is started with SIGINT ignored, and its children inherit that
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from nodelint.ec2.client import Account
 from nodelint.ec2.snapshot import Question
 account = Account("2026-11-20T12:00:00Z", timeout=60)

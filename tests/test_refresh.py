@@ -184,7 +184,10 @@ def test_a_full_disk_is_said_and_leaves_the_old_file(project: Path, front: Front
 def test_ctrl_c_ends_the_run_at_once_and_is_no_finding(project: Path, front: Front, account: Any) -> None:
     front.on("DescribeSubnets", error("Unavailable", 503))
     env = {**os.environ, **keys(front), "NODELINT_CACHE_DIR": str(project / ".cache")}
-    command = [sys.executable, "-m", "nodelint", "refresh"]
+    # A job in the background is started with SIGINT ignored, and its children inherit that.
+    handled = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    code = f"{handled}; import nodelint.__main__ as program; program.main()"
+    command = [sys.executable, "-c", code, "refresh"]
     running = subprocess.Popen(command, cwd=project, env=env, stderr=subprocess.PIPE, text=True)
     until = time.monotonic() + 120
     while not front.counted()["ec2:DescribeSubnets"] and time.monotonic() < until:
