@@ -25,6 +25,7 @@ from nodelint.report.explain import explain_json, explain_text
 from nodelint.source import Source
 
 from .conftest import ROOT
+from .manifests import nodeclass
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -141,8 +142,9 @@ def test_json_as_the_readers_of_it_expect_it() -> None:
         {"id": None, "alias": "al2@latest", "arch": "arm64", "variants": ["standard"]},
         {"id": None, "alias": "al2@latest", "arch": "amd64", "variants": ["nvidia", "neuron"]},
     ]
-    assert {"name": "m5.large", "arch": "amd64", "image": 0} in pool["instanceTypes"]
-    assert {"name": "m6g.large", "arch": "arm64", "image": 1} in pool["instanceTypes"]
+    images = {each["name"]: (each["arch"], each["image"]) for each in pool["instanceTypes"]}
+    assert images["m5.large"] == ("amd64", 0)
+    assert images["m6g.large"] == ("arm64", 1)
     assert len(pool["instanceTypes"]) == 16
     assert [each["name"] for each in pool["instanceTypes"]] == sorted(each["name"] for each in pool["instanceTypes"])
     assert {each["name"].partition(".")[0] for each in pool["unlaunchable"]} == {"g5g"}
@@ -469,3 +471,50 @@ def test_json_with_facts_is_what_the_schema_says() -> None:
 def test_width_is_kept_with_facts(width: int) -> None:
     found, facts = with_facts(OWN)
     assert max(map(len, explain_text(found, facts, width=width).splitlines())) <= width
+
+
+LIMITED = """---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: default}
+spec:
+  limits: {cpu: "%s"}
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [m5]%s}
+---
+"""
+
+
+@pytest.mark.parametrize(
+    ("cpu", "verdict"),
+    [
+        ("1", "=> none is launched: 9 of 1,363 instance types would do, and this takes the"),
+        ("2", "=> 1 of 1,363 instance types can be launched; 8 more exceed the limits"),
+        ("96", "=> 9 of 1,363 instance types can be launched"),
+    ],
+)
+def test_limits_are_a_step_of_the_way(tmp_path: Path, nodelint: Run, cpu: str, verdict: str) -> None:
+    (tmp_path / "a.yaml").write_text(LIMITED % (cpu, "") + nodeclass())
+    said = nodelint("explain", "a.yaml").stdout
+    assert verdict in said
+    assert (f"spec.limits, cpu: {cpu}" in said) == (cpu != "96")
+    pool = json.loads(nodelint("explain", "a.yaml", "--format", "json").stdout)["nodePools"][0]
+    ready = [each["name"] for each in pool["instanceTypes"] if each["ready"]]
+    assert len(ready) == {"1": 0, "2": 1, "96": 9}[cpu]
+
+
+def test_types_are_a_table_by_price_with_what_pods_can_use(tmp_path: Path, nodelint: Run) -> None:
+    (tmp_path / "a.yaml").write_text(LIMITED % ("100", "") + nodeclass("kubelet: {maxPods: 20}"))
+    said = nodelint("explain", "a.yaml", "--types").stdout
+    row = next(line for line in said.splitlines() if line.strip().startswith("m5.large"))
+    assert row.split()[1:3] == ["$0.0960/h", "2"]
+    assert "1930m" in row
+    assert "6903Mi" in row
+    assert " 20 " in row
+    pool = json.loads(nodelint("explain", "a.yaml", "--format", "json").stdout)["nodePools"][0]
+    large = next(each for each in pool["instanceTypes"] if each["name"] == "m5.large")
+    assert large["allocatable"]["pods"] == "20"
+    assert large["vcpu"] == 2

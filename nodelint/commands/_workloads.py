@@ -36,7 +36,7 @@ def add_workloads(found: Discovery, session: Session, objects: Iterable[Object])
     from nodelint.model.cluster_objects import PATTERN
     from nodelint.source import Source
 
-    keys = own_keys(held)
+    keys = [key.encode() for key in own_keys(held)]
     every = pools_are_complete(session.settings)
     node_groups = read_texts(found.node_groups)
     added = False
@@ -44,9 +44,9 @@ def add_workloads(found: Discovery, session: Session, objects: Iterable[Object])
     for path in found.workloads:
         shown = path.replace(os.sep, "/")
         number = known.get(shown)
-        text = found.sources[number].text if number is not None else "".join(read_texts([path]))
-        if number is None and not every and not any(key in text for key in keys):
+        if number is None and not every and not keys:
             continue
+        text = found.sources[number].text if number is not None else _text_with(path, None if every else keys)
         if re.search(PATTERN, text) is None or (number is not None and not found.sources[number].whole):
             continue
         source = Source.from_text(shown, text, PATTERN)
@@ -58,6 +58,18 @@ def add_workloads(found: Discovery, session: Session, objects: Iterable[Object])
             found.sources[number] = source
         added = True
     return added
+
+
+def _text_with(path: str, keys: Sequence[bytes] | None) -> str:
+    """The text of a file that holds one of some keys, where there are any; empty for others."""
+    from nodelint.source.reading import read_in_place
+
+    try:
+        data = read_in_place(path)
+    except OSError:
+        return ""
+    wanted = keys is None or any(data.find(key) >= 0 for key in keys)
+    return data.decode("utf-8", "replace") if wanted else ""
 
 
 def own_keys(pools: Iterable[NodePool]) -> set[str]:

@@ -37,13 +37,16 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("paths", nargs=-1, metavar="[PATHS]...", shell_complete=files)
 @click.option("--nodepool", metavar="NAME", help="Only this NodePool.")
+@click.option(
+    "--types", is_flag=True, help="All types that can be launched, by price, and what pods can use of each."
+)
 @output_format
 @colour_option
 @include
 @exclude
 @facts_options
 @versions
-def command(paths: Sequence[str], nodepool: str | None, form: str, **flags: Any) -> None:
+def command(paths: Sequence[str], nodepool: str | None, types: bool, form: str, **flags: Any) -> None:
     """Show which instance types each NodePool can launch, with which image, and what removed the rest.
 
     \b
@@ -87,8 +90,8 @@ def command(paths: Sequence[str], nodepool: str | None, form: str, **flags: Any)
         where = f"{counted(found.files, 'file')} that Karpenter {settings.karpenter} serves"
         echo(f"Nothing to explain: no NodePool in {where}.")
     else:
-        shown = look()
-        echo(report.explain_text(resolutions, facts, width=shown.width, style=shown.style))
+        shown, most = look(), None if types else 5
+        echo(report.explain_text(resolutions, facts, width=shown.width, cheapest=most, style=shown.style))
     unreadable(found)
     sys.exit(UNUSABLE if found.unreadable else CLEAN)
 

@@ -9,6 +9,8 @@ from typing import Any
 from nodelint.ec2.facts import NOTHING, AwsFacts
 from nodelint.karpenter.images import Image
 from nodelint.karpenter.images import provenance as image_provenance
+from nodelint.karpenter.resolve.readiness import later_steps, unmet_by_cheapest
+from nodelint.karpenter.resolve.readiness import ready as find_ready
 from nodelint.karpenter.resolve.resolution import LineEffect, Resolution
 from nodelint.model.finding import label_of
 from nodelint.model.messages import short
@@ -24,15 +26,13 @@ from nodelint.report.explain_facts import (
     why_passed,
     zones,
 )
+from nodelint.report.explain_types import REGION, min_value_lines, type_json, type_table
 from nodelint.report.layout import aside, families, type_count, wrap
 from nodelint.report.look import WIDTH, Style, plain
 from nodelint.report.written import object_place, place_line
 
 VERSION = 1
 """The version of the JSON that `explain_json` gives."""
-
-REGION = "us-east-1"
-"""The region whose on-demand prices are shown."""
 
 _PASSED = 10
 """How many images that are passed over are shown."""
@@ -69,7 +69,8 @@ def _pool_json(resolution: Resolution) -> dict[str, Any]:
         "nodeClass": ref.name if ref is not None and isinstance(ref.name, str) else None,
         "images": [_image_json(image) for image in resolution.images.images],
         "instanceTypes": [
-            {"name": name, "arch": arch[name], "image": index} for name, index in sorted(resolution.image_of.items())
+            {"name": name, "arch": arch[name], "image": index, **type_json(resolution, name)}
+            for name, index in sorted(resolution.image_of.items())
         ],
         "unlaunchable": [{"name": name, "reason": reason} for name, reason in without],
         "requirements": [
@@ -96,13 +97,13 @@ def explain_text(
     facts: AwsFacts = NOTHING,
     *,
     width: int = WIDTH,
-    cheapest: int = 5,
+    cheapest: int | None = 5,
     style: Style = plain,
 ) -> str:
     """The answer for people: no line is longer than `width`.
 
     `facts` are those behind the resolutions. `cheapest` is how many of the cheapest instance types are shown
-    for each pool. `style` adds the colours.
+    for each pool, None for all of them with what pods can use. `style` adds the colours.
     """
     blocks = ["\n".join(_pool(each, facts, width, cheapest)) for each in resolutions]
     if len(resolutions) > 1:
@@ -126,7 +127,7 @@ def _coloured(line: str, style: Style) -> str:
     return style(line, bold=True) if line[:1].isalpha() else line
 
 
-def _pool(resolution: Resolution, facts: AwsFacts, width: int, cheapest: int) -> Iterator[str]:
+def _pool(resolution: Resolution, facts: AwsFacts, width: int, cheapest: int | None) -> Iterator[str]:
     yield from _heading(resolution, width)
     yield ""
     yield from _funnel(resolution, width)
@@ -138,8 +139,8 @@ def _pool(resolution: Resolution, facts: AwsFacts, width: int, cheapest: int) ->
         ("Passed over", _passed(resolution, facts, width)),
         ("No image", _gaps(resolution, width)),
         ("Zones", _zones(resolution, width)),
-        ("minValues", _min_values(resolution, width)),
-        ("Cheapest on demand", _cheapest(resolution, cheapest, width)),
+        ("minValues", min_value_lines(resolution, width)),
+        (_title(cheapest), type_table(resolution, cheapest, width)),
         ("Not known", _unknown(resolution, width)),
         ("Note", _notes(resolution, width)),
     ):
@@ -148,6 +149,10 @@ def _pool(resolution: Resolution, facts: AwsFacts, width: int, cheapest: int) ->
             yield ""
             yield title
             yield from lines
+
+
+def _title(cheapest: int | None) -> str:
+    return "Cheapest on demand" if cheapest is not None else "Instance types, by price on demand"
 
 
 def _heading(resolution: Resolution, width: int) -> Iterator[str]:
@@ -191,6 +196,8 @@ def _funnel(resolution: Resolution, width: int) -> Iterator[str]:
             notes.insert(0, f"drop this {what}: {line.removed_alone:+,} types")
         removed = line.removed if judged else None
         yield from _row(len(line.after), total, removed, _words(line, labels), width, notes)
+    for step in later_steps(resolution):
+        yield from _row(len(step.left), total, len(step.removed), step.words, width)
 
 
 _FULL, _EMPTY = "█", "·"
@@ -244,17 +251,30 @@ def _verdict(resolution: Resolution, width: int) -> Iterator[str]:
         yield f"=> none can be launched: {candidates:,} meet the requirements, but have no image"
         return
     unmet = [least for least in resolution.min_values if not least.met]
+    ready = len(resolution.launchable & find_ready(resolution))
+    most_tried = resolution.most_launched
     if resolution.zones is not None and not resolution.zones:
         yield f"=> none is launched: the class finds no subnet ({launchable:,} of {total} would do)"
     elif unmet:
         yield f"=> none is launched: {launchable:,} of {total} would do, but minValues asks for more variety"
+    elif unmet_by_cheapest(resolution):
+        words = f"minValues asks for more variety than the cheapest {most_tried} have"
+        yield from wrap(f"=> none is launched: {launchable:,} of {total} would do, but {words}", width, "")
+    elif not ready:
+        why = later_steps(resolution)[-1].words
+        words = f"=> none is launched: {launchable:,} of {total} would do, and this takes the last of them: {why}"
+        yield from wrap(words, width, "")
+    elif ready < launchable == candidates:
+        by_limits = later_steps(resolution)[-1].words.startswith("spec.limits")
+        why = "exceed the limits" if by_limits else "have no room"
+        yield f"=> {most}{ready:,} of {total} can be launched; {launchable - ready:,} more {why}"
     elif launchable == candidates:
         yield f"=> {most}{launchable:,} of {total} can be launched"
     else:
         more = f"{candidates - launchable:,} more have no image"
-        yield f"=> {most}{launchable:,} of {total} can be launched; {more}"
+        yield f"=> {most}{ready:,} of {total} can be launched; {more}"
     rare = _rare(resolution)
-    if 0 < rare < launchable:
+    if 0 < rare < ready:
         verb = "is" if rare == 1 else "are"
         words = f"{rare:,} of them (GPU, accelerator or bare metal) {verb} tried only when nothing else is available"
         yield from wrap(words, width, "   ")
@@ -282,7 +302,7 @@ def _rare(resolution: Resolution) -> int:
     catalog = resolution.catalog
     return sum(
         "metal" in name.partition(".")[2] or any(catalog.resources(name).get(r, "0") != "0" for r in _RARE)
-        for name in catalog.names_in(resolution.launchable)
+        for name in catalog.names_in(resolution.launchable & find_ready(resolution))
     )
 
 
@@ -359,49 +379,6 @@ def _gaps(resolution: Resolution, width: int) -> Iterator[str]:
             yield from wrap(f"there is one from Karpenter {gap.since} on", width, "    ")
         if gap.aliases and gap.kind == "variant":
             yield from wrap(f"aliases that have one: {', '.join(gap.aliases)}", width, "    ")
-
-
-def _min_values(resolution: Resolution, width: int) -> Iterator[str]:
-    for least in resolution.min_values:
-        if least.have is None:
-            verdict = "how many there are is known to AWS only"
-        elif least.met:
-            verdict = f"{least.have:,} there"
-        else:
-            verdict = f"only {least.have:,} there (under the policy Strict nothing is launched)"
-        yield from wrap(f"{least.key}: {least.wanted:,} wanted, {verdict}", width, "  ")
-
-
-def _cheapest(resolution: Resolution, count: int, width: int) -> Iterator[str]:
-    catalog = resolution.catalog
-    if not resolution.launchable or count < 1 or "on-demand" not in resolution.capacity_types:
-        return
-    names = catalog.names_in(resolution.launchable)
-    priced = [(price, name) for name in names if (price := catalog.price(name, REGION)) is not None]
-    rows = [
-        (
-            name,
-            f"${price:,.4f}/h",
-            f"{catalog.label(name, 'karpenter.k8s.aws/instance-cpu')} vCPU",
-            _memory(catalog.label(name, "karpenter.k8s.aws/instance-memory")),
-            _image(resolution.images.images[resolution.image_of[name]], False),
-        )
-        for price, name in sorted(priced)[:count]
-    ]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for name, *middle, image in rows:
-        cells = "  ".join(f"{cell:>{room}}" for cell, room in zip(middle, widths[1:4], strict=True))
-        yield f"  {name:<{widths[0]}}  {cells}  {image}"
-    if len(priced) < len(names):
-        without = [name for name in names if catalog.price(name, REGION) is None]
-        listed = ", ".join(without[:3]) + (f" and {len(without) - 3:,} more" if len(without) > 3 else "")
-        yield from wrap(f"price not known: {listed}", width, "  ")
-
-
-def _memory(mebibytes: str | None) -> str:
-    if mebibytes is None or not mebibytes.isdigit():
-        return "?"
-    return f"{int(mebibytes) / 1024:,.4g} GiB" if int(mebibytes) < 1024 * 1000 else f"{int(mebibytes) // 1024:,} GiB"
 
 
 def _unknown(resolution: Resolution, width: int) -> Iterator[str]:

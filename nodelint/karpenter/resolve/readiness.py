@@ -1,0 +1,63 @@
+"""What keeps the types of an empty NodePool from a launch, behind its requirements: room for a pod, limits, variety.
+
+`filterByRemainingResources` of the scheduler of Karpenter core for limits; `Truncate` of pkg/providers/instance of
+the AWS provider, which tries the cheapest types, for minValues; both 1.0.0 to 1.14.1.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from nodelint.ec2.type_set import TypeSet
+from nodelint.karpenter.resolve.limits import beyond, limits
+from nodelint.karpenter.resolve.node_size import sizes_of
+from nodelint.karpenter.resolve.resolution import MinValues, Resolution
+from nodelint.model.manifest import text
+from nodelint.model.quantities import ONE
+from nodelint.tuples import NamedTuple
+
+
+class LaterStep(NamedTuple):
+    """What takes types away behind the requirements, which, and what is left."""
+
+    words: str
+    removed: TypeSet
+    left: TypeSet
+
+
+@lru_cache(maxsize=64)
+def later_steps(resolution: Resolution) -> tuple[LaterStep, ...]:
+    """What takes candidates away when a first pod comes: no room for it, then each limit; none that takes nothing."""
+    left, found = resolution.candidates, []
+    if resolution.pool.static:
+        return ()
+    sizes = sizes_of(resolution.node_class, resolution.images, resolution.catalog)
+    steps = [("no room for a pod", left - sizes.holding({"pods": ONE}, left))]
+    for limit in limits(resolution.pool):
+        amount = text(limit.at.node) if isinstance(limit.at.node.value, str) else limit.at.node.written
+        steps.append((f"spec.limits, {limit.resource}: {amount}", beyond(limit, resolution)))
+    for words, types in steps:
+        removed = types & left
+        left -= removed
+        if removed:
+            found.append(LaterStep(words, removed, left))
+    return tuple(found)
+
+
+def ready(resolution: Resolution) -> TypeSet:
+    """The candidates that a first pod can bring about."""
+    steps = later_steps(resolution)
+    return steps[-1].left if steps else resolution.candidates
+
+
+def unmet_by_cheapest(resolution: Resolution) -> list[tuple[MinValues, int]]:
+    """Each minValues that the candidates meet and the cheapest types do not, with how many values those have.
+
+    Nothing where reserved capacity, which comes first, or only spot, whose prices are not known, can be launched.
+    """
+    most = resolution.most_launched
+    if resolution.capacity_types != ("on-demand",) or len(resolution.candidates) <= most:
+        return []
+    cheapest = resolution.cheapest(most)
+    counted = [(each, resolution.distinct(each.key, cheapest)) for each in resolution.min_values if each.met]
+    return [(each, len(values)) for each, values in counted if values is not None and len(values) < each.wanted]

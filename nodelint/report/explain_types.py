@@ -1,0 +1,107 @@
+"""Instance types in `nodelint explain`: what they cost, what pods can use of them, and how varied they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from nodelint.karpenter.resolve.node_size import sizes_of
+from nodelint.karpenter.resolve.readiness import ready, unmet_by_cheapest
+from nodelint.karpenter.resolve.resolution import Resolution
+from nodelint.model.keys import CPU, MEMORY
+from nodelint.model.quantities import written
+from nodelint.report.layout import wrap
+
+REGION = "us-east-1"
+"""The region whose on-demand prices are shown."""
+
+_SHOWN = ("cpu", "memory", "ephemeral-storage", "pods")
+"""What pods can use of each type, in the columns of the table."""
+
+
+def type_json(resolution: Resolution, name: str) -> dict[str, Any]:
+    """What is known of a type: price, size, what pods can use, and whether the limits let an empty pool have it."""
+    catalog = resolution.catalog
+    return {
+        "pricePerHour": catalog.price(name, REGION),
+        "vcpu": _number(catalog.label(name, CPU)),
+        "memoryMiB": _number(catalog.label(name, MEMORY)),
+        "allocatable": allocatable(resolution, name),
+        "ready": bool(catalog.only(name) & ready(resolution)),
+    }
+
+
+def allocatable(resolution: Resolution, name: str) -> dict[str, str] | None:
+    """What pods can use of a type; None where the class leaves that open."""
+    sizes = sizes_of(resolution.node_class, resolution.images, resolution.catalog)
+    if not sizes.exact:
+        return None
+    amounts = sizes.of_type(name).allocatable
+    return {resource: written(resource, amounts[resource]) for resource in sorted(amounts) if amounts[resource]}
+
+
+def type_table(resolution: Resolution, count: int | None, width: int) -> Iterator[str]:
+    """The types that can be launched, the cheapest first: so many of them, or all with what pods can use."""
+    catalog = resolution.catalog
+    if not resolution.launchable or count == 0 or "on-demand" not in resolution.capacity_types:
+        return
+    names = catalog.names_in(resolution.launchable & ready(resolution))
+    priced = [(price, name) for name in names if (price := catalog.price(name, REGION)) is not None]
+    rows = [_row(resolution, price, name, count is None) for price, name in sorted(priced)[:count]]
+    if count is None:
+        heads = ("", "price", "vCPU", "memory", *(f"pods: {what}" for what in _SHOWN[:-1]), "pods", "image")
+        rows.insert(0, heads)
+        rows += [_row(resolution, None, name, True) for name in names if catalog.price(name, REGION) is None]
+    yield from _table(rows)
+    if len(priced) < len(names) and count is not None:
+        without = [name for name in names if catalog.price(name, REGION) is None]
+        listed = ", ".join(without[:3]) + (f" and {len(without) - 3:,} more" if len(without) > 3 else "")
+        yield from wrap(f"price not known: {listed}", width, "  ")
+
+
+def _row(resolution: Resolution, price: float | None, name: str, whole: bool) -> tuple[str, ...]:
+    catalog = resolution.catalog
+    image = resolution.images.images[resolution.image_of[name]]
+    what = f"{image.arch} {'/'.join(image.variants)}".rstrip() if image.known else "?"
+    left = allocatable(resolution, name) or {}
+    return (
+        name,
+        "?" if price is None else f"${price:,.4f}/h",
+        f"{catalog.label(name, CPU)} vCPU",
+        _memory(catalog.label(name, MEMORY)),
+        *((left.get(resource, "?") for resource in _SHOWN) if whole else ()),
+        f"{image.found.id} {what}" if image.found is not None else what,
+    )
+
+
+def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for name, *middle, image in rows:
+        cells = "  ".join(f"{cell:>{room}}" for cell, room in zip(middle, widths[1:-1], strict=True))
+        yield f"  {name:<{widths[0]}}  {cells}  {image}"
+
+
+def min_value_lines(resolution: Resolution, width: int) -> Iterator[str]:
+    """How many values each minValues wants, how many there are, and how many the cheapest types have."""
+    few = {least.key: have for least, have in unmet_by_cheapest(resolution)}
+    for least in resolution.min_values:
+        if least.have is None:
+            verdict = "how many there are is known to AWS only"
+        elif not least.met:
+            verdict = f"only {least.have:,} there (under the policy Strict nothing is launched)"
+        elif least.key in few:
+            tried = f"{few[least.key]:,} among the cheapest {resolution.most_launched} that are tried"
+            verdict = f"{least.have:,} there, {tried} (under the policy Strict nothing is launched)"
+        else:
+            verdict = f"{least.have:,} there"
+        yield from wrap(f"{least.key}: {least.wanted:,} wanted, {verdict}", width, "  ")
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text is not None and text.isdigit() else None
+
+
+def _memory(mebibytes: str | None) -> str:
+    if mebibytes is None or not mebibytes.isdigit():
+        return "?"
+    return f"{int(mebibytes) / 1024:,.4g} GiB" if int(mebibytes) < 1024 * 1000 else f"{int(mebibytes) // 1024:,} GiB"
