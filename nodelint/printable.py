@@ -21,6 +21,12 @@ def printable(text: str) -> str:
     return text if text.isprintable() else "".join(map(_escaped, text))
 
 
+def printable_path(path: str) -> str:
+    """A path that may begin a line: one that GitHub Actions would take for a command begins with `./`."""
+    shown = printable(path)
+    return f"./{shown}" if shown.lstrip().startswith(("::", "##[")) else shown
+
+
 def printable_lines(text: str) -> str:
     """The same for a text of several lines, whose line feeds stay."""
     return "\n".join(map(printable, text.split("\n")))

@@ -109,3 +109,12 @@ def test_a_configuration_breaks_nothing(nodelint: Run, tmp_path: Path, key: str)
         for flags in ([], ["--config", "nodelint.yaml"]):
             done = nodelint("check", *flags, ".")
             assert done.returncode in (0, 1, 2), (key, value[:40], done.stderr[-2000:])
+
+
+@pytest.mark.parametrize("form", ["text", "concise"])
+@pytest.mark.parametrize("name", ["::add-mask::p.yaml", "##[add-mask]p.yaml", " ::error::p.yaml"])
+def test_a_name_is_no_command_of_a_runner(nodelint: Run, tmp_path: Path, name: str, form: str) -> None:
+    (tmp_path / name).write_text(TEXT.format(**{**FIELDS, "hops": "x", "values": "[a]"}), encoding="utf-8")
+    done = nodelint("check", "--format", form, ".")
+    assert done.returncode == 1 and name.strip() in done.stdout
+    assert not [line for line in done.stdout.splitlines() if line.lstrip().startswith(("::", "##["))]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from nodelint.lint.results import Result
 from nodelint.model.finding import Also, Edit, Span
 from nodelint.model.messages import counted
-from nodelint.printable import printable
+from nodelint.printable import printable, printable_path
 from nodelint.report.changes import fix_lines
 from nodelint.report.entries import FindingGroup, entries
 from nodelint.report.excerpt import Mark, excerpt
@@ -144,4 +144,4 @@ def place(span: Span, path: str = "") -> str:
     position = span.source.position(span.start)
     origin = span.source.origin(span.start)
     rendered = f" ({printable(origin)})" if origin is not None else ""
-    return f"{printable(path or span.source.path)}:{position.line}:{position.column}{rendered}"
+    return f"{printable_path(path or span.source.path)}:{position.line}:{position.column}{rendered}"

@@ -8,7 +8,7 @@ from typing import Any
 from nodelint.model.finding import SEVERITIES, Severity, Span
 from nodelint.model.messages import counted
 from nodelint.model.releases import Version
-from nodelint.printable import printable
+from nodelint.printable import printable, printable_path
 from nodelint.report.look import PAGE, Look, fitted, wrapped
 from nodelint.tuples import NamedTuple
 from nodelint.upgrade import Note, Shifted, Site, Upgrade, severity_of
@@ -185,7 +185,7 @@ def _fix(each: Shifted) -> str:
 def where(span: Span) -> str:
     """`path:line:column`."""
     at = span.source.position(span.start)
-    return f"{span.source.path}:{at.line}:{at.column}"
+    return f"{printable_path(span.source.path)}:{at.line}:{at.column}"
 
 
 def _sum(outcome: Upgrade, everything: bool) -> Iterator[str]:
