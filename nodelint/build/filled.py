@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from nodelint.build import terraform
 from nodelint.build.built import Built, LedEdits, ValueOrigin, object_around
 from nodelint.build.changes import change_value, find_changes
+from nodelint.build.chart_values import find_releases, find_vendored_values, vendored_files
 from nodelint.build.overrides import beside, merged, overrides
 from nodelint.build.roots import nodes_of, read
 from nodelint.edits import NotEditable, apply
@@ -36,16 +37,28 @@ def filled_charts(sources: Sequence[Source]) -> Iterator[Built]:
             variants = _fill_template(template, values, uses)
             if variants:
                 yield _built(variants, values, fixing=True)
-    for path, source, root in overrides({path: values for path, (values, _) in charts.items()}, sources):
+    defaults = {path: values for path, (values, _) in charts.items()}
+    given = [
+        (p, source, merged(next(iter(_roots(defaults[p])), r), r)) for p, source, r in overrides(defaults, sources)
+    ]
+    for path, source, whole in (*given, *find_releases(defaults, sources)):
         values, templates = charts[path]
-        whole = merged(next(iter(_roots(values)), root), root)
         for template in templates:
             variants = _fill_template(template, values, {}, whole)
             if variants:
                 yield _built(variants, values, own=source)
 
+    by_path = {os.path.abspath(source.path): source for source in sources}
+    for template in (source for source in sources if source.may_be_template):
+        for found in find_vendored_values(template, by_path):
+            variants = _fill_template(template, found.defaults, {}, found.root)
+            if variants:
+                yield _built(variants, found.defaults, own=found.own)
 
-def _built(variants: tuple[Back, ...], values: SourceText, own: Source | None = None, fixing: bool = False) -> Built:
+
+def _built(
+    variants: tuple[Back, ...], values: SourceText, own: SourceText | None = None, fixing: bool = False
+) -> Built:
     template = variants[0].template
     back_of = {id(back.result): back for back in variants}
 
@@ -94,7 +107,8 @@ def values_beside(sources: Sequence[Source], seen: set[str]) -> list[Source]:
     found = []
     for source in sources:
         path = values_of(source.path) if source.may_be_template else None
-        for each in (path, *beside(path)) if path is not None else ():
+        vendored = vendored_files(source) if source.may_be_template and path is None else []
+        for each in (path, *beside(path)) if path is not None else vendored:
             if os.path.abspath(each) not in have and each in seen and (values := read(each)):
                 nodes_of(values)
                 have.add(os.path.abspath(each))

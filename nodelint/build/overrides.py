@@ -41,7 +41,7 @@ def overrides(charts: Mapping[str, Source], sources: Sequence[Source]) -> Iterat
 
     `charts` are the default values of charts by their absolute path.
     """
-    defaults = {path: root for path, values in charts.items() if (root := _root(values)) is not None}
+    defaults = {path: root for path, values in charts.items() if (root := values_root(values)) is not None}
     counts = dict.fromkeys(defaults, 0)
     for source in sources:
         path = os.path.abspath(source.path)
@@ -54,7 +54,7 @@ def overrides(charts: Mapping[str, Source], sources: Sequence[Source]) -> Iterat
             continue  # of a chart of its own
         else:
             fitting = [each for each in defaults if _fits(source, defaults[each]) and _one_repository(each, path)]
-        root = _root(source) if len(fitting) == 1 else None
+        root = values_root(source) if len(fitting) == 1 else None
         if root is not None and counts[fitting[0]] < MOST:
             counts[fitting[0]] += 1
             yield fitting[0], source, root
@@ -76,7 +76,7 @@ def merged(base: Node, over: Node) -> Node:
     return made
 
 
-def _root(values: Source) -> Node | None:
+def values_root(values: Source) -> Node | None:
     """The one document of a file of values; None where it is another kind of file."""
     if values.problems or values.masked:
         return None
@@ -87,7 +87,7 @@ def _root(values: Source) -> Node | None:
 
 def _fits(source: Source, defaults: Node) -> bool:
     """Whether all keys of a file are keys of the default values, and those of its maps share some of theirs."""
-    root = _root(source)
+    root = values_root(source)
     if root is None or len(root.entries) < _FEWEST_KEYS:
         return False
     return all(_same(entry.value, defaults.get(entry.name or "")) for entry in root.entries)

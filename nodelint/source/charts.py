@@ -12,6 +12,7 @@ from nodelint.source.discover import CHART
 from nodelint.source.filling import Definitions
 from nodelint.source.gotemplate import BadTemplate, Definition, parse
 from nodelint.source.unreadable import Unreadable
+from nodelint.tuples import NamedTuple
 
 _FOLDER = "templates"
 _VALUES = "values.yaml"
@@ -40,6 +41,36 @@ def values_of(path: str) -> str | None:
         return None
     values = os.path.join(chart, _VALUES)
     return values if os.path.isfile(values) else None
+
+
+class VendoredChart(NamedTuple):
+    """A chart in the folder `charts` of another: the keys under which that gives it values, and both files."""
+
+    names: tuple[str, ...]
+    values: str | None
+    outer_values: str | None
+
+
+def vendored_chart(path: str) -> VendoredChart | None:
+    """The chart of a template that is vendored in another one; None for any other file, or one within two others."""
+    folder = _templates_around(path)
+    chart = os.path.dirname(folder) if folder is not None else ""
+    outer = chart_around(chart or os.curdir) if folder is not None else None
+    own = _root(os.path.join(chart, CHART)) if outer is not None else None
+    if outer is None or own is None or chart_around(outer) is not None:
+        return None
+    name = _name(own)
+    around = _root(os.path.join(outer, CHART))
+    listed = around.get("dependencies") if around is not None else None
+    mine = [each for each in (listed.items if listed is not None else ()) if _name(each) == name]
+    names = tuple(_name(each, "alias") or name for each in mine) or (name,)
+    values, given = os.path.join(chart, _VALUES), os.path.join(outer, _VALUES)
+    return VendoredChart(names, values if os.path.isfile(values) else None, given if os.path.isfile(given) else None)
+
+
+def _name(node: Node, key: str = "name") -> str:
+    value = node.get(key)
+    return value.value if value is not None and isinstance(value.value, str) else ""
 
 
 def _templates_around(path: str) -> str | None:

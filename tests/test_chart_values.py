@@ -1,0 +1,164 @@
+"""Charts are judged with what a repository installs them with: the chart around them, Argo CD, Flux."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+
+from nodelint.build.filled import filled_charts
+from nodelint.source import Source
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+POOL = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: {{ .Values.name }}
+  labels: {team: {{ .Values.global.team }}}
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - key: node.kubernetes.io/instance-type
+          operator: In
+          values: {{ .Values.types | toJson }}
+        - key: kubernetes.io/arch
+          operator: In
+          values: [{{ .Values.arch }}]
+"""
+OWN = "name: batch\ntypes: [m5.large]\narch: amd64\nglobal: {team: a}\n"
+
+
+def write(folder: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+def chart(folder: str, name: str = "pools", values: str = OWN) -> dict[str, str]:
+    return {
+        f"{folder}/Chart.yaml": f"apiVersion: v2\nname: {name}\nversion: 0.1.0\n",
+        f"{folder}/values.yaml": values,
+        f"{folder}/templates/pool.yaml": POOL,
+    }
+
+
+def findings(nodelint: Run) -> set[tuple[str, int, str]]:
+    done = nodelint("check", ".", "--format", "concise", "--select", "unknown-value,no-instance-type")
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    lines = re.findall(r"(?m)^([^:\n]+):(\d+):\d+: (?:error|warning)\[[\w-]+\]: ([^\n]*)", done.stdout)
+    return {(path, int(line), re.findall(r"`([^`]+)`", text)[0]) for path, line, text in lines}
+
+
+def umbrella(more: str = "", dependencies: str = "") -> dict[str, str]:
+    return {
+        **chart("app/charts/pools"),
+        "app/Chart.yaml": f"apiVersion: v2\nname: app\nversion: 0.1.0\n{dependencies}",
+        "app/values.yaml": f"# karpenter\nglobal: {{team: b}}\npools:\n  types: [m5.xlrge, m5.large]\n{more}",
+    }
+
+
+def test_the_chart_around_gives_values_to_a_vendored_one(nodelint: Run, tmp_path: Path) -> None:
+    write(tmp_path, umbrella())
+    assert findings(nodelint) == {("app/values.yaml", 4, "m5.xlrge")}
+    write(tmp_path, {"app/values-prod.yaml": "# karpenter\npools:\n  arch: x86\n  types: [m5.large]\n"})
+    assert findings(nodelint) == {("app/values.yaml", 4, "m5.xlrge"), ("app/values-prod.yaml", 3, "x86")}
+
+
+def test_a_vendored_chart_that_is_called_otherwise(nodelint: Run, tmp_path: Path) -> None:
+    dependencies = (
+        "dependencies:\n  - {name: pools, version: 0.1.0, alias: batch}\n  - {name: pools, version: 0.1.0}\n"
+    )
+    write(tmp_path, umbrella("batch:\n  arch: x86\n", dependencies))
+    assert findings(nodelint) == {("app/values.yaml", 4, "m5.xlrge"), ("app/values.yaml", 6, "x86")}
+
+
+def test_a_vendored_chart_comes_to_what_helm_prints(tmp_path: Path) -> None:
+    program = os.environ.get("NODELINT_TEST_HELM") or shutil.which("helm")
+    if program is None:
+        pytest.skip("no helm on the path, and NODELINT_TEST_HELM names none")
+    write(tmp_path, umbrella("  name: other\n"))
+    done = subprocess.run(
+        [program, "template", "x", str(tmp_path / "app")], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    path = tmp_path / "app/charts/pools/templates/pool.yaml"
+    (made,) = filled_charts([Source.from_text(str(path), path.read_text(encoding="utf-8"))])
+    assert yaml.safe_load(made.source.text) == yaml.safe_load(done.stdout)
+
+
+APPLICATION = """\
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: karpenter-pools}
+spec:
+  source:
+    repoURL: https://example.com/platform.git
+    path: charts/pools
+    helm:
+"""
+
+
+@pytest.mark.parametrize(
+    ("helm", "found"),
+    [
+        ("      valuesObject:\n        types: [m5.xlrge, m5.large]\n", {("app.yaml", 10, "m5.xlrge")}),
+        ("      values: |\n        types: [m5.xlrge, m5.large]\n", {("app.yaml", 10, "m5.xlrge")}),
+        ("      parameters:\n        - {name: arch, value: x86}\n", {("app.yaml", 10, "x86")}),
+        (
+            "      values: |\n        arch: x86\n      valuesObject: {arch: amd64, types: [m5.xlrge, m5.large]}\n",
+            {("app.yaml", 11, "m5.xlrge")},
+        ),
+        ("      values: |\n        arch: ${ARCH}\n", set()),
+        ("      valuesObject: {arch: '{{ .arch }}'}\n", set()),
+        ("      parameters:\n        - {name: 'types[0]', value: x}\n", set()),
+        ("      values: |\n        arch: [\n", set()),
+    ],
+)
+def test_an_application_of_argo_cd_gives_values(
+    nodelint: Run, tmp_path: Path, helm: str, found: set[tuple[str, int, str]]
+) -> None:
+    (tmp_path / ".git").mkdir()
+    write(tmp_path, {**chart("charts/pools"), "app.yaml": APPLICATION + helm})
+    assert findings(nodelint) == found
+
+
+def test_files_of_values_that_an_application_names(nodelint: Run, tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    helm = "      valueFiles: [values.yaml, ../../env/prod.yaml, $ref/env/more.yaml, https://example.com/v.yaml]\n"
+    files = {"env/prod.yaml": "arch: x86\n", "env/more.yaml": "types: [m5.xlrge, m5.large]\n"}
+    write(tmp_path, {**chart("charts/pools"), "app.yaml": APPLICATION + helm, **files})
+    assert {each[2] for each in findings(nodelint)} == {"x86", "m5.xlrge"}
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [("./charts/pools", {("release.yaml", 10, "m5.xlrge")}), ("karpenter", set()), ("./charts/other", set())],
+)
+def test_a_helm_release_gives_values(
+    nodelint: Run, tmp_path: Path, path: str, found: set[tuple[str, int, str]]
+) -> None:
+    (tmp_path / ".git").mkdir()
+    release = f"""\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {{name: karpenter-pools}}
+spec:
+  chart:
+    spec:
+      chart: {path}
+      sourceRef: {{kind: GitRepository, name: platform}}
+  values:
+    types: [m5.xlrge, m5.large]
+"""
+    write(tmp_path, {**chart("charts/pools"), "release.yaml": release})
+    assert findings(nodelint) == found
