@@ -70,6 +70,9 @@ def check(obj: Object, context: Context) -> Findings:
         return
     if isinstance(obj, manifest.UnknownKind):
         return
+    origin = obj.source.built.find_origin(node) if obj.source.built is not None else None
+    if origin is not None and origin.at.source.path.lower().rpartition("/")[2].startswith("kustomization"):
+        return  # Kustomize gives its namespace to every object of a kind that it does not know
     patched = any(o.kind == obj.kind and o.name == obj.name and o.partial for o in context.objects if o is not obj)
     written = messages.short(node.source.text[node.start : node.end].strip("\"'"), 40)
     yield Finding(

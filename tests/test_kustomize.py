@@ -150,3 +150,117 @@ def test_an_edit_of_an_exact_origin_changes_what_comes_from_there_and_nothing_el
                     assert place is not None and place.at is origin.at, (seed, path, other)
             tried += 1
     assert tried > 30
+
+
+# -- what patches did
+
+
+POOL = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  weight: 10
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+        - {key: karpenter.sh/capacity-type, operator: In, values: [spot]}
+"""
+ADDED = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      requirements:
+        - {key: topology.kubernetes.io/zone, operator: In, values: [eu-west-1a]}
+"""
+
+
+def build_files(folder: Path, kustomization: str, files: dict[str, str]) -> Outcome:
+    write(folder, {"base/pool.yaml": POOL, "base/kustomization.yaml": "resources: [pool.yaml]\n", **files})
+    write(folder, {"dev/kustomization.yaml": "resources: [../base]\n" + kustomization})
+    outcome = build_folder(folder / "dev")
+    assert outcome is not None
+    return outcome
+
+
+@pytest.mark.parametrize(
+    ("kustomization", "path"),
+    [
+        ("patches: [{path: patches/p.yaml}]\n", "dev/patches/p.yaml"),
+        ("patches: [{path: extra, target: {kind: NodePool}}]\n", "dev/extra"),
+        ("patchesStrategicMerge: [p.yaml]\n", "dev/p.yaml"),
+        ("components: [../zones]\n", "zones/p.yaml"),
+    ],
+)
+def test_a_patch_that_gives_a_list_anew_says_what_it_took_away(tmp_path: Path, kustomization: str, path: str) -> None:
+    component = "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\npatches: [{path: p.yaml}]\n"
+    outcome = build_files(tmp_path, kustomization, {path: ADDED, "zones/kustomization.yaml": component})
+    assert isinstance(outcome, BuiltOverlay)
+    (lost,) = outcome.built.lost
+    assert (lost.kind, lost.name, ".".join(lost.path)) == ("NodePool", "default", "spec.template.spec.requirements")
+    assert [item.get("key").value for item in lost.items] == ["kubernetes.io/arch", "karpenter.sh/capacity-type"]  # type: ignore[union-attr]
+    assert lost.items[0].source.path.endswith("base/pool.yaml")
+    assert lost.new.source.path.endswith(path)
+
+
+def test_an_operation_that_adds_to_a_list_takes_nothing_away(tmp_path: Path) -> None:
+    patch = "[{op: add, path: /spec/template/spec/requirements/-, value: {key: a, operator: Exists}}]"
+    text = f"patches:\n  - target: {{kind: NodePool}}\n    patch: |\n      - {patch[2:-2].join('{}')}\n"
+    outcome = build_files(tmp_path, text, {})
+    assert isinstance(outcome, BuiltOverlay)
+    assert not outcome.built.lost
+    assert outcome.built.source.text.count("operator") == 3
+
+
+def test_a_patch_without_its_object_stops_the_overlay_or_does_nothing(tmp_path: Path) -> None:
+    other = ADDED.replace("name: default", "name: gpu")
+    stopped = build_files(tmp_path / "a", "patches: [{path: p.yaml}]\n", {"dev/p.yaml": other})
+    assert not isinstance(stopped, BuiltOverlay)
+    assert stopped.fails
+    assert stopped.why.reason == ("the patch is for karpenter.sh/v1 NodePool `gpu`, and the overlay has none")
+    assert (stopped.why.path.rpartition("/")[2], stopped.why.line) == ("p.yaml", 4)
+    text = "patches: [{path: p.yaml, target: {kind: NodePool, name: gpu}}]\n"
+    idle = build_files(tmp_path / "b", text, {"dev/p.yaml": other})
+    assert isinstance(idle, BuiltOverlay)
+    (unmatched,) = idle.built.unmatched
+    assert (unmatched.wanted, unmatched.fails) == ("kind `NodePool`, name `gpu`", False)
+
+
+@pytest.mark.parametrize(
+    ("kustomization", "reason"),
+    [
+        ("transformers: [t.yaml]\n", "`transformers` is not read: transformers may change any object"),
+        ("resources: [../base, ../../../../outside]\n", "is outside the repository"),
+        ("components: [../dev]\n", "takes this kustomization in again"),
+        ("namePrefix: 1\n", "`namePrefix` has to be a text"),
+        ("patches: [{path: gone.yaml}]\n", "there is no file `gone.yaml`"),
+    ],
+)
+def test_what_is_not_built_is_named_with_its_line(tmp_path: Path, kustomization: str, reason: str) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "outside").mkdir()
+    write(tmp_path, {"base/pool.yaml": POOL, "base/kustomization.yaml": "resources: [pool.yaml]\n"})
+    base = "" if kustomization.startswith("resources") else "resources: [../base]\n"
+    write(tmp_path, {"dev/kustomization.yaml": base + kustomization})
+    outcome = build_folder(tmp_path / "dev")
+    assert outcome is not None
+    assert not isinstance(outcome, BuiltOverlay)
+    assert reason in outcome.why.reason
+    assert outcome.why.line == (2 if base else 1)
+
+
+def test_remote_bases_and_generators_are_named_and_the_rest_is_built(tmp_path: Path) -> None:
+    text = "configMapGenerator: [{name: c, literals: [a=b]}]\nhelmCharts: [{name: karpenter}]\n"
+    outcome = build_files(tmp_path, text, {})
+    assert isinstance(outcome, BuiltOverlay)
+    assert [(p.line, p.reason) for p in outcome.built.problems] == [
+        (3, "not built: what the Helm charts come to"),
+        (2, "not built: the ConfigMaps that are generated"),
+    ]

@@ -47,6 +47,28 @@ class LedEdits(NamedTuple):
     shared: bool = False
 
 
+class LostItems(NamedTuple):
+    """Entries of a list that a patch takes away by giving the list anew.
+
+    `path` are the keys that lead to the list in an object of a kind and name. `new` and `old` are the two lists.
+    """
+
+    kind: str
+    name: str
+    path: tuple[str, ...]
+    new: Node
+    old: Node
+    items: tuple[Node, ...]
+
+
+class UnmatchedPatch(NamedTuple):
+    """A patch for which there is no object. `at` is the place to look at, `fails` whether kustomize stops there."""
+
+    at: Node
+    wanted: str
+    fails: bool
+
+
 class Built(NamedTuple):
     """What a cluster gets of some files.
 
@@ -63,6 +85,9 @@ class Built(NamedTuple):
     is built of the same files: what that file has no part in is said of the other. `asked` are the files whose
     findings are wanted, None for all that it is built of. `readings` are the same objects where what is not known is
     there in other ways: what holds of them all is certain.
+
+    `lost` are entries of lists that patches of an overlay took away by giving the lists anew, `unmatched` its patches
+    for which there is no object.
 
     `find_object` gives the object in the files that one of the text is made of; without it, it is the one around the
     origin of its `kind`. `map_edits` gives edits of the text as edits of files, None where that is not certain;
@@ -82,6 +107,8 @@ class Built(NamedTuple):
     problems: tuple[Unbuilt, ...] = ()
     find_object: Callable[[Object], Object | None] | None = None
     map_edits: Callable[[Sequence[Edit]], LedEdits | None] | None = None
+    lost: tuple[LostItems, ...] = ()
+    unmatched: tuple[UnmatchedPatch, ...] = ()
 
     @property
     def texts(self) -> tuple[Source, ...]:

@@ -27,12 +27,12 @@ _Named = tuple[frozenset[str], frozenset[str], bool]
 def is_patch(path: str) -> bool | None:
     """Whether a kustomization names the file as a patch, so that its objects are parts.
 
-    None where that cannot be determined: a kustomization beside or above has patches and does not name the file,
-    or the file or its folder is called a patch. There the object has to tell.
+    None where that cannot be determined: a kustomization beside the file does not name it, or one above has patches
+    and does not name it, or the file or its folder is called a patch. There the object has to tell.
     """
     folder = os.path.dirname(os.path.abspath(path))
     file = os.path.join(folder, os.path.basename(path))
-    near = False
+    near = _named(folder) is not None
     for patches, wholes, alters in _above(folder):
         if file in patches:
             return True

@@ -8,12 +8,11 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Mapping
 
-from nodelint.build.built import Built, Unbuilt, ValueOrigin
+from nodelint.build.built import Built, LostItems, Unbuilt, UnmatchedPatch, ValueOrigin
 from nodelint.build.kustomize.configuration import Kustomization, read_kustomization
 from nodelint.build.kustomize.errors import BuildError
 from nodelint.build.kustomize.files import Files
 from nodelint.build.kustomize.overlay import Overlay
-from nodelint.build.kustomize.run import LostItems, UnmatchedPatch
 from nodelint.build.kustomize.text import PrintedObjects, differing, print_objects
 from nodelint.model.finding import Also, Span
 from nodelint.source import Node, Source
@@ -86,6 +85,8 @@ def build_overlay(files: Files, folder: str, root: str | None = None) -> Outcome
         cluster=folder,
         label=shown,
         problems=tuple(_unbuilt(at, f"not built: {what}") for at, what in overlay.notes),
+        lost=tuple(overlay.lost),
+        unmatched=tuple(overlay.unmatched),
     )
     return BuiltOverlay(built, tuple(overlay.lost), tuple(overlay.unmatched))
 
@@ -184,24 +185,34 @@ class _Graph:
             self._asked.setdefault(folder)
 
     def find_tops(self) -> list[str]:
-        """The folders that were asked for and that no other takes in, but for Components."""
+        """The folders that were asked for and that no other takes in, but for Components; one of each circle."""
         inner = {below for folder in list(self._below) for below in self._below[folder][0]}
-        return [folder for folder in self._asked if folder not in inner and folder not in self._components]
+        asked = [folder for folder in self._asked if folder not in self._components]
+        tops = [folder for folder in asked if folder not in inner]
+        reached = {below for folder in tops for below in self._reach(folder)}
+        for folder in asked:
+            if folder not in reached:
+                tops.append(folder)
+                reached |= self._reach(folder)
+        return tops
+
+    def _reach(self, folder: str) -> set[str]:
+        """A folder and all those that it takes in."""
+        pending, seen = [folder], {folder}
+        while pending and len(seen) < _MOST_FOLDERS:
+            found = self._read(pending.pop())
+            fresh = [below for below in (found[0] if found is not None else []) if below not in seen]
+            seen |= set(fresh)
+            pending += fresh
+        return seen
 
     def concerns_karpenter(self, folder: str, marked: Collection[str] | None) -> bool:
         """Whether a file that an overlay consists of has a word of Karpenter's."""
-        pending = [folder]
-        seen: set[str] = set()
-        while pending and len(seen) < _MOST_FOLDERS:
-            folder = pending.pop()
-            if folder in seen:
-                continue
-            seen.add(folder)
-            found = self._read(folder)
-            if found is not None:
-                if any(path in marked if marked is not None else self._is_marked(path) for path in found[1]):
-                    return True
-                pending += found[0]
+        for each in sorted(self._reach(folder)):
+            found = self._read(each)
+            paths = found[1] if found is not None else []
+            if any(path in marked if marked is not None else self._is_marked(path) for path in paths):
+                return True
         return False
 
     def _is_marked(self, path: str) -> bool:

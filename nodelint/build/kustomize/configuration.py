@@ -60,6 +60,8 @@ class Kustomization:
         self.path = path
         self.source = source
         self.value = value
+        self.faults: list[BuildError] = []
+        """Fields that kustomize refuses: it builds nothing then."""
 
     @property
     def is_component(self) -> bool:
@@ -97,7 +99,9 @@ class Kustomization:
                 yield self._key(field), what
 
     def check(self) -> None:
-        """Raise `BuildError` where it has a field that may change anything in a way that is not known."""
+        """Raise `BuildError` for a field of another type, or that may change anything in a way that is not known."""
+        for fault in self.faults:
+            raise fault
         for field, why in _ALTERS.items():
             value = self.value.get(field)
             if value is not None and (value.items or value.fields):
@@ -132,20 +136,23 @@ def read_kustomization(files: Files, folder: str) -> Kustomization | None:
     if not value.text("apiVersion").startswith(("kustomize.config.k8s.io/", "")[value.get("apiVersion") is None]):
         return None
     named = YamlTree("mapping", value.at, value.exact)
+    kustomization = Kustomization(os.path.normpath(folder), path, source, named)
     for name, field in value.fields.items():
         known = _FIELDS.get(name.lower())
         if known is None:
-            raise BuildError(field.key, f"kustomize knows no field `{name}`")
-        _check_type(known, field.value)
-        if not field.value.is_null:
+            kustomization.faults.append(BuildError(field.key, f"kustomize knows no field `{name}`"))
+        elif (fault := _find_wrong_type(known, field.value)) is not None:
+            kustomization.faults.append(fault)
+        elif not field.value.is_null:
             named.fields[known] = field
-    return Kustomization(os.path.normpath(folder), path, source, named)
+    return kustomization
 
 
-def _check_type(name: str, value: YamlTree) -> None:
+def _find_wrong_type(name: str, value: YamlTree) -> BuildError | None:
     if value.is_null:
-        return
+        return None
     wanted = "sequence" if name in _LISTS else "mapping" if name in _MAPPINGS else "scalar"
     if value.kind != wanted or (wanted == "scalar" and not isinstance(value.value, str)):
         what = {"sequence": "a list", "mapping": "a mapping", "scalar": "a text"}[wanted]
-        raise BuildError(value.at, f"`{name}` has to be {what}")
+        return BuildError(value.at, f"`{name}` has to be {what}")
+    return None

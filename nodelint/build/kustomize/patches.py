@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
+from nodelint.build.built import LostItems, UnmatchedPatch
 from nodelint.build.kustomize.configuration import Kustomization
 from nodelint.build.kustomize.errors import BuildError
 from nodelint.build.kustomize.files import PatchText, read_inline
 from nodelint.build.kustomize.json6902 import apply_operations, read_operations
 from nodelint.build.kustomize.merge import DIRECTIVE, Merge, ReplacedList
 from nodelint.build.kustomize.resources import Resource, Selector, find_same, is_native, read_id, read_selector
-from nodelint.build.kustomize.run import LostItems, OverlayRun, UnmatchedPatch
+from nodelint.build.kustomize.run import OverlayRun
 from nodelint.build.kustomize.values import TreeField, YamlTree, check_name, new_text
 from nodelint.source import Node
 from nodelint.tuples import NamedTuple

@@ -4,35 +4,13 @@ from __future__ import annotations
 
 import os
 
+from nodelint.build.built import LostItems, UnmatchedPatch
 from nodelint.build.kustomize.configuration import Kustomization
 from nodelint.build.kustomize.errors import BuildError
 from nodelint.build.kustomize.files import Files, PatchText, as_documents
 from nodelint.build.kustomize.resources import Resource
 from nodelint.source import Node
 from nodelint.source.reading import is_inside, repository
-from nodelint.tuples import NamedTuple
-
-
-class LostItems(NamedTuple):
-    """Entries of a list that a patch takes away by giving the list anew.
-
-    `path` are the keys that lead to the list in an object of a kind and name. `new` and `old` are the two lists.
-    """
-
-    kind: str
-    name: str
-    path: tuple[str, ...]
-    new: Node
-    old: Node
-    items: tuple[Node, ...]
-
-
-class UnmatchedPatch(NamedTuple):
-    """A patch for which there is no object. `at` is the place to look at, `fails` whether kustomize stops there."""
-
-    at: Node
-    wanted: str
-    fails: bool
 
 
 class OverlayRun:
