@@ -86,6 +86,23 @@ SHAPES: dict[str, dict[str, str]] = {
         "main.tf": VARIABLE + TEMPLATEFILE,
         "pool.yaml": LIST.rstrip("\n") + " ${jsonencode(types)}\n",
     },
+    "a base": {
+        "base/kustomization.yaml": "resources: [pool.yaml]\n",
+        "base/pool.yaml": LIST.rstrip("\n") + " [m5.large]\n",
+        "prod/kustomization.yaml": "resources: [../base]\ncommonAnnotations: {a: b}\n",
+    },
+    "a strategic merge": {
+        "base/kustomization.yaml": "resources: [pool.yaml]\n",
+        "base/pool.yaml": LIST.rstrip("\n") + " [c6a.large]\n",
+        "prod/kustomization.yaml": "resources: [../base]\npatches: [{path: types.yaml}]\n",
+        "prod/types.yaml": LIST.replace(f"      {CLASS_REF}", "").rstrip("\n") + " [m5.large]\n",
+    },
+    "an operation of a patch": {
+        "base/kustomization.yaml": "resources: [pool.yaml]\n",
+        "base/pool.yaml": LIST.rstrip("\n") + " [c6a.large]\n",
+        "prod/kustomization.yaml": "resources: [../base]\npatches:\n- target: {kind: NodePool}\n  patch: |-\n"
+        "    - op: replace\n      path: /spec/template/spec/requirements/0/values/0\n      value: m5.large\n",
+    },
     "a plain file": {"pool.yaml": LIST.rstrip("\n") + " [m5.large]\n"},
 }
 

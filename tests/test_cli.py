@@ -248,7 +248,7 @@ def test_explain_of_a_folder_without_pools_says_so(nodelint: Run, tmp_path: Path
 
 
 def test_a_patch_is_not_told_what_it_lacks(nodelint: Run, tmp_path: Path) -> None:
-    put(tmp_path, "patches: [{path: class.yaml}]\n", "kustomization.yaml")
+    put(tmp_path, "resources: [https://example.com/base]\npatches: [{path: class.yaml}]\n", "kustomization.yaml")
     part = "apiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nmetadata: {name: default}\nspec:\n"
     put(tmp_path, part + "  detailedMonitoring: true\n")
     assert nodelint("check").returncode == 0

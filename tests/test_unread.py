@@ -44,6 +44,11 @@ OVERLAY = {
     "prod/kustomization.yaml": "resources: [../base]\npatches:\n  - path: heavier.yaml\n",
     "prod/heavier.yaml": CLASS.partition("spec:")[0] + "spec: {role: prod}\n",
 }
+REMOTE = {
+    **OVERLAY,
+    "prod/kustomization.yaml": "resources: [https://example.com/base]\npatches:\n  - path: heavier.yaml\n",
+}
+"""The same with a base that kustomize would have to fetch."""
 
 
 @pytest.mark.parametrize(
@@ -68,7 +73,7 @@ OVERLAY = {
             ],
         ),
         (
-            OVERLAY,
+            REMOTE,
             "1 overlay not rendered",
             ["Not rendered: 1 overlay patches Karpenter objects; --kustomize judges the result."],
         ),
@@ -141,7 +146,7 @@ def test_programs_read_it_too(nodelint: Run, tmp_path: Path) -> None:
 
 
 def test_the_configuration_asks_for_overlays_and_charts(nodelint: Run, tmp_path: Path) -> None:
-    write(tmp_path, {**OVERLAY, "nodelint.yaml": "kustomize: true\n"})
+    write(tmp_path, {**REMOTE, "nodelint.yaml": "kustomize: true\n"})
     path = {"PATH": str(tmp_path / "nowhere")}
     done = nodelint("check", ".", env=path)
     assert (done.returncode, "neither kustomize nor kubectl is on the path" in done.stderr) == (2, True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from nodelint.source.kustomize import KUSTOMIZATIONS
 from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from nodelint.build.built import Built
+    from nodelint.build.kustomize import UnbuiltOverlay
     from nodelint.build.rendered import Rendering
     from nodelint.model.manifest import Object
     from nodelint.source import Source
@@ -23,10 +25,12 @@ if TYPE_CHECKING:
 
 
 class Inventory(NamedTuple):
-    """The files that were read, and what is built of some of them."""
+    """The files that were read, and what is built of some of them; `unbuilt` are overlays that could not be built."""
 
     files: Sequence[Source]
     built: Sequence[Built] = ()
+    unbuilt: Sequence[UnbuiltOverlay] = ()
+    kustomizations: Sequence[str] = ()
 
     @property
     def sources(self) -> list[Source]:
@@ -43,17 +47,27 @@ class Inventory(NamedTuple):
             yield from objects(source, foreign)
 
 
-def build(files: Sequence[Source], rendering: Rendering | None = None) -> Inventory:
+def build(
+    files: Sequence[Source], rendering: Rendering | None = None, kustomizations: Sequence[str] = ()
+) -> Inventory:
     """Build what the clusters get of files.
 
-    Charts get their default values and, one by one, their other files of values; texts of Terraform get what
-    variables have. `rendering` is what kustomize and helm have come to, where they were run.
+    Overlays are those of `kustomizations`, the paths of their own files. Charts get their default values and, one by
+    one, their other files of values; texts of Terraform get what variables have. `rendering` is what kustomize and
+    helm have come to, where they were run.
     """
     built: list[Built] = []
+    unbuilt: list[UnbuiltOverlay] = []
     if rendering is not None and rendering.builds:
         from nodelint.build.rendered import build_rendered
 
         built += build_rendered(rendering, files)
+    if kustomizations and files:
+        from nodelint.build.overlays import build_native
+
+        done = {os.path.abspath(each.root.folder) for each in rendering.builds} if rendering is not None else set()
+        overlays, unbuilt = build_native(files, kustomizations, done)
+        built += overlays
     if may_fill(files):
         from nodelint.build.filled import filled_by_terraform, filled_charts
 
@@ -63,7 +77,7 @@ def build(files: Sequence[Source], rendering: Rendering | None = None) -> Invent
     for each in built:
         for text in each.texts:
             text.cluster, text.built = each.cluster, each
-    return Inventory(files, tuple(built))
+    return Inventory(files, tuple(built), tuple(unbuilt), tuple(kustomizations))
 
 
 def may_fill(files: Sequence[Source]) -> bool:
@@ -87,4 +101,25 @@ def read_inventory(found: Discovery, rendering: Rendering | None = None) -> Inve
         from nodelint.build.filled import values_beside
 
         found.sources += values_beside(found.sources, found.seen)
-    return build(found.sources, rendering)
+    inventory = build(found.sources, rendering, kustomizations_of(found))
+    if inventory.built and inventory.kustomizations:
+        from nodelint.build.overlays import find_parts
+
+        found.sources += find_parts(inventory.built, found)
+    for overlay in inventory.unbuilt:
+        problem = (f"{overlay.why.path}:{overlay.why.line}", f"not built: {overlay.why.reason}")
+        if overlay.fails and problem not in found.unreadable:
+            found.unreadable.append(problem)
+    return inventory
+
+
+def kustomizations_of(found: Discovery) -> list[str]:
+    """The paths of the kustomizations that were asked for, and those beside files that were named."""
+    if not found.sources:
+        return []
+    paths = [path for path in found.seen if os.path.basename(path) in KUSTOMIZATIONS]
+    for path in found.seen if not found.folders else ():
+        folder = os.path.dirname(path)
+        beside = (os.path.join(folder, name) for name in KUSTOMIZATIONS)
+        paths += [each for each in beside if each not in found.seen and os.path.isfile(each)]
+    return sorted(dict.fromkeys(paths))

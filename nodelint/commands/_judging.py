@@ -196,8 +196,10 @@ def judge_of(rendering: Rendering | None, jobs: int | None, inventory: Inventory
         from nodelint.build import build
         from nodelint.lint.engine import lint
 
-        known = inventory is not None and [*map(id, inventory.files)] == [*map(id, sources)]
-        made = inventory if known and inventory is not None else build(sources, rendering)
+        if inventory is not None and [*map(id, inventory.files)] == [*map(id, sources)]:
+            made = inventory
+        else:
+            made = build(sources, rendering, inventory.kustomizations if inventory is not None else ())
         return lint(sources, target, rules, selection, context_sources, jobs=jobs, built=made.built)
 
     return judge

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from nodelint.lint.judging import judge_objects
 from nodelint.lint.results import Result, Skipped
 from nodelint.model.documents import objects
-from nodelint.model.finding import Also, Span, span_of
+from nodelint.model.finding import Also, Finding, Span, Suggestion, span_of
 from nodelint.tuples import NamedTuple
 
 if TYPE_CHECKING:
-    from nodelint.build.built import Built, ValueOrigin
+    from nodelint.build.built import Built, LedEdits, ValueOrigin
     from nodelint.lint.judging import Each, Outcome, RuleSetup
     from nodelint.lint.rule import Rule
     from nodelint.model.manifest import Object
@@ -102,8 +103,10 @@ class Replacement:
         told = [r for r in plain.results if not self._is_replaced(r.span.source) or self._is_about_code(r)]
         made = BuiltOutcome(told, [], [], [o for o in asked if not self._is_replaced(o.source)], {})
         known = list(told)
+        counts = Counter(path for one in self._built for path in one.parts)
+        shared = {path for path, count in counts.items() if count > 1}
         for world in _worlds(self._built):
-            _World(world, setup, read, each).judge(made, known)
+            _World(world, setup, read, each, shared).judge(made, known)
         return made
 
     def _is_replaced(self, source: SourceText) -> bool:
@@ -136,8 +139,14 @@ class _World:
     """What is built for one cluster, and the files that are no part of it."""
 
     def __init__(
-        self, built: list[Built], setup: RuleSetup, read: tuple[Sequence[Source], Sequence[Source]], each: Each
+        self,
+        built: list[Built],
+        setup: RuleSetup,
+        read: tuple[Sequence[Source], Sequence[Source]],
+        each: Each,
+        shared: set[str],
     ) -> None:
+        self._shared = shared
         self._built = built
         self._by_default = built[0].by_default
         if self._by_default:
@@ -208,7 +217,7 @@ class _World:
         if at is None:
             return None
         also = [*steps, *also] if one.by_default else [*also, *steps]
-        edits = one.lead_edits(finding.edits) if fixing and finding.edits else None
+        edits = self._lead_edits(finding, at, one) if fixing and finding.edits else None
         safety = "unsafe" if edits is not None and edits.shared else finding.safety
         led = finding._replace(
             at=at,
@@ -216,10 +225,24 @@ class _World:
             covers=(),
             edits=edits.edits if edits is not None else (),
             safety=safety,
-            suggestions=() if one.by_default else finding.suggestions,
+            suggestions=tuple(self._lead_suggestions(finding, at, one)) if fixing else (),
         )
         through = tuple(span_of(step.at) for step in origin.through)
         return result._replace(finding=led, object=_written(result.object, one, at), through=through)
+
+    def _lead_edits(self, finding: Finding, at: Node | Span, one: Built) -> LedEdits | None:
+        """The edits of a finding as edits of files; None where they change what another cluster has, too."""
+        edits = one.lead_edits(finding.edits)
+        if edits is None or one.by_default:
+            return edits
+        changed = {_path(edit.source) for edit in edits.edits} - {_path(at.source)}
+        return None if changed & self._shared else edits
+
+    def _lead_suggestions(self, finding: Finding, at: Node | Span, one: Built) -> Iterator[Suggestion]:
+        for suggestion in finding.suggestions if not one.by_default else ():
+            edits = self._lead_edits(finding._replace(edits=suggestion.edits), at, one)
+            if edits is not None:
+                yield suggestion._replace(edits=edits.edits)
 
     def _choose_place(self, origin: ValueOrigin, one: Built) -> tuple[Node | Span | None, tuple[Also, ...]]:
         """The place that a finding is said of, and the others that have a part in it.

@@ -20,7 +20,7 @@ from nodelint.tuples import NamedTuple
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from nodelint.build.built import Built
+    from nodelint.build.built import Built, Unbuilt
     from nodelint.lint.kept import Memory
     from nodelint.target.chosen import Chosen
 
@@ -68,7 +68,8 @@ class Report(NamedTuple):
     `faults` are rules that raised an error over an object; the findings of other rules stay. `chosen` are
     the releases of each object, by its id, where not all are judged for the `target`'s own. `unjudged` counts objects
     and documents that were seen and are not one of these: classes of other providers, what cannot be read. `seen` are
-    the objects as the clusters get them: in the place of those of a template what is built of it.
+    the objects as the clusters get them: in the place of those of a template what is built of it. `unbuilt` is
+    what could not be built.
     """
 
     results: tuple[Result, ...]
@@ -79,6 +80,7 @@ class Report(NamedTuple):
     chosen: Mapping[int, tuple[Chosen, ...]] = MappingProxyType({})
     unjudged: int = 0
     seen: tuple[Object, ...] = ()
+    unbuilt: tuple[Unbuilt, ...] = ()
 
     def number_of(self, severity: Severity) -> int:
         return sum(r.severity == severity for r in self.results)
@@ -137,7 +139,10 @@ def lint(
     ours = tuple(obj for obj in asked if not obj.of_cluster)
     seen = tuple(replacement.seen(ours) if built else ours)
     unjudged = len(unread) + _count_broken(sources)
-    return Report(tuple(unique(kept)), tuple(skipped), ours, target, told_faults, chosen, unjudged, seen)
+    unbuilt = dict.fromkeys(problem for each in built for problem in each.problems)
+    return Report(
+        tuple(unique(kept)), tuple(skipped), ours, target, told_faults, chosen, unjudged, seen, tuple(unbuilt)
+    )
 
 
 def _count_broken(sources: Sequence[Source]) -> int:

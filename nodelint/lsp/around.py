@@ -14,14 +14,20 @@ from nodelint.source.reading import repository
 _TERRAFORM = (".tf", ".tofu", ".tfvars", ".tftpl", ".tpl")
 
 
-def build_around(opened: Sequence[Source], beside: Sequence[Source]) -> Inventory:
+_MOST_OVERLAYS = 60
+"""Kustomizations of a repository that are built at every key; of more, the command alone says what they come to."""
+
+
+def build_around(opened: Sequence[Source], beside: Sequence[Source], kustomizations: Sequence[str] = ()) -> Inventory:
     """What open texts have a part in: templates of their charts and modules are taken from `beside`.
 
-    Of a large repository only little is built at every key.
+    `kustomizations` are those of the repository. Of a large repository only little is built at every key.
     """
     folders = {folder for source in opened for folder in _folders(source)}
     near = [source for source in beside if any(_is_below(source.path, folder) for folder in folders)]
-    inventory = build([*opened, *near])
+    manifests = any(source.path.endswith((".yaml", ".yml", ".json")) for source in opened)
+    overlays = kustomizations if manifests and len(kustomizations) <= _MOST_OVERLAYS else ()
+    inventory = build([*opened, *near], None, overlays)
     paths = {os.path.abspath(source.path) for source in opened}
     return inventory._replace(built=tuple(each for each in inventory.built if paths.intersection(each.parts)))
 

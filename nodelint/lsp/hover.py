@@ -79,7 +79,7 @@ def _built_here(view: View, buffer: Buffer, offset: int) -> Iterator[tuple[Objec
     for obj in view.built:
         for node in obj.node.walk():
             origin = obj.source.built.find_origin(node) if node.kind == "scalar" else None
-            if origin is None or not (origin.exact and origin.through):
+            if origin is None or not origin.exact:
                 continue
             for place in (origin.at, *(step.at for step in origin.through)):
                 span = span_of(place)

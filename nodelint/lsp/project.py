@@ -15,7 +15,7 @@ from typing import Any
 
 from pygls.uris import to_fs_path
 
-from nodelint.build import Inventory
+from nodelint.build import Inventory, kustomizations_of
 from nodelint.ec2 import cache
 from nodelint.ec2.facts import NOTHING, AwsFacts
 from nodelint.lint import baseline, config, engine, fixing
@@ -142,6 +142,7 @@ class View:
         self.buffers = buffers
         self.home = home
         self.beside: list[Source] = []
+        self.kustomizations: Sequence[str] = ()
         self.pause: Callable[[], None] = lambda: None
         self.memory: Memory | None = None
         self.marks: dict[str, Known] = {}
@@ -155,7 +156,7 @@ class View:
     @cached_property
     def inventory(self) -> Inventory:
         """What is built of the texts, with the files around them that this takes."""
-        return build_around([buffer.source for buffer in self.buffers], self.beside)
+        return build_around([buffer.source for buffer in self.buffers], self.beside, self.kustomizations)
 
     @cached_property
     def report(self) -> engine.Report:
@@ -252,7 +253,7 @@ class Project:
         self._now = now
         self._state: State | None = None
         self._views: list[View] = []
-        self._disk: dict[tuple[str, str], tuple[list[Source], Choose | None]] = {}
+        self._disk: dict[tuple[str, str], tuple[list[Source], Choose | None, list[str]]] = {}
         self._last_good: dict[str | None, Setup] = {}
         self._kept: dict[str, tuple[object, Any]] = {}
         self._facts_known: dict[tuple[str, str], tuple[datetime, AwsFacts]] = {}
@@ -328,21 +329,22 @@ class Project:
         asked = [buffer for buffer in buffers if not (buffer.on_disk and exclude and exclude.match(buffer.path))]
         if root is None:
             return View(setup, asked, folder)
-        on_disk, choose = self._repository(setup.session, root)
+        on_disk, choose, kustomizations = self._repository(setup.session, root)
         view = View(setup._replace(target=setup.target._replace(choose=choose)), asked, folder)
         opened = {os.path.realpath(buffer.path) for buffer in state.buffers.values() if buffer.on_disk}
+        view.kustomizations = kustomizations
         view.beside = [each for each in on_disk if os.path.realpath(each.path) not in opened]
         others = [b for b in state.buffers.values() if b not in asked and _below(b.path, root)]
         view.beside += [b.source for b in others if not exclude.match(b.path)]
         return view
 
-    def _repository(self, session: Session, root: str) -> tuple[list[Source], Choose | None]:
+    def _repository(self, session: Session, root: str) -> tuple[list[Source], Choose | None, list[str]]:
         """The manifests of a repository as they are on disk, and the releases that its files state."""
         # What tells the place of a policy's key is another function whenever the configuration is read.
         key = (root, repr(session.settings._replace(policies=())))
         if key not in self._disk:
             found = discover([root], session.exclude, include=session.include)
-            self._disk[key] = (found.sources, session.choose(found))
+            self._disk[key] = (found.sources, session.choose(found), kustomizations_of(found))
         return self._disk[key]
 
     def _setup(self, path: str | None, folder: str) -> Setup | None:

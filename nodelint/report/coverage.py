@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
+    from nodelint.build.built import Unbuilt
     from nodelint.lint.engine import Report
 
 _MOST_LINES = 5
@@ -55,13 +56,14 @@ class Coverage(NamedTuple):
     """The objects of a run as the clusters get them, and the values of them that are not known.
 
     `in_part` are those of which a value that decides is not known, `not_judged` what is no object that was judged:
-    path, line, what it is, and why.
+    path, line, what it is, and why; `unbuilt` what overlays name that is not in the repository, or needs a program.
     """
 
     objects: tuple[Object, ...]
     unknown: tuple[UnknownField, ...]
     in_part: tuple[Object, ...]
     not_judged: tuple[tuple[str, int, str, str], ...]
+    unbuilt: tuple[Unbuilt, ...] = ()
 
     @property
     def is_whole(self) -> bool:
@@ -74,7 +76,7 @@ def cover(report: Report) -> Coverage:
     classes = {(obj.source.cluster, obj.name_node.written) for obj in report.seen if isinstance(obj, EC2NodeClass)}
     found = tuple(unknown for obj in report.seen for unknown in _unknown_fields(obj, classes))
     partly = {id(unknown.object): unknown.object for unknown in found if unknown.decides}
-    return Coverage(report.seen, found, tuple(partly.values()), tuple(_not_judged(report)))
+    return Coverage(report.seen, found, tuple(partly.values()), tuple(_not_judged(report)), report.unbuilt)
 
 
 def _unknown_fields(obj: Object, classes: set[tuple[str, str]]) -> Iterator[UnknownField]:
@@ -117,7 +119,10 @@ def _not_judged(report: Report) -> Iterator[tuple[str, int, str, str]]:
 
 
 def coverage_lines(coverage: Coverage) -> list[str]:
-    """A line for each object that is judged in part: its fields that are not known, and what stands there."""
+    """A line for each object that is judged in part, and for what could not be built.
+
+    Of an object it names the fields that are not known, and what stands there.
+    """
     lines: dict[str, None] = {}
     for obj in coverage.in_part:
         fields = [each for each in coverage.unknown if each.object is obj and each.decides]
@@ -132,7 +137,14 @@ def coverage_lines(coverage: Coverage) -> list[str]:
     if len(lines) > _MOST_LINES:
         rest = counted(len(lines) - _MOST_LINES, "more object")
         shown_lines.append(f"Not known: fields of {rest}; --format json lists them.")
-    return shown_lines
+    return shown_lines + _unbuilt_lines(coverage.unbuilt)
+
+
+def _unbuilt_lines(unbuilt: Sequence[Unbuilt]) -> list[str]:
+    lines = [printable(f"{each.path}:{each.line}: {each.reason}.") for each in unbuilt[:_MOST_LINES]]
+    if len(unbuilt) > _MOST_LINES:
+        lines.append(f"Not built: {counted(len(unbuilt) - _MOST_LINES, 'more thing')}; --format json lists them.")
+    return lines
 
 
 def coverage_json(coverage: Coverage) -> dict[str, Any]:
@@ -146,6 +158,7 @@ def coverage_json(coverage: Coverage) -> dict[str, Any]:
             {"path": path, "line": line, "object": label or None, "reason": reason}
             for path, line, label, reason in coverage.not_judged
         ],
+        "notBuilt": [each._asdict() for each in coverage.unbuilt],
         "unknown": [_field_json(each) for each in coverage.unknown],
     }
 

@@ -80,7 +80,7 @@ def hashes_text(rows: Sequence[Row], files: int) -> str:
     path = None
     for row in rows:
         label = label_of(row.obj.source)
-        here = row.obj.source.path + (f" with {label}" if label else "")
+        here = row.obj.source.path + (f" with {label}" if label and label != row.obj.source.path else "")
         if here != path:
             path = here
             lines += [""] * bool(lines) + [printable(path)]
