@@ -139,10 +139,9 @@ def lint(
     ours = tuple(obj for obj in asked if not obj.of_cluster)
     seen = tuple(replacement.seen(ours) if built else ours)
     unjudged = len(unread) + _count_broken(sources)
-    unbuilt = dict.fromkeys(problem for each in built for problem in each.problems)
-    return Report(
-        tuple(unique(kept)), tuple(skipped), ours, target, told_faults, chosen, unjudged, seen, tuple(unbuilt)
-    )
+    unbuilt = tuple(dict.fromkeys(problem for each in built for problem in each.problems))
+    things = tuple(unique(kept)), tuple(skipped), ours
+    return Report(*things, target, told_faults, chosen, unjudged, seen, unbuilt)
 
 
 def _count_broken(sources: Sequence[Source]) -> int:
