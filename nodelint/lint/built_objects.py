@@ -75,11 +75,11 @@ class Replacement:
             and (obj.source.masked or not self._is_replaced(obj.source))
         ]
 
-    def seen(self, judged: Sequence[Object]) -> list[Object]:
+    def seen(self, judged: Sequence[Object]) -> tuple[Object, ...]:
         """The objects as the clusters get them; `judged` are those in the files."""
         replaced = {path for each in self._built for path in each.replaces}
         left = [obj for obj in judged if _path(obj.source) not in replaced]
-        return [*left, *(obj for each in self._built for obj in objects(each.source, foreign=True))]
+        return *left, *(obj for each in self._built for obj in objects(each.source, foreign=True))
 
     def kept_skips(self, skipped: Sequence[Skipped], rules: Mapping[str, Rule]) -> list[Skipped]:
         """What is not judged of files, less what is judged in what is built of them."""

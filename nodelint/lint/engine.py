@@ -127,7 +127,7 @@ def lint(
     made = judge_objects(setup, asked, beside, sources, share, memory)
     told, skipped, chosen, faults = made.results, made.skipped, made.chosen, made.faults
     unread = [skip for source in sources for skip in _not_read(source)]
-    skipped = [*skipped, *_not_looked_at(asked), *unread]
+    skipped += [*_not_looked_at(asked), *unread]
     if built:
         more = replacement.judge(setup, made, asked, (sources, context_sources), one_by_one(pause))
         told, skipped, asked = more.told, [*replacement.kept_skips(skipped, rules), *more.skipped], more.objects
@@ -135,13 +135,13 @@ def lint(
 
     kept = after_comments(told, sources, setup.running, reporting, made.context)
     kept = _in_order(_not_ignored(filter(selection.shows, kept), selection), sources)
-    skipped, told_faults = list(dict.fromkeys(skipped)), tuple(dict.fromkeys(faults))
     ours = tuple(obj for obj in asked if not obj.of_cluster)
-    seen = tuple(replacement.seen(ours) if built else ours)
-    unjudged = len(unread) + _count_broken(sources)
+    seen = replacement.seen(ours) if built else ours
+    things = tuple(unique(kept)), tuple(dict.fromkeys(skipped)), ours
     unbuilt = tuple(dict.fromkeys(problem for each in built for problem in each.problems))
-    things = tuple(unique(kept)), tuple(skipped), ours
-    return Report(*things, target, told_faults, chosen, unjudged, seen, unbuilt)
+    return Report(
+        *things, target, tuple(dict.fromkeys(faults)), chosen, len(unread) + _count_broken(sources), seen, unbuilt
+    )
 
 
 def _count_broken(sources: Sequence[Source]) -> int:
