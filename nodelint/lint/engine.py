@@ -134,10 +134,9 @@ def lint(
         chosen, faults = {**chosen, **more.chosen}, [*faults, *more.faults]
 
     kept = after_comments(told, sources, setup.running, reporting, made.context)
-    kept = _in_order(_not_ignored(filter(selection.shows, kept), selection), sources)
     ours = tuple(obj for obj in asked if not obj.of_cluster)
     seen = replacement.seen(ours) if built else ours
-    things = tuple(unique(kept)), tuple(dict.fromkeys(skipped)), ours
+    things = _in_order(kept, sources, selection), tuple(dict.fromkeys(skipped)), ours
     unbuilt = tuple(dict.fromkeys(problem for each in built for problem in each.problems))
     return Report(
         *things, target, tuple(dict.fromkeys(faults)), chosen, len(unread) + _count_broken(sources), seen, unbuilt
@@ -149,14 +148,16 @@ def _count_broken(sources: Sequence[Source]) -> int:
     return sum(source.concerns_karpenter(problem.offset) for source in sources for problem in source.problems)
 
 
-def _in_order(results: Iterable[Result], sources: Sequence[Source]) -> list[Result]:
+def _in_order(results: Iterable[Result], sources: Sequence[Source], selection: Selection) -> tuple[Result, ...]:
+    """The results that are shown, each once, by file and place."""
     order = {source.path: n for n, source in enumerate(sources)}
 
     def place(result: Result) -> tuple[int, int, str]:
         at = result.finding.at
         return order.get(at.source.path, len(order)), at.start, result.rule.name
 
-    return sorted(results, key=place)
+    shown = _not_ignored(filter(selection.shows, results), selection)
+    return tuple(unique(sorted(shown, key=place)))
 
 
 def _not_ignored(results: Iterable[Result], selection: Selection) -> Iterable[Result]:
