@@ -104,11 +104,10 @@ def lint(
     """Judge the objects of `sources`; those of `context_sources` are only there to be referred to.
 
     `built` is what the clusters get of some of the sources. What it stands for is not judged as it is written, and
-    findings about it stand where its values are written.
-
-    `pause` is called between objects, and may raise to end the run. `jobs` processes share the objects; None for
-    as many as suit. What is said, and in which order, does not depend on it. `memory` holds what was said in the run
-    before, and is left what is said in this one; one process then judges all.
+    findings about it stand where its values are written. `pause` is called between objects, and may raise to end the
+    run. `jobs` processes share the objects; None for as many as suit. What is said, and in which order, does not
+    depend on it. `memory` holds what was said in the run before, and is left what is said in this one; one process
+    then judges all.
     """
     asked = [obj for source in sources for obj in objects(source, foreign=True, more=True)]
     if built:
