@@ -470,3 +470,24 @@ def test_a_resource_that_an_overlay_brings_is_not_impossible(here: Path, nodelin
     found = fit_json(nodelint, code=0)
     assert not found["workloads"]
     assert "example.com/fpga" in found["skipped"][0]["reasons"][0]
+
+
+NODE_GROUPS = """apiVersion: eksctl.io/v1alpha5
+kind: ClusterConfig
+metadata: {name: main, region: us-east-1}
+managedNodeGroups:
+  - name: system
+    labels: {tier: front}
+"""
+
+
+def test_a_pod_that_a_node_group_may_take_is_not_impossible(here: Path, nodelint: Run) -> None:
+    write(here, pod("nodeSelector: {tier: front}"))
+    (found,) = fit_json(nodelint, code=1)["workloads"]
+    assert not found["possible"]
+    (here / "cluster.yaml").write_text(NODE_GROUPS)
+    (found,) = fit_json(nodelint, code=0)["workloads"]
+    assert found["possible"]
+    assert not any(each["fits"] for each in found["pools"])
+    write(here, pod("nodeSelector: {tier: front, karpenter.sh/nodepool: none}"))
+    assert not fit_json(nodelint, code=1)["workloads"][0]["possible"]

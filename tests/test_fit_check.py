@@ -1,0 +1,94 @@
+"""`check` on workloads: what cannot be, of workloads that are meant for the pools, over whole trees."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Any
+
+import pytest
+
+from .manifests import nodeclass, nodepool
+from .test_fit import NODE_GROUPS, pod
+
+Run = Callable[..., CompletedProcess[str]]
+RULE = "no-pool-for-workload"
+POOL = nodepool(
+    "key: karpenter.k8s.aws/instance-family, operator: In, values: [m5]", "key: team, operator: In, values: [batch]"
+)
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Path:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "pools.yaml").write_text(f"{POOL}---\n{nodeclass()}")
+    return tmp_path
+
+
+def found(nodelint: Run, *args: str) -> list[dict[str, Any]]:
+    said = nodelint("check", *(args or (".",)), "--select", RULE, "--format", "json").stdout
+    return [each for each in json.loads(said)["findings"] if each["rule"] == RULE]
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ("nodeSelector: {team: web}", True),
+        ("nodeSelector: {team: batch}", False),
+        ("nodeSelector: {karpenter.sh/nodepool: none}", True),
+        ("nodeSelector: {karpenter.sh/capacity-type: spot}", False),
+        ("nodeSelector: {karpenter.k8s.aws/instance-family: r5}", True),
+        ("nodeSelector: {other: label}", False),
+        ("containers: [{name: a, resources: {requests: {cpu: 1000}}}]", False),
+        ("nodeSelector: {team: batch}\ncontainers: [{name: a, resources: {requests: {cpu: 1000}}}]", True),
+        ("nodeSelector: {team: batch}\ncontainers: [{name: a, resources: {limits: {nvidia.com/gpu: 1}}}]", True),
+        ("nodeSelector: {team: '{{ team }}'}", False),
+        ("nodeSelector: {team: '{{ team }}', karpenter.sh/nodepool: none}", True),
+    ],
+)
+def test_only_what_cannot_be_and_is_meant_for_a_pool_is_told(
+    here: Path, nodelint: Run, asked: str, told: bool
+) -> None:
+    (here / "web.yaml").write_text(pod(asked))
+    assert bool(found(nodelint)) == told
+
+
+def test_complete_pools_make_each_workload_theirs(here: Path, nodelint: Run) -> None:
+    (here / "web.yaml").write_text(pod("nodeSelector: {other: label}"))
+    (here / "nodelint.yaml").write_text(f"rules:\n  {RULE}: {{pools: complete}}\n")
+    (finding,) = found(nodelint)
+    assert finding["severity"] == "error"
+    assert nodelint("check", ".").returncode == 1
+
+
+def test_less_than_the_repository_may_lack_the_pool(here: Path, nodelint: Run) -> None:
+    (here / "web.yaml").write_text(pod("nodeSelector: {team: web}"))
+    assert not found(nodelint, "pools.yaml", "web.yaml")
+    assert found(nodelint, ".")
+
+
+def test_a_node_group_that_names_the_label_may_take_it(here: Path, nodelint: Run) -> None:
+    (here / "web.yaml").write_text(pod("nodeSelector: {team: web}"))
+    (here / "cluster.yaml").write_text(NODE_GROUPS.replace("tier: front", "team: web"))
+    assert not found(nodelint)
+
+
+def test_a_pool_of_which_a_part_is_known_keeps_the_rule_silent(here: Path, nodelint: Run) -> None:
+    (here / "web.yaml").write_text(pod("nodeSelector: {team: web}"))
+    part = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: other}\n$patch: merge\nspec: {weight: 1}\n"
+    (here / "patch.yaml").write_text(part)
+    assert not found(nodelint)
+
+
+def test_a_comment_in_the_file_of_the_workload_silences_it(here: Path, nodelint: Run) -> None:
+    asked = f"nodeSelector: {{team: web}} # nodelint: ignore[{RULE}] another repository has the pool"
+    (here / "web.yaml").write_text(pod(asked))
+    assert not found(nodelint)
+
+
+def test_a_workload_is_no_object_that_is_counted(here: Path, nodelint: Run) -> None:
+    before = nodelint("check", ".").stdout
+    (here / "web.yaml").write_text(pod("nodeSelector: {team: batch}"))
+    assert nodelint("check", ".").stdout == before.replace("in 1 file", "in 2 files")
