@@ -210,6 +210,7 @@ from nodelint.api import (
     Edit,
     Finding,
     Findings,
+    Node,
     NodePool,
     Object,
     RequirementLine,
@@ -275,8 +276,15 @@ def _check_problems(obj: Object, context: Context) -> Findings:
                 Suggestion(f"{what}: `{text}`", changes)
                 for what, text in problem.choices
                 if text != problem.suggestion and (changes := edits.if_editable(edits.set_value, problem.node, text))
-            ],
+            ]
+            or _dropped("drop this one", problem.node if problem.kind == "taint-twice" else None),
         )
+
+
+def _dropped(name: str, node: Node | None) -> list[Suggestion]:
+    """The way out that takes an item of a list away; none without one."""
+    changes = edits.if_editable(edits.remove, node) if node is not None else []
+    return [Suggestion(name, changes)] if changes else []
 
 
 def _suggested(problem: controller.ControllerProblem) -> list[Edit]:
@@ -312,6 +320,7 @@ def _check_drawn(pool: Object, context: Context) -> Findings:
                 at=line.values[0].node,
                 message=f"`{shown}` of `{key}` allows no number: the controller panics",
                 note="Karpenter labels each node with a random number from 0 on that the bounds allow",
+                suggestions=_dropped("drop the requirement", line.node),
             )
 
 
@@ -347,4 +356,30 @@ def _check_static(pool: Object, context: Context) -> Findings:
                 message=f"`{asked}` of {labels.name_of(line.key)} is lost next to a bound: {types} too many",
                 note="of a key that has bounds, a static NodePool passes on only the bounds",
                 help="list the values with `In` instead",
+                suggestions=_spelt_out(resolution, at),
             )
+
+
+def _spelt_out(resolution: resolve.Resolution, line: RequirementLine) -> list[Suggestion]:
+    """The values that the types have which are meant, all of the key in one line: `In` is passed on as it is."""
+    key = requirement.normalize(str(line.key))
+    values = resolution.distinct(key, resolution.wanted) or ()
+    if not 0 < len(values) <= MOST_LISTED:
+        return []
+    listed = sorted(values, key=lambda each: (len(each), each))
+    others = [each for each in resolution.pool.requirements if each is not line and _on(each, key)]
+    item = {"key": str(line.key), "operator": "In", "values": listed}
+    changes = edits.if_editable(edits.replace, line.node, item)
+    gone = [edits.if_editable(edits.remove, each.node) for each in others]
+    if not changes or not all(gone):
+        return []
+    all_of_it = [*changes, *(edit for each in gone for edit in each)]
+    return [Suggestion(f"list the values of {labels.name_of(key)} with `In`", all_of_it)]
+
+
+MOST_LISTED = 40
+"""More values than these are no list that anyone would read."""
+
+
+def _on(line: RequirementLine, key: str) -> bool:
+    return isinstance(line.key, str) and requirement.normalize(line.key) == key

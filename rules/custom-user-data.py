@@ -11,6 +11,8 @@ boundary.
 Which image it is, its published name, its SSM parameter or the alias tells. Of an image of your own only what holds
 for every image is said. A script that runs or fetches something else may join in a way of its own, and is let alone.
 
+There is no edit for a call of what the image lacks: which image is meant, or which script, the file does not tell.
+
 ```yaml bad
 apiVersion: karpenter.k8s.aws/v1
 kind: EC2NodeClass

@@ -11,6 +11,9 @@ writes it so.
 Ids are filters too: one of another region or account finds nothing. A tag is found where both key and value match as
 they are written, in these capitals; in the value `*` and `?` are wildcards, and `*` alone asks for the key.
 
+There is no edit: which tags the subnets, security groups or images are to have is in the account, and not in the
+file.
+
 ```yaml facts
 subnets:
   - {id: subnet-0a, zone: us-east-1a, zoneId: use1-az1, tags: {karpenter.sh/discovery: main}}

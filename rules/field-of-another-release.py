@@ -30,7 +30,7 @@ spec:
 ```
 """
 
-from nodelint.api import Context, Finding, Findings, Node, Object, manifest, rule
+from nodelint.api import Context, Finding, Findings, Node, Object, Suggestion, edits, manifest, rule
 
 
 @rule(
@@ -48,7 +48,21 @@ def check(obj: Object, context: Context) -> Findings:
     if manifest.served(obj, context.karpenter):
         for problem in context.problems(obj):
             if problem.layer == "release":
-                yield Finding(at=problem.node, message=problem.message, covers=_moot(problem.node))
+                yield Finding(
+                    at=problem.node,
+                    message=problem.message,
+                    covers=_moot(problem.node),
+                    suggestions=_without(problem.node),
+                )
+
+
+def _without(node: Node) -> list[Suggestion]:
+    """A field that the release drops or refuses, taken out."""
+    parent = node.parent
+    if parent is None or not isinstance(node.value, str) or parent.key(node.value) is not node:
+        return []
+    changes = edits.if_editable(edits.remove, node)
+    return [Suggestion(f"drop `{node.value}`", changes)] if changes else []
 
 
 def _moot(node: Node) -> list[Node]:

@@ -8,6 +8,8 @@ kubelets start on the node, and the second one finds its port taken.
 It is a warning for kubeadm: a cloud provider can give such a node its providerID. The rule is silent where the user
 data speaks of a cloud provider or a providerID.
 
+There is no edit: what of the script joins the node and what else it does, only its author knows.
+
 ```yaml bad
 apiVersion: karpenter.k8s.aws/v1
 kind: EC2NodeClass

@@ -100,7 +100,20 @@ spec:
 
 from __future__ import annotations
 
-from nodelint.api import Context, EC2NodeClass, Finding, Findings, Missing, Skip, expressions, messages, rule
+from nodelint.api import (
+    Context,
+    EC2NodeClass,
+    Finding,
+    Findings,
+    Missing,
+    Node,
+    Skip,
+    Suggestion,
+    edits,
+    expressions,
+    messages,
+    rule,
+)
 
 NOTE = "the class never becomes ready: the controller evaluates the expression for each instance type of the region"
 OFF = "the class never becomes ready (KubeletExpressionsDisabled)"
@@ -125,7 +138,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             return
         except expressions.NotCompiled as error:
             sound = False
-            yield Finding(at=each.node, message=f"`{each.field}` does not compile: {error}", note=NOTE)
+            yield _finding(each.node, f"`{each.field}` does not compile: {error}")
     if asked and sound:
         gate = context.settings(node_class).gate("NodeClassCEL")
         if gate is None:
@@ -138,19 +151,25 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         yield from _evaluated(node_class, context)
 
 
+def _finding(node: Node, message: str) -> Finding:
+    changes = edits.if_editable(edits.remove, node)
+    ways = [Suggestion("drop it: what the image family keeps by default counts", changes)] if changes else []
+    return Finding(at=node, message=message, note=NOTE, suggestions=ways)
+
+
 def _evaluated(node_class: EC2NodeClass, context: Context) -> Findings:
     pools = [context.resolution(pool) for pool in context.pools(node_class)]
     used = sorted({name for found in pools for name in found.catalog.names_in(found.launchable)})
     failed = set()
     for each in expressions.failures(node_class, used, context.catalog):
         failed.add(each.expression.field)
-        yield Finding(at=each.expression.node, message=_said(each), note=NOTE)
+        yield _finding(each.expression.node, _said(each))
     if failed:
         return
     offered = _offered(context)
     for each in expressions.failures(node_class, offered or context.catalog, context.catalog):
         if offered:
-            yield Finding(at=each.expression.node, message=_said(each), note=NOTE)
+            yield _finding(each.expression.node, _said(each))
         else:
             reason = f"{_said(each)}: whether the region offers the type is not known, and no pool here launches it"
             yield Skip(each.expression.node, reason)

@@ -8,6 +8,8 @@ Names of roles are of one account, whatever the region. A path before the name (
 part of it. Where a class of the snapshot has the same name in other capitals or punctuation, and it is there, the fix
 writes it so.
 
+There is no edit where no role or profile of the account has a name that is near: which is meant is not in the file.
+
 ```yaml facts
 roles: [KarpenterNodeRole-main]
 instanceProfiles: []

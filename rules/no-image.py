@@ -9,6 +9,8 @@ An id is looked for in the region and account that were asked. A name is found a
 unless the term names another `owner`. A tag is found where key and value match as they are written; tags of an image
 are seen by the account alone that set them.
 
+There is no edit where images are missing or not yet there: they are to be built, or shared by another account.
+
 ```yaml facts
 images:
   - {id: ami-0a1, name: golden-al2023-41, tags: {team: platform}}

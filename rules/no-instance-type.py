@@ -344,7 +344,19 @@ def _alone(line: resolve.LineEffect, resolution: resolve.Resolution) -> Finding:
         message=f"`{_shown(line, 60)}` excludes every instance type{under}",
         covers=[line.at.node, *_values(line)],
         help=hint,
+        suggestions=_in_unit(line, unit),
     )
+
+
+def _in_unit(line: resolve.LineEffect, unit: str | None) -> list[Suggestion]:
+    """A number that was plainly meant in GiB of a label that counts in MiB."""
+    nodes = _values(line)
+    number = line.values[0] if len(line.values) == 1 else ""
+    if unit != "MiB" or len(nodes) != 1 or not number.isdigit() or not 0 < int(number) < 1024:
+        return []
+    meant = str(int(number) * 1024)
+    changes = edits.if_editable(edits.set_value, nodes[0], meant)
+    return [Suggestion(f"write `{meant}`: {number} GiB in {unit}", changes)] if changes else []
 
 
 def _values(line: resolve.LineEffect) -> list[Node]:

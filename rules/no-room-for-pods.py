@@ -82,7 +82,19 @@ spec:
 ```
 """
 
-from nodelint.api import Context, EC2NodeClass, Finding, Findings, fixes, resolve, rule
+from nodelint.api import (
+    Context,
+    EC2NodeClass,
+    Finding,
+    Findings,
+    Node,
+    Suggestion,
+    edits,
+    fixes,
+    images,
+    resolve,
+    rule,
+)
 
 
 @rule(
@@ -108,4 +120,20 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
                 at=fixes.seen(lack.at),
                 message=f"no instance type can run a pod: {lack.reason}",
                 note="Karpenter never launches a node with this class",
+                suggestions=_ways(lack.at),
             )
+
+
+def _ways(node: Node) -> list[Suggestion]:
+    """What gives pods room: a setting as it is by default, or the volume as large as by default."""
+    size = node.kind == "scalar" and isinstance(node.value, str)
+    names = {"kubelet": "the kubelet's settings"}
+    name = next((e.name for e in node.parent.entries if e.value is node), None) if node.parent is not None else None
+    if size and name == "volumeSize":
+        default = f"{images.default_gib()}Gi"
+        changes = edits.if_editable(edits.set_value, node, default)
+        return [Suggestion(f"make it {default}, the default", changes)] if changes else []
+    changes = edits.if_editable(edits.remove, node)
+    return (
+        [Suggestion(f"drop {names.get(str(name), f'`{name}`')}: the default leaves room", changes)] if changes else []
+    )

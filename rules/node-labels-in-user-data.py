@@ -8,6 +8,8 @@ that they do not tolerate.
 
 Labels and taints belong to `spec.template` of the NodePool: pods can ask for them then.
 
+There is no edit for a label that the kubelet refuses: pods may select it, and its new name is to be theirs too.
+
 ```yaml bad
 apiVersion: karpenter.k8s.aws/v1
 kind: EC2NodeClass

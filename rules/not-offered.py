@@ -8,6 +8,8 @@ Where the region offers it in another zone, the hint names that zone: a subnet t
 
 The fix takes the value out of the list. It is safe: no node of it can be running.
 
+There is no edit for a type that is sold in other zones: it takes a subnet in one of them, or another type.
+
 ```yaml facts
 zones: {us-east-1a: use1-az4, us-east-1b: use1-az6, us-east-1c: use1-az1}
 absent: {us-east-1a: ["p5.*"], us-east-1b: ["p5.*"], "*": ["a1.*"]}

@@ -6,6 +6,8 @@ leave or refuse a name with a dot. So kubectl sends the text as it stands: as a 
 role, a tag or an image it finds nothing. The same holds without `${}`, in a heredoc of Terraform, too: there
 `module.karpenter.node_role` is a text like any other.
 
+There is no edit: what fills the file in is another file, or none yet.
+
 ```yaml bad
 apiVersion: karpenter.k8s.aws/v1
 kind: EC2NodeClass

@@ -153,6 +153,7 @@ from nodelint.api import (
     Finding,
     Findings,
     NodePool,
+    Suggestion,
     catalog,
     controller,
     edits,
@@ -250,7 +251,15 @@ def _finding(
         covers=[each.node for each in others],
         safety="safe" if item.operator == "In" or not any(edit.text for edit in changes) else "unsafe",
         help=hint,
+        suggestions=[] if changes or not wholly else _without(item),
     )
+
+
+def _without(item: labels.PoolRequirement) -> list[Suggestion]:
+    """A requirement that no type meets, taken out."""
+    line = item.at.node if not item.is_label else None
+    changes = edits.if_editable(edits.remove, line) if line is not None else []
+    return [Suggestion("drop the requirement", changes)] if changes else []
 
 
 def _message(

@@ -147,7 +147,7 @@ spec:
 
 import re
 
-from nodelint.api import UNKNOWN, Context, EC2NodeClass, Finding, Findings, edits, rule, userdata
+from nodelint.api import UNKNOWN, Context, EC2NodeClass, Finding, Findings, Node, Suggestion, edits, rule, userdata
 
 ENCODING = r"(?:\$\{\s*)?base64encode\(|\{\{-?[^{}]*\|\s*b64enc\s*-?\}\}"
 """A function of Terraform, or of Helm, that makes base64 of what it is given."""
@@ -186,4 +186,17 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             else (),
             note=trouble.note,
             help=trouble.help,
+            suggestions=_ways(node, data, trouble) if trouble.new is None and node is not None else [],
         )
+
+
+def _ways(node: Node, data: userdata.UserData, trouble: userdata.UserDataProblem) -> list[Suggestion]:
+    """User data that the family cannot read at all goes; of a script, a call of what is not there."""
+    if data.is_windows or data.family == "Bottlerocket":
+        changes = edits.if_editable(edits.remove, node)
+        return [Suggestion("drop the userData: Karpenter joins the node without it", changes)] if changes else []
+    call = data.text[trouble.start : trouble.end]
+    if "call fails" not in trouble.message or call.rstrip().endswith("\\") or re.search(r"[;&|)]", call):
+        return []
+    changes = edits.if_editable(data.places.replace, trouble.start, trouble.end, ":")
+    return [Suggestion("take the call out: `:` does nothing", changes)] if changes else []

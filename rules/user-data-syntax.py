@@ -9,6 +9,8 @@ value of another type than the setting has, such as a number for `image-gc-high-
 
 Shell and PowerShell are not parsed.
 
+There is no edit for settings that cannot be read: what they were to say is not plain.
+
 ```yaml bad
 apiVersion: karpenter.k8s.aws/v1
 kind: EC2NodeClass

@@ -11,6 +11,9 @@ A NodePool that lists zones of another region only is not judged.
 
 The fixes are safe: no node of this class can be running in a zone in which it has no subnet.
 
+There is no edit for a zone that a label asks for: a label has one value, and the subnets may be in several zones.
+Nor is there one where several lines ask for zones: which of them is meant is not plain.
+
 ```yaml facts
 subnets:
   - {id: subnet-0a, zone: us-east-1a, zoneId: use1-az4, tags: {karpenter.sh/discovery: main}}
@@ -193,6 +196,7 @@ from nodelint.api import (
     NodePool,
     RequirementLine,
     Skip,
+    Suggestion,
     edits,
     fixes,
     keys,
@@ -232,10 +236,12 @@ def check(pool: NodePool, context: Context) -> Findings:
         yield Skip(at, "a term for the subnets of the class contains a placeholder")
     elif subnets:
         for line in lines:
-            yield from _line(line, subnets, context)
+            yield from _line(line, subnets, context, alone=len(lines) == 1)
 
 
-def _line(line: labels.PoolRequirement, subnets: Sequence[snapshot.Subnet], context: Context) -> Findings:
+def _line(
+    line: labels.PoolRequirement, subnets: Sequence[snapshot.Subnet], context: Context, *, alone: bool
+) -> Findings:
     """What is wrong with a line: names where ids are due, or ids for names, and zones without a subnet."""
     names = {subnet.zoneId: subnet.zone for subnet in subnets}
     ids = {subnet.zone: subnet.zoneId for subnet in subnets}
@@ -253,7 +259,7 @@ def _line(line: labels.PoolRequirement, subnets: Sequence[snapshot.Subnet], cont
             yield _stray(line, value, meant[str(value.text)], wholly)
     plain = [value for value in dead if value not in strays and not _told(line.key, str(value.text), context)]
     if wholly and len(plain) == len(line.values):
-        yield _nowhere(line, sorted(here))
+        yield _nowhere(line, sorted(here), alone)
         return
     for value in plain:
         if line.key == keys.ZONE and selectors.region_of(str(value.text)) not in (
@@ -285,7 +291,7 @@ def _stray(line: labels.PoolRequirement, value: manifest.Value, meant: str, whol
     )
 
 
-def _nowhere(line: labels.PoolRequirement, served: Sequence[str]) -> Finding:
+def _nowhere(line: labels.PoolRequirement, served: Sequence[str], alone: bool) -> Finding:
     zones = messages.short(", ".join(line.texts), 50)
     several = len(line.values) > 1 and isinstance(line.at, RequirementLine)
     return Finding(
@@ -294,7 +300,16 @@ def _nowhere(line: labels.PoolRequirement, served: Sequence[str]) -> Finding:
         covers=[line.node, *(value.node for value in line.values)],
         note="no node launches there",
         help=f"its subnets are in {_listed(served)}",
+        suggestions=_there(line, served) if alone else [],
     )
+
+
+def _there(line: labels.PoolRequirement, served: Sequence[str]) -> list[Suggestion]:
+    """The zones of the subnets in the place of those that have none."""
+    if not isinstance(line.at, RequirementLine):
+        return []
+    changes = edits.if_editable(edits.set_values, line.at.values_node, list(served))
+    return [Suggestion(f"launch in {messages.short(', '.join(served), 60)}", changes)] if changes else []
 
 
 def _idle(line: labels.PoolRequirement, value: manifest.Value, served: Sequence[str], wholly: bool) -> Finding:

@@ -195,6 +195,20 @@ def what_is_suggested_mends_what_was_found(case: Case) -> None:
             assert [r.finding.message for r in left.results if r.severity == "error"] == []
 
 
+NO_EDIT = "There is no edit"
+"""How a page begins the sentence that says why an error of its rule has none."""
+
+
+@each_case
+def an_error_has_an_edit_or_its_page_says_why_not(case: Case) -> None:
+    bare = [
+        result.finding.message
+        for result in judge(case.bad.text, case.bad, case.rule).results
+        if result.severity == "error" and not result.finding.edits and not result.finding.suggestions
+    ]
+    assert not bare or NO_EDIT in case.rule.page
+
+
 @each_fix
 def the_fix_of_the_bad_example_is_the_good_one(case: Case) -> None:
     fixed = fixed_text(case.bad.text, case)
