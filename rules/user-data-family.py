@@ -190,7 +190,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         )
 
 
-def _ways(node: Node, data: userdata.UserData, trouble: userdata.UserDataProblem) -> list[Suggestion]:
+def _ways(node: Node, data: "userdata.UserData", trouble: "userdata.UserDataProblem") -> list[Suggestion]:
     """User data that the family cannot read at all goes; of a script, a call of what is not there."""
     if data.is_windows or data.family == "Bottlerocket":
         changes = edits.if_editable(edits.remove, node)
