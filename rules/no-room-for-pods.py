@@ -14,8 +14,9 @@ metadata:
   name: default
 spec:
   role: KarpenterNodeRole-main
+  amiFamily: AL2023
   amiSelectorTerms:
-    - alias: al2023@v20250403
+    - id: ami-0123456789abcdef0
   blockDeviceMappings:
     - deviceName: /dev/xvda
       ebs:
@@ -37,8 +38,9 @@ metadata:
   name: default
 spec:
   role: KarpenterNodeRole-main
+  amiFamily: AL2023
   amiSelectorTerms:
-    - alias: al2023@v20250403
+    - id: ami-0123456789abcdef0
   blockDeviceMappings:
     - deviceName: /dev/xvda
       ebs:

@@ -94,7 +94,8 @@ A version of an image alias that was never published for the cluster's Kubernete
 
 The images of an alias stand in AWS's public SSM parameters, one set for each Kubernetes minor version. A version that
 is too old for the minor, or mistyped, has none there: the class finds no image and never becomes ready. It often
-shows after an upgrade of the control plane, for an alias that was pinned before.
+shows after an upgrade of the control plane, for an alias that was pinned before. The first version for each minor is
+known without facts, as far as the changelogs name it.
 
 It takes facts from AWS for the Kubernetes version: `nodelint refresh --kubernetes-version 1.33`. The fix writes the
 newest version that is published.
@@ -170,7 +171,43 @@ from nodelint.api import (
     ],
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
-    yield from run_checks(node_class, context, RuleCheck(_check_known), RuleCheck(_check_published, needs_facts=True))
+    yield from run_checks(
+        node_class,
+        context,
+        RuleCheck(_check_known),
+        RuleCheck(_check_age),
+        RuleCheck(_check_published, needs_facts=True),
+    )
+
+
+def _check_age(node_class: EC2NodeClass, context: Context) -> Findings:
+    """A pinned version that is older than all images for the Kubernetes version, or that names no day."""
+    image_set = context.images(node_class)
+    alias, node = image_set.alias, image_set.alias_node
+    if alias is None or node is None or alias.family not in images.families(context.karpenter, context.kubernetes):
+        return
+    if not images.alias_version_valid(alias) or alias.version == "latest":
+        return
+    age = images.version_order(alias.family, alias.version)
+    newest = images.newest_known(alias.family, context.kubernetes)
+    changes = edits.if_editable(_moved, image_set, newest)
+    if age is None:
+        message = f"the version of `{alias.family}@{messages.short(alias.version)}` is no date: no image has it"
+        yield Finding(at=node, message=message, edits=changes, help="name a version that EKS has published")
+        return
+    first = images.first_for(alias.family, context.kubernetes) if context.kubernetes is not None else None
+    if first is not None and age < (images.version_order(alias.family, first) or ()):
+        yield Finding(
+            at=node,
+            message=f"no image of `{alias.family}@{alias.version}` is for Kubernetes {context.kubernetes}",
+            edits=changes,
+            note="the class finds no image and never becomes ready",
+            help=f"the first version for Kubernetes {context.kubernetes} is `{alias.family}@{_shown(first)}`",
+        )
+
+
+def _shown(version: str) -> str:
+    return version if version.startswith("v") else f"v{version}"
 
 
 def _check_known(node_class: EC2NodeClass, context: Context) -> Findings:

@@ -853,7 +853,7 @@ class TestUnsupportedAlias:
             ("windows2025@latest", "1.35", None),
             ("windows2025@latest", None, "warning"),
             ("al2023@latest", None, None),
-            ("bottlerocket@1.32.0-cacc4ce9", "1.36", None),
+            ("bottlerocket@1.66.0-cacc4ce9", "1.36", None),
         ],
     )
     def test_kubernetes(self, check: Check, version: str, kubernetes: str | None, severity: str | None) -> None:

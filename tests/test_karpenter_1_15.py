@@ -167,3 +167,60 @@ def test_a_launch_that_fails_is_told_by_its_release(message: str, release: str, 
     }
     found = triage([json.dumps(line).encode() + b"\n"], Version.parse(release))
     assert [(group.cause and group.cause.id, group.verdict) for group in found.groups] == [(cause, verdict)]
+
+
+@pytest.mark.parametrize(
+    ("alias", "kubernetes", "found"),
+    [
+        ("al2023@v20240807", "1.33", True),
+        ("al2023@v20250518", "1.33", True),
+        ("al2023@v20250519", "1.33", False),
+        ("al2023@v20250520", "1.33", False),
+        ("al2023@v20240807", None, False),
+        ("al2023@v20240807", "1.37", False),  # the changelog names no image for it
+        ("al2023@v20261301", None, True),
+        ("al2023@v20250230", None, True),
+        ("al2@v20240916", "1.31", True),
+        ("al2@v20240917", "1.31", False),
+        ("bottlerocket@1.46.0", "1.34", True),
+        ("bottlerocket@v1.47.0", "1.34", False),
+        ("bottlerocket@1.20.0", "1.33", False),
+        ("al2023@latest", "1.36", False),
+    ],
+)
+def test_an_image_that_is_older_than_the_clusters_kubernetes(
+    nodelint: Run, tmp_path: Path, alias: str, kubernetes: str | None, found: bool
+) -> None:
+    (tmp_path / "pair.yaml").write_text(PAIR.replace("al2023@v20260610", alias), encoding="utf-8")
+    flags = () if kubernetes is None else ("--kubernetes-version", kubernetes)
+    done = nodelint("check", "--select", "unsupported-alias", "--format", "json", *flags)
+    assert [each["severity"] for each in json.loads(done.stdout)["findings"]] == ["error"] * found
+
+
+@pytest.mark.parametrize(
+    ("alias", "mapping", "found"),
+    [
+        ("al2023@v20260610", "{deviceName: /dev/xvda, ebs: {volumeSize: 10Gi}}", True),
+        ("al2023@v20260610", "{deviceName: /dev/xvda, ebs: {volumeSize: 19Gi}}", True),
+        ("al2023@v20260610", "{deviceName: /dev/xvda, ebs: {volumeSize: 20G}}", True),
+        ("al2023@v20260610", "{deviceName: /dev/xvda, ebs: {volumeSize: 20Gi}}", False),
+        ("al2023@v20260610", "{deviceName: /dev/xvda, ebs: {volumeSize: 21G}}", False),
+        ("al2023@v20260610", "{deviceName: /dev/xvdb, ebs: {volumeSize: 10Gi}}", False),
+        ("al2023@v20260610", "{deviceName: /dev/xvda, ebs: {volumeSize: 10Gi, snapshotID: snap-1}}", False),
+        ("bottlerocket@v1.66.0", "{deviceName: /dev/xvda, ebs: {volumeSize: 1Gi}}", True),
+        ("bottlerocket@v1.66.0", "{deviceName: /dev/xvda, ebs: {volumeSize: 2Gi}}", False),
+        ("windows2022@latest", "{deviceName: /dev/sda1, ebs: {volumeSize: 49Gi}}", True),
+        ("windows2022@latest", "{deviceName: /dev/sda1, ebs: {volumeSize: 50Gi}}", False),
+    ],
+)
+def test_a_volume_below_the_snapshot_of_the_image_never_starts(
+    nodelint: Run, tmp_path: Path, alias: str, mapping: str, found: bool
+) -> None:
+    text = PAIR.replace("al2023@v20260610", alias) + f"  blockDeviceMappings: [{mapping}]\n"
+    (tmp_path / "pair.yaml").write_text(text, encoding="utf-8")
+    done = nodelint("check", "--select", "controller-check", "--format", "json")
+    assert [each["severity"] for each in json.loads(done.stdout)["findings"]] == ["error"] * found
+    other = text.replace(f"[{{alias: {alias}}}]", "[{id: ami-0123456789abcdef0}]\n  amiFamily: AL2023")
+    (tmp_path / "pair.yaml").write_text(other, encoding="utf-8")
+    done = nodelint("check", "--select", "controller-check", "--format", "json")
+    assert json.loads(done.stdout)["findings"] == []  # what an image of one's own is made of is not known

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from math import ceil
 
 from nodelint.data import table
+from nodelint.ec2.questions import alias_families, alias_of
 from nodelint.karpenter.controller.verdict import ControllerProblem
 from nodelint.model.manifest import EC2NodeClass, text
 from nodelint.model.messages import short
@@ -40,8 +42,23 @@ def volumes(obj: EC2NodeClass) -> Iterator[ControllerProblem]:
         ebs = mapping.get("ebs")
         if ebs is not None and ebs.kind == "mapping":
             yield from _ebs(ebs, obj.partial)
+            yield from _below_snapshot(obj, name, ebs)
         if mapping.kind == "mapping" and not obj.partial and not obj.document.templated:
             yield from _incomplete(mapping)
+
+
+def _below_snapshot(obj: EC2NodeClass, device: object, ebs: Node) -> Iterator[ControllerProblem]:
+    """A root volume below the size of the snapshot that it is made of, for images that AWS publishes."""
+    asked = alias_of(obj)
+    row = alias_families().get(asked.alias.family) if asked is not None else None
+    facts = table("volumes")["devices"].get(row["amiFamily"]) if row is not None else None
+    node, size = ebs.get("volumeSize"), _gib(ebs)
+    if facts is None or node is None or size is None or device != facts["root"] or ebs.get("snapshotID") is not None:
+        return
+    least = facts.get("snapshotGiB", 0)
+    if ceil(size) < least:
+        message = f"no volume of `{short(str(node.value))}` is made of the image, whose snapshot has {least} GiB"
+        yield _unlaunchable(node, message, "volume-snapshot")
 
 
 def _incomplete(mapping: Node) -> Iterator[ControllerProblem]:

@@ -25,6 +25,7 @@ from nodelint.karpenter.images.families import (
     families,
     family_example,
     family_title,
+    first_for,
     first_published,
     image_since,
     newest_known,
@@ -34,6 +35,7 @@ from nodelint.karpenter.images.families import (
     successor_of,
     system_gib,
     variant_requirements,
+    version_order,
 )
 from nodelint.karpenter.images.names import Mixture, canonical, mixture, name_matches
 from nodelint.karpenter.images.records import Image, ImageProblem, ImageSet, TermImages, UnknownFact
@@ -66,6 +68,7 @@ __all__ = [
     "families",
     "family_example",
     "family_title",
+    "first_for",
     "first_published",
     "image_since",
     "images_of",
@@ -79,6 +82,7 @@ __all__ = [
     "successor_of",
     "system_gib",
     "variant_requirements",
+    "version_order",
 ]
 
 

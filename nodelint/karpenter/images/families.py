@@ -75,6 +75,23 @@ def newest_known(family: str, kubernetes: KubernetesVersion | None = None) -> st
     return newest
 
 
+def first_for(family: str, kubernetes: KubernetesVersion) -> str | None:
+    """The first version of an alias family whose images are for a Kubernetes version; None where it is not known."""
+    found: str | None = alias_families().get(family, {}).get("first", {}).get(str(kubernetes))
+    return found
+
+
+def version_order(family: str, version: str) -> tuple[int, ...] | None:
+    """What sorts pinned versions of an alias family by age; None for `latest`, and where a date is none."""
+    bare = version.removeprefix("v").partition("-")[0]
+    numbers = tuple(int(part) for part in bare.split(".") if part.isdigit())
+    if re.fullmatch(r"\d{8}", bare):
+        month, day = int(bare[4:6]), int(bare[6:])
+        longest = 29 if month == 2 else 30 if month in (4, 6, 9, 11) else 31
+        return numbers if 1 <= month <= 12 and 1 <= day <= longest else None
+    return numbers if len(numbers) == 3 else None
+
+
 def published_by(family: str | None, version: str) -> str | None:
     """A day by which an image of a version was published, as `2024-08-07`; None where the data does not tell."""
     dated = re.search(r"(?<!\d)v?(20\d\d)-?(0[1-9]|1[0-2])-?(0[1-9]|[12]\d|3[01])(?!\d)", version)
