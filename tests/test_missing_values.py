@@ -205,7 +205,7 @@ def test_a_value_that_nobody_gives_is_no_null(nodelint: Run, tmp_path: Path, sha
     assert not told
 
 
-@pytest.mark.parametrize("shape", ("objects", "templatefile", "chart"))
+@pytest.mark.parametrize("shape", SHAPES)
 def test_the_same_files_with_a_wrong_value_are_found_out(nodelint: Run, tmp_path: Path, shape: str) -> None:
     """The values do reach the objects: what holds above is no silence."""
     for n, (name, wrong) in enumerate((("policy", '"Always"'), ("arch", '"x86"'), ("weight", "1000"))):

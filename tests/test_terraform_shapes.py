@@ -6,9 +6,15 @@ import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nodelint.build.terraform import filled_texts
+from nodelint.source import Source
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -309,3 +315,39 @@ def test_a_file_beyond_the_limits_says_so(nodelint: Run, tmp_path: Path) -> None
     done = nodelint("check", ".")
     assert "m5.xlrge" in done.stdout
     assert "its expressions take more steps than nodelint goes" in done.stdout
+
+
+@pytest.mark.parametrize("command", ["explain", "hash", "plan"])
+def test_each_instance_is_an_object_of_every_command(nodelint: Run, tmp_path: Path, command: str) -> None:
+    files = SHAPES["for_each over a map of locals"].files
+    (tmp_path / "m.tf").write_text(files["m.tf"].replace("m5.xlrge", "m5.xlarge"), encoding="utf-8")
+    args: tuple[str, ...] = (".",)
+    if command == "plan":
+        (tmp_path / "old").mkdir()
+        (tmp_path / "old/m.tf").write_text(files["m.tf"].replace("m5.xlrge", "c5.large"), encoding="utf-8")
+        (tmp_path / "new").mkdir()
+        (tmp_path / "m.tf").rename(tmp_path / "new/m.tf")
+        args = ("--old", "old", "new")
+    text = nodelint(command, *args).stdout
+    assert re.search(r"NodePool[ /]bad\b", text), text
+    assert command == "plan" or re.search(r"NodePool[ /]good\b", text), text
+
+
+@given(
+    st.sampled_from(sorted(SHAPES)),
+    st.integers(0, 2000),
+    st.integers(0, 30),
+    st.sampled_from(["", "{", "}", '"', "${", "[", "(", "\n", "for "]),
+)
+def test_no_damage_to_a_file_breaks_the_reader(name: str, at: int, size: int, new: str) -> None:
+    with TemporaryDirectory() as folder:
+        for path, text in SHAPES[name].files.items():
+            (Path(folder) / path).parent.mkdir(exist_ok=True)
+            (Path(folder) / path).write_text(text, encoding="utf-8")
+        path = next(path for path in SHAPES[name].files if path.endswith("m.tf"))
+        text = SHAPES[name].files[path]
+        (Path(folder) / path).write_text(text[:at] + new + text[at + size :], encoding="utf-8")
+        whole = Path(folder) / path
+        source = Source.from_text(str(whole), whole.read_text(encoding="utf-8"))
+        for made in filled_texts([source]):
+            assert made.result.text == made.filled.text

@@ -57,7 +57,12 @@ def filled_texts(sources: Sequence[Source]) -> Iterator[FilledText]:
         by_folder.setdefault(os.path.dirname(os.path.abspath(source.path)), []).append(source)
     for folder, files in by_folder.items():
         for module in modules.variants(folder):
-            yield from _of_module(module, files)
+            try:
+                yield from _of_module(module, files)
+            except EvaluationLimit as limit:
+                for source in files:
+                    _give_up(source, limit)
+                break
     for source in sources:
         if not source.path.endswith(ENDS) and _may_fill(source, modules):
             yield from _of_template(source, modules)
@@ -92,26 +97,21 @@ def _first_object(source: Source) -> int:
 
 
 def _of_module(module: TerraformModule, files: Sequence[Source]) -> Iterator[FilledText]:
-    """The files of a module. Objects that one of them prints for another are left out where they are written."""
+    """The files of a module. Objects that one of them prints for another are left out where they are written.
+
+    Raises `EvaluationLimit`.
+    """
     used: Origins = set()
     for source in files:
-        try:
-            used |= _fill(module, source, used)[1]
-        except EvaluationLimit as limit:
-            _give_up(source, limit)
-            return
+        used |= _fill(module, source, used)[1]
     for source in files:
         _mark_parts(source, used)
     for source in files:
-        try:
-            filled, _ = _fill(module, source, used)
+        filled, _ = _fill(module, source, used)
+        result = _read(source, filled)
+        if result is None:
+            filled, _ = _fill(module, source, used, _broken(source, filled))
             result = _read(source, filled)
-            if result is None:
-                filled, _ = _fill(module, source, used, _broken(source, filled))
-                result = _read(source, filled)
-        except EvaluationLimit as limit:
-            _give_up(source, limit)
-            continue
         if result is not None and filled.values:
             yield FilledText(source, result, filled, module.label)
 

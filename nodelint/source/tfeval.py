@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from nodelint.source.sprig_values import Piece as TextPiece
 
-MOST_STEPS = 100_000
+MOST_STEPS = 200_000
 """Steps that one file may take, loops and calls counted each time."""
 MOST_CHARACTERS = 2_000_000
 """Characters that the values of one file may come to."""

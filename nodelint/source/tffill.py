@@ -222,8 +222,8 @@ class FileFiller:
 
     def holds_manifests(self, expression: HclExpression) -> bool:
         """Whether an expression stands for manifests of a file, which are judged there."""
-        before = self.words.text[: expression.start].rstrip()
-        name = re.search(r"(?<![\w-])([\w-]++)\s*+=$", before[-80:])
+        before = self.words.text[max(0, expression.start - 80) : expression.start].rstrip()
+        name = re.search(r"(?<![\w-])([\w-]++)\s*+=$", before)
         return name is None or name[1] not in ("userData", "user_data")
 
     def heredoc(self, expression: HclExpression, evaluator: Evaluator) -> None:

@@ -305,6 +305,7 @@ class Modules:
             file = self.file(near)
             assert file is not None
             for module in self.variants(os.path.dirname(near)):
+                module.budget = self.budget
                 for values in _calls(file, module, whole):
                     names = {entry.name: entry.value for entry in values.entries if entry.name is not None}
                     found.append(module.template(source, names))
