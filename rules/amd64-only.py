@@ -75,22 +75,20 @@ spec:
 
 from nodelint.api import Context, Finding, Findings, NodePool, fixes, keys, labels, requirement, resolve, rule
 
-LEAST = 0.1
-"""The part of a price that has to be saved to be worth a word."""
-
 
 @rule(
     on=NodePool,
     group="practice",
     severity="info",
     gives_way_to=["image-arch-mismatch", "no-instance-type", "unmatchable-value", "removed-api"],
+    options={"saved": "the part of a price that has to be saved"},
     subject="instance types",
     source=[
         "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instance-types.html",
         "https://docs.aws.amazon.com/whitepapers/latest/aws-graviton-performance-testing/what-is-aws-graviton.html",
     ],
 )
-def check(pool: NodePool, context: Context) -> Findings:
+def check(pool: NodePool, context: Context, *, saved: float = 0.1) -> Findings:
     item = labels.last_asking(pool, keys.ARCH)
     if item is None or pool.partial:
         return
@@ -108,10 +106,11 @@ def check(pool: NodePool, context: Context) -> Findings:
     if images.alias is None or all(image.arch != "arm64" for image in images.images):
         return
     found = resolve.cheaper_twin(resolution.candidates & plain, line.without & arm & plain, resolution.catalog)
-    if found is None or found.saved < LEAST:
+    if found is None or found.saved < saved:
         return
     yield Finding(
         at=labels.values_at(item),
         message=f"arm64 is excluded: `{found.other}` costs {found.saved:.0%} less than `{found.own}`",
+        once=True,
         help="add `arm64` if your container images are built for it",
     )

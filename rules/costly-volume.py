@@ -58,22 +58,20 @@ spec:
 
 from nodelint.api import Context, EC2NodeClass, Finding, Findings, Node, fixes, images, rule
 
-WORTH_TELLING = 30
-"""Dollars a month for one node."""
-
 
 @rule(
     on=EC2NodeClass,
     group="practice",
     severity="info",
     gives_way_to=["controller-check", "invalid-field"],
+    options={"usd": "USD a month from which on a volume's performance is worth a word"},
     subject="disks",
     source=[
         "https://docs.aws.amazon.com/ebs/latest/userguide/general-purpose.html",
         "https://aws.amazon.com/ebs/pricing/",
     ],
 )
-def check(node_class: EC2NodeClass, context: Context) -> Findings:
+def check(node_class: EC2NodeClass, context: Context, *, usd: int = 30) -> Findings:
     mappings = node_class.node.at("spec", "blockDeviceMappings")
     for mapping in mappings.items if mappings is not None and mappings.kind == "sequence" else ():
         ebs = mapping.get("ebs")
@@ -82,7 +80,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             continue
         iops, throughput = _number(ebs.get("iops")), _number(ebs.get("throughput"))
         cost = images.performance_cost(kind.value, iops, throughput)
-        if cost is None or cost < WORTH_TELLING:
+        if cost is None or cost < usd:
             continue
         shown = " and ".join(
             [f"{iops:,} IOPS"] * (iops > 0) + [f"{throughput:,} MiB/s"] * (throughput > 0 and kind.value == "gp3")

@@ -90,6 +90,8 @@ spec:
 ```
 """
 
+from functools import partial
+
 from nodelint.api import (
     Context,
     Finding,
@@ -114,14 +116,16 @@ LEAST = 15
     gives_way_to=["narrow-spot", "one-instance-type", "no-instance-type", "removed-api"],
     providers=["aws", "auto-mode"],
     renamed=("spot-to-spot-blocked",),
+    options={"types": "how many types a pool needs to be interrupted less often"},
     subject="spot",
     source=[
         "core:pkg/controllers/disruption/consolidation.go@v1.14.0:47",
         "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-best-practices.html",
     ],
 )
-def check(pool: NodePool, context: Context) -> Findings:
-    yield from run_checks(pool, context, RuleCheck(_check_consolidation), RuleCheck(_check_interruption))
+def check(pool: NodePool, context: Context, *, types: int = 15) -> Findings:
+    checks = RuleCheck(_check_consolidation), RuleCheck(partial(_check_interruption, least=types))
+    yield from run_checks(pool, context, *checks)
 
 
 def _check_consolidation(pool: NodePool, context: Context) -> Findings:
@@ -141,19 +145,19 @@ def _check_consolidation(pool: NodePool, context: Context) -> Findings:
     )
 
 
-def _check_interruption(pool: NodePool, context: Context) -> Findings:
+def _check_interruption(pool: NodePool, context: Context, least: int) -> Findings:
     narrow = (keys.FAMILY, keys.INSTANCE_TYPE, keys.SIZE, keys.CATEGORY)
     if pool.partial or not any(item.key in narrow and item.operator == "In" for item in labels.asked(pool)):
         return
     resolution = context.resolution(pool)
     count = len(resolution.launchable)
-    if "spot" not in resolution.capacity_types or not 2 < count < LEAST or fixes.doubts(resolution):
+    if "spot" not in resolution.capacity_types or not 2 < count < least or fixes.doubts(resolution):
         return
     if not resolution.launchable - resolve.accelerated(resolution.catalog):
         return  # there are few of these anyway
     spot = labels.last_asking(pool, keys.CAPACITY_TYPE)
     yield Finding(
         at=labels.values_at(spot) if spot is not None else fixes.place(pool),
-        message=f"spot capacity of {count} instance types: with {LEAST} and more, nodes are taken back less often",
+        message=f"spot capacity of {count} instance types: with {least} and more, nodes are taken back less often",
         help="allow more families, sizes and generations of the same shape",
     )

@@ -61,9 +61,6 @@ spec:
 
 from nodelint.api import Context, EC2NodeClass, Finding, Findings, fixes, keys, quantities, rule, type_set
 
-LEAST = 0.2
-"""The part of a node's memory from which on a threshold is worth a word."""
-
 _MIB = 1024**2 * 10**9
 
 
@@ -72,13 +69,14 @@ _MIB = 1024**2 * 10**9
     group="practice",
     severity="info",
     gives_way_to=["invalid-field", "controller-check", "removed-api"],
+    options={"part": "the part of a node's memory from which on a threshold is high"},
     subject="kubelet",
     source=[
         "provider:pkg/providers/instancetype/types.go@v1.14.1:554",
         "https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/",
     ],
 )
-def check(node_class: EC2NodeClass, context: Context) -> Findings:
+def check(node_class: EC2NodeClass, context: Context, *, part: float = 0.2) -> Findings:
     for field in ("evictionSoft", "evictionHard"):
         node = node_class.node.at("spec", "kubelet", field, "memory.available")
         amount = quantities.of(node) if node is not None else None
@@ -88,7 +86,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         sizes = sorted(
             (int(context.catalog.label(name, keys.MEMORY) or "0"), name) for name in context.catalog.names_in(types)
         )
-        small = [each for each in sizes if amount >= LEAST * each[0] * _MIB > 0]
+        small = [each for each in sizes if amount >= part * each[0] * _MIB > 0]
         if small:
             size, name = small[0]
             part = amount / (size * _MIB)

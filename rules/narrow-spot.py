@@ -81,24 +81,23 @@ spec:
 
 from nodelint.api import Context, Finding, Findings, NodePool, fixes, keys, labels, messages, rule
 
-FEW = 5
-
 
 @rule(
     on=NodePool,
     group="hazard",
     gives_way_to=["no-instance-type", "removed-api"],
     providers=["aws", "auto-mode"],
+    options={"most": "the most instance types that count as few"},
     subject="spot",
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-best-practices.html",
 )
-def check(pool: NodePool, context: Context) -> Findings:
+def check(pool: NodePool, context: Context, *, most: int = 5) -> Findings:
     spot = labels.last_asking(pool, keys.CAPACITY_TYPE)
     if spot is None:
         return
     resolution = context.resolution(pool)
     count = len(resolution.launchable)
-    if resolution.capacity_types != ("spot",) or not 0 < count <= FEW:
+    if resolution.capacity_types != ("spot",) or not 0 < count <= most:
         return
     if any("on-demand" in context.resolution(other).capacity_types for other in context.siblings(pool)):
         return

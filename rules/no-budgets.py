@@ -76,5 +76,6 @@ def check(pool: NodePool, context: Context) -> Findings:
         at=pool.name_node if block is None else fixes.key_of(block),
         message="without budgets, 10 % of the nodes may be replaced at once, at any hour of the week",
         help='add `budgets`: one for all hours, and `nodes: "0"` with `schedule` (UTC) and `duration` for quiet ones',
+        once=True,
         suggestions=[Suggestion("nothing in working hours (Mon-Fri 9-17 UTC)", way)] if way else (),
     )

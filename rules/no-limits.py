@@ -259,5 +259,6 @@ def _check_memory(pool: NodePool, context: Context) -> Findings:
         at=cpu.at.key_node,
         message=f"memory is not limited: the cpu limit `{cpu.at.node.value}` allows {least:,}Gi of `{lean}` "
         f"or {most:,}Gi of `{rich}`",
+        once=True,
         help="add a limit of memory",
     )

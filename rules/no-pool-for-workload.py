@@ -101,6 +101,7 @@ from nodelint.api import (
     group="correctness",
     severity="warning",
     subject="pools",
+    source="core:pkg/controllers/provisioning/scheduling/nodeclaim.go@v1.14.0:541",
     options={"pools": "`complete` where the cluster has no nodes beside those of the NodePools here, else `partial`"},
 )
 def check(workload: "cluster_objects.Workload", context: Context, *, pools: str = "partial") -> Findings:

@@ -77,6 +77,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     yield Finding(
         at=pool.name_node if absent or node is None else node,
         message=f"nodes expire after {'720h (default)' if absent else f'`{written}`'}, but a drain has no time limit",
+        once=True,
         note="a pod that must not be evicted keeps its node forever",
         help="set `terminationGracePeriod`, for example to 24h"
         if pool.version == "v1"

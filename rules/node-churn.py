@@ -137,8 +137,8 @@ from nodelint.api import (
     rule,
 )
 
-DAY = 24 * 3600
-SOON = 60
+HOUR = 3600
+DAY = 24 * HOUR
 RUN = 15 * 60
 """What is consolidated sooner moves work that runs for long."""
 
@@ -147,30 +147,37 @@ CALM = "5m"
 
 @rule(
     on=NodePool,
-    group="practice",
+    group="hazard",
     severity="info",
     fix="safe",
     providers=EVERY_PROVIDER,
+    options={
+        "days": "the longest `expireAfter`, in days, that counts as short",
+        "seconds": "the longest `consolidateAfter`, in seconds, that counts as short for any work",
+    },
     subject="disruption",
     source=[
         "core:pkg/controllers/nodeclaim/disruption/consolidation.go@v1.14.0:40",
         "core:pkg/controllers/nodeclaim/expiration/controller.go@v1.14.0:57",
     ],
 )
-def check(pool: NodePool, context: Context) -> Findings:
+def check(pool: NodePool, context: Context, *, days: int = 3, seconds: int = 60) -> Findings:
     spec = pool.node.get("spec")
     if spec is None:
         return
     if not pool.static and not _is_held_back(pool):
-        yield from _consolidated(pool, spec, context)
+        for finding in _consolidated(pool, spec, context, seconds):
+            yield finding._replace(strict=True)
     node = pool.meant("spec", "template", "spec", "expireAfter")
     length = _seconds(node)
-    if node is None or length is None or not 0 < length <= 3 * DAY:
+    if node is None or length is None or not 0 < length <= days * DAY:
         return
     written = pool.node.at("spec", "disruption", "budgets")
     yield Finding(
         at=node,
         message=f"every node expires within `{node.value}`, whatever the budgets allow",
+        severity="warning" if length < HOUR else None,
+        strict=length >= HOUR,
         also=[Also(written, "does not hold expiry back")] if written is not None and written.items else (),
         note="a new value changes the hash of the template, so that nodes are replaced once more",
         help="the default is 720h",
@@ -183,12 +190,13 @@ def _is_held_back(pool: NodePool) -> bool:
     return week is not None and bool(week) and all(stretch.closed for stretch in week)
 
 
-def _consolidated(pool: NodePool, spec: Node, context: Context) -> Iterator[Finding]:
+def _consolidated(pool: NodePool, spec: Node, context: Context, soon: int) -> Iterator[Finding]:
     block = pool.meant("spec", "disruption")
     if block is None or (block.value is None and block.kind == "scalar"):
         if not pool.partial:
             yield Finding(
                 at=pool.name_node,
+                once=True,
                 message="without a `disruption` block, nodes are consolidated as soon as their pods change (0s)",
                 edits=edits.if_editable(_block, spec, block) if pool.version == "v1" else (),
             )
@@ -206,10 +214,11 @@ def _consolidated(pool: NodePool, spec: Node, context: Context) -> Iterator[Find
     work = _long_work(pool, context)
     if work is not None:
         yield _lost(at, written, work, node)
-    elif length <= SOON:
+    elif length <= soon:
         yield Finding(
             at=at,
             message=f"underutilized nodes are consolidated only `{written}` after their pods change",
+            once=True,
             edits=edits.if_editable(edits.set_value, after, CALM) if after is not None and not old else (),
             help="v1 takes `consolidateAfter` with this policy: 5m, for example" if old else None,
         )

@@ -38,35 +38,36 @@ spec:
 
 from nodelint.api import EVERY_PROVIDER, Context, Finding, Findings, NodePool, controller, fixes, manifest, rule
 
-SHORT = 10 * 60
 SHORT_FOR_JOBS = 30 * 60
 
 
 @rule(
     on=NodePool,
-    group="practice",
+    group="hazard",
     severity="info",
     gives_way_to=["invalid-field", "removed-api"],
     providers=EVERY_PROVIDER,
+    options={"minutes": "the longest `terminationGracePeriod`, in minutes, that counts as short"},
     subject="disruption",
     source=[
         "core:pkg/apis/v1/nodeclaim.go@v1.14.0:73",
         "https://karpenter.sh/docs/concepts/disruption/",
     ],
 )
-def check(pool: NodePool, context: Context) -> Findings:
+def check(pool: NodePool, context: Context, *, minutes: int = 10) -> Findings:
     node = pool.node.at("spec", "template", "spec", "terminationGracePeriod")
     written = manifest.text(node)
     length = controller.seconds(written) if isinstance(written, str) else None
     if node is None or length is None or length > SHORT_FOR_JOBS:
         return
     jobs = fixes.names_jobs(pool)
-    if jobs is None and length > SHORT:
+    if jobs is None and length > minutes * 60:
         return
     left = f"jobs of this pool (`{jobs}`) are" if jobs else "all pods left are"
     yield Finding(
         at=node,
         message=f"after `{written}` of a drain {left} deleted, also those that a PDB protects",
+        strict=length > minutes * 60,
         note="`karpenter.sh/do-not-disrupt` does not keep them either",
         help="allow for the longest job or replacement, for example `1h` or `24h`",
     )

@@ -61,28 +61,26 @@ spec:
 
 from nodelint.api import Context, EC2NodeClass, Finding, Findings, fixes, resolve, rule, type_set
 
-MUCH_LESS = 2
-"""Reserved memory below one part in so many of the formula is not a choice of a few MiB."""
-
 
 @rule(
     on=EC2NodeClass,
     group="practice",
     severity="info",
     gives_way_to=["invalid-field", "unknown-field", "removed-api"],
+    options={"times": "how many times as much memory EKS's formula has to reserve"},
     subject="kubelet",
     source=[
         "provider:pkg/providers/instancetype/types.go@v1.14.1:522",
         "https://github.com/awslabs/amazon-eks-ami",
     ],
 )
-def check(node_class: EC2NodeClass, context: Context) -> Findings:
+def check(node_class: EC2NodeClass, context: Context, *, times: int = 2) -> Findings:
     node = node_class.node.at("spec", "kubelet", "kubeReserved", "memory")
     if node is None:
         return
     types = type_set.union(context.resolution(pool).launchable for pool in context.pools(node_class))
     found = resolve.least_scant(node_class, context.images(node_class).ami_family, context.catalog, types)
-    if found is not None and found.kept * MUCH_LESS < found.default:
+    if found is not None and found.kept * times < found.default:
         yield Finding(
             at=fixes.seen(node),
             message=f"{found.kept} MiB are reserved for kubelet and system: `{found.name}` needs {found.default} MiB",

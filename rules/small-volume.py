@@ -112,6 +112,7 @@ spec:
 """
 
 import re
+from functools import partial
 
 from nodelint.api import (
     Context,
@@ -137,16 +138,17 @@ from nodelint.api import (
     group="practice",
     gives_way_to=["removed-api", "invalid-field", "refused-combination", "root-volume-device", "controller-check"],
     renamed=("default-volume-of-gpus",),
+    options={"gib": "the largest volume, in GiB, that counts as small"},
     subject="disks",
     source=[
         "provider:pkg/providers/amifamily/al2023.go@v1.14.1:99",
         "https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/",
     ],
 )
-def check(node_class: EC2NodeClass, context: Context) -> Findings:
-    yield from run_checks(
-        node_class, context, RuleCheck(_check_gpus, severity="warning"), RuleCheck(_check_size, severity="info")
-    )
+def check(node_class: EC2NodeClass, context: Context, *, gib: int = 20) -> Findings:
+    by_size = partial(_check_size, smallest=gib)
+    checks = RuleCheck(_check_gpus, severity="warning"), RuleCheck(by_size, severity="info")
+    yield from run_checks(node_class, context, *checks)
 
 
 def _check_gpus(node_class: EC2NodeClass, context: Context) -> Findings:
@@ -177,7 +179,7 @@ GIB = quantities.billionths("1Gi")
 MOUNTS = r"\b(?:mount|mkfs|mdadm|pvcreate|xvd[b-z]|nvme\d)"
 
 
-def _check_size(node_class: EC2NodeClass, context: Context) -> Findings:
+def _check_size(node_class: EC2NodeClass, context: Context, smallest: int) -> Findings:
     spec = node_class.node.get("spec")
     if spec is None or spec.get("instanceStorePolicy") is not None or _mounts(spec):
         return
@@ -190,6 +192,8 @@ def _check_size(node_class: EC2NodeClass, context: Context) -> Findings:
         return
     usual = images.default_gib()
     if mappings is None:
+        if usual > smallest:
+            return
         yield Finding(
             at=node_class.name_node,
             message=f"nodes get the default volume of {usual} GiB for images, logs and pods",
@@ -199,7 +203,7 @@ def _check_size(node_class: EC2NodeClass, context: Context) -> Findings:
         return
     size = _size(mappings, devices)
     gib = quantities.of(size) if size is not None else None
-    if size is not None and gib is not None and 0 < gib <= usual * GIB:
+    if size is not None and gib is not None and 0 < gib <= smallest * GIB:
         yield Finding(
             at=size,
             message=f"{messages.short(str(size.value), 20)} for images, logs and pods are soon full",

@@ -57,7 +57,7 @@ from nodelint.api import UNKNOWN, Also, Context, Finding, Findings, NodePool, ru
 
 @rule(
     on=NodePool,
-    group="practice",
+    group="hazard",
     gives_way_to=["no-instance-type", "unsupported-alias", "removed-api"],
     subject="pools",
     source="https://kubernetes.io/docs/concepts/windows/user-guide/#taints-and-tolerations",

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from nodelint.lint.engine import Target, lint
+from nodelint.lint.engine import Selection, Target, lint
 from nodelint.lint.rule import Rule, former_names, source_link
 from nodelint.model.releases import NEWEST
 from nodelint.source import Source
 
-from .manifests import nodepool
+from .conftest import ROOT
+from .manifests import nodeclass, nodepool
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -153,3 +154,42 @@ def test_a_source_is_an_address_or_a_line_of_karpenters_code() -> None:
     for other in ("karpenter.sh", "core:a.go", "core:a.go@main:1", "http://a"):
         with pytest.raises(ValueError, match="neither"):
             source_link(other)
+
+
+def test_the_schema_of_the_configuration_names_each_option(rules: dict[str, Rule]) -> None:
+    schema = json.loads((ROOT / "schemas" / "config.schema.json").read_text(encoding="utf-8"))
+    named = schema["properties"]["rules"]["oneOf"][1]["properties"]
+    stated = {name: value["properties"] for name, value in named.items() if name != "folders"}
+    assert stated == {
+        rule.name: {o.name: {"type": o.type, "default": o.default, "description": o.text} for o in rule.options}
+        for rule in rules.values()
+        if rule.options
+    }
+
+
+@pytest.mark.parametrize(("gib", "told"), [(19, False), (20, True), (21, True)])
+def test_a_threshold_of_a_rule_that_comes_with_nodelint(nodelint: Run, here: Path, gib: int, told: bool) -> None:
+    mapped = "{deviceName: /dev/xvda, ebs: {volumeSize: 20Gi, encrypted: true}}"
+    (here / "class.yaml").write_text(nodeclass(f"blockDeviceMappings: [{mapped}]"), encoding="utf-8")
+    (here / "nodelint.yaml").write_text(f"rules: {{default-volume-of-gpus: {{gib: {gib}}}}}\n", encoding="utf-8")
+    done = nodelint("check", "--select", "small-volume", cwd=here)
+    assert ("are soon full" in done.stdout) is told
+    assert "the rule `default-volume-of-gpus` is named `small-volume` today" in done.stderr
+
+
+def test_a_reminder_is_one_line_for_all_pools(rules: dict[str, Rule]) -> None:
+    def reminders(*names: str) -> list[tuple[str, str, int]]:
+        sources = [Source.from_text(f"{name}.yaml", nodepool(name=name)) for name in names]
+        report = lint(sources, Target(NEWEST), rules, Selection(frozenset({"no-budgets", "node-churn"})))
+        return [(r.rule.name, r.finding.message[-14:], len(r.finding.also)) for r in report.results]
+
+    assert [(name, also) for name, _, also in reminders("a")] == [("no-budgets", 0), ("node-churn", 0)]
+    assert reminders("a", "b", "c") == [("no-budgets", "(2 more alike)", 2), ("node-churn", "(2 more alike)", 2)]
+
+
+def test_the_fix_of_a_reminder_mends_all_pools(rules: dict[str, Rule]) -> None:
+    from nodelint.lint.fixing import fix
+
+    sources = [Source.from_text(f"{name}.yaml", nodepool(name=name)) for name in "abcd"]
+    done = fix(sources, Target(NEWEST), rules, Selection(frozenset({"node-churn"})))
+    assert all("consolidateAfter: 5m" in source.text for source in done.sources)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from types import MappingProxyType
 
 from nodelint.lint.judging import MOST_FINDINGS, Each, RuleSetup, Target, judge_objects, one_by_one, share_objects
-from nodelint.lint.results import Result, Skipped, unique
+from nodelint.lint.results import Result, Skipped, once_in_a_run, unique
 from nodelint.lint.rule import GROUPS, PROFILES, Group, Rule
 from nodelint.lint.silenced import after_comments
 from nodelint.model.documents import left_out, objects
@@ -156,7 +156,7 @@ def _in_order(results: Iterable[Result], sources: Sequence[Source], selection: S
         return order.get(at.source.path, len(order)), at.start, result.rule.name
 
     shown = _not_ignored(filter(selection.shows, results), selection)
-    return tuple(unique(sorted(shown, key=place)))
+    return tuple(once_in_a_run(unique(sorted(shown, key=place))))
 
 
 def _not_ignored(results: Iterable[Result], selection: Selection) -> Iterable[Result]:

@@ -9,7 +9,7 @@ from itertools import accumulate, product
 
 from nodelint.lint.rule import Rule
 from nodelint.model.fact_kinds import FactKind
-from nodelint.model.finding import SEVERITIES, Finding, Safety, Severity, Span, span_of
+from nodelint.model.finding import SEVERITIES, Also, Finding, Safety, Severity, Span, span_of
 from nodelint.model.manifest import Object, Retired
 from nodelint.model.releases import NEWEST, OLDEST, RETIRING, Version, is_newer
 from nodelint.tuples import NamedTuple
@@ -124,6 +124,47 @@ def _explained(result: Result, better: Index) -> bool:
         return True
     covered = map(span_of, result.finding.covers)
     return any(place.touches(span) for span in covered for place in better.near(span))
+
+
+def once_in_a_run(results: Iterable[Result]) -> list[Result]:
+    """The results, those that are said once in a run as the first of each rule, which counts the others."""
+    kept: list[Result] = []
+    firsts: dict[str, int] = {}
+    others: dict[str, list[Result]] = {}
+    for result in results:
+        name = result.rule.name
+        if not result.finding.once:
+            kept.append(result)
+        elif name in firsts:
+            others[name].append(result)
+        else:
+            firsts[name], others[name] = len(kept), []
+            kept.append(result)
+    for name, index in firsts.items():
+        if others[name]:
+            kept[index] = _with_others(kept[index], others[name])
+    return kept
+
+
+_MOST_PLACES = 10
+"""Places of others that one line for all names."""
+
+
+def _with_others(first: Result, others: Sequence[Result]) -> Result:
+    count = len({id(other.object) for other in others} - {id(first.object)})
+    if not count:
+        return first
+    places = [Also(other.finding.at, "here, too") for other in others[:_MOST_PLACES]]
+    finding = first.finding
+    message = f"{finding.message} ({count} more alike)"
+    alike = [other.finding.edits for other in others if other.safety == first.safety]
+    return first._replace(
+        finding=finding._replace(
+            message=message,
+            edits=[*finding.edits, *(edit for edits in alike for edit in edits)],
+            also=[*finding.also, *places],
+        )
+    )
 
 
 def unique(results: Iterable[Result]) -> Iterable[Result]:
