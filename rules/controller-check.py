@@ -50,6 +50,7 @@ spec:
   disruption:
     consolidateAfter: 5m
     budgets:
+      - {nodes: 10%}
       - {nodes: "0", schedule: "0 8 * * 7", duration: 10h} # Sundays
 ```
 
@@ -67,6 +68,7 @@ spec:
   disruption:
     consolidateAfter: 5m
     budgets:
+      - {nodes: 10%}
       - {nodes: "0", schedule: "0 8 * * 0", duration: 10h} # Sundays
 ```
 

@@ -14,7 +14,7 @@ An image chosen by name is used for every type of its architecture: a standard i
 no driver for it. That is reported too, for arm64 images and of pools that are meant for GPUs or Neuron,
 unless the class's user data installs a driver.
 
-```yaml bad
+```yaml bad kubernetes=1.32
 apiVersion: karpenter.sh/v1
 kind: NodePool
 metadata:
@@ -52,7 +52,7 @@ spec:
       karpenter.sh/discovery: main
 ```
 
-```yaml good
+```yaml good kubernetes=1.32
 apiVersion: karpenter.sh/v1
 kind: NodePool
 metadata:
@@ -152,6 +152,7 @@ spec:
     spec:
       nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
       requirements:
+        - {key: karpenter.k8s.aws/instance-gpu-count, operator: DoesNotExist}
         - key: kubernetes.io/arch
           operator: In
           values: [amd64]
@@ -177,6 +178,7 @@ spec:
     spec:
       nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
       requirements:
+        - {key: karpenter.k8s.aws/instance-gpu-count, operator: DoesNotExist}
         - key: kubernetes.io/arch
           operator: In
           values: [amd64]

@@ -107,6 +107,7 @@ metadata:
 spec:
   template:
     spec:
+      taints: [{key: os, value: windows, effect: NoSchedule}]
       nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: windows}
       requirements:
         - {key: kubernetes.io/arch, operator: In, values: [amd64, arm64]} # both are cheap
@@ -131,6 +132,7 @@ metadata:
 spec:
   template:
     spec:
+      taints: [{key: os, value: windows, effect: NoSchedule}]
       nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: windows}
       requirements:
         - {key: kubernetes.io/arch, operator: In, values: [amd64]} # both are cheap

@@ -68,7 +68,7 @@ kind: NodePool
 metadata:
   name: default
 spec:
-  disruption: {consolidateAfter: 1m, budgets: [{nodes: "0"}]}
+  disruption: {consolidateAfter: 1m, budgets: [{nodes: "0", schedule: "0 0 * * *", duration: 24h}]}
   template:
     spec:
       expireAfter: Never
@@ -83,7 +83,7 @@ kind: NodePool
 metadata:
   name: default
 spec:
-  disruption: {consolidateAfter: 1m, budgets: [{nodes: "0"}]}
+  disruption: {consolidateAfter: 1m, budgets: [{nodes: "0", schedule: "0 0 * * *", duration: 24h}]}
   template:
     spec:
       expireAfter: 720h

@@ -120,6 +120,7 @@ spec:
     spec:
       nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
       requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
         - {key: topology.kubernetes.io/zone, operator: In, values: [ap-southeast-1a, ap-southeast-1b]}
 ---
 apiVersion: karpenter.sh/v1
@@ -131,6 +132,7 @@ spec:
     spec:
       nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
       requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [arm64]}
         - {key: topology.kubernetes.io/zone, operator: In, values: [ap-northeast-1a, ap-northeast-1c]}
 ---
 apiVersion: karpenter.k8s.aws/v1
@@ -154,6 +156,7 @@ spec:
     spec:
       nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
       requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
         - {key: topology.kubernetes.io/zone, operator: In, values: [ap-northeast-1a, ap-northeast-1c]}
 ---
 apiVersion: karpenter.sh/v1
@@ -165,6 +168,7 @@ spec:
     spec:
       nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
       requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [arm64]}
         - {key: topology.kubernetes.io/zone, operator: In, values: [ap-northeast-1a, ap-northeast-1c]}
 ---
 apiVersion: karpenter.k8s.aws/v1

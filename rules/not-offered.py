@@ -122,6 +122,7 @@ metadata:
 spec:
   template:
     spec:
+      taints: [{key: nvidia.com/gpu, effect: NoSchedule}]
       nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
       requirements:
         - {key: node.kubernetes.io/instance-type, operator: In, values: ["p4d.24xlarge"]}

@@ -61,9 +61,7 @@ spec:
   disruption:
     consolidateAfter: 5m
     budgets:
-      {{- range .Values.budgets }}
-      - nodes: {{ .nodes }}
-      {{- end }}
+      - nodes: {{ .Values.nodes }}
 ```
 
 ```yaml good
@@ -79,9 +77,7 @@ spec:
   disruption:
     consolidateAfter: 5m
     budgets:
-      {{- range .Values.budgets }}
-      - nodes: {{ .nodes | quote }}
-      {{- end }}
+      - nodes: {{ .Values.nodes | quote }}
 ```
 """
 
