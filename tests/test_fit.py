@@ -376,7 +376,14 @@ def test_a_pod_that_is_to_stay_off_karpenters_nodes_is_no_fault(here: Path, node
     )
     done = nodelint("fit", ".")
     assert done.returncode == 0
-    assert "it is written to stay off Karpenter's nodes" in done.stdout
+    assert "no pool, on purpose: configured to not run on a Karpenter provisioned node" in done.stdout
+
+
+def test_a_pod_for_a_node_group_is_no_fault(here: Path, nodelint: Run) -> None:
+    write(here, pod("nodeSelector: {eks.amazonaws.com/nodegroup: system}"))
+    done = nodelint("fit", ".")
+    assert done.returncode == 0
+    assert "no pool, on purpose: written for the nodes of a node group" in done.stdout
 
 
 def test_suggestions_name_the_way_out_and_its_place(here: Path, nodelint: Run) -> None:

@@ -36,6 +36,10 @@ class IgnoredPod(NamedTuple):
     on_purpose: bool = False
 
 
+_OF_NODE_GROUPS = ("eks.amazonaws.com", "alpha.eksctl.io")
+"""Domains of labels that EKS and eksctl set on the nodes of their groups, and on no others."""
+
+
 def requirements_of(expressions: Iterable[LabelExpression], release: Version) -> Requirements:
     """What expressions ask, folded. What no release reads, such as a bound without a value, is left out."""
     found = Requirements()
@@ -56,6 +60,17 @@ def ignored_because(pod: Pod, release: Version) -> IgnoredPod | None:
         at = next(each.node for each in first if each.key == NODE_POOL)
         return IgnoredPod(at, "configured to not run on a Karpenter provisioned node", True)
     return next(_refused(pod, release), None)
+
+
+def wanted_elsewhere(pod: Pod) -> LabelExpression | None:
+    """What asks for the nodes of a node group, or of Fargate; None where the pod does not, in each required term."""
+    for term in pod.terms or (None,):
+        asked = (*pod.selector, *(term.expressions if term is not None else ()))
+        found = [each for each in asked if each.key.partition("/")[0] in _OF_NODE_GROUPS]
+        if not any(each.operator not in ("NotIn", "DoesNotExist") for each in found):
+            return None
+    asked = (*pod.selector, *(each for term in pod.terms for each in term.expressions))
+    return next(each for each in asked if each.key.partition("/")[0] in _OF_NODE_GROUPS)
 
 
 def _refused(pod: Pod, release: Version) -> Iterator[IgnoredPod]:

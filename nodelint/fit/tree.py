@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 
 from nodelint.caching import cached_property
-from nodelint.fit.ignored import OWN_DOMAINS, IgnoredPod, ignored_because
+from nodelint.fit.ignored import OWN_DOMAINS, IgnoredPod, ignored_because, wanted_elsewhere
 from nodelint.fit.pods import Pod, pod_of, unknown_of
 from nodelint.fit.pools import DaemonGroup, EmptyPool
 from nodelint.fit.verdict import PoolVerdict, judge_daemon, judge_pod
@@ -99,9 +99,11 @@ class Tree:
             ignored = ignored or ignored_because(pod, pool.release)
             volumes = self.volumes.alternatives(workload, pool.release)
             verdicts.append(judge_pod(pod, pool, groups, ignored, volumes))
-        return WorkloadFit(
-            workload, tuple(verdicts), tuple(self._left_open(workload, pod, brought)), ignored
-        )._replace(elsewhere=self._may_run_elsewhere(pod, release))
+        other = wanted_elsewhere(pod)
+        if ignored is None and other is not None and not any(verdict.fits for verdict in verdicts):
+            ignored = IgnoredPod(other.node, "written for the nodes of a node group", True)
+        unknown = tuple(self._left_open(workload, pod, brought))
+        return WorkloadFit(workload, tuple(verdicts), unknown, ignored, self._may_run_elsewhere(pod, release))
 
     def pools_for(self, workload: Workload) -> list[EmptyPool]:
         """The pools of the workload's cluster: of several with one name, those that are nearest to it."""

@@ -343,7 +343,8 @@ class Context:
     def pools_elsewhere(self) -> bool:
         """Whether the run holds NodePools of which only a part is known, so that a pod may fit one of them."""
         pools = [obj for obj in self.objects if isinstance(obj, NodePool)]
-        return any(pool.partial or pool.of_values for pool in pools) or bool(self._foreign)
+        others = self._foreign or any(obj.kind == "Provisioner" for obj in self.objects)
+        return bool(others) or any(pool.partial or pool.of_values for pool in pools)
 
     def fit(self, workload: Workload) -> WorkloadFit:
         """What the NodePools of the run make of a workload's pods."""

@@ -128,7 +128,7 @@ def _headline(fit: WorkloadFit) -> str:
         return "not decided: no pod to look at" if fit.workload.pod_spec is None else "no pool to look at"
     if fit.ignored is not None:
         if fit.ignored.on_purpose:
-            return "no pool: it is written to stay off Karpenter's nodes"
+            return f"no pool, on purpose: {fit.ignored.message}"
         return "no pool: Karpenter ignores the pod"
     taking = [verdict for verdict in fit.verdicts if verdict.fits]
     if not taking and fit.elsewhere:
