@@ -151,8 +151,10 @@ from nodelint.api import (
     NodePool,
     RequirementLine,
     Safety,
+    Suggestion,
     edits,
     fixes,
+    images,
     keys,
     messages,
     requirement,
@@ -249,8 +251,21 @@ def _finding(pool: NodePool, resolution: resolve.Resolution, gap: resolve.Unlaun
         edits=changes,
         safety=safety,
         also=_terms(resolution),
+        suggestions=_by_alias(resolution, arch),
         help=f"or select an {arch} image as well{_offer(resolution, gap)}",
     )
+
+
+def _by_alias(resolution: resolve.Resolution, arch: str) -> list[Suggestion]:
+    """An alias in the place of names and parameters of one architecture's images: it has one for each."""
+    if resolution.node_class is None or resolution.images.alias is not None:
+        return []
+    try:
+        alias, changes = fixes.alias_instead(resolution.node_class, resolution.images)
+    except edits.NotEditable:
+        return []
+    has = alias.partition("@")[0] in images.aliases_with(arch, "standard", resolution.version, resolution.kubernetes)
+    return [Suggestion(f"select the images by the alias {alias}, which has {arch} too", changes)] if has else []
 
 
 def _moved(

@@ -222,15 +222,17 @@ def _check_known(node_class: EC2NodeClass, context: Context) -> Findings:
         if field is not None and problem.kind == "family":
             covers.append(field)
         safety: Safety = "safe" if problem.active else "unsafe"
+        mended = _mended(node_class, image_set, image_set.alias, problem, context)
+        ways = _choices(node_class, image_set, image_set.alias, problem, context)
         yield Finding(
             at=problem.at,
             message=_message(problem, image_set.alias),
             severity=None if problem.active else "warning",
-            edits=_mended(node_class, image_set, image_set.alias, problem, context),
+            edits=mended,
             safety=safety,
             covers=covers,
             help=_hint(problem, image_set.alias, context.karpenter, context.kubernetes),
-            suggestions=_choices(node_class, image_set, image_set.alias, problem, context),
+            suggestions=[way for way in ways if list(way.edits) != mended],
         )
 
 
@@ -241,7 +243,15 @@ def _choices(
     problem: images.ImageProblem,
     context: Context,
 ) -> list[Suggestion]:
-    """The aliases of which only the author knows which was meant, where no slip of one stands there."""
+    """The aliases of which only the author knows which was meant, where no slip of one stands there.
+
+    In the place of one that has no image for the Kubernetes version: its successor, pinned as it is.
+    """
+    successor = images.successor_of(alias.family)
+    if problem.kind == "kubernetes" and successor is not None:
+        newest = "latest" if alias.version == "latest" else images.newest_known(successor, context.kubernetes)
+        moved = edits.if_editable(fixes.move_alias, node_class, image_set, successor, newest or "", any_script=True)
+        return [Suggestion(f"use {successor}@{newest}", moved)] if newest and moved else []
     if problem.kind != "family" or _family(alias.family, context) is not None or "ubuntu" in alias.family.lower():
         return []
     windows = "win" in alias.family.lower()

@@ -131,6 +131,28 @@ CHOICES = {
         CLASS + AMI.replace("al2023@v20250403", "windows@latest") + SUBNETS + GROUPS,
         ["windows2019@latest", "windows2022@latest", "windows2025@latest"],
     ),
+    "an alias that has ended, pinned": (
+        CLASS + AMI.replace("al2023@v20250403", "al2@v20240928") + SUBNETS + GROUPS,
+        ["al2023@v20260714"],
+    ),
+    "an alias that has ended, with a script": (
+        CLASS
+        + AMI.replace("al2023@v20250403", "al2@latest")
+        + SUBNETS
+        + GROUPS
+        + "  userData: |\n    #!/bin/sh\n    ls\n",
+        ["al2023@latest"],
+    ),
+    "images of one architecture by name": (
+        POOL.replace("instance-category", "instance-family").replace("[c, m, r]", "[m7g]")
+        + "---\n"
+        + CLASS
+        + "  amiFamily: AL2023\n"
+        + AMI.replace("alias: al2023@v20250403", "name: amazon-eks-node-al2023-x86_64-standard-1.33-v20250403")
+        + SUBNETS
+        + GROUPS,
+        ["amiSelectorTerms: [{alias: al2023@v20250403}]"],
+    ),
     "an unknown family": (
         CLASS + AMI.replace("al2023@v20250403", "flatcar@v20250403") + SUBNETS + GROUPS,
         ["al2023@v20250403", "bottlerocket@latest"],
@@ -175,7 +197,8 @@ CHOICES = {
 @pytest.mark.parametrize("name", CHOICES)
 def test_each_way_out_is_complete(check: Check, name: str) -> None:
     text, expected = CHOICES[name]
-    found = [each.finding for each in check(text).results if each.severity == "error"]
+    kubernetes = "1.33" if name.startswith("an alias that has ended") else None
+    found = [each.finding for each in check(text, kubernetes=kubernetes).results if each.severity == "error"]
     ways = [way for finding in found for way in finding.suggestions]
     assert len(ways) == len(expected), [way.name for way in ways]
     for way, part in zip(ways, expected, strict=True):
