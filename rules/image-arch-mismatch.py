@@ -265,7 +265,7 @@ def _by_alias(resolution: resolve.Resolution, arch: str) -> list[Suggestion]:
     except edits.NotEditable:
         return []
     has = alias.partition("@")[0] in images.aliases_with(arch, "standard", resolution.version, resolution.kubernetes)
-    return [Suggestion(f"select the images by the alias {alias}, which has {arch} too", changes)] if has else []
+    return [Suggestion(f"use the alias {alias}, which has {arch} too", changes)] if has else []
 
 
 def _moved(
