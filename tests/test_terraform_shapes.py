@@ -148,6 +148,44 @@ resource "kubectl_manifest" "p" {
         },
         ('m.tf: values = ["m5.xlrge", "m5.large"]',),
     ),
+    "parts of objects, merged where they are used": Shape(
+        {
+            "m.tf": """\
+locals {
+  base = {
+    apiVersion = "karpenter.sh/v1"
+    kind       = "NodePool"
+    metadata   = { name = "base" }
+    spec       = { weight = 10 }
+  }
+  class = {
+    apiVersion = "karpenter.k8s.aws/v1"
+    kind       = "EC2NodeClass"
+    metadata   = { name = "default" }
+    spec       = { amiSelectorTerms = [{ alias = "al2023@v20250403" }] }
+  }
+}
+resource "kubectl_manifest" "pool" {
+  for_each = { a = ["m5.xlrge", "m5.large"] }
+  yaml_body = yamlencode(merge(local.base, {
+    metadata = { name = each.key }
+    spec = merge(local.base.spec, { template = { spec = {
+      nodeClassRef = { group = "karpenter.k8s.aws", kind = "EC2NodeClass", name = "default" }
+      requirements = [{ key = "node.kubernetes.io/instance-type", operator = "In", values = each.value }]
+    } } })
+  }))
+}
+resource "kubectl_manifest" "class" {
+  yaml_body = yamlencode(merge(local.class, { spec = merge(local.class.spec, {
+    role                       = "x"
+    subnetSelectorTerms        = [{ tags = { Name = "a" } }]
+    securityGroupSelectorTerms = [{ tags = { Name = "a" } }]
+  }) }))
+}
+"""
+        },
+        ('m.tf: for_each = { a = ["m5.xlrge", "m5.large"] }',),
+    ),
     "a map of whole objects": Shape(
         {
             "m.tf": 'locals {\n  all = { for k, v in { a = ["m5.xlrge", "m5.large"] } : k => {\n'

@@ -132,12 +132,19 @@ def _fill(
     file = module.modules.file(os.path.abspath(source.path))
     assert file is not None
     filler = FileFiller(file.words, module.evaluator(source), used)
-    filled = filler.fill(block for block in file.blocks if _is_filled(source, block) and block.start not in less)
+    filled = filler.fill(
+        block for block in file.blocks if _is_filled(source, block, used) and block.start not in less
+    )
     return filled, filler.used
 
 
-def _is_filled(source: Source, block: TerraformBlock) -> bool:
-    return block.kind in _FILLED and re.compile(_NAMES).search(source.text, block.start, block.end) is not None
+def _is_filled(source: Source, block: TerraformBlock, used: Origins) -> bool:
+    """Whether a block comes to something else than it is written as."""
+    if block.kind not in _FILLED:
+        return False
+    if any(path == source.path and block.start <= start < block.end for path, start, _ in used):
+        return True
+    return re.compile(_NAMES).search(source.text, block.start, block.end) is not None
 
 
 def _read(source: Source, filled: Filled) -> Source | None:
