@@ -43,7 +43,7 @@ metadata:
 spec:
   role: KarpenterNodeRole-main
   amiSelectorTerms:
-  - alias: al2@v20240807
+  - alias: al2@v20250123
   subnetSelectorTerms:
   - tags:
       karpenter.sh/discovery: main
@@ -85,7 +85,7 @@ metadata:
 spec:
   role: KarpenterNodeRole-main
   amiSelectorTerms:
-  - alias: al2@v20240807
+  - alias: al2@v20250123
   subnetSelectorTerms:
   - tags:
       karpenter.sh/discovery: main

@@ -16,7 +16,7 @@ spec:
   role: KarpenterNodeRole-main
   amiFamily: AL2023
   amiSelectorTerms:
-    - id: ami-0123456789abcdef0
+    - id: ami-0a1b2c3d4e5f60718
   blockDeviceMappings:
     - deviceName: /dev/xvda
       ebs:
@@ -40,7 +40,7 @@ spec:
   role: KarpenterNodeRole-main
   amiFamily: AL2023
   amiSelectorTerms:
-    - id: ami-0123456789abcdef0
+    - id: ami-0a1b2c3d4e5f60718
   blockDeviceMappings:
     - deviceName: /dev/xvda
       ebs:

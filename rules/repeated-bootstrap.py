@@ -19,7 +19,7 @@ metadata:
 spec:
   role: KarpenterNodeRole-main
   amiSelectorTerms:
-    - alias: al2@v20240807
+    - alias: al2@v20250123
   subnetSelectorTerms:
     - tags:
         karpenter.sh/discovery: main
@@ -42,7 +42,7 @@ metadata:
 spec:
   role: KarpenterNodeRole-main
   amiSelectorTerms:
-    - alias: al2@v20240807
+    - alias: al2@v20250123
   subnetSelectorTerms:
     - tags:
         karpenter.sh/discovery: main
