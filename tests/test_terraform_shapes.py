@@ -186,6 +186,15 @@ resource "kubectl_manifest" "class" {
         },
         ('m.tf: for_each = { a = ["m5.xlrge", "m5.large"] }',),
     ),
+    "a part of an object, merged with what is not known": Shape(
+        {
+            "m.tf": 'variable "more" {}\nlocals {\n  base = {\n'
+            '    apiVersion = "karpenter.sh/v1"\n    kind = "NodePool"\n'
+            '    metadata = { name = "a" }\n    spec = { weight = 1000 }\n  }\n}\n'
+            'resource "kubectl_manifest" "p" {\n  yaml_body = yamlencode(merge(local.base, var.more))\n}\n'
+        },
+        ("m.tf: spec = { weight = 1000 }",),
+    ),
     "a map of whole objects": Shape(
         {
             "m.tf": 'locals {\n  all = { for k, v in { a = ["m5.xlrge", "m5.large"] } : k => {\n'

@@ -247,6 +247,9 @@ class FileFiller:
     def print(self, expression: HclExpression, evaluator: Evaluator) -> None:
         value = evaluator.value(expression)
         if is_unknown(value) or (isinstance(value, TextNode) and value.value is UNKNOWN):
+            if expression.kind == "call" and expression.value == "merge" and not self.declares:
+                for part in expression.parts:  # what is merged with something unknown is no object by itself
+                    self.used.update(_objects_in(evaluator.value(part)))
             return
         made = set(_objects_in(value))
         if made and self.declares:
