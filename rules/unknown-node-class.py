@@ -71,7 +71,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     classes = context.defined_classes
     names = [name for name in classes if isinstance(name, str)]
     # A class whose name is a placeholder may be the one that is meant.
-    if not classes or ref.name in classes or len(names) < len(classes):
+    if not names or ref.name in classes or context.may_be_named_so(pool):
         return
     from difflib import get_close_matches
 

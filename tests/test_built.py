@@ -282,3 +282,30 @@ def test_a_name_of_an_account_is_listed_and_decides_nothing(field: str, nodelint
     coverage = json.loads(nodelint("check", "--format", "json", "class.yaml").stdout)["coverage"]
     assert [each["field"] for each in coverage["unknown"]] == [field]
     assert coverage["inPart"] == []
+
+
+@pytest.mark.parametrize(
+    ("place", "found"),
+    [("b", True), ("a", False), ("a/classes", False), (".", False)],
+    ids=["another cluster", "the folder", "below", "above all"],
+)
+def test_a_class_without_a_name_stands_for_pools_of_its_own_cluster(
+    place: str, found: bool, nodelint: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    node_class = (
+        "apiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nmetadata: {name: %s}\nspec:\n  role: nodes\n"
+        "  amiSelectorTerms: [{alias: al2023@v20250403}]\n  subnetSelectorTerms: [{tags: {a: b}}]\n"
+        "  securityGroupSelectorTerms: [{tags: {a: b}}]\n"
+    )
+    pool = LIST.rstrip("\n") + " [m5.large]\n"
+    write(
+        {
+            "a/pool.yaml": pool.replace("name: default", "name: defult"),
+            "a/class.yaml": node_class % "default",
+            "b/pool.yaml": pool.replace("name: default", "name: ${NAME}"),
+            f"{place}/open.yaml": node_class % "${NAME}",
+        }
+    )
+    done = nodelint("check", "--format", "concise", "--select", "unknown-node-class")
+    assert ("defult" in done.stdout) == found

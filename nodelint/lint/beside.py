@@ -78,6 +78,36 @@ def namesakes(objects: Sequence[Object]) -> dict[int, list[Object]]:
     return found
 
 
+class NamelessClasses:
+    """The classes of a run whose names are placeholders, and the pools for which each may stand.
+
+    Those are the pools of its own cluster: what is built with it, else what stands below the nearest folder around
+    its file that holds any pool.
+    """
+
+    def __init__(self, objects: Sequence[Object]) -> None:
+        kinds = ("EC2NodeClass", "AWSNodeTemplate")
+        self._classes = [o for o in objects if o.kind in kinds and not isinstance(o.name, str)]
+        self._folders: set[str] = set()
+        for o in objects if self._classes else ():
+            folder = os.path.dirname(o.source.path) if isinstance(o, NodePool) else ""
+            while folder and folder not in self._folders and folder != os.path.dirname(folder):
+                self._folders.add(folder)
+                folder = os.path.dirname(folder)
+
+    def may_be_meant(self, pool: NodePool) -> bool:
+        """Whether one of them may be the class that a pool names."""
+        return any(self._is_for(node_class, pool) for node_class in self._classes)
+
+    def _is_for(self, node_class: Object, pool: NodePool) -> bool:
+        if node_class.source.cluster or pool.source.cluster:
+            return node_class.source.cluster == pool.source.cluster
+        folder = os.path.dirname(node_class.source.path)
+        while folder and folder not in self._folders and folder != os.path.dirname(folder):
+            folder = os.path.dirname(folder)
+        return not folder or f"{os.path.dirname(pool.source.path)}/".startswith(f"{folder.rstrip('/')}/")
+
+
 APPLIED = (None, "terraform", "hcl")
 """Where documents stand that are applied as a whole; a script or a text for readers has several texts of its own."""
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from nodelint.karpenter.images import ImageSet
     from nodelint.karpenter.resolve import Resolution
     from nodelint.karpenter.userdata import Script, UserData
+    from nodelint.lint.beside import NamelessClasses
     from nodelint.lint.templates import Templates
     from nodelint.model.cluster_objects import Workload
     from nodelint.source import Node
@@ -238,6 +239,16 @@ class Context:
             if isinstance(o, EC2NodeClass) or o.kind == "AWSNodeTemplate":
                 found.setdefault(o.name, o)
         return found
+
+    def may_be_named_so(self, pool: NodePool) -> bool:
+        """Whether a class whose name is a placeholder may be the one that a pool names (see `lint.beside`)."""
+        return self._nameless_classes.may_be_meant(pool)
+
+    @cached_property
+    def _nameless_classes(self) -> NamelessClasses:
+        from nodelint.lint.beside import NamelessClasses
+
+        return NamelessClasses(self.objects)
 
     def pools(self, node_class: EC2NodeClass) -> list[NodePool]:
         """The NodePools of the run that point to a class."""

@@ -84,6 +84,9 @@ class Noting(Context):
     def defined_classes(self) -> dict[Text | None, Object]:
         return self._note("defined_classes", None, lambda: super(Noting, self).defined_classes)
 
+    def may_be_named_so(self, pool: NodePool) -> bool:
+        return self._note("may_be_named_so", pool, lambda: super(Noting, self).may_be_named_so(pool))
+
     def node_class(self, pool: NodePool) -> EC2NodeClass | None:
         return self._note("node_class", pool, lambda: super(Noting, self).node_class(pool))
 
