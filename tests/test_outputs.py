@@ -185,10 +185,10 @@ def test_overlays_are_judged_as_they_are_built(nodelint: Run, tmp_path: Path) ->
     env = _overlay(tmp_path)
     plain = nodelint("check", "--format", "json", env=env)
     built = nodelint("check", "--kustomize", "--format", "json", env=env)
-    for done, weight in ((plain, True), (built, False)):
+    for done in (plain, built):
         found = {(f["path"], f["start"]["line"]) for f in json.loads(done.stdout)["findings"]}
         assert ("base/pool.yaml", 13) in found
-        assert (("base/pool.yaml", 6) in found) == weight
+        assert ("base/pool.yaml", 6) not in found, "the overlay puts it right"
     fixed = nodelint("check", "--kustomize", "--unsafe-fixes", env=env)
     assert fixed.returncode == 0, fixed.stdout
     assert (tmp_path / "base" / "pool.yaml").read_text(encoding="utf-8") == POOL.replace("spott", "spot")
@@ -211,7 +211,7 @@ def test_a_baseline_of_overlays_is_that_of_their_check(nodelint: Run, tmp_path: 
     ], "the weight, which the overlay puts right, is none"
     known = ("check", "--baseline", "nodelint.baseline.json")
     assert nodelint(*known, "--kustomize", env=env).returncode == 0
-    assert nodelint(*known, env=env).returncode == 1
+    assert nodelint(*known, env=env).returncode == 0, "built without kustomize it is the same"
 
 
 def test_a_baseline_is_not_written_where_an_overlay_could_not_be_built(nodelint: Run, tmp_path: Path) -> None:
