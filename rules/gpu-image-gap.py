@@ -14,7 +14,7 @@ An image chosen by name is used for every type of its architecture: a standard i
 no driver for it. That is reported too, for arm64 images and of pools that are meant for GPUs or Neuron,
 unless the class's user data installs a driver.
 
-```yaml bad kubernetes=1.32
+```yaml bad kubernetes=1.30
 apiVersion: karpenter.sh/v1
 kind: NodePool
 metadata:
@@ -52,7 +52,7 @@ spec:
       karpenter.sh/discovery: main
 ```
 
-```yaml good kubernetes=1.32
+```yaml good kubernetes=1.30
 apiVersion: karpenter.sh/v1
 kind: NodePool
 metadata:

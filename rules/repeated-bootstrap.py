@@ -11,7 +11,7 @@ unregistered and replace it: before 1.0.9, 1.1.4 and 1.2.2. Otherwise the node w
 The fix takes out a call that says nothing of its own. What others set belongs to `spec.kubelet` and to the NodePool's
 template. User data of the family `Custom` has to make the node join, and is not judged.
 
-```yaml bad kubernetes=1.32
+```yaml bad kubernetes=1.30
 apiVersion: karpenter.k8s.aws/v1
 kind: EC2NodeClass
 metadata:
@@ -34,7 +34,7 @@ spec:
       --apiserver-endpoint https://example.com
 ```
 
-```yaml good kubernetes=1.32
+```yaml good kubernetes=1.30
 apiVersion: karpenter.k8s.aws/v1
 kind: EC2NodeClass
 metadata:

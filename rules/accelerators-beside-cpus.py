@@ -1,0 +1,77 @@
+r"""Categories of GPU or accelerator types listed beside those of CPU types, in one NodePool without a taint.
+
+`[c, m, g]` reads like "what is needed". Karpenter launches a `g` type for a pod that asks for a GPU, and from then on
+every pod fits the node: those that need no GPU keep it busy, and it is paid for when the last GPU pod is gone. Where
+no cheaper type is left, in a zone or of spot capacity, such a type is launched for ordinary pods as well. A NodePool
+of its own with a taint, such as `nvidia.com/gpu`, takes only what tolerates it.
+
+Silent where the pool has a taint, and where a requirement keeps the accelerators out.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, g]}
+        - {key: karpenter.k8s.aws/instance-generation, operator: Gt, values: ["4"]}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m]}
+        - {key: karpenter.k8s.aws/instance-generation, operator: Gt, values: ["4"]}
+```
+"""
+
+from nodelint.api import UNKNOWN, Context, Finding, Findings, NodePool, fixes, keys, labels, messages, resolve, rule
+
+
+@rule(
+    on=NodePool,
+    group="hazard",
+    gives_way_to=["no-instance-type", "unmatchable-value", "invalid-field", "removed-api"],
+    providers=["aws", "auto-mode"],
+    subject="GPUs",
+    source=[
+        "https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/",
+        "provider:pkg/providers/instancetype/types.go@v1.14.1:163",
+    ],
+)
+def check(pool: NodePool, context: Context) -> Findings:
+    taints = pool.node.at("spec", "template", "spec", "taints")
+    if pool.partial or pool.taints or (taints is not None and (taints.value is UNKNOWN or taints.items)):
+        return
+    item = labels.last_asking(pool, keys.CATEGORY)
+    if item is None or item.operator != "In" or not item.known or len(item.values) < 2:
+        return
+    resolution = context.resolution(pool)
+    if fixes.doubts(resolution):
+        return
+    types, accelerated = resolution.candidates, resolve.accelerated(resolution.catalog)
+    found = []
+    for value in item.values:
+        of_category = types & resolution.catalog.having_value(keys.CATEGORY, str(value.text))
+        if of_category and not of_category - accelerated:
+            found.append(value)
+    if not found or not types - accelerated:
+        return
+    listed = messages.short(", ".join(f"`{value.text}`" for value in found), 40)
+    yield Finding(
+        at=fixes.seen(found[0].node),
+        message=f"{listed} beside CPU types, without a taint: any pod fits these nodes, and keeps them",
+        covers=[fixes.seen(value.node) for value in found],
+        help="give accelerators a NodePool of their own with a taint, such as `nvidia.com/gpu`",
+    )

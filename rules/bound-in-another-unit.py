@@ -1,0 +1,107 @@
+r"""A lower bound on memory or bandwidth that is so small that it was meant in GiB or Gbit/s: `instance-memory Gt 32`.
+
+Karpenter counts `instance-memory` and `instance-gpu-memory` in MiB, `instance-network-bandwidth` and
+`instance-ebs-bandwidth` in Mbit/s. A bound in the larger unit excludes nothing: the pool launches the small types
+that it was to keep out. Bounds below 512 MiB of memory (1,024 MiB of a GPU), and of 100 Mbit/s at most, are reported
+where no instance type is that small.
+
+The fix writes the bound in Karpenter's unit. It is unsafe, for running nodes that do not meet it are replaced.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+        - {key: karpenter.k8s.aws/instance-memory, operator: Gt, values: ["32"]}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+        - {key: karpenter.k8s.aws/instance-memory, operator: Gt, values: ["32768"]}
+```
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+        - {key: karpenter.k8s.aws/instance-network-bandwidth, operator: Gt, values: ["10"]}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+        - {key: karpenter.k8s.aws/instance-network-bandwidth, operator: Gt, values: ["10000"]}
+```
+"""
+
+from nodelint.api import Context, Finding, Findings, NodePool, edits, fixes, labels, rule
+
+UNITS = {
+    "karpenter.k8s.aws/instance-memory": (512, 1024, "MiB", "GiB"),
+    "karpenter.k8s.aws/instance-gpu-memory": (1024, 1024, "MiB", "GiB"),
+    "karpenter.k8s.aws/instance-network-bandwidth": (101, 1000, "Mbit/s", "Gbit/s"),
+    "karpenter.k8s.aws/instance-ebs-bandwidth": (101, 1000, "Mbit/s", "Gbit/s"),
+}
+"""The bound from which on a label's value is taken as meant, how many of its units the larger one is, and both."""
+
+
+@rule(
+    on=NodePool,
+    group="hazard",
+    fix="unsafe",
+    gives_way_to=["no-instance-type", "invalid-field", "removed-api"],
+    subject="requirements",
+    source=["provider:pkg/providers/instancetype/types.go@v1.14.1:200"],
+)
+def check(pool: NodePool, context: Context) -> Findings:
+    for line in pool.requirements:
+        if line.key not in UNITS or line.operator not in ("Gt", "Gte") or len(line.texts) != 1:
+            continue
+        least, factor, unit, larger = UNITS[str(line.key)]
+        text = line.texts[0]
+        if not text.isdigit() or not 0 < int(text) < least or _excludes(pool, str(line.key), int(text), context):
+            continue
+        changed = str(int(text) * factor)
+        name = labels.name_of(str(line.key))
+        yield Finding(
+            at=fixes.seen(line.values[0].node),
+            message=f"{name} counts {unit}: `{line.operator} {text}` excludes no instance type",
+            edits=edits.if_editable(edits.set_value, line.values[0].node, changed),
+            help=f"write {changed} for {text} {larger}",
+        )
+
+
+def _excludes(pool: NodePool, key: str, bound: int, context: Context) -> bool:
+    """Whether an instance type with the label has a value that is not above the bound."""
+    values = context.catalog.values(key)
+    return any(value.isdigit() and int(value) <= bound for value in values if value)

@@ -1,0 +1,63 @@
+r"""`httpEndpoint: disabled`: a node without its metadata service does not learn how to join the cluster.
+
+User data, the instance's id, its zone and the credentials of its role come from the instance metadata service.
+Without it cloud-init and Bottlerocket find no user data, nodeadm stops, and the kubelet gets no credentials: EC2
+starts the instance, and Karpenter deletes it after 15 minutes, for it never registered. To keep pods from the
+service, set `httpPutResponseHopLimit: 1` and `httpTokens: required`.
+
+Silent for the family `Custom`, whose images may know everything already.
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  metadataOptions: {httpEndpoint: disabled, httpTokens: required}
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  metadataOptions: {httpEndpoint: enabled, httpTokens: required}
+```
+"""
+
+from nodelint.api import Context, EC2NodeClass, Finding, Findings, edits, rule
+
+
+@rule(
+    on=EC2NodeClass,
+    group="correctness",
+    fix="unsafe",
+    gives_way_to=["invalid-field", "removed-api"],
+    subject="network",
+    source=[
+        "provider:pkg/apis/v1/ec2nodeclass.go@v1.14.1:344",
+        "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-data-retrieval.html",
+        "core:pkg/controllers/nodeclaim/lifecycle/liveness.go@v1.14.0:48",
+    ],
+)
+def check(node_class: EC2NodeClass, context: Context) -> Findings:
+    node = node_class.node.at("spec", "metadataOptions", "httpEndpoint")
+    family = context.images(node_class).ami_family
+    if node is None or node.value != "disabled" or family in (None, "Custom"):
+        return
+    yield Finding(
+        at=node,
+        message="`disabled` keeps the node from its user data and credentials: it never joins the cluster",
+        edits=edits.if_editable(edits.set_value, node, "enabled"),
+        note="Karpenter deletes an instance that has not registered after 15 minutes",
+        help="keep pods away by `httpPutResponseHopLimit: 1`",
+    )

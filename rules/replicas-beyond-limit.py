@@ -1,0 +1,73 @@
+r"""A static NodePool whose `limits.nodes` is less than its `replicas`: the nodes beyond the limit are never launched.
+
+Karpenter launches what `replicas` asks for, up to `limits.nodes`. Where both are equal, all nodes run, and one that
+has drifted cannot be replaced before 1.15.0: the new node, which is to be ready first, would be one too many. Leave
+room for at least one more.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  replicas: 5
+  limits: {nodes: 3}
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  replicas: 5
+  limits: {nodes: 6}
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```
+"""
+
+from nodelint.api import Context, Finding, Findings, NodePool, releases, rule
+
+
+@rule(
+    on=NodePool,
+    group="correctness",
+    severity="warning",
+    releases=">=1.8.0",
+    gives_way_to=["invalid-field", "refused-combination", "unknown-limit", "removed-api"],
+    subject="pools",
+    source=[
+        "core:pkg/controllers/static/provisioning/controller.go@v1.14.0:97",
+        "core:pkg/controllers/disruption/staticdrift.go@v1.14.0:69",
+    ],
+)
+def check(pool: NodePool, context: Context) -> Findings:
+    replicas, limit = pool.node.at("spec", "replicas"), pool.node.at("spec", "limits", "nodes")
+    if replicas is None or limit is None or not isinstance(replicas.value, int):
+        return
+    text = str(limit.value)
+    most = int(text) if text.isdigit() else None
+    if most is None or most > replicas.value or replicas.value == 0:
+        return
+    if most < replicas.value:
+        yield Finding(
+            at=limit,
+            message=f"a limit of {most} nodes is below `replicas: {replicas.value}`: the others are never launched",
+            help="raise the limit above `replicas`, so that a node can be replaced as well",
+        )
+    elif context.karpenter < releases.Version(1, 15, 0):
+        yield Finding(
+            at=limit,
+            message=f"a limit of {most} nodes is all that `replicas` asks for: no node that drifts can be replaced",
+            severity="info",
+            help="raise the limit by one or more, or upgrade to Karpenter 1.15",
+        )

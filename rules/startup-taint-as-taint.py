@@ -1,0 +1,87 @@
+r"""A taint that a network or storage agent takes off a new node, in `taints` in the place of `startupTaints`.
+
+Cilium and the CSI drivers of EBS, EFS and FSx remove a taint of theirs when they are ready, so that no pod starts
+before. Karpenter takes a startup taint for one that goes away, and plans the node for pods that do not tolerate it.
+The same taint in `taints` is there to stay as far as Karpenter knows: a pod without a toleration fits no node of the
+pool, and stays Pending, although it could run a minute later.
+
+The fix moves the taint. It is unsafe, for the template's hash changes and nodes are replaced.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      taints:
+        - {key: node.cilium.io/agent-not-ready, value: "true", effect: NoExecute}
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      startupTaints:
+        - {key: node.cilium.io/agent-not-ready, value: "true", effect: NoExecute}
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```
+"""
+
+from nodelint.api import (
+    EVERY_PROVIDER,
+    Context,
+    Edit,
+    Finding,
+    Findings,
+    Node,
+    NodePool,
+    edits,
+    labels,
+    messages,
+    rule,
+)
+
+
+@rule(
+    on=NodePool,
+    group="hazard",
+    fix="unsafe",
+    gives_way_to=["controller-check", "invalid-field", "removed-api"],
+    providers=EVERY_PROVIDER,
+    subject="pools",
+    source=[
+        "core:pkg/controllers/nodeclaim/lifecycle/initialization.go@v1.14.0:116",
+        "https://docs.cilium.io/en/stable/installation/taints/",
+    ],
+)
+def check(pool: NodePool, context: Context) -> Findings:
+    spec = pool.node.at("spec", "template", "spec")
+    for taint in pool.taints:
+        remover = labels.remover_of_taint(taint.key) if isinstance(taint.key, str) else None
+        if remover is None or spec is None or not str(taint.key).endswith("/agent-not-ready"):
+            continue
+        yield Finding(
+            at=taint.node,
+            message=f"`{messages.short(str(taint.key), 40)}` belongs in `startupTaints`: {remover} removes it",
+            edits=edits.if_editable(_moved, spec, taint.node),
+            note="in `taints` it keeps away every pod that does not tolerate it: they stay Pending",
+        )
+
+
+def _moved(spec: Node, taint: Node) -> list[Edit]:
+    """The only taint under another key; none where others stand beside it or there are startup taints."""
+    taints, key = spec.get("taints"), spec.key("taints")
+    if taints is None or key is None or len(taints.items) != 1 or spec.get("startupTaints") is not None:
+        raise edits.NotEditable("it stands beside others")
+    return edits.set_value(key, "startupTaints")

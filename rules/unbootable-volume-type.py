@@ -1,0 +1,66 @@
+r"""A root volume of the type `st1` or `sc1`, which EC2 does not boot from.
+
+Throughput-optimized and cold volumes are made for large, sequential reads, and cannot be boot volumes: each launch of
+the class is refused. `gp3` is the cheapest type that boots. Bottlerocket's data volume, which is not the root, may be
+of these types.
+
+The fix writes `gp3`.
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  blockDeviceMappings:
+    - deviceName: /dev/xvda
+      ebs: {volumeSize: 500Gi, volumeType: st1, encrypted: true}
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  blockDeviceMappings:
+    - deviceName: /dev/xvda
+      ebs: {volumeSize: 500Gi, volumeType: gp3, encrypted: true}
+```
+"""
+
+from nodelint.api import Context, EC2NodeClass, Finding, Findings, edits, images, rule
+
+UNBOOTABLE = ("st1", "sc1")
+
+
+@rule(
+    on=EC2NodeClass,
+    group="correctness",
+    fix="unsafe",
+    gives_way_to=["invalid-field", "removed-api"],
+    subject="disks",
+    source=["https://docs.aws.amazon.com/ebs/latest/userguide/ebs-volume-types.html"],
+)
+def check(node_class: EC2NodeClass, context: Context) -> Findings:
+    mappings = node_class.node.at("spec", "blockDeviceMappings")
+    devices = images.devices_of(context.images(node_class).ami_family)
+    if mappings is None or devices is None:
+        return
+    for mapping in mappings.items:
+        device, kind = mapping.get("deviceName"), mapping.at("ebs", "volumeType")
+        if device is None or kind is None or kind.value not in UNBOOTABLE or device.value != devices[0]:
+            continue
+        yield Finding(
+            at=kind,
+            message=f"EC2 boots from no volume of the type `{kind.value}`: no node is launched",
+            edits=edits.if_editable(edits.set_value, kind, "gp3"),
+        )

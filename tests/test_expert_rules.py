@@ -1,0 +1,139 @@
+"""What an expert sees: units, categories, startup taints, the metadata service, volumes, static pools."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from nodelint.lint.engine import Report
+
+from .manifests import nodeclass, nodepool
+
+Check = Callable[..., Report]
+
+AMD = "key: kubernetes.io/arch, operator: In, values: [amd64]"
+
+
+def told(report: Report, rule: str) -> list[str]:
+    return [r.severity for r in report.results if r.rule.name == rule]
+
+
+def bound(label: str, operator: str, value: str) -> str:
+    return nodepool(AMD, f"key: karpenter.k8s.aws/instance-{label}, operator: {operator}, values: ['{value}']")
+
+
+@pytest.mark.parametrize(
+    ("label", "operator", "value", "expected"),
+    [
+        ("memory", "Gt", "32", True),
+        ("memory", "Gt", "511", True),
+        ("memory", "Gt", "512", False),
+        ("memory", "Gt", "0", False),
+        ("memory", "Gt", "32768", False),
+        ("memory", "Lt", "32", False),  # it leaves nothing, which no-instance-type says
+        ("memory", "In", "32", False),
+        ("network-bandwidth", "Gt", "10", True),
+        ("network-bandwidth", "Gt", "10000", False),
+        ("gpu-memory", "Gt", "16", True),
+        ("gpu-memory", "Gt", "16383", False),
+        ("cpu", "Gt", "4", False),
+        ("memory", "Gt", "${MEMORY}", False),
+    ],
+)
+def test_bounds_in_gib_and_gbits(check: Check, label: str, operator: str, value: str, expected: bool) -> None:
+    assert bool(told(check(bound(label, operator, value)), "bound-in-another-unit")) is expected
+
+
+def categories(values: str, *more: str, taint: str = "") -> str:
+    text = nodepool(AMD, f"key: karpenter.k8s.aws/instance-category, operator: In, values: {values}", *more)
+    return text.replace("      requirements:", f"      taints: [{taint}]\n      requirements:") if taint else text
+
+
+GENERATION = "key: karpenter.k8s.aws/instance-generation, operator: Gt, values: ['4']"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (categories("[c, g]"), True),
+        (categories("[m, r, inf]"), True),
+        (categories("[c, m]"), False),
+        (categories("[g, p]"), False),  # nothing but accelerators: untainted-accelerators speaks
+        (categories("[c, g]", taint="{key: nvidia.com/gpu, effect: NoSchedule}"), False),
+        (categories("[c, g]", taint="'${TAINT}'"), False),
+        (categories("[c, '${MORE}']"), False),
+        (categories("[c, g]", "key: karpenter.k8s.aws/instance-gpu-count, operator: DoesNotExist"), False),
+    ],
+)
+def test_accelerators_among_cpu_types(check: Check, text: str, expected: bool) -> None:
+    assert bool(told(check(text), "accelerators-beside-cpus")) is expected
+
+
+@pytest.mark.parametrize(
+    ("field", "key", "expected"),
+    [
+        ("taints", "node.cilium.io/agent-not-ready", True),
+        ("taints", "ebs.csi.aws.com/agent-not-ready", True),
+        ("taints", "efs.csi.aws.com/agent-not-ready", True),
+        ("startupTaints", "node.cilium.io/agent-not-ready", False),
+        ("taints", "example.com/agent-not-ready", False),
+        ("taints", "nvidia.com/gpu", False),
+    ],
+)
+def test_taints_that_agents_remove(check: Check, field: str, key: str, expected: bool) -> None:
+    text = nodepool(AMD).replace(
+        "      requirements:", f"      {field}: [{{key: {key}, effect: NoExecute}}]\n      requirements:"
+    )
+    assert bool(told(check(text), "startup-taint-as-taint")) is expected
+
+
+@pytest.mark.parametrize(
+    ("lines", "ami", "expected"),
+    [
+        (["metadataOptions: {httpEndpoint: disabled}"], "alias: al2023@v20250403", True),
+        (["metadataOptions: {httpEndpoint: disabled}"], "alias: bottlerocket@v1.46.0", True),
+        (["metadataOptions: {httpEndpoint: enabled}"], "alias: al2023@v20250403", False),
+        (["metadataOptions: {httpEndpoint: '${ENDPOINT}'}"], "alias: al2023@v20250403", False),
+        (["metadataOptions: {httpEndpoint: disabled}", "amiFamily: Custom"], "id: ami-0a1b2c3d4e5f60718", False),
+    ],
+)
+def test_no_metadata_service(check: Check, lines: list[str], ami: str, expected: bool) -> None:
+    assert told(check(nodeclass(*lines, ami=ami)), "imds-disabled") == ["error"] * expected
+
+
+@pytest.mark.parametrize(
+    ("ami", "device", "kind", "expected"),
+    [
+        ("alias: al2023@v20250403", "/dev/xvda", "st1", True),
+        ("alias: al2023@v20250403", "/dev/xvda", "sc1", True),
+        ("alias: al2023@v20250403", "/dev/xvda", "gp3", False),
+        ("alias: al2023@v20250403", "/dev/sdf", "st1", False),
+        ("alias: bottlerocket@v1.46.0", "/dev/xvdb", "st1", False),
+    ],
+)
+def test_volumes_that_do_not_boot(check: Check, ami: str, device: str, kind: str, expected: bool) -> None:
+    volume = f"{{deviceName: {device}, ebs: {{volumeSize: 500Gi, volumeType: {kind}, encrypted: true}}}}"
+    found = told(check(nodeclass(f"blockDeviceMappings: [{volume}]", ami=ami)), "unbootable-volume-type")
+    assert found == ["error"] * expected
+
+
+@pytest.mark.parametrize(
+    ("replicas", "limit", "release", "expected"),
+    [
+        ("5", "4", "1.14.1", ["warning"]),
+        ("5", "4", "1.15.0", ["warning"]),
+        ("5", "5", "1.14.1", ["info"]),
+        ("5", "5", "1.15.0", []),
+        ("5", "6", "1.14.1", []),
+        ("0", "0", "1.14.1", []),
+        ("5", "'${NODES}'", "1.14.1", []),
+    ],
+)
+def test_static_pools_and_their_limit(
+    check: Check, replicas: str, limit: str, release: str, expected: list[str]
+) -> None:
+    text = nodepool(AMD).replace(
+        "  template:", f"  replicas: {replicas}\n  limits: {{nodes: {limit}}}\n  template:", 1
+    )
+    assert told(check(text, karpenter=release), "replicas-beyond-limit") == expected
