@@ -159,13 +159,9 @@ def listed(mapping: Node) -> list[Edit]:
         return [Edit(source, mapping.start, mapping.start, "["), Edit(source, mapping.end, mapping.end, "]")]
     if text[line_start(text, mapping.start) : mapping.start].strip(" "):
         raise NotEditable("it does not begin a line")
-    edits = [Edit(source, mapping.start, mapping.start, "- ")]
-    at = text.find("\n", mapping.start, mapping.end) + 1
-    while at:
-        if text[at : mapping.end].lstrip(" ")[:1] not in ("\r", "\n"):
-            edits.append(Edit(source, at, at, "  "))
-        at = text.find("\n", at, mapping.end) + 1
-    return edits
+    filled = re.compile(r"(?<=\n)(?=[ ]*[^ \r\n])").finditer(text, mapping.start, mapping.end)
+    deeper = [Edit(source, line.start(), line.start(), "  ") for line in filled]
+    return [Edit(source, mapping.start, mapping.start, "- "), *deeper]
 
 
 def set_values(sequence: Node, texts: Sequence[str]) -> list[Edit]:
