@@ -190,7 +190,9 @@ def _planned(
 ) -> tuple[Plan, Findings]:
     from nodelint.apiserver import Schemas
     from nodelint.commands._judging import judge_of, judging
+    from nodelint.commands._planned_workloads import workload_changes
     from nodelint.commands._uncompared import unread_places
+    from nodelint.commands._workloads import add_workloads
     from nodelint.plan import Aim, make_each
 
     ready = judging(new.found, FactFlags(False, None, None), settings, paths, new.built)
@@ -214,6 +216,8 @@ def _planned(
     plan = plan._replace(absorbed=_absorbed(plan, *chosen, ready.session))
     if not named[0]:
         plan = plan._replace(moves=(*plan.moves, *_karpenter_moves(plan, chosen)))
+    plan = plan._replace(workloads=workload_changes(was, new, plan.aim))
+    add_workloads(was.found, ready.session, was.inventory.objects())
     then = ready.target._replace(choose=chosen[0])
     before = judge_of(was.built, settings.jobs, was.inventory)(was.found.sources, then, *ready.how[1:3], was.beside)
     after = judge_of(new.built, settings.jobs, new.inventory)(new.found.sources, *ready.how)

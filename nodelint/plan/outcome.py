@@ -20,6 +20,7 @@ from nodelint.plan.pace import Pace
 from nodelint.plan.refusals import Refusal
 from nodelint.plan.uncompared import Uncompared
 from nodelint.plan.verdict import Verdict
+from nodelint.plan.workloads import WorkloadChange
 from nodelint.source import Node
 from nodelint.tuples import NamedTuple
 
@@ -179,7 +180,10 @@ class Absorbed(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """The pools, the most endangered first; classes that only pools elsewhere use; what could not be compared."""
+    """The pools, the most endangered first; classes that only pools elsewhere use; what could not be compared.
+
+    `workloads` are those that lose a pool.
+    """
 
     aim: Aim
     pools: tuple[PoolPlan, ...]
@@ -188,6 +192,7 @@ class Plan(NamedTuple):
     class_plans: tuple[ClassPlan, ...] = ()
     uncompared: tuple[Uncompared, ...] = ()
     moves: tuple[ReleaseMove, ...] = ()
+    workloads: tuple[WorkloadChange, ...] = ()
 
     @property
     def endangers_nodes(self) -> bool:

@@ -11,6 +11,7 @@ from nodelint.plan import ClassPlan, Plan, PoolPlan
 from nodelint.plan.nodes import counts
 from nodelint.plan.pace import words
 from nodelint.plan.verdict import Reason
+from nodelint.plan.workloads import WorkloadChange
 from nodelint.printable import printable
 from nodelint.report.plan_json import Findings
 from nodelint.source import Node
@@ -224,3 +225,10 @@ def grouped(reasons: Sequence[Reason]) -> Iterator[tuple[Reason, str, str]]:
     """Each reason with its field, and its value before and after."""
     for reason in reasons:
         yield reason, printable(reason.field), printable(str(reason.change)) if reason.change is not None else ""
+
+
+def workload_headline(change: WorkloadChange) -> str:
+    """What becomes of a workload's pods, in words."""
+    if change.stranded:
+        return "no NodePool takes its pods any more: once their nodes go, they stay pending"
+    return f"fewer NodePools take its pods; {', '.join(change.left) or 'a node group may take them'} still"

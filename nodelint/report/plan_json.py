@@ -13,6 +13,7 @@ from nodelint.plan.nodes import counts
 from nodelint.plan.pace import words
 from nodelint.plan.values import ValueChange
 from nodelint.plan.verdict import Reason
+from nodelint.plan.workloads import WorkloadChange
 from nodelint.source import Node
 from nodelint.tuples import NamedTuple
 
@@ -49,11 +50,24 @@ def plan_json(plan: Plan, findings: Findings) -> dict[str, Any]:
             }
             for each in plan.moves
         ],
+        "workloads": [_workload(each) for each in plan.workloads],
         "absorbed": [{"name": each.name, "from": str(each.old), "to": str(each.new)} for each in plan.absorbed],
         "findings": {
             "new": [_finding(result) for result in findings.new],
             "gone": [_finding(result) for result in findings.gone],
         },
+    }
+
+
+def _workload(change: WorkloadChange) -> dict[str, Any]:
+    return {
+        "kind": change.workload.kind,
+        "name": change.workload.name if isinstance(change.workload.name, str) else None,
+        "namespace": change.workload.namespace,
+        **_place(change.workload.name_node),
+        "stranded": change.stranded,
+        "lost": [{"name": name, "message": why} for name, why in change.reasons],
+        "left": list(change.left),
     }
 
 

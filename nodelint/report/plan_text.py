@@ -12,6 +12,7 @@ from nodelint.plan.launch import Launch, Price
 from nodelint.plan.pace import words
 from nodelint.plan.uncompared import Uncompared
 from nodelint.plan.verdict import Reason
+from nodelint.plan.workloads import WorkloadChange
 from nodelint.printable import printable
 from nodelint.report.layout import aside, columns, wrap
 from nodelint.report.look import Look, fitted
@@ -28,6 +29,7 @@ from nodelint.report.plan_blocks import (
     pool_place,
     releases_of,
     share_of,
+    workload_headline,
 )
 from nodelint.report.plan_json import Findings
 
@@ -42,6 +44,8 @@ def plan_text(plan: Plan, findings: Findings, look: Look) -> str:
     parts += ["\n".join(_class(each, look)) for each in plan.class_plans]
     if plan.uncompared:
         parts.append("\n".join(_uncompared(plan.uncompared, look)))
+    if plan.workloads:
+        parts.append("\n".join(_workloads(plan.workloads, look)))
     if findings.new or findings.gone:
         parts.append("\n".join(row for line in _findings(findings) for row in fitted(line, look)))
     end = [*closing(plan, findings), headline_of_plan(plan), releases_of(plan)]
@@ -139,6 +143,19 @@ def _uncompared(places: Sequence[Uncompared], look: Look) -> Iterator[str]:
         yield from wrap(printable(place.reason), look.width, "      ")
     if len(ordered) > _PLACES:
         yield f"    and {len(ordered) - _PLACES} more; --format json lists all"
+
+
+def _workloads(changes: Sequence[WorkloadChange], look: Look) -> Iterator[str]:
+    yield look.style("Workloads", bold=True)
+    for change in changes[:_PLACES]:
+        label, at = printable(change.workload.label), place_of(change.workload.name_node)
+        words = workload_headline(change)
+        yield look.style(f"  {label}  {at}", fg="red" if change.stranded else "yellow")
+        yield from wrap(words, look.width, "      ")
+        for pool, why in change.reasons:
+            yield from wrap(f"{printable(pool)}: {printable(why)}", look.width, "        ", "          ")
+    if len(changes) > _PLACES:
+        yield f"    and {len(changes) - _PLACES} more; --format json lists all"
 
 
 def price(value: Price | None) -> str:

@@ -1,0 +1,66 @@
+"""`plan` says which workloads lose the pool that took them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Any
+
+import pytest
+
+from .manifests import nodeclass, nodepool
+from .test_fit import pod
+
+Run = Callable[..., CompletedProcess[str]]
+FAMILY = "key: karpenter.k8s.aws/instance-family, operator: In, values: [m5]"
+TEAM = "key: team, operator: In, values: [batch]"
+
+
+def pools(*lines: str, name: str = "batch", taint: str = "") -> str:
+    text = nodepool(FAMILY, *lines, name=name)
+    return text.replace("      requirements:", f"      taints: [{taint}]\n      requirements:")
+
+
+def planned(here: Path, nodelint: Run, before: str, after: str) -> list[dict[str, Any]]:
+    for side, text in (("old", before), ("new", after)):
+        (here / side).mkdir()
+        (here / side / "pools.yaml").write_text(f"{text}---\n{nodeclass()}")
+        (here / side / "web.yaml").write_text(pod("nodeSelector: {team: batch}"))
+    done = nodelint("plan", "new", "--old", "old", "--format", "json", cwd=here)
+    found: list[dict[str, Any]] = json.loads(done.stdout)["workloads"]
+    return found
+
+
+TAINT = "{key: only, effect: NoSchedule}"
+
+
+@pytest.mark.parametrize(
+    ("after", "why"),
+    [
+        (pools(), 'label "team" does not have known values'),
+        (pools(TEAM, taint=TAINT), "did not tolerate taint (taint=only:NoSchedule)"),
+        (pools(TEAM, name="other", taint=TAINT), "is gone"),
+    ],
+)
+def test_a_workload_that_loses_its_only_pool_is_stranded(tmp_path: Path, nodelint: Run, after: str, why: str) -> None:
+    (change,) = planned(tmp_path, nodelint, pools(TEAM), after)
+    assert (change["kind"], change["name"], change["stranded"]) == ("Deployment", "web", True)
+    assert why in change["lost"][0]["message"]
+    said = nodelint("plan", "new", "--old", "old", cwd=tmp_path).stdout
+    assert "no NodePool takes its pods any more" in said
+
+
+def test_a_workload_that_another_pool_takes_is_not_stranded(tmp_path: Path, nodelint: Run) -> None:
+    both = pools(TEAM) + "---\n" + pools(TEAM, name="second")
+    (change,) = planned(tmp_path, nodelint, both, pools(TEAM, taint=TAINT) + "---\n" + pools(TEAM, name="second"))
+    assert not change["stranded"]
+    assert change["left"] == ["second"]
+
+
+def test_nothing_is_said_where_the_pools_go_on_taking_it(tmp_path: Path, nodelint: Run) -> None:
+    assert (
+        planned(tmp_path, nodelint, pools(TEAM), pools(TEAM, "key: karpenter.sh/capacity-type, operator: Exists"))
+        == []
+    )
