@@ -377,13 +377,13 @@ class TestBoundAgainstComment:
         above = plain.replace("        - {key", f"        # {comment}\n        - {{key")
         behind = plain.replace("]}\n", f"]}} # {comment}\n")
         for text in (above, behind):
-            found = said(check(text, select=["bound-against-comment"]))
+            found = said(check(text, select=["comment-against-value"]))
             assert [str(words) in message for _, message in found] == ([True] if words else [])
 
     def test_a_comment_above_another_requirement_is_not_about_this_one(self, check: Check) -> None:
         text = pool(f"{ARCH} In amd64", "karpenter.k8s.aws/instance-generation Gt '4'")
         text = text.replace("        - {key: kubernetes", "        # 4+\n        - {key: kubernetes")
-        assert said(check(text, select=["bound-against-comment"])) == []
+        assert said(check(text, select=["comment-against-value"])) == []
 
 
 def test_arm64_alone(check: Check) -> None:

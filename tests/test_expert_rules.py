@@ -137,3 +137,42 @@ def test_static_pools_and_their_limit(
         "  template:", f"  replicas: {replicas}\n  limits: {{nodes: {limit}}}\n  template:", 1
     )
     assert told(check(text, karpenter=release), "replicas-beyond-limit") == expected
+
+
+def commented(expire: str = "720h", nodes: str = "10%", capacity: str = "spot, on-demand") -> str:
+    return (
+        "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: default}\nspec:\n  disruption:\n"
+        f"    consolidateAfter: 5m\n    budgets:\n      - nodes: {nodes}\n  template:\n    spec:\n"
+        f"      expireAfter: {expire}\n"
+        "      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}\n      requirements:\n"
+        f"        - {{key: karpenter.sh/capacity-type, operator: In, values: [{capacity.partition(' #')[0]}]}}"
+        f"{' #' if '#' in capacity else ''}{capacity.partition(' #')[2]}\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (commented("72h # = 720h"), True),
+        (commented("72h # 30 days"), True),
+        (commented("168h # nodes live 7 days"), False),
+        (commented("720h # 30 * 24h"), False),
+        (commented("72h # was 720h"), False),
+        (commented("72h # the default is 720h"), False),
+        (commented("72h # raise to 168h once jobs are short"), False),
+        (commented("72h # ticket 720 asks for it"), False),
+        (commented("${EXPIRE} # 30 days"), False),
+        (commented(nodes='"1" # nodes: 0'), True),
+        (commented(nodes='"1" # at most 1 node at a time'), False),
+        (commented(nodes="10% # 10 percent"), False),
+        (commented(nodes='"10" # 10%'), True),
+        (commented(nodes='"2" # see PLAT-17'), False),
+        (commented(capacity="on-demand # prefer spot"), True),
+        (commented(capacity="spot, on-demand # prefer spot"), False),
+        (commented(capacity="spot, on-demand # on-demand only"), True),
+        (commented(capacity="on-demand # on-demand only"), False),
+        (commented(capacity="spot, on-demand # not spot only"), False),
+    ],
+)
+def test_comments_that_say_another_value(check: Check, text: str, expected: bool) -> None:
+    assert bool(told(check(text), "comment-against-value")) is expected

@@ -1,0 +1,312 @@
+r"""A comment that says another duration, count or capacity type than the value beside it: `72h # = 720h`.
+
+One of the two is wrong, and whoever reads the file believes the comment. Only comments are read that say nothing but
+the value: a duration, a count of nodes, percent or CPUs behind the value, "spot only", "on-demand only" or "prefer
+spot" at the capacity type. One that speaks of the past, of a default or of a choice is left alone. Which of the two
+is meant, only the author knows.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  disruption:
+    consolidationPolicy: WhenEmptyOrUnderutilized
+    consolidateAfter: 5m
+    budgets:
+      - nodes: 100% # at most 10% at once
+  template:
+    spec:
+      expireAfter: 72h # 30 days
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]} # prefer spot
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  disruption:
+    consolidationPolicy: WhenEmptyOrUnderutilized
+    consolidateAfter: 5m
+    budgets:
+      - nodes: 10% # at most 10% at once
+  template:
+    spec:
+      expireAfter: 720h # 30 days
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.sh/capacity-type, operator: In, values: [spot, on-demand]} # prefer spot
+```
+
+A bound beside a comment that counts the value in, such as `Gt` with 4 under "4 and newer": `Gt 4` begins at 5.
+
+`Gt` and `Lt` leave their value out. Where a comment on the requirement says `4+`, `>= 4` or "4 or newer" beside
+`Gt 4`, or "up to 8" beside `Lt 8`, one of the two is a slip. Karpenter 1.9.0 and newer have `Gte` and `Lte`, which
+count the value in.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
+        # generation 4 and newer
+        - {key: karpenter.k8s.aws/instance-generation, operator: Gt, values: ["4"]}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
+        # generation 4 and newer
+        - {key: karpenter.k8s.aws/instance-generation, operator: Gt, values: ["3"]}
+```
+"""
+
+import re
+
+from nodelint.api import (
+    EVERY_PROVIDER,
+    Context,
+    Finding,
+    Findings,
+    Node,
+    NodePool,
+    RequirementLine,
+    Suggestion,
+    controller,
+    edits,
+    fixes,
+    keys,
+    labels,
+    manifest,
+    messages,
+    rule,
+)
+
+WIDER = {
+    "Gt": r"(?<![\w.><]){n}\s*(\+|(and|or)\s+(newer|later|above|higher|up|more|larger|bigger|greater)\b)"
+    r"|(>=|≥|at least|minimum( of)?|min\.?)\s*{n}(?![\w.])",
+    "Lt": r"(?<![\w.><]){n}\s*(and|or)\s+(older|below|lower|less|fewer|smaller)\b"
+    r"|(<=|≤|at most|up to|maximum( of)?|max\.?)\s*{n}(?![\w.])",
+}
+"""What a comment says of a value (`{n}`) that it counts in."""
+
+UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
+DURATION = r"(?<![\w.])(\d+)\s*(s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?)(?![\w])"
+COUNT = r"(?<![\w.])(\d+)\s*(%|percent)?(?![\w.])"
+FILLING = frozenset(
+    [
+        "=",
+        "==",
+        "~",
+        "a",
+        "about",
+        "after",
+        "all",
+        "approximately",
+        "at",
+        "be",
+        "can",
+        "cores",
+        "cpu",
+        "cpus",
+        "disrupted",
+        "e",
+        "equals",
+        "every",
+        "expire",
+        "expired",
+        "expires",
+        "for",
+        "i",
+        "ie",
+        "in",
+        "is",
+        "live",
+        "lives",
+        "max",
+        "maximum",
+        "most",
+        "node",
+        "nodes",
+        "of",
+        "once",
+        "only",
+        "per",
+        "pool",
+        "recycle",
+        "recycled",
+        "replace",
+        "replaced",
+        "rotate",
+        "rotated",
+        "than",
+        "that",
+        "the",
+        "time",
+        "to",
+        "total",
+        "ttl",
+        "up",
+        "vcpu",
+        "vcpus",
+    ]
+)
+"""Words beside a value that change nothing in what it says."""
+
+ELSEWHERE = r"\b(not?|never|n't|was|were|default|instead|todo|if|could|may|might|unless|before|used)\b|n't\b"
+"""What makes a comment one about something else than the value as it stands."""
+
+SAYS = (
+    (r"\bon[- ]demand only\b|\bonly on[- ]demand\b", "on-demand only", frozenset({"on-demand"})),
+    (r"\bspot only\b|\bonly spot\b", "spot only", frozenset({"spot"})),
+)
+PREFERS_SPOT = r"\bprefer(s|red)? spot\b|\bspot (is )?preferred\b|\bspot first\b"
+
+
+@rule(
+    on=NodePool,
+    group="hazard",
+    gives_way_to=["no-instance-type", "invalid-field", "removed-api"],
+    providers=EVERY_PROVIDER,
+    subject="requirements",
+    source=[
+        "core:pkg/scheduling/requirement.go@v1.14.0:48",
+        "https://karpenter.sh/docs/concepts/nodepools/",
+    ],
+    renamed=("bound-against-comment",),
+)
+def check(pool: NodePool, context: Context) -> Findings:
+    yield from _bounds(pool)
+    yield from _durations(pool)
+    yield from _counts(pool)
+    yield from _capacity(pool)
+
+
+def _bounds(pool: NodePool) -> Findings:
+    for line in pool.requirements:
+        if line.operator not in WIDER or len(line.texts) != 1 or not line.texts[0].isdigit():
+            continue
+        number = int(line.texts[0])
+        found = re.search(WIDER[str(line.operator)].replace("{n}", str(number)), _comment(line), re.IGNORECASE)
+        if found is None or not isinstance(line.key, str):
+            continue
+        begins = number + 1 if line.operator == "Gt" else number - 1
+        meant = number - 1 if line.operator == "Gt" else number + 1
+        said = " ".join(found[0].split())
+        end = "begins" if line.operator == "Gt" else "ends"
+        changes = edits.if_editable(edits.set_value, line.values[0].node, str(meant)) if meant >= 0 else []
+        yield Finding(
+            at=line.values[0].node,
+            message=f"the comment says `{said}`, but `{line.operator} {number}` {end} at {begins}",
+            help=f"write `{line.operator} {meant}` for {labels.name_of(line.key)}, or correct the comment",
+            suggestions=[Suggestion(f"let {number} in", changes)] if changes else [],
+        )
+
+
+def _comment(line: RequirementLine) -> str:
+    """The comments inside a requirement and those right above it."""
+    text = line.node.source.text
+    start = text.rfind("\n", 0, line.node.start) + 1
+    end = text.find("\n", line.values_node.end)
+    found = [_behind_hash(each) for each in text[start : end if end >= 0 else len(text)].split("\n")]
+    while start > 0:
+        before = text.rfind("\n", 0, start - 1) + 1
+        above = text[before : start - 1].strip()
+        if not above.startswith("#"):
+            break
+        found.append(above)
+        start = before
+    return " ".join(each for each in found if each)
+
+
+def _behind_hash(line: str) -> str:
+    _, mark, comment = line.partition(" #") if not line.lstrip().startswith("#") else ("", "#", line)
+    return comment if mark else ""
+
+
+def _durations(pool: NodePool) -> Findings:
+    """Fields of a duration, and what the comment behind them says of it."""
+    spec = pool.node.get("spec")
+    places = (("template", "spec", "expireAfter"), ("template", "spec", "terminationGracePeriod"))
+    nodes = [spec.at(*path) for path in (*places, ("disruption", "consolidateAfter"))] if spec is not None else []
+    budgets = pool.node.at("spec", "disruption", "budgets")
+    nodes += [item.get("duration") for item in budgets.items] if budgets is not None else []
+    for node in nodes:
+        written = manifest.text(node)
+        length = controller.seconds(written) if isinstance(written, str) else None
+        found = _only(DURATION, _behind(node)) if node is not None and length is not None else None
+        if node is not None and found is not None and int(found[1]) * UNITS[found[2][0]] != length:
+            yield _finding(node, found[0], str(written))
+
+
+def _counts(pool: NodePool) -> Findings:
+    """Counts of nodes and CPUs, and what the comment behind them says."""
+    budgets, limits = pool.node.at("spec", "disruption", "budgets"), pool.node.at("spec", "limits")
+    nodes = [item.get("nodes") for item in budgets.items] if budgets is not None else []
+    nodes += [limits.get(name) for name in ("cpu", "nodes")] if limits is not None else []
+    for node in nodes:
+        if node is None or not re.fullmatch(r"\d+%?", str(node.value)):
+            continue
+        found = _only(COUNT, _behind(node))
+        if found is not None and found[1] + ("%" if found[2] else "") != str(node.value):
+            yield _finding(node, found[0], str(node.value))
+
+
+def _capacity(pool: NodePool) -> Findings:
+    for line in pool.requirements:
+        if line.key != keys.CAPACITY_TYPE or line.operator != "In" or not line.known or not line.values:
+            continue
+        comment = _comment(line).lower()
+        if re.search(ELSEWHERE, comment):
+            continue
+        for pattern, said, allowed in SAYS:
+            if re.search(pattern, comment) and not set(line.texts) <= allowed:
+                yield _finding(line.values_node, said, ", ".join(line.texts))
+        if re.search(PREFERS_SPOT, comment) and "spot" not in line.texts:
+            yield _finding(line.values_node, "prefer spot", ", ".join(line.texts))
+
+
+def _finding(node: Node, said: str, written: str) -> Finding:
+    return Finding(
+        at=fixes.seen(node),
+        message=f"the comment says `{messages.short(' '.join(said.split()), 30)}`, the value `{written}`",
+        help="correct the one that is wrong",
+    )
+
+
+def _behind(node: Node | None) -> str:
+    """The comment at the end of a value's line."""
+    if node is None or node.kind != "scalar":
+        return ""
+    text = node.source.text
+    end = text.find("\n", node.end)
+    found = re.fullmatch(r"[\"'\]}, \t]*\s#+\s*(.*?)\s*", text[node.end : end if end >= 0 else len(text)])
+    return found[1] if found else ""
+
+
+def _only(pattern: str, comment: str) -> re.Match[str] | None:
+    """The one thing of a kind that a comment says, where it says nothing else."""
+    found = list(re.finditer(pattern, comment.lower()))
+    if len(found) != 1:
+        return None
+    others = (comment[: found[0].start()] + " " + comment[found[0].end() :]).lower()
+    return found[0] if set(re.findall(r"[\w=~]+", others)) <= FILLING else None
