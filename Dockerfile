@@ -22,9 +22,11 @@ RUN python -m pip install --no-cache-dir --no-deps --require-hashes -r requireme
     && python -m pip wheel --no-cache-dir --no-deps --no-build-isolation --wheel-dir /wheels .
 
 FROM python:${PYTHON}
+# The address of the repository that the image is built from.
+ARG SOURCE=""
 LABEL org.opencontainers.image.title="nodelint" \
       org.opencontainers.image.description="A linter for Karpenter's NodePool and EC2NodeClass" \
-      org.opencontainers.image.source="https://github.com/nodelint/nodelint" \
+      org.opencontainers.image.source="${SOURCE}" \
       org.opencontainers.image.licenses="Apache-2.0"
 ENV PYTHONDONTWRITEBYTECODE=1
 RUN --mount=type=bind,from=build,source=/wheels,target=/wheels \

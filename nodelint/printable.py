@@ -9,10 +9,7 @@ from __future__ import annotations
 
 _BIDI = "\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
 _CODES = rf"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff{_BIDI}]|\r(?!\n)"
-# Colours, and hyperlinks (OSC 8) to the pages of rules: nowhere else, whatever a manifest says.
-_COLOUR = (
-    r"\x1b\[[0-9;]*m|\x1b\]8;;(?:https://github\.com/nodelint/nodelint/blob/main/docs/rules/[a-z0-9-]+\.md)?\x1b\\"
-)
+_COLOUR = r"\x1b\[[0-9;]*m"
 _NOT_ASCII = r"[^\n -~]+"
 
 
@@ -47,8 +44,18 @@ def screened(text: str, colours: bool = False) -> str:
         return text  # without the patterns, which take a millisecond to compile
     import re
 
-    codes = f"{_COLOUR}|{_CODES}" if colours else _CODES
+    codes = f"{_COLOUR}|{_hyperlinks()}|{_CODES}" if colours else _CODES
     return re.sub(codes, lambda m: m[0] if len(m[0]) > 1 else _escaped(m[0]), text)
+
+
+def _hyperlinks() -> str:
+    """A pattern of hyperlinks (OSC 8) to the pages of rules: nowhere else, whatever a manifest says."""
+    import re
+
+    from nodelint import project
+
+    pages = re.escape(project.page("docs/rules/") or "")
+    return rf"\x1b\]8;;(?:{pages}[a-z0-9-]+\.md)?\x1b\\" if pages else r"(?!)"
 
 
 def has_codes(text: str) -> bool:

@@ -295,6 +295,21 @@ def test_python_is_found_where_it_is_new_enough(folder: Path) -> None:
     assert run("python", folder, folder, {"PATH": f"{bin_of}:{os.environ['PATH']}"}).output("name") == ""
 
 
+def test_a_version_is_installed_from_the_actions_own_repository(folder: Path) -> None:
+    """Not from a name that is written here: nobody knows who will own it."""
+    more = {"steps.python.outputs.name": sys.executable, "github.action_path": str(ROOT), "github.server_url": "S"}
+    ran = run("install", folder, folder, {**more, "github.action_repository": ""}, version="v9.9.9")
+    assert ran.done.returncode == 2 and ran.done.stdout.startswith(
+        "::error::version: the action is used from a folder"
+    )
+    (folder / "nodelint-venv" / "bin").mkdir(parents=True)
+    (folder / "nodelint-venv" / "bin" / "python").write_text('#!/bin/sh\necho "$@"\n', encoding="utf-8")
+    (folder / "nodelint-venv" / "bin" / "python").chmod(0o755)
+    more["steps.python.outputs.name"] = "true"
+    ran = run("install", folder, folder, {**more, "github.action_repository": "o/r"}, version="v9.9.9")
+    assert "install --quiet nodelint @ S/o/r/archive/v9.9.9.tar.gz" in ran.done.stdout
+
+
 def test_what_the_checkout_holds_is_not_run(folder: Path) -> None:
     """Python looks for modules in the working folder first, which is what somebody wants to have merged."""
     tree = folder / "the tree"

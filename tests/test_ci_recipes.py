@@ -154,14 +154,14 @@ def test_the_action_is_told_of_as_it_is() -> None:
     assert told == set(inputs)
     for text in WORKFLOWS:
         for step in (step for job in parsed(text)["jobs"].values() for step in job["steps"]):
-            if step.get("uses", "").startswith("nodelint/"):
+            if step.get("uses", "").startswith("<owner>/nodelint@"):
                 assert set(step.get("with", {})) <= set(inputs)
 
 
 @pytest.mark.parametrize("page", [*PAGES, CI / "gitlab-ci.yml"], ids=lambda page: page.name)
 def test_pages_name_the_release_that_they_come_with(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    named = re.findall(r"nodelint(?:/nodelint)?[@/]v(\d[\w.]*\d)|(?:rev|NODELINT_REF): v(\d[\w.]*\d)", text)
+    named = re.findall(r"nodelint[@/]v(\d[\w.]*\d)|(?:rev|NODELINT_REF): v(\d[\w.]*\d)", text)
     assert {one or other for one, other in named} <= {__version__}
 
 

@@ -16,13 +16,14 @@ from urllib.parse import unquote, urldefrag, urlsplit
 
 import pytest
 
+from nodelint import project
+
 from .conftest import ROOT
 
 DOCS = ROOT / "docs"
 PAGES = sorted(path for path in DOCS.rglob("*.md") if path.parent.name != "rules")
 FENCE = re.compile(r"^(?P<fence>```+)(?P<word>\w*)(?P<rest>[^\n]*)\n(?P<body>.*?)^(?P=fence)[ ]*$", re.M | re.S)
 TITLE = re.compile(r'title="([^"]+)"')
-REPOSITORY = "https://github.com/nodelint/nodelint"
 
 
 class TestWhatPagesShow:
@@ -166,7 +167,7 @@ def _leads_somewhere(link: str, page: Path, site: Path) -> bool:
     path, anchor = urldefrag(link)
     parts = urlsplit(path)
     if parts.netloc:
-        inside = re.match(rf"{REPOSITORY}/(?:blob|tree)/main/(.+)", path)
+        inside = re.match(rf"{project.HOME}/(?:blob|tree)/main/(.+)", path)
         return inside is None or (ROOT / inside[1]).exists()
     if parts.scheme:
         return True

@@ -28,6 +28,18 @@ repos:
 exclude: ^vendored/
 """
 
+HOOK = """\
+- repo: local
+  hooks:
+  - id: nodelint
+    name: nodelint
+    entry: nodelint check --
+    language: system
+    types: [text]
+    files: "\\\\.(ya?ml|json|tf|tofu|tpl|tftpl|tmpl|gotmpl|j2)$"
+    require_serial: true
+"""
+
 APPLICATION = """\
 kind: Application
 spec:
@@ -105,7 +117,7 @@ def test_what_is_written_says_what_was_found(tree: Path, nodelint: Run, snapshot
     assert (tree / "nodelint.yaml").read_text(encoding="utf-8") == snapshot(name="nodelint.yaml")
     assert (tree / ".pre-commit-config.yaml").read_text(encoding="utf-8") == HOOKS.replace(
         "\n\nexclude",
-        "\n- repo: https://github.com/nodelint/nodelint\n  rev: v0.1.0\n  hooks:\n  - id: nodelint\n\nexclude",
+        f"\n{HOOK}\nexclude",
     )
     assert nodelint("check", "--fail-on", "never", cwd=tree).returncode == 0, "the configuration is one"
 
@@ -132,7 +144,7 @@ def test_an_empty_repository_gets_both_files(tmp_path: Path, nodelint: Run) -> N
     assert done.returncode == 0
     assert "No NodePool or EC2NodeClass was found." in done.stdout
     assert load(str(tmp_path / "nodelint.yaml"), {}).fail_on == "error"
-    assert (tmp_path / ".pre-commit-config.yaml").read_text(encoding="utf-8").startswith("repos:\n  - repo: https://")
+    assert (tmp_path / ".pre-commit-config.yaml").read_text(encoding="utf-8").startswith("repos:\n  - repo: local\n")
 
 
 @pytest.mark.parametrize("text", ["- repo: x\n", "repos: {}\n", "repos: [\n", "repos: &a [*a]\n"])
@@ -156,9 +168,7 @@ def test_the_other_bytes_of_a_hook_file_stay(tmp_path: Path, nodelint: Run, text
     assert "nodelint" in new
     assert ("\r\n" in text) == ("\r\n" in new) and new.count("\n") - new.count("\r\n") in (0, new.count("\n"))
     clientlib = pytest.importorskip("pre_commit.clientlib")
-    assert [repo["repo"] for repo in clientlib.load_config(str(path))["repos"]][
-        -1
-    ] == "https://github.com/nodelint/nodelint"
+    assert [repo["repo"] for repo in clientlib.load_config(str(path))["repos"]][-1] == "local"
 
 
 def test_a_release_that_files_state_is_left_to_them(tmp_path: Path, nodelint: Run) -> None:

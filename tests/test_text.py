@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nodelint import project
 from nodelint.lint.engine import Target, lint
 from nodelint.lint.results import Result
 from nodelint.lint.rule import bundled, load
@@ -135,10 +136,11 @@ def test_a_terminal_gets_whole_words_a_program_gets_one_line() -> None:
     assert all(len(line) <= 60 for line in text.split("\n")) and text.count("word") == 40
 
 
-def test_a_link_goes_to_the_page_of_the_rule_and_nothing_else_gets_through() -> None:
+def test_a_link_goes_to_the_page_of_the_rule_and_nothing_else_gets_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(project, "HOME", "https://github.com/somebody/nodelint")
     source = Source.from_text("a.yaml", POOL)
     text = concise_text(result(source, 0, 3), Look(click.style, links=True))
-    page = "https://github.com/nodelint/nodelint/blob/main/docs/rules/unknown-field.md"
+    page = "https://github.com/somebody/nodelint/blob/main/docs/rules/unknown-field.md"
     assert f"\x1b]8;;{page}\x1b\\unknown-field\x1b]8;;\x1b\\" in screened(text, colours=True)
     assert "\x1b" not in screened(text)
     for address in ("https://example.com/", f"{page}?x", "file:///etc/passwd"):

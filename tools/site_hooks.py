@@ -8,14 +8,19 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from nodelint import project
+
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
-_LINK = re.compile(r"(?<=\]\()((?:\.\./)+[^)#\s]+)")
+_LINK = re.compile(r"\[([^\[\]]*)\]\(((?:\.\./)+[^)#\s]+)([^)\s]*)\)")
 _EXAMPLE = re.compile(r"^```yaml (bad|good|facts)(?: karpenter=(\S+))?(?: kubernetes=(\S+))?$", re.MULTILINE)
 
 
 def on_config(config: Any) -> None:
-    """In the navigation, `rules/` stands for the pages of that folder, its index first."""
+    """The site links to the repository if it has an address. In the navigation `rules/` stands for that folder."""
+    if project.HOME is not None:
+        config.repo_url = project.HOME
+        config.repo_name = "/".join(project.HOME.split("/")[-2:])
     config.nav = [_section(entry) if str(entry).endswith("/") else entry for entry in config.nav]
 
 
@@ -26,15 +31,21 @@ def _section(folder: str) -> dict[str, list[str]]:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
-    """Links out of docs/ work in the repository; on the site they lead there. What examples are is their title."""
+    """Links out of docs/ work in the repository; on the site they lead there, or are text where it has no address.
+
+    What examples are is their title.
+    """
     here = (DOCS / page.file.src_uri).parent
 
     def outward(match: re.Match[str]) -> str:
-        target = Path(os.path.normpath(here / match[1]))
+        text, path, anchor = match.groups()
+        target = Path(os.path.normpath(here / path))
         if target.is_relative_to(DOCS) or not target.exists():
-            return match[1]  # a page, or a dead link that mkdocs tells of
+            return match[0]  # a page, or a dead link that mkdocs tells of
+        if project.HOME is None:
+            return text
         kind = "tree" if target.is_dir() else "blob"
-        return f"{config.repo_url}/{kind}/main/{target.relative_to(ROOT).as_posix()}"
+        return f"[{text}]({project.HOME}/{kind}/main/{target.relative_to(ROOT).as_posix()}{anchor})"
 
     numbers = Counter[str]()
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nodelint import __version__
+from nodelint import project
 from nodelint.commands import CLEAN, UNUSABLE, echo, say, stop, unusable, why
 from nodelint.model.messages import counted
 
@@ -22,10 +22,6 @@ if TYPE_CHECKING:
 
 _CONFIG = "nodelint.yaml"
 _HOOKS = ".pre-commit-config.yaml"
-_REPOSITORY = "https://github.com/nodelint/nodelint"
-_SCHEMA = "https://raw.githubusercontent.com/nodelint/nodelint/main/schemas/config.schema.json"
-_HOOK: Mapping[str, Plain] = {"repo": _REPOSITORY, "rev": f"v{__version__}", "hooks": [{"id": "nodelint"}]}
-_HOOK_LINES = (f"- repo: {_REPOSITORY}", f"  rev: v{__version__}", "  hooks:", "    - id: nodelint")
 
 _PROFILES = {
     "minimal": "what is refused, cannot launch or is silently dropped",
@@ -105,7 +101,9 @@ def _asked_profile() -> str:
 
 def configuration(seen: Survey, profile: str = "default") -> str:
     """A nodelint.yaml that says what was found, and names what all files agree on."""
-    lines = [f"# yaml-language-server: $schema={_SCHEMA}", f"# {_found(seen)}"]
+    schema = project.raw_file("schemas/config.schema.json")
+    lines = [f"# yaml-language-server: $schema={schema}"] if schema else []
+    lines.append(f"# {_found(seen)}")
     if seen.styles:
         from textwrap import wrap
 
@@ -156,12 +154,14 @@ def _setting(key: str, name: str, stated: Sequence[Evidence], otherwise: str) ->
 
 def _hook(top: str, dry_run: bool) -> bool:
     """Add the hook to the pre-commit configuration, or make one; whether that failed."""
+    from nodelint.commands._hook import hook, hook_lines
     from nodelint.source import Source
     from nodelint.source.reading import read
 
+    item = hook()
     path = os.path.normpath(os.path.join(top, _HOOKS))
     if not os.path.exists(path):
-        text = "\n".join(["repos:", *(f"  {line}" for line in _HOOK_LINES)]) + "\n"
+        text = "\n".join(["repos:", *(f"  {line}" for line in hook_lines(item))]) + "\n"
         if dry_run:
             echo(f"Would write {path}:\n\n{_indented(text)}")
             return False
@@ -178,10 +178,10 @@ def _hook(top: str, dry_run: bool) -> bool:
     if "nodelint" in old.text:
         echo(f"{path} names nodelint already, and stays as it is.")
         return False
-    new = _with_hook(old)
+    new = _with_hook(old, item)
     if new is None:
         say(f"{path}: the hook could not be added; add it under `repos`:")
-        echo(f"\n{_indented(chr(10).join(_HOOK_LINES))}", err=True)
+        echo(f"\n{_indented(chr(10).join(hook_lines(item)))}", err=True)
         return True
     if dry_run:
         from nodelint.report.diff import unified
@@ -192,7 +192,7 @@ def _hook(top: str, dry_run: bool) -> bool:
     return _written(path, new.text, "changed", before)
 
 
-def _with_hook(old: Source) -> Source | None:
+def _with_hook(old: Source, item: Mapping[str, Plain]) -> Source | None:
     """The same file with one more repository at the end of its list; None where it holds no such list."""
     from nodelint.build.roots import nodes_of
     from nodelint.edits import NotEditable, add_item, apply
@@ -203,11 +203,11 @@ def _with_hook(old: Source) -> Source | None:
     if listed is None or listed.kind != "sequence":
         return None
     try:
-        new = Source(old.path, apply(old.text, add_item(listed, _HOOK)))
+        new = Source(old.path, apply(old.text, add_item(listed, item)))
     except NotEditable:
         return None
     read = [root.get("repos") for root in nodes_of(new)]
-    if len(read) != 1 or read[0] is None or read[0].plain() != [*(item.plain() for item in listed.items), _HOOK]:
+    if len(read) != 1 or read[0] is None or read[0].plain() != [*(other.plain() for other in listed.items), item]:
         return None
     return new
 
@@ -235,11 +235,15 @@ def _next(seen: Survey) -> list[str]:
     ]
     for ci, page in (("GitHub Actions", "docs/ci/github.md"), ("GitLab CI", "docs/ci/gitlab-ci.yml")):
         if ci in seen.ci:
-            lines.append(f"  {ci}: {_REPOSITORY}/blob/main/{page}")
+            lines.append(f"  {ci}: {_address(page)}")
     for style, page in (("Flux", "docs/ci/flux.md"), ("Argo CD", "docs/ci/argo-cd.md")):
         if any(style in each for each in seen.styles):
-            lines.append(f"  {style}: {_REPOSITORY}/blob/main/{page}")
+            lines.append(f"  {style}: {_address(page)}")
     return lines
+
+
+def _address(page: str) -> str:
+    return project.page(page) or f"{page} in the repository of nodelint"
 
 
 def _indented(text: str) -> str:

@@ -71,7 +71,7 @@ def placed(
 
 
 def _diagnostic(view: View, buffer: Buffer, result: Result, mark: str) -> types.Diagnostic:
-    finding, span = result.finding, result.span
+    finding, span, address = result.finding, result.span, rule_page(result.rule)
     # Of what goes over many lines the first says where to look; the rest would be a wall of red.
     end = min(span.end, buffer.lines.end_of_line_at(span.start))
     said = "\n".join(map(printable, (result.message, *finding.advice)))
@@ -81,7 +81,7 @@ def _diagnostic(view: View, buffer: Buffer, result: Result, mark: str) -> types.
         message=said,
         severity=_SEVERITIES[result.severity],
         code=result.rule.name,
-        code_description=types.CodeDescription(rule_page(result.rule)),
+        code_description=types.CodeDescription(address) if address else None,
         source=SOURCE,
         related_information=[
             types.DiagnosticRelatedInformation(location(view, buffer.encoding, also.span), printable(also.message))

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from nodelint import project
 from nodelint.lint.rule import Rule
 from nodelint.printable import printable
 from nodelint.tuples import NamedTuple
-
-HOME = "https://github.com/nodelint/nodelint"
 
 WIDTH = 80
 """Columns where there is no terminal that says how many it has."""
@@ -41,9 +40,9 @@ PAGE = Look(width=100)
 """For reports that are mostly read in files, where no terminal says how many columns it has."""
 
 
-def rule_page(rule: Rule) -> str:
-    """Where a rule is explained."""
-    return f"{HOME}/blob/main/docs/rules/{rule.name}.md"
+def rule_page(rule: Rule) -> str | None:
+    """The address at which a rule is explained; None where the project has none."""
+    return project.page(f"docs/rules/{rule.name}.md")
 
 
 def cells(text: str) -> int:

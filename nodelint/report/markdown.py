@@ -68,7 +68,8 @@ def _table(rows: Sequence[tuple[FindingGroup, str]]) -> str:
 
 def _row(group: FindingGroup, run: Run) -> str:
     result = group.shown[0]
-    rule = f"[{result.rule.name}]({rule_page(result.rule)})"
+    address = rule_page(result.rule)
+    rule = f"[{result.rule.name}]({address})" if address else result.rule.name
     said = "<br>".join(inline(printable(each.message)) for each in group.shown)
     if group.extent:
         said += f" ({group.extent})"

@@ -12,14 +12,14 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
-from nodelint import __version__
+from nodelint import __version__, project
 from nodelint.lint.engine import Report, Result, Skipped
 from nodelint.lint.fingerprints import NAME, fingerprints, relative
 from nodelint.lint.rule import Rule
 from nodelint.model.finding import Edit, Severity, Span, by_source, span_of
 from nodelint.model.manifest import Object
 from nodelint.printable import escaped_json, printable, printable_lines, writable
-from nodelint.report.look import HOME, rule_page
+from nodelint.report.look import rule_page
 from nodelint.report.run import Run
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -52,7 +52,7 @@ def render(report: Report, run: Run) -> str:
                         "name": "nodelint",
                         "version": __version__,
                         "semanticVersion": __version__,
-                        "informationUri": HOME,
+                        **({"informationUri": project.HOME} if project.HOME else {}),
                         "rules": [_rule(rule) for rule in rules],
                         "notifications": [{"id": i, "shortDescription": {"text": t}} for i, t in _NOTICES.items()],
                     }
@@ -78,12 +78,13 @@ def _rule(rule: Rule) -> dict[str, Any]:
     prose = page.partition("\n")[2].partition("```")[0].strip()
     while len(prose) > _LONGEST and "\n\n" in prose:
         prose = prose.rpartition("\n\n")[0]
+    address = rule_page(rule)
     return {
         "id": rule.name,
         "shortDescription": {"text": rule.summary},
         "fullDescription": {"text": (prose or rule.summary)[:_LONGEST]},
         "help": {"text": page, "markdown": page},
-        "helpUri": rule_page(rule),
+        **({"helpUri": address} if address else {}),
         "defaultConfiguration": {"level": _level(rule.severity)},
         "properties": {"tags": ["aws", "karpenter", "kubernetes"], "problem.severity": _problem(rule.severity)},
     }

@@ -70,8 +70,9 @@ def _head(result: Result, look: Look) -> tuple[str, str, str]:
     """Place, severity with rule, and message."""
     style = look.style
     name = result.rule.name
-    if look.links:
-        name = f"\x1b]8;;{rule_page(result.rule)}\x1b\\{name}\x1b]8;;\x1b\\"
+    address = rule_page(result.rule) if look.links else None
+    if address:
+        name = f"\x1b]8;;{address}\x1b\\{name}\x1b]8;;\x1b\\"
     colour = _COLOURS[result.severity]
     word = style(f"{result.severity}[{name}]", fg=colour, bold=True)
     return f"{style(place(result.span), bold=True)}: ", f"{word}: ", printable(result.message)

@@ -18,7 +18,7 @@ export function serverCommand(path: string | undefined, args: string[] | undefin
 export function startFailure(command: string, error: unknown): string {
   const reason = error instanceof Error ? error.message : String(error);
   if (/ENOENT/.test(reason)) {
-    return `${command} was not found. Install it by "pipx install 'nodelint[lsp] @ git+https://github.com/nodelint/nodelint'", or set nodelint.path.`;
+    return `${command} was not found. Install it by "pipx install '.[lsp]'" in a checkout of nodelint, or set nodelint.path.`;
   }
   return `${command} did not start: ${reason}`;
 }

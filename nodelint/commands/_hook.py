@@ -1,0 +1,98 @@
+"""The pre-commit hook that `nodelint init` writes: of the repository that nodelint came from, or of the path."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from importlib.metadata import distributions
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit, urlunsplit
+
+from nodelint import __version__, project
+from nodelint.edits.writing import scalar
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from nodelint.edits.writing import Plain
+
+_ADDRESS = r"(?:https|ssh)://[\w.@:-]+/[\w./~+-]+"
+_COMMIT = r"[0-9a-f]{40}(?:[0-9a-f]{24})?"
+_MANIFESTS = r"\.(ya?ml|json|tf|tofu|tpl|tftpl|tmpl|gotmpl|j2)$"
+
+LOCAL: Mapping[str, Plain] = {
+    "repo": "local",
+    "hooks": [
+        {
+            "id": "nodelint",
+            "name": "nodelint",
+            "entry": "nodelint check --",
+            "language": "system",
+            "types": ["text"],
+            "files": _MANIFESTS,
+            "require_serial": True,
+        }
+    ],
+}
+"""A hook that starts the nodelint on the path. It takes the same files as the hook of `.pre-commit-hooks.yaml`."""
+
+
+def hook() -> Mapping[str, Plain]:
+    """An item of `repos`: the repository and commit that this package was installed from, where that is known.
+
+    A package that came from an index is that of the project's address, where there is one. In all other cases (a
+    checkout, an archive) no address is known to be right, and the hook is `LOCAL`.
+    """
+    folder = os.path.dirname(os.path.dirname(os.path.abspath(project.__file__)))
+    texts = [each.read_text("direct_url.json") for each in distributions(name="nodelint", path=[folder])]
+    if not texts:
+        return LOCAL  # an editable installation, or no installation at all
+    if texts[0] is not None:
+        place = installed_from(texts[0])
+    else:
+        place = None if project.HOME is None else (project.HOME, f"v{__version__}")
+    if place is None:
+        return LOCAL
+    return {"repo": place[0], "rev": place[1], "hooks": [{"id": "nodelint"}]}
+
+
+def installed_from(direct_url: str) -> tuple[str, str] | None:
+    """The git address and the commit that a `direct_url.json` (PEP 610) states; None where others cannot clone it.
+
+    The address is without a user's name and password, but for ssh, where the name is part of how one connects.
+    """
+    try:
+        said = json.loads(direct_url)
+        vcs, address = said.get("vcs_info") or {}, said["url"]
+        parts = urlsplit(address)
+        if vcs.get("vcs") != "git" or said.get("subdirectory") or parts.query or parts.fragment:
+            return None
+        commit = vcs["commit_id"]
+        if parts.scheme != "ssh":
+            address = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return None
+    if not re.fullmatch(_ADDRESS, address) or not re.fullmatch(_COMMIT, str(commit)):
+        return None
+    return address, commit
+
+
+def hook_lines(item: Mapping[str, Plain]) -> list[str]:
+    """An item of `repos` as lines of YAML, its hooks in a block."""
+    lines = []
+    for key, value in item.items():
+        if key != "hooks":
+            lines.append(f"  {key}: {_written(value)}")
+            continue
+        lines.append("  hooks:")
+        for each in value:  # type: ignore[union-attr]
+            fields = [f"      {name}: {_written(field)}" for name, field in each.items()]  # type: ignore[union-attr]
+            lines += [f"    - {fields[0].lstrip()}", *fields[1:]]
+    return [f"- {lines[0].lstrip()}", *lines[1:]]
+
+
+def _written(value: Plain) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(map(_written, value))}]"
+    return scalar(value, "plain", flow=False, fallback="single")  # type: ignore[arg-type]
