@@ -175,3 +175,36 @@ def test_only_regular_files_inside_of_the_repository_are_looked_into(tmp_path: P
     os.mkfifo(repository / "pipe.md")
     told = json.loads(nodelint("check", "--format", "json", cwd=repository).stdout)["summary"]["unread"]
     assert [each["paths"] for each in told] == [["link.md", "own.md"]]
+
+
+@pytest.mark.parametrize(
+    ("files", "paths", "line"),
+    [
+        (
+            {".workshop/class.yaml": CLASS},
+            ["."],
+            "Not read: 1 file in a hidden folder holds 1 Karpenter object; nodelint check .workshop reads them.",
+        ),
+        (
+            {"class.yaml.bak": CLASS},
+            ["."],
+            "Not read: 1 set-aside file holds 1 Karpenter object that no tool applies by this name: class.yaml.bak.",
+        ),
+        (
+            {"main.tf": 'locals {\n  text = join("", [<<-A\n' + CLASS + "  B\n  , 1])\n}\n"},
+            ["main.tf"],
+            "Not read: 1 file holds 1 Karpenter object in a form that is not read: main.tf.",
+        ),
+        ({".git/class.yaml": CLASS, ".terraform/class.yaml": CLASS}, ["."], None),
+    ],
+    ids=["a hidden folder", "a copy", "a heredoc without an end", "folders of tools"],
+)
+def test_what_holds_objects_and_is_passed_over_is_named(
+    nodelint: Run, tmp_path: Path, files: dict[str, str], paths: list[str], line: str | None
+) -> None:
+    write(tmp_path, {"other.yaml": CLASS.replace("default", "other"), **files})
+    done = nodelint("check", *paths)
+    told = [each for each in done.stdout.splitlines() if each.startswith("Not read")]
+    assert told == ([line] if line is not None else [])
+    gate = nodelint("check", "--fail-on-unjudged", *paths)
+    assert gate.returncode == (0 if line is None else 1)

@@ -180,11 +180,17 @@ def _nothing(run: _Run) -> NoReturn:
 
 
 def _unread(run: _Run, objects: Sequence[Object] = ()) -> list[Unread]:
-    if not run.found.folders:
+    if not run.found.folders and all(_holds_objects(source) for source in run.found.sources):
         return []
     from nodelint.commands._unread import unread
 
     return unread(run.found, run.settings, objects)
+
+
+def _holds_objects(source: Source) -> bool:
+    from nodelint.model.documents import objects
+
+    return next(objects(source, foreign=True, more=True), None) is not None
 
 
 def _tell(

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from nodelint.report.unjudged import Unread
-from nodelint.source.discover import CHART
+from nodelint.source.discover import CHART, ENDINGS, SET_ASIDE
 from nodelint.source.kustomize import KUSTOMIZATIONS, patched_in
 from nodelint.source.reading import read, read_in_place, repository
 
@@ -33,6 +33,12 @@ _PROGRAMS = {
     "Jsonnet": (".jsonnet", ".libsonnet"),
     "Ruby": (".rb",),
 }
+_TOOLS = frozenset(
+    {".git", ".hg", ".svn", ".terraform", ".terragrunt-cache", ".venv", ".cache", ".tox", ".idea", ".vscode"}
+)
+"""Hidden folders in which tools keep what is theirs."""
+_MOST_HIDDEN = 2000
+"""Files of hidden folders that are looked into."""
 _LARGEST = 4 << 20
 """Bytes of a text or program that somebody wrote."""
 
@@ -45,13 +51,50 @@ _OBJECT = rb"""(?x)
 
 
 def unread(found: Discovery, settings: Settings, objects: Sequence[Object] = ()) -> list[Unread]:
-    """What a run over folders has not read, or not rendered; `objects` are those that it has read."""
-    said = [*_texts(found), *_programs(found)]
+    """What a run has not read, or not rendered; `objects` are those that it has read."""
+    if not found.folders:
+        return [*_missed(found)]
+    said = [*_missed(found), *_hidden(found), *_texts(found), *_programs(found)]
     if not settings.kustomize:
         said += _overlays(objects)
     if not settings.helm:
         said += _charts(objects)
     return said
+
+
+def _missed(found: Discovery) -> Iterator[Unread]:
+    """The files that hold an object in a form in which none is found."""
+    from nodelint.model.documents import left_out, objects
+
+    held = {}
+    for source in found.sources:
+        known = source.problems or source.set_aside or source.path == "-" or "kind" not in source.text
+        if (
+            known
+            or any(True for _ in objects(source, foreign=True, more=True))
+            or any(True for _ in left_out(source))
+        ):
+            continue
+        if number := len(re.findall(_OBJECT, source.text.encode())):
+            held[source.path] = number
+    if held:
+        yield Unread("file", tuple(held), sum(held.values()), None)
+
+
+def _hidden(found: Discovery) -> Iterator[Unread]:
+    """The hidden folders with objects, each by itself, for it is read where it is named."""
+    looked = 0
+    for top in found.hidden:
+        held: dict[str, int] = {}
+        for folder, folders, names in os.walk(top) if os.path.basename(top) not in _TOOLS else ():
+            folders[:] = sorted(name for name in folders if name not in _TOOLS)
+            for path in (os.path.join(folder, name) for name in sorted(names) if name.endswith(ENDINGS)):
+                looked += 1
+                if looked <= _MOST_HIDDEN and (data := _with_objects(path)) is not None:
+                    held[_slashes(path)] = len(re.findall(_OBJECT, data))
+        if held:
+            way = f"nodelint check {_slashes(top)}"
+            yield Unread("file in a hidden folder", tuple(held), sum(held.values()), way)
 
 
 def _texts(found: Discovery) -> Iterator[Unread]:
@@ -76,7 +119,7 @@ def _texts(found: Discovery) -> Iterator[Unread]:
 
 
 def _programs(found: Discovery) -> Iterator[Unread]:
-    for kind, endings in _PROGRAMS.items():
+    for kind, endings in {**_PROGRAMS, "set-aside": SET_ASIDE}.items():
         held = {}
         for path in found.unread:
             if path.endswith(endings) and (data := _with_objects(path)) is not None:

@@ -21,6 +21,9 @@ _MOST = 3
 _PLACES = {"script": "a heredoc", "Markdown file": "a code block"}
 """Where texts have their manifests."""
 
+_FORMS = {"file": "in a form that is not read", "set-aside file": "that no tool applies by this name"}
+"""Why files of no other language are not read."""
+
 _DOES = {"overlay": ("patches", "patch"), "chart": ("makes", "make")}
 
 _INSTEAD = {"chart": ", judged by templates and default values"}
@@ -80,7 +83,7 @@ def gaps_text(report: Report, unread: Sequence[Unread] = ()) -> str:
 def unread_lines(unread: Sequence[Unread]) -> list[str]:
     """What was not read or rendered, and what judges it."""
     lines = []
-    programs = [each for each in unread if each.way is None and each.kind not in _PLACES]
+    programs = [each for each in unread if each.way is None and each.kind not in (*_PLACES, *_FORMS)]
     for each in unread:
         one = len(each.files) == 1
         if each.way in _RENDERED:
@@ -89,6 +92,10 @@ def unread_lines(unread: Sequence[Unread]) -> list[str]:
         elif each.way is not None:
             objects = counted(each.objects, "Karpenter object")
             lines.append(f"Not read: {_files(each)} {'holds' if one else 'hold'} {objects}; {each.way} reads them.")
+        elif each.kind in _FORMS:
+            objects = counted(each.objects, "Karpenter object")
+            holds = f"{_files(each)} {'holds' if one else 'hold'} {objects} {_FORMS[each.kind]}"
+            lines.append(f"Not read: {holds}: {_named(each.files)}.")
         elif each.kind in _PLACES:
             objects, what = counted(each.objects, "Karpenter object"), "that is" if each.objects == 1 else "that are"
             holds = f"{_files(each)} {'holds' if one else 'hold'} {objects}"

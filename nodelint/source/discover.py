@@ -28,10 +28,14 @@ _STATING = (
     *(".sh", ".bash", ".mk", "Makefile", "justfile", "Justfile"),
     *(".env", ".envrc", ".tfvars", ".hcl", "Chart.lock"),
 )
+_WORDS = ("backup", "bak", "disabled", "off", "old", "orig")
+SET_ASIDE = tuple(f".{kind}.{word}" for kind in ("yaml", "yml") for word in _WORDS)
+"""How manifests end that somebody has set aside: no tool applies them."""
+
 # Texts and programs that may hold manifests, and are not read unless they are asked for, or at all.
 _TEXTS = (
     *(".md", ".mdx", ".markdown", ".zsh", ".ts", ".tsx", ".js", ".mjs", ".py", ".go", ".cue", ".java", ".kt", ".cs"),
-    *(".jsonnet", ".libsonnet", ".rb"),
+    *(".jsonnet", ".libsonnet", ".rb", *SET_ASIDE),
 )
 _NOT_STATING = (".tftest.hcl", ".terraform.lock.hcl")
 _WORKFLOWS = ".github"
@@ -82,7 +86,8 @@ class Discovery:
     `stdin` is what standard input brought, where it was asked for. `stating` are files that may state which release
     runs, sources among them; `seen` are the paths of all files that may hold manifests, `glanced` those of others;
     `unread` are the paths of texts and programs in folders, which may hold manifests and were not opened.
-    `folders` are those that were asked for. `also` is a pattern of what is read although the word is not in it.
+    `folders` are those that were asked for, `hidden` the hidden ones in them, which are passed over.
+    `also` is a pattern of what is read although the word is not in it.
     `workloads` are the paths of files that may make pods, `node_groups` of those that may state nodes of others than
     Karpenter: both told by single words.
     """
@@ -93,6 +98,7 @@ class Discovery:
         self.glanced: set[str] = set()
         self.unread: list[str] = []
         self.folders: list[str] = []
+        self.hidden: list[str] = []
         self.sources: list[Source] = []
         self.unreadable: list[tuple[str, str]] = []
         self.files = 0
@@ -282,6 +288,8 @@ def _below(folder: str, prefix: str, exclude: Excluded, include: Globs, found: D
                         below = ignored.below(name) if ignored else None
                         open_folders.append((path + os.sep, *_listed(path, found, below, exclude)))
                         break
+                    if name.startswith(".") and not walked and not (ignored and ignored.ignores(name, folder=True)):
+                        found.hidden.append(path)
                     continue
                 read = _wanted(path, include)
                 if not read or (ignored and ignored.ignores(name, folder=False)):
