@@ -56,8 +56,29 @@ class _Commands(click.Group):
         return command
 
 
+def _tell_version(context: click.Context) -> None:
+    from nodelint.commands import today
+    from nodelint.ec2.catalog import Catalog
+    from nodelint.report.age import old_facts_text, version_text
+
+    types = Catalog.bundled().date
+    click.echo(f"nodelint {__version__}")
+    click.echo(version_text(types))
+    old = old_facts_text(types, today())
+    if old is not None:
+        click.echo(old)
+    context.exit()
+
+
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(__version__, message="nodelint %(version)s")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=lambda context, _, asked: _tell_version(context) if asked and not context.resilient_parsing else None,
+    help="Show the version and exit.",
+)
 def cli() -> None:
     """Check Karpenter's NodePool and EC2NodeClass manifests before they are merged.
 

@@ -101,12 +101,17 @@ def forked() -> Iterator[Command]:
     command.close()
 
 
+NOW = "2026-09-20T12:00:00Z"
+"""The time of a run: the facts that come with nodelint are not old then."""
+
+
 @pytest.fixture
 def nodelint(tmp_path: Path, forked: Command) -> Callable[..., subprocess.CompletedProcess[str]]:
     """Run the command as a user would, in an empty folder, with a cache of its own and no AWS account at hand."""
     ours = ("AWS_", "NODELINT_", "COLUMNS")
     inherited = {key: value for key, value in os.environ.items() if not key.startswith(ours)}
     alone = {**inherited, "NODELINT_CACHE_DIR": str(tmp_path / ".cache"), "NODELINT_FAIL_ON_FAULT": "1"}
+    alone["NODELINT_NOW"] = NOW
 
     def run(
         *args: str, stdin: str | None = None, cwd: Path = tmp_path, env: dict[str, str] | None = None

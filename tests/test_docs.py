@@ -18,7 +18,7 @@ import pytest
 
 from nodelint import project
 
-from .conftest import ROOT
+from .conftest import NOW, ROOT
 
 DOCS = ROOT / "docs"
 PAGES = sorted(path for path in DOCS.rglob("*.md") if path.parent.name != "rules")
@@ -74,6 +74,7 @@ def _environment(tmp_path: Path) -> dict[str, str]:
     program.chmod(0o755)
     return {
         **{name: value for name, value in os.environ.items() if name != "COLUMNS"},
+        "NODELINT_NOW": NOW,
         "PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}",
         "PYTHONPATH": str(ROOT),
         "NODELINT_CACHE_DIR": str(tmp_path / "cache"),

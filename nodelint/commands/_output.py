@@ -192,6 +192,8 @@ def _text(form: str, report: Report, run: Run, words: OutputOptions, look: Look)
 
             nothing += unread_lines(run.unread)
         return "" if words.quiet else "\n".join(nothing)
+    from nodelint.commands import today
+    from nodelint.report.age import old_facts_text
     from nodelint.report.look import fitted
     from nodelint.report.summary import summary_text
 
@@ -202,6 +204,9 @@ def _text(form: str, report: Report, run: Run, words: OutputOptions, look: Look)
         report, run.files, run.facts, words.karpenter_named, run.applied, run.refused, words.writing, run.unread
     )
     last = summary.split("\n")
+    aged = old_facts_text(run.facts.date if run.facts is not None else None, today())
+    if aged is not None:
+        last.append(aged)
     if words.split is not None:
         last.append(_about_baseline(words.split))
     if run.older is not None:

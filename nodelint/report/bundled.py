@@ -62,16 +62,5 @@ def bundled_json(now: datetime) -> list[dict[str, Any]]:
     return [{**fact._asdict(), "age": int(_age(fact, now).total_seconds())} for fact in bundled_facts()]
 
 
-def known_releases_text(now: datetime) -> str:
-    """The newest release that is known, and how old the facts about releases are."""
-    versions = table("versions")
-    days = max((now - moment(f"{versions['date']}T00:00:00Z")).days, 0)
-    return f"to {NEWEST}, of {versions['date']}, {counted(days, 'day')} old"
-
-
-GET_NEWER = "`pipx upgrade nodelint` brings newer facts"
-"""How to get newer facts, in words."""
-
-
 def _age(fact: BundledFact, now: datetime) -> timedelta:
     return max(now - moment(f"{fact.date}T00:00:00Z"), timedelta(0))

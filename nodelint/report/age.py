@@ -1,0 +1,55 @@
+"""How old the facts are that come with nodelint, and how to get newer ones."""
+
+from __future__ import annotations
+
+from nodelint.data import table
+from nodelint.model.messages import counted
+from nodelint.model.releases import NEWEST
+
+GET_NEWER = "`pipx upgrade nodelint` brings newer facts"
+"""How to get newer facts, in words."""
+
+OLD = 90
+"""Days after which facts are told to be old."""
+
+_MONTHS = (0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334)
+
+
+def days_since(day: str, today: int) -> int:
+    """The days from a day such as `2026-10-23` to `today`, in days since 1970; 0 for one that is to come."""
+    return max(today - _since_1970(day), 0)
+
+
+def _since_1970(day: str) -> int:
+    # Without datetime: a cold check of one file is mostly imports.
+    year, month, date = (int(part) for part in day.split("-"))
+    leaps = (year if month > 2 else year - 1) // 4 - (1969 // 4)
+    return (year - 1970) * 365 + leaps + _MONTHS[month - 1] + date - 1
+
+
+def releases_day() -> str:
+    """The day that the facts about releases are of."""
+    day: str = table("versions")["date"]
+    return day
+
+
+def known_releases_text(today: int) -> str:
+    """The newest release that is known, and how old the facts about releases are: `to 1.15.1, of 2026-10-23, …`."""
+    day = releases_day()
+    return f"to {NEWEST}, of {day}, {counted(days_since(day, today), 'day')} old"
+
+
+def old_facts_text(types_day: str | None, today: int) -> str | None:
+    """A sentence about facts that are old; None where none are. `types_day` is that of the instance types."""
+    releases = f"releases of Karpenter are of {releases_day()}"
+    old = [releases] if days_since(releases_day(), today) > OLD else []
+    if types_day is not None and days_since(types_day, today) > OLD:
+        old.append(f"instance types are of {types_day}")
+    if not old:
+        return None
+    return f"Facts older than {OLD} days: {', '.join(old)}. {GET_NEWER}, `nodelint refresh` those of your account."
+
+
+def version_text(types_day: str) -> str:
+    """The days of the facts, for `nodelint --version`."""
+    return f"releases of Karpenter to {NEWEST}, of {releases_day()}; instance types of {types_day}"
