@@ -9,12 +9,14 @@ from subprocess import CompletedProcess
 
 import pytest
 
+from nodelint.ec2.catalog import Catalog
 from nodelint.model.releases import Version
 from nodelint.triage import triage
 
 from .test_newer_releases import CLASS, PAIR, POOL
 
 Run = Callable[..., CompletedProcess[str]]
+TYPES = Catalog.bundled().date
 
 HELM = """\
 apiVersion: helm.toolkit.fluxcd.io/v2
@@ -224,3 +226,26 @@ def test_a_volume_below_the_snapshot_of_the_image_never_starts(
     (tmp_path / "pair.yaml").write_text(other, encoding="utf-8")
     done = nodelint("check", "--select", "controller-check", "--format", "json")
     assert json.loads(done.stdout)["findings"] == []  # what an image of one's own is made of is not known
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "error"),
+    [
+        ("karpenter.k8s.aws/instance-family", "r9g", False),
+        ("karpenter.k8s.aws/instance-family", "t8i", False),
+        ("node.kubernetes.io/instance-type", "r9g.xlarge", False),
+        ("karpenter.k8s.aws/instance-family", "r99g", True),
+        ("node.kubernetes.io/instance-type", "m5.huge", True),
+    ],
+)
+def test_a_type_that_is_newer_than_the_catalogue_is_no_error(
+    nodelint: Run, tmp_path: Path, key: str, value: str, error: bool
+) -> None:
+    line = "        - {key: kubernetes.io/arch"
+    text = PAIR.replace(line, f"        - {{key: {key}, operator: In, values: [{value}]}}\n{line}")
+    (tmp_path / "pair.yaml").write_text(text.replace("[amd64]", "[amd64, arm64]"), encoding="utf-8")
+    done = nodelint("check", "--format", "json")
+    found = json.loads(done.stdout)["findings"]
+    assert ("error" in {each["severity"] for each in found}) == error, found
+    if error:
+        assert f"no instance type of {TYPES}" in found[0]["message"]

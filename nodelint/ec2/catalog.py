@@ -401,12 +401,14 @@ def tables_alone() -> Catalog:
 
 
 def elsewhere(key: str, value: str, catalog: Catalog) -> bool:
-    """Whether a value names a type, or a family, that the controller's tables know and the catalogue lacks."""
+    """Whether a value names a type or family that the catalogue lacks, and Karpenter's tables or EC2 know."""
     if key not in (INSTANCE_TYPE, FAMILY) or value in catalog.values(key):
         return False
+    from nodelint.ec2.api_names import api_types
+
     if key == INSTANCE_TYPE:
-        return value in tables_alone()
-    return any(name.partition(".")[0] == value for name in tables_alone())
+        return value in tables_alone() or value in api_types()
+    return any(name.partition(".")[0] == value for names in (tables_alone(), api_types()) for name in names)
 
 
 def retired(key: str, value: str, catalog: Catalog) -> str | None:

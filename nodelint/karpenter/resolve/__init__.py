@@ -131,7 +131,7 @@ __all__ = [
     "within",
 ]
 
-ELSEWHERE = "is in Karpenter's tables and in no region of the catalogue: sold elsewhere, or no more"
+ELSEWHERE = "is a name that EC2 or Karpenter's tables know, and no region of the catalogue: newer, sold elsewhere, or no more"
 
 _MALFORMED = "a requirement is not of the form that Karpenter reads"
 
