@@ -131,9 +131,7 @@ __all__ = [
     "within",
 ]
 
-ELSEWHERE = (
-    "is a name that EC2 or Karpenter's tables know, and no region of the catalogue: newer, sold elsewhere, or no more"
-)
+ELSEWHERE = "is known to EC2 or Karpenter, and in no region of the catalogue: newer, sold elsewhere, or no more"
 
 _MALFORMED = "a requirement is not of the form that Karpenter reads"
 
