@@ -92,3 +92,49 @@ def test_a_workload_is_no_object_that_is_counted(here: Path, nodelint: Run) -> N
     before = nodelint("check", ".").stdout
     (here / "web.yaml").write_text(pod("nodeSelector: {team: batch}"))
     assert nodelint("check", ".").stdout == before.replace("in 1 file", "in 2 files")
+
+
+ANNOTATED = """apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+  annotations: {%s}
+spec:
+  template:
+    metadata:
+      annotations: {%s}
+    spec:
+      containers: [{name: a}]
+"""
+KEY = "karpenter.sh/do-not-disrupt"
+
+
+@pytest.mark.parametrize(
+    ("own", "of_pod", "told"),
+    [
+        ("", f"{KEY}: 'true'", []),
+        ("", f"{KEY}: 'false'", []),
+        ("", f"{KEY}: 1h30m", []),
+        ("", f"{KEY}: 1d", ["warning"]),
+        ("", f"{KEY}: '-5m'", ["warning"]),
+        ("", f"{KEY}: 'Yes'", ["warning"]),
+        ("", f"{KEY}: true", ["error"]),
+        ("", "karpenter.sh/do-not-evict: 'true'", ["warning"]),
+        (f"{KEY}: 'true'", "", ["warning"]),
+        (f"{KEY}: 'true'", f"{KEY}: 'true'", []),
+        ("", f"{KEY}: '{{{{ x }}}}'", []),
+    ],
+)
+def test_annotations_of_pods_that_karpenter_does_not_read(
+    here: Path, nodelint: Run, own: str, of_pod: str, told: list[str]
+) -> None:
+    (here / "web.yaml").write_text(ANNOTATED % (own, of_pod))
+    said = nodelint("check", ".", "--select", "ignored-pod-annotation", "--format", "json").stdout
+    assert [each["severity"] for each in json.loads(said)["findings"]] == told
+
+
+def test_durations_are_read_from_1_12_on(here: Path, nodelint: Run) -> None:
+    (here / "web.yaml").write_text(ANNOTATED % ("", f"{KEY}: 30m"))
+    for release, count in (("1.11.2", 1), ("1.12.0", 0)):
+        said = nodelint("check", ".", "--select", "ignored-pod-annotation", "--karpenter-version", release)
+        assert said.stdout.count("durations from 1.12.0") == count

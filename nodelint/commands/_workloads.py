@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from nodelint.source.discover import Discovery
 
 RULE = "no-pool-for-workload"
+_RULES = (RULE, "ignored-pod-annotation")
+"""The rules that look at workloads."""
 
 
 def add_workloads(found: Discovery, session: Session, objects: Iterable[Object]) -> bool:
@@ -25,8 +27,8 @@ def add_workloads(found: Discovery, session: Session, objects: Iterable[Object])
     told to be all that there is. Nothing is read where the run has no pools, lacks the rule, or was asked about less
     than the repository: other pools may be in the rest of it.
     """
-    rule = session.rules.get(RULE)
-    if not found.workloads or rule is None or not session.selection.has(rule) or not _is_whole(found):
+    selected = {name for name in _RULES if (rule := session.rules.get(name)) and session.selection.has(rule)}
+    if not found.workloads or not selected or not _is_whole(found):
         return False
     from nodelint.model.manifest import NodePool
 

@@ -1,0 +1,157 @@
+r"""An annotation by which a pod was to keep its node, and that Karpenter does not read.
+
+`karpenter.sh/do-not-disrupt: "true"` on a pod keeps consolidation and drift away from its node for as long as the pod
+runs; from Karpenter 1.12 on a duration such as `30m` does so for the first half hour. Any other value, `"True"` or
+`"yes"` among them, counts as if it were not there. Up to 1.11 that holds for durations, too. The API server refuses a
+value without quotes: annotations are texts.
+
+The annotation has to be on the pod: of a Deployment or a CronJob in the metadata of the pod template. On the object
+itself it does nothing. Karpenter 1.0 and later read neither `karpenter.sh/do-not-evict` nor
+`karpenter.sh/do-not-consolidate`.
+
+```yaml bad
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: nightly
+spec:
+  template:
+    metadata:
+      annotations:
+        karpenter.sh/do-not-disrupt: "True"
+    spec:
+      restartPolicy: Never
+      containers:
+        - {name: nightly, image: nightly}
+```
+
+```yaml good
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: nightly
+spec:
+  template:
+    metadata:
+      annotations:
+        karpenter.sh/do-not-disrupt: "true"
+    spec:
+      restartPolicy: Never
+      containers:
+        - {name: nightly, image: nightly}
+```
+
+```yaml bad
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: session
+spec:
+  selector: {matchLabels: {app: session}}
+  template:
+    metadata:
+      labels: {app: session}
+      annotations:
+        karpenter.sh/do-not-evict: "true"
+    spec:
+      containers:
+        - {name: session, image: session}
+```
+
+```yaml good
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: session
+spec:
+  selector: {matchLabels: {app: session}}
+  template:
+    metadata:
+      labels: {app: session}
+      annotations:
+        karpenter.sh/do-not-disrupt: "true"
+    spec:
+      containers:
+        - {name: session, image: session}
+```
+"""
+
+from nodelint.api import UNKNOWN, Context, Finding, Findings, Node, cluster_objects, controller, edits, messages, rule
+
+_KEPT = "karpenter.sh/do-not-disrupt"
+_GONE = ("karpenter.sh/do-not-evict", "karpenter.sh/do-not-consolidate")
+_MEANT = ("true", "yes", "on", "1", "enabled")
+_DURATIONS_SINCE = (1, 12, 0)
+
+
+@rule(
+    on=cluster_objects.Workload,
+    group="hazard",
+    fix="unsafe",
+    subject="disruption",
+    source="core:pkg/utils/pod/scheduling.go@v1.14.1:210",
+)
+def check(workload: "cluster_objects.Workload", context: Context) -> Findings:
+    of_pod = workload.pod_metadata
+    yield from _of_pods(of_pod.get("annotations") if of_pod is not None else None, context)
+    if workload.kind == "Pod" or workload.partial:
+        return
+    own = workload.node.at("metadata", "annotations")
+    there = of_pod.at("annotations", _KEPT) if of_pod is not None else None
+    key = own.key(_KEPT) if own is not None else None
+    if key is not None and there is None and of_pod is not None:
+        yield Finding(
+            at=key,
+            message=f"`{_KEPT}` on a {workload.kind} does nothing: Karpenter reads it on pods",
+            note="consolidation and drift replace the nodes of its pods",
+            help="move it to the annotations of the pod template",
+        )
+
+
+def _of_pods(annotations: "Node | None", context: Context) -> Findings:
+    for entry in annotations.entries if annotations is not None else ():
+        if entry.name in _GONE:
+            yield Finding(
+                at=entry.key,
+                message=f"`{entry.name}` has no effect: Karpenter 1.0 and later do not read it",
+                edits=_renamed(annotations, entry.key, entry.value),
+                note="consolidation and drift replace the node of the pod",
+            )
+        elif entry.name == _KEPT:
+            yield from _value(entry.value, context)
+
+
+def _renamed(annotations: "Node | None", key: Node, value: Node) -> list:  # type: ignore[type-arg]
+    both = annotations is not None and annotations.get(_KEPT) is not None
+    return [] if both or value.value != "true" else edits.if_editable(edits.set_key, key, _KEPT)
+
+
+def _value(node: Node, context: Context) -> Findings:
+    value = node.value
+    if value is UNKNOWN or value in ("true", "false") or node.kind != "scalar":
+        return
+    if not isinstance(value, str):
+        if value is True:
+            yield Finding(
+                at=node,
+                message="the value is no text: the API server refuses the object",
+                severity="error",
+                edits=edits.if_editable(edits.set_value, node, "true"),
+            )
+        return
+    length = controller.seconds(value)
+    meant = value.strip().lower() in _MEANT
+    if length is not None and length > 0:
+        if context.karpenter < _DURATIONS_SINCE:
+            yield Finding(
+                at=node,
+                message=f"`{messages.short(value, 20)}` is ignored: Karpenter reads durations from 1.12.0 on",
+                note="consolidation and drift replace the node of the pod",
+            )
+        return
+    yield Finding(
+        at=node,
+        message=f"`{messages.short(value, 20)}` is neither `true` nor a duration: it counts as not there",
+        edits=edits.if_editable(edits.set_value, node, "true") if meant else [],
+        note="consolidation and drift replace the node of the pod",
+    )
