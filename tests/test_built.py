@@ -309,3 +309,83 @@ def test_a_class_without_a_name_stands_for_pools_of_its_own_cluster(
     )
     done = nodelint("check", "--format", "concise", "--select", "unknown-node-class")
     assert ("defult" in done.stdout) == found
+
+
+BASE = LIST.rstrip("\n") + " [m5.large]\n"
+
+
+def overlays(names: str, patch: str) -> dict[str, str]:
+    """A base and overlays of it, each with the same patch."""
+    files = {"base/kustomization.yaml": "resources: [pool.yaml]\n", "base/pool.yaml": BASE}
+    for name in names.split():
+        files[f"overlays/{name}/kustomization.yaml"] = f"resources: [../../base]\n{patch}"
+    return files
+
+
+def concise(nodelint: Run, *args: str) -> list[str]:
+    lines = nodelint("check", "--format", "concise", *args).stdout.splitlines()
+    return [line for line in lines if re.match(r"[^ ]+:\d+:\d+: ", line)]
+
+
+def test_what_overlays_have_in_common_is_said_once(
+    nodelint: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(overlays("dev test prod", "commonLabels: {a: b}\n"))
+    changed({"base/pool.yaml": BASE}, "m5.lrge")
+    (line,) = [each for each in concise(nodelint) if "m5.lrge" in each]
+    assert line.startswith("base/pool.yaml:12:")
+    assert len(json.loads(nodelint("explain", "--format", "json").stdout)["nodePools"]) == 3
+
+
+def test_a_mistake_of_one_overlay_stands_in_it(
+    nodelint: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A value of capacity-type for arch: without the overlay built, nothing tells what the number stands for."""
+    monkeypatch.chdir(tmp_path)
+    operation = "patches:\n- target: {kind: NodePool}\n  patch: |-\n    - op: replace\n"
+    operation += "      path: /spec/template/spec/requirements/0/values/0\n      value: on-demand\n"
+    write(overlays("dev", "") | {"overlays/prod/kustomization.yaml": f"resources: [../../base]\n{operation}"})
+    (line,) = concise(nodelint)
+    assert line.startswith("overlays/prod/kustomization.yaml:7:14: error[")
+
+
+def test_a_base_is_judged_as_overlays_complete_it(
+    nodelint: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    files = overlays("prod", "patches: [{path: patches/class.yaml}]\n")
+    files["overlays/prod/patches/class.yaml"] = f"{HEAD}  template: {{spec: {{{CLASS_REF.strip()}}}}}\n"
+    files["base/pool.yaml"] = BASE.replace(f"      {CLASS_REF}", "")
+    write(files)
+    assert concise(nodelint) == []
+    assert concise(nodelint, "base/pool.yaml") != []
+
+
+def test_entries_that_a_patch_takes_away_are_named(
+    nodelint: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lists = "requirements: [{key: kubernetes.io/arch, operator: In, values: [amd64]}]"
+    patch = (
+        HEAD.replace("\n  name: general\nspec:", " {name: general}\nspec:") + f"  template: {{spec: {{{lists}}}}}\n"
+    )
+    write(overlays("prod", "patches: [{path: arch.yaml}]\n") | {"overlays/prod/arch.yaml": patch})
+    done = nodelint("check")
+    assert done.stdout.startswith("No findings; 1 remark on overlays: ")
+    assert (
+        "Overlay: overlays/prod/arch.yaml:5: `spec.template.spec.requirements` of NodePool/general replaces the list "
+        "at base/pool.yaml:10 whole, which takes `node.kubernetes.io/instance-type` away."
+    ) in done.stdout
+    assert nodelint("check", "--fail-on-unjudged").returncode == 0
+
+
+def test_a_patch_that_meets_nothing_is_named(nodelint: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    target = "patches:\n- target: {kind: NodePool, name: nobody}\n  patch: |-\n"
+    write(overlays("prod", f"{target}    - {{op: add, path: /spec/weight, value: 3}}\n"))
+    assert "the patch changes nothing: no object has kind `NodePool`, name `nobody`" in nodelint("check").stdout
+    write({"overlays/prod/kustomization.yaml": "resources: [../../base]\npatches: [{path: other.yaml}]\n"})
+    write({"overlays/prod/other.yaml": BASE.replace("name: general", "name: nobody")})
+    done = nodelint("check")
+    assert (done.returncode, "not built" in done.stderr) == (2, True)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterator, Sequence
 
-from nodelint.build.built import Built
+from nodelint.build.built import Built, Unbuilt
 from nodelint.build.kustomize import BuiltOverlay, UnbuiltOverlay, build_overlays
-from nodelint.source import Source
+from nodelint.source import Node, Source
 from nodelint.source.discover import Discovery
 from nodelint.source.reading import MARKS, read
 
 _LARGEST = 16 << 20
+_MOST_NAMED, _MOST_LETTERS = 5, 40
 
 
 def build_native(
@@ -19,13 +20,41 @@ def build_native(
 ) -> tuple[list[Built], list[UnbuiltOverlay]]:
     """The overlays that are built, and those that cannot be; `done` are folders that a tool has rendered.
 
-    A patch that meets no object, where kustomize passes over it, is among the problems of what is built.
+    A patch that meets no object, and one that takes entries of a list away, are among the problems of what is built.
     """
     at_hand = {os.path.abspath(source.path): source for source in files}
     outcomes = build_overlays(kustomizations, at_hand, _Marked(at_hand))
-    built = [each.built for each in outcomes if isinstance(each, BuiltOverlay) and each.built.cluster not in done]
+    built = [_with_remarks(o) for o in outcomes if isinstance(o, BuiltOverlay) and o.built.cluster not in done]
     unbuilt = [each for each in outcomes if isinstance(each, UnbuiltOverlay) and each.folder not in done]
     return [each for each in built if any(document.root for document in each.source.documents)], unbuilt
+
+
+def _with_remarks(outcome: BuiltOverlay) -> Built:
+    """What is built, with what its patches do that their author may not have meant."""
+    nothing = "the patch changes nothing: no object has"
+    remarks = [_remark(each.at, f"{nothing} {each.wanted}") for each in outcome.unmatched]
+    for lost in outcome.lost:
+        names = ", ".join(f"`{_name_of(item)}`" for item in lost.items[:_MOST_NAMED])
+        more = f" and {len(lost.items) - _MOST_NAMED} more" if len(lost.items) > _MOST_NAMED else ""
+        place = f"{lost.old.source.path}:{lost.old.source.position(lost.old.start).line}"
+        field = ".".join(lost.path)
+        what = f"`{field}` of {lost.kind}/{lost.name} replaces the list at {place} whole"
+        remarks.append(_remark(lost.new, f"{what}, which takes {names}{more} away"))
+    return outcome.built._replace(problems=(*outcome.built.problems, *remarks))
+
+
+def _remark(at: Node, reason: str) -> Unbuilt:
+    return Unbuilt(at.source.path, at.source.position(at.start).line, reason)
+
+
+def _name_of(item: Node) -> str:
+    """What tells an entry of a list from the others, else its text."""
+    for field in ("key", "alias", "name", "id", "deviceName"):
+        value = item.get(field)
+        if value is not None and isinstance(value.value, str):
+            return value.value
+    text = " ".join(item.text.split())
+    return text if len(text) <= _MOST_LETTERS else text[: _MOST_LETTERS - 3] + "..."
 
 
 def find_parts(built: Sequence[Built], found: Discovery) -> Iterator[Source]:

@@ -141,9 +141,9 @@ def coverage_lines(coverage: Coverage) -> list[str]:
 
 
 def _unbuilt_lines(unbuilt: Sequence[Unbuilt]) -> list[str]:
-    lines = [printable(f"{each.path}:{each.line}: {each.reason}.") for each in unbuilt[:_MOST_LINES]]
+    lines = [printable(f"Overlay: {each.path}:{each.line}: {each.reason}.") for each in unbuilt[:_MOST_LINES]]
     if len(unbuilt) > _MOST_LINES:
-        lines.append(f"Not built: {counted(len(unbuilt) - _MOST_LINES, 'more thing')}; --format json lists them.")
+        lines.append(f"Overlay: {counted(len(unbuilt) - _MOST_LINES, 'more remark')}; --format json lists them.")
     return lines
 
 

@@ -58,6 +58,8 @@ def unjudged_text(report: Report, unread: Sequence[Unread] = (), in_part: Sequen
     groups["not judged in full"] += [(obj.source.path, obj) for obj in in_part]
     said = [f"{_counts(things)} {how}" for how, things in groups.items() if things]
     said += [f"{_files(each)} not {'rendered' if each.way in _RENDERED else 'read'}" for each in unread]
+    if report.unbuilt:
+        said.append(f"{counted(len(report.unbuilt), 'remark')} on overlays")
     return ", ".join(said)
 
 
