@@ -249,3 +249,13 @@ def test_a_type_that_is_newer_than_the_catalogue_is_no_error(
     assert ("error" in {each["severity"] for each in found}) == error, found
     if error:
         assert f"no instance type of {TYPES}" in found[0]["message"]
+
+
+@pytest.mark.parametrize(("enabled", "release", "said"), [("true", "1.15.1", True), ("false", "1.15.1", False)])
+def test_which_types_have_enclaves_is_said_not_to_be_known(
+    nodelint: Run, tmp_path: Path, enabled: str, release: str, said: bool
+) -> None:
+    text = PAIR.replace("  role: nodes\n", f"  role: nodes\n  enclaveOptions: {{enabled: {enabled}}}\n")
+    (tmp_path / "pair.yaml").write_text(text, encoding="utf-8")
+    done = nodelint("explain", "pair.yaml", "--karpenter-version", release)
+    assert ("which types support Nitro Enclaves is known to AWS only" in " ".join(done.stdout.split())) == said

@@ -78,7 +78,7 @@ from nodelint.model.keys import (
 )
 from nodelint.model.manifest import EC2NodeClass, NodePool, RequirementLine
 from nodelint.model.messages import short
-from nodelint.model.releases import KubernetesVersion, Version
+from nodelint.model.releases import KubernetesVersion, Version, behaves
 from nodelint.model.requirement import Requirements, normalize, well_known
 from nodelint.source import UNKNOWN, Node
 
@@ -132,6 +132,8 @@ __all__ = [
 ]
 
 ELSEWHERE = "is known to EC2 or Karpenter, and in no region of the catalogue: newer, sold elsewhere, or no more"
+
+ENCLAVES = "which types support Nitro Enclaves is known to AWS only"
 
 _MALFORMED = "a requirement is not of the form that Karpenter reads"
 
@@ -230,7 +232,7 @@ def _unknown_effects(lines: Sequence[LineEffect], folded: Requirements, supply: 
     elif places.reserved:
         asking = (line for line in known if normalize(line.key) == INTERRUPTIBLE in places.keys)
         yield from (UnknownFact(line.node, "which reservations can be interrupted is not known") for line in asking)
-    yield from _on_enclaves(lines, supply.view.version)
+    yield from _on_enclaves(lines, supply.node_class, supply.view.version)
     for line in lines:
         key = normalize(line.key)
         named = [value for value in line.values if line.operator == "In" and elsewhere(key, value, supply.view)]
@@ -287,12 +289,17 @@ def _unknown_lines(pool: NodePool) -> Iterable[UnknownFact]:
             yield UnknownFact(label.node, "a label of the template is a placeholder")
 
 
-def _on_enclaves(lines: Sequence[LineEffect], version: Version) -> Iterable[UnknownFact]:
-    """Lines that ask for one value of a label whose value of each type no published table has."""
+def _on_enclaves(
+    lines: Sequence[LineEffect], node_class: EC2NodeClass | None, version: Version
+) -> Iterable[UnknownFact]:
+    """A class with enclaves, and lines on their label: which types have them is in no published table."""
+    enabled = node_class.node.at("spec", "enclaveOptions", "enabled") if node_class is not None else None
+    if enabled is not None and enabled.value is True and behaves("checks-enclaves", version):
+        yield UnknownFact(enabled, ENCLAVES)
     for line in lines if NITRO_SANDBOX in well_known(version) else ():
         asked = line.requirement
         if asked is not None and asked.key == NITRO_SANDBOX and asked.has("true") != asked.has("false"):
-            yield UnknownFact(line.node, "which types support Nitro Enclaves is known to AWS only")
+            yield UnknownFact(line.node, ENCLAVES)
 
 
 def _why_unknown(line: RequirementLine) -> str:
