@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -119,3 +120,8 @@ def nodelint(tmp_path: Path, forked: Command) -> Callable[..., subprocess.Comple
         return forked.run(args, cwd, {**alone, **(env or {})}, stdin)
 
     return run
+
+
+def by_place(text: str) -> str:
+    """Findings of the text format with the first line of each as `path:line:column: error[rule]: message`."""
+    return re.sub(r"(?m)^( *)((?:error|warning|info)\[.*)\n *--> (\S.*)$", r"\1\3: \2", text)

@@ -16,7 +16,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from nodelint.printable import printable
 
-from .conftest import ROOT
+from .conftest import ROOT, by_place
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -304,7 +304,7 @@ def test_a_part_is_known_by_the_kustomization_that_names_it(nodelint: Run, tmp_p
     assert done.returncode == 0, done.stdout
     put(tmp_path, head.format("sh", "NodePool", "{limits: {cpu: 100}}"), "stray/limits.yaml")
     done = nodelint("check")
-    assert [line for line in done.stdout.splitlines() if ": error[" in line] == [
+    assert [line for line in by_place(done.stdout).splitlines() if ": error[" in line] == [
         "stray/limits.yaml:4:1: error[invalid-field]: required field `template` is missing in spec"
     ]
     text = head.format("sh", "NodePool", "{weight: 1}").replace("kind:", "$patch: delete\nkind:")

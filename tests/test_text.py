@@ -27,8 +27,10 @@ from nodelint.printable import screened
 from nodelint.report.entries import entries
 from nodelint.report.excerpt import Mark, excerpt
 from nodelint.report.look import PLAIN, Look, cells, wrapped
-from nodelint.report.text import concise_text, finding_text, findings_text
+from nodelint.report.text import concise_text, finding_text, findings_text, statistics_lines
 from nodelint.source import Source
+
+from .conftest import by_place
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 RULES = load(bundled())
@@ -81,7 +83,7 @@ def test_a_window_scrolls_to_its_mark_and_is_never_wider_than_the_terminal(
 def test_carets_stand_under_wide_characters() -> None:
     source = Source.from_text("a.txt", "名前: [値, b]\n")
     at = source.text.index("b")
-    _, code, marks = finding_text(result(source, at, at + 1)).split("\n")[1:]
+    _, code, marks = finding_text(result(source, at, at + 1)).split("\n")[2:]
     assert cells(code[: code.index("b")]) == marks.index("^")
 
 
@@ -89,7 +91,8 @@ def test_places_of_one_file_are_in_one_excerpt_and_those_of_others_in_their_own(
     one, two = Source.from_text("one.yaml", "a: 1\nb: 2\nc: 3\nd: 4\n"), Source.from_text("two.yaml", "x: [y, z]\n")
     also = (Also(Span(one, 15, 19), "the fourth"), Also(Span(one, 3, 4), "the value"), Also(Span(two, 4, 5), "there"))
     assert finding_text(result(one, 0, 1, also=also, note="it hurts", help="mend it")).split("\n") == [
-        "one.yaml:1:1: error[unknown-field]: is wrong",
+        "error[unknown-field]: is wrong",
+        " --> one.yaml:1:1",
         "  |",
         "1 | a: 1",
         "  | ^  - the value",
@@ -110,7 +113,7 @@ def test_one_cause_in_many_places_is_one_entry_with_all_of_them() -> None:
     found = [r for r in lint(sources, Target(NEWEST), RULES).results if r.rule.name == "unknown-field"]
     assert len(found) == 16 and len(entries(found)) == 1
     (text,) = findings_text(found)
-    assert text.startswith("pools/a.yaml:8:7: error[unknown-field]: `expireAfterr` is not a known field")
+    assert by_place(text).startswith("pools/a.yaml:8:7: error[unknown-field]: `expireAfterr` is not a known field")
     assert text.split("\n")[0].endswith("(in 16 objects of 16 files)")
     assert text.count("expireAfter: 720h") == 1 and "fix (the same in each place):" in text
     assert "    pools/b.yaml: 8:7\n" in text and "… and 3 more files; --format concise lists every place" in text
@@ -120,8 +123,10 @@ def test_findings_of_one_line_share_their_excerpt() -> None:
     source = Source.from_text("a.yaml", "values: [one, two, three]\n")
     (text,) = findings_text([result(source, 9, 12, "`one` is wrong"), result(source, 14, 17, "`two` is wrong")])
     assert text.split("\n") == [
-        "a.yaml:1:10: error[unknown-field]: `one` is wrong",
-        "a.yaml:1:15: error[unknown-field]: `two` is wrong",
+        "error[unknown-field]: `one` is wrong",
+        "error[unknown-field]: `two` is wrong",
+        " --> a.yaml:1:10",
+        " --> a.yaml:1:15",
         "  |",
         "1 | values: [one, two, three]",
         "  |          ^^^  ^^^",
@@ -222,11 +227,30 @@ def test_wrapped_lines_fit_the_terminal_and_lose_no_word(words: str, width: int)
     assert all(cells(line) <= width or " " not in line[2:] for line in lines)
 
 
-def test_a_place_that_fills_the_line_leaves_the_next_to_the_message() -> None:
-    source = Source.from_text("a/" * 20 + "pool.yaml", POOL)
-    text = finding_text(result(source, 0, 3, "it is said below"), Look(width=60, terminal=True))
+def test_the_message_comes_first_and_a_long_place_has_a_line_of_its_own() -> None:
+    source = Source.from_text("a/" * 40 + "pool.yaml", POOL)
+    text = finding_text(result(source, 0, 3, "it is said first"), Look(width=60, terminal=True))
     first, second, *_ = text.split("\n")
-    assert (first, second) == (f"{source.path}:1:1: error[unknown-field]:", "  it is said below")
+    assert (first, second) == ("error[unknown-field]: it is said first", f" --> {source.path}:1:1")
+
+
+def test_errors_come_first_and_the_command_that_explains_a_rule_once() -> None:
+    source = Source.from_text("a.yaml", "a: 1\nb: 2\nc: 3\n")
+    found = [
+        result(source, 0, 1, "first", severity="warning"),
+        result(source, 5, 6, "second"),
+        result(source, 10, 11, "third"),
+    ]
+    texts = findings_text(found, hints=True)
+    assert [text.split("\n")[0].partition(": ")[2] for text in texts] == ["second", "third", "first"]
+    assert ["nodelint rule" in text for text in texts] == [True, False, False]
+
+
+def test_statistics_count_findings_by_rule() -> None:
+    source = Source.from_text("a.yaml", "a: 1\nb: 2\n")
+    edits = [Edit(source, 3, 4, "2")]
+    found = [result(source, 0, 1, edits=edits), result(source, 5, 6)]
+    assert statistics_lines(found) == ["2  error    unknown-field  1 with a fix"]
 
 
 @pytest.mark.parametrize(

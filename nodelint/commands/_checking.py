@@ -66,6 +66,7 @@ def check(
     outputs: Sequence[Output],
     output: str | None,
     quiet: bool,
+    statistics: bool,
     require_facts: bool,
     fail_on_unjudged: bool,
     **flags: Any,
@@ -77,7 +78,7 @@ def check(
     found = discovered(paths or (".",), settings)
     writing = (fixing or unsafe_fixes) and not diff
     # Standard output then carries what standard input brought, fixed.
-    words = OutputOptions(settings.karpenter_named, writing, to_stderr=writing and "-" in paths, quiet=quiet)
+    words = OutputOptions(settings.karpenter_named, writing, writing and "-" in paths, quiet, statistics=statistics)
     run = _Run(found, settings, require_facts, fail_on_unjudged, wanted, words)
     built = rendered(paths, found, settings)
     if not found.sources and (built is None or not built.builds):

@@ -123,6 +123,7 @@ class OutputOptions(NamedTuple):
     quiet: bool = False
     split: Split | None = None
     older: Older | None = None
+    statistics: bool = False
 
 
 def printed(outputs: Sequence[Output], report: Report, run: Run, words: OutputOptions) -> list[tuple[str, str]]:
@@ -197,13 +198,13 @@ def _text(form: str, report: Report, run: Run, words: OutputOptions, look: Look)
     from nodelint.report.look import fitted
     from nodelint.report.summary import summary_text
 
-    parts = _findings(form, report, look) if report.results else []
+    parts = _findings(form, report, look, words.statistics) if report.results else []
     if words.quiet:
         return "\n".join(parts).rstrip("\n")
     summary = summary_text(
         report, run.files, run.facts, words.karpenter_named, run.applied, run.refused, words.writing, run.unread
     )
-    last = summary.split("\n")
+    *last, verdict = summary.split("\n")
     aged = old_facts_text(run.facts.date if run.facts is not None else None, today())
     if aged is not None:
         last.append(aged)
@@ -211,15 +212,18 @@ def _text(form: str, report: Report, run: Run, words: OutputOptions, look: Look)
         last.append(_about_baseline(words.split))
     if run.older is not None:
         last.append(_about_older(run.older))
+    last.append(verdict)
     return "\n".join([*parts, *(row for line in last for row in fitted(line, look))])
 
 
-def _findings(form: str, report: Report, look: Look) -> list[str]:
-    from nodelint.report.text import concise_text, findings_text
+def _findings(form: str, report: Report, look: Look, statistics: bool) -> list[str]:
+    from nodelint.report.text import concise_text, findings_text, statistics_lines
 
+    if statistics:
+        return [*statistics_lines(report.results), ""]
     if form == "concise":
         return [concise_text(each, look) for each in report.results]
-    return [text + "\n" for text in findings_text(report.results, look)]
+    return [text + "\n" for text in findings_text(report.results, look, hints=True)]
 
 
 def _about_older(older: Older) -> str:

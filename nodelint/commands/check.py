@@ -32,6 +32,7 @@ Exit codes:
 @click.option("--unsafe-fixes", is_flag=True, help="Write the unsafe fixes too (implies --fix).")
 @click.option("--diff", is_flag=True, help="Write nothing; print what --fix would change as a unified diff.")
 @output_options
+@click.option("--statistics", is_flag=True, help="Count findings by rule, and print no finding itself.")
 @click.option("--quiet", "-q", is_flag=True, help="Print findings and nothing else.")
 @colour_option
 @judging_options

@@ -43,7 +43,7 @@ def summary_text(
     fixing: bool = False,
     unread: Sequence[Unread] = (),
 ) -> str:
-    """One line with the counts and what a fix would do; further lines for what was left out, and why."""
+    """What was left out, and why; the last line has the counts and what a fix would do."""
     from nodelint.report.text import place
 
     lines = []
@@ -74,15 +74,14 @@ def summary_text(
         outcome = f"All good: {judged_for}"
     further = [] if fixing else [_fixable(report.results)]
     further.append(_unasked(report.skipped))
-    lines.append("; ".join(filter(None, [outcome, *further])) + ".")
-    lines += stated
     lines += _skips(report.skipped)
     lines += coverage_lines(coverage)
     lines += _wants(report.skipped)
     lines += unread_lines(unread)
     if facts and facts.snapshot:
         lines.append(f"Facts: {_of(facts.snapshot)}; {facts.types:,} instance types of {facts.date}.")
-    return "\n".join(lines)
+    lines += stated
+    return "\n".join([*lines, "; ".join(filter(None, [outcome, *further])) + "."])
 
 
 def _targets(report: Report, karpenter_named: bool) -> tuple[str, list[str]]:

@@ -1,33 +1,56 @@
-"""Findings as a person reads them: place, sentence, excerpt, what follows from it, and the fix as lines to write."""
+"""Findings as a person reads them: sentence, place, excerpt, what follows from it, and the fix as lines to write."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from nodelint.lint.results import Result
-from nodelint.model.finding import Also, Edit, Span
+from nodelint.model.finding import SEVERITIES, Also, Edit, Span
 from nodelint.model.messages import counted
 from nodelint.printable import printable, printable_path
 from nodelint.report.changes import fix_lines
 from nodelint.report.entries import FindingGroup, entries
 from nodelint.report.excerpt import Mark, excerpt
-from nodelint.report.look import PLAIN, Look, cells, rule_page, said, wrapped
+from nodelint.report.look import PLAIN, Look, rule_page, said, wrapped
 
 _COLOURS = {"error": "red", "warning": "yellow", "info": "cyan"}
 
 # Files whose further places are listed below an entry.
 _FILES = 12
 
-# Columns that a message needs beside its place to begin there.
-_LEAST = 20
+# Places in other files that play a part and are shown.
+_PARTS = 10
 
 UNSAFE = "unsafe: it changes what runs today"
 
 
-def findings_text(results: Sequence[Result], look: Look = PLAIN) -> list[str]:
-    """A text for each cause: findings of one cause are one text, and a fix that several share is shown once."""
+def findings_text(results: Sequence[Result], look: Look = PLAIN, *, hints: bool = False) -> list[str]:
+    """A text for each cause, errors first: findings of one cause are one text.
+
+    A fix that several share is shown once, and so is, with `hints`, the command that explains a rule.
+    """
     shown: set[tuple[Edit, ...]] = set()
-    return ["\n".join(_entry(entry, look, shown)) for entry in entries(results)]
+    named: set[str] | None = set() if hints else None
+    ordered = sorted(entries(results), key=lambda entry: SEVERITIES.index(entry.shown[0].severity))
+    return ["\n".join(_entry(entry, look, shown, named)) for entry in ordered]
+
+
+def statistics_lines(results: Sequence[Result]) -> list[str]:
+    """A line for each rule: how many findings, how grave, how many have a fix; the most frequent first."""
+    by_rule: dict[tuple[str, str], list[Result]] = {}
+    for result in results:
+        by_rule.setdefault((result.severity, result.rule.name), []).append(result)
+    ordered = sorted(
+        by_rule.items(), key=lambda item: (-len(item[1]), SEVERITIES.index(item[1][0].severity), item[0])
+    )
+    width = max(len(str(len(found))) for _, found in ordered)
+    name_width = max(len(name) for (_, name), _ in ordered)
+    lines = []
+    for (severity, name), found in ordered:
+        fixable = sum(result.fixable for result in found)
+        aside = f"  {fixable} with a fix" if fixable else ""
+        lines.append(f"{len(found):>{width}}  {severity:<7}  {name:<{name_width}}{aside}".rstrip())
+    return lines
 
 
 def finding_text(result: Result, look: Look = PLAIN) -> str:
@@ -38,17 +61,21 @@ def finding_text(result: Result, look: Look = PLAIN) -> str:
 def concise_text(result: Result, look: Look = PLAIN) -> str:
     """One finding on one line; at its end `[fix]` or `[unsafe fix]` where there is one."""
     fix = "" if not result.fixable else " [fix]" if result.safety == "safe" else " [unsafe fix]"
-    return "".join(_head(result, look)) + look.style(fix, fg="green")
+    where = look.style(place(result.span), bold=True)
+    return f"{where}: {_word(result, look)}: {printable(result.message)}" + look.style(fix, fg="green")
 
 
-def _entry(entry: FindingGroup, look: Look, shown: set[tuple[Edit, ...]]) -> Iterator[str]:
+def _entry(entry: FindingGroup, look: Look, shown: set[tuple[Edit, ...]], named: set[str] | None) -> Iterator[str]:
     first = entry.shown[0]
     for number, result in enumerate(entry.shown):
         yield from _headline(result, look, f" ({entry.extent})" if entry.extent and not number else "")
     colour = _COLOURS[first.severity]
     marks = [Mark(result.span, own=True, colour=colour) for result in entry.shown]
-    beside = [also for also in first.finding.also if also.span.source is first.span.source]
-    yield from excerpt(first.span.source, [*marks, *(Mark(also.span, also.message) for also in beside)], look)
+    marks += [Mark(also.span, also.message) for also in first.finding.also if also.span.source is first.span.source]
+    margin = max(len(str(mark.span.source.position(mark.span.start).line)) for mark in marks)
+    for result in entry.shown:
+        yield f"{' ' * margin}{look.style('-->', fg='blue')} {place(result.span)}"
+    yield from excerpt(first.span.source, marks, look)
     yield from _elsewhere(first, look)
     if first.finding.note:
         yield from said("note", first.finding.note, look, fg="cyan")
@@ -57,6 +84,9 @@ def _entry(entry: FindingGroup, look: Look, shown: set[tuple[Edit, ...]]) -> Ite
         yield from said("help", first.finding.help, look, fg="cyan")
     yield from _suggestions(first, look)
     yield from _places(entry, look)
+    if named is not None and first.rule.name not in named:
+        named.add(first.rule.name)
+        yield look.style(f"  = nodelint rule {first.rule.name}", dim=True)
 
 
 def _suggestions(result: Result, look: Look) -> Iterator[str]:
@@ -66,32 +96,23 @@ def _suggestions(result: Result, look: Look) -> Iterator[str]:
         yield from fix_lines(suggestion.edits, result.span.source, look)
 
 
-def _head(result: Result, look: Look) -> tuple[str, str, str]:
-    """Place, severity with rule, and message."""
-    style = look.style
+def _word(result: Result, look: Look) -> str:
+    """Severity and rule."""
     name = result.rule.name
     address = rule_page(result.rule) if look.links else None
     if address:
         name = f"\x1b]8;;{address}\x1b\\{name}\x1b]8;;\x1b\\"
-    colour = _COLOURS[result.severity]
-    word = style(f"{result.severity}[{name}]", fg=colour, bold=True)
-    return f"{style(place(result.span), bold=True)}: ", f"{word}: ", printable(result.message)
+    return look.style(f"{result.severity}[{name}]", fg=_COLOURS[result.severity], bold=True)
 
 
 def _headline(result: Result, look: Look, extent: str) -> Iterator[str]:
-    where, word, message = _head(result, look)
+    plain = f"{result.severity}[{result.rule.name}]: "
     if not look.terminal:
-        yield f"{where}{word}{message}{extent}"
+        yield f"{_word(result, look)}: {printable(result.message)}{extent}"
         return
-    plain = f"{place(result.span)}: {result.severity}[{result.rule.name}]: "
-    words = f"{result.message}{extent}"
-    if cells(plain) + _LEAST > look.width:
-        yield f"{where}{word}".rstrip()
-        yield from wrapped(words, look.width, "  ", "  ")
-        return
-    lines = wrapped(words, look.width, plain, "  ")
-    yield f"{where}{word}{lines[0][len(plain) :]}"
-    yield from lines[1:]
+    lines = wrapped(f"{result.message}{extent}", look.width, plain, "  ")
+    yield f"{_word(result, look)}: {look.style(lines[0][len(plain) :], bold=True)}"
+    yield from (look.style(line, bold=True) for line in lines[1:])
 
 
 def _elsewhere(result: Result, look: Look) -> Iterator[str]:
@@ -100,9 +121,11 @@ def _elsewhere(result: Result, look: Look) -> Iterator[str]:
     for also in result.finding.also:
         if also.span.source is not result.span.source:
             groups.setdefault(id(also.span.source), []).append(also)
-    for group in groups.values():
+    for group in list(groups.values())[:_PARTS]:
         yield f"  {look.style(f'::: {place(group[0].span)}', dim=True)}"
         yield from excerpt(group[0].span.source, [Mark(also.span, also.message) for also in group], look)
+    if len(groups) > _PARTS:
+        yield f"  … and {counted(len(groups) - _PARTS, 'more place')} in other files; --format json lists all"
 
 
 def _fix(entry: FindingGroup, look: Look, shown: set[tuple[Edit, ...]]) -> Iterator[str]:

@@ -202,5 +202,5 @@ def _cause(entry: dict[str, Any]) -> Cause:
         cases=tuple(
             Case(c.get("releases", ""), c.get("start"), c["verdict"], c["means"], c["do"]) for c in entry["cases"]
         ),
-        rules=tuple(entry["rules"]),
+        rules=tuple(dict.fromkeys(entry["rules"])),
     )
