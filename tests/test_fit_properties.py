@@ -352,3 +352,50 @@ def test_each_verdict_is_that_of_a_search_through_all_types_and_offerings(
         reason = None if verdict.refusal is None else verdict.refusal.reason
         shown = json.dumps([pool, spec, daemons, str(release), verdict.refusal and verdict.refusal.message])
         assert reason == ("requirements" if filtered else model.verdict(spec)), shown
+
+
+def daemon_reason(model: Model, pod: dict[str, Any], types: list[str]) -> str | None:
+    """Why no node of some types runs a daemon beside the others; None where one does."""
+    for taint in model.spec["template"]["spec"].get("taints", []):
+        soft = taint["effect"] == "PreferNoSchedule"
+        if not soft and not any(tolerates(each, taint) for each in pod.get("tolerations", [])):
+            return "taint"
+    affinity = pod.get("affinity", {}).get("nodeAffinity", {})
+    terms = affinity.get("requiredDuringSchedulingIgnoredDuringExecution", {}).get("nodeSelectorTerms", [{}])
+    met = set()
+    for term in terms:
+        asked = Requirements.from_labels(pod.get("nodeSelector", {}))
+        for each in term.get("matchExpressions", []):
+            asked.add(Requirement.of(each["key"], each["operator"], each.get("values", ()), None, model.release))
+        if model.template.compatible(asked, model.known) is None:
+            met.update(name for name in types if model.labels(name).intersects(asked) is None)
+    if not met:
+        return "requirements"
+    for name in met:
+        total = model.requests([pod, *(each for each in model.daemons if model.runs(each, name))])
+        allocatable = model.allocatable(name)
+        if all(amount <= allocatable.get(each, 0) for each, amount in total.items()):
+            return None
+    return "resources"
+
+
+@given(pools(), pods(), st.lists(pods(whole=False), max_size=2), st.sampled_from(RELEASES))
+def test_a_daemon_runs_where_a_search_finds_a_node_for_it(
+    pool: dict[str, Any], asked: dict[str, Any], others: list[dict[str, Any]], release: Version
+) -> None:
+    model = Model(pool, others, release)
+    documents = [pool, CLASS]
+    for n, spec in enumerate([asked, *others]):
+        template = {"spec": {"template": {"spec": spec}}}
+        documents.append({"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": f"d{n}"}, **template})
+    tree = tree_of(documents, release)
+    (verdict,) = tree.fit(tree.workloads[0]).verdicts
+    reason = None if verdict.refusal is None else verdict.refusal.reason
+    types = [name for name in WORLD if model.labels(name).intersects(model.template) is None]
+    types = [
+        name for name in types if any(model.offers(model.template)) and min(model.allocatable(name).values()) >= 0
+    ]
+    most = model.spec.get("limits", {}).get("cpu")
+    allowed = [n for n in types if most is None or int(model.catalog.label(n, f"{K}instance-cpu") or 0) <= int(most)]
+    wanted = "requirements" if not types else "limits" if not allowed else daemon_reason(model, asked, allowed)
+    assert reason == wanted, json.dumps([pool, asked, others, str(release)])

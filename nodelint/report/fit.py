@@ -113,7 +113,7 @@ def _coloured(line: str, style: Style) -> str:
 def _workload(fit: WorkloadFit, width: int) -> Iterator[str]:
     workload = fit.workload
     namespace = f" in {workload.namespace}" if workload.namespace else ""
-    yield from wrap(f"{workload.label}{namespace}  {_place(workload.name_node)}", width, "")
+    yield from wrap(f"{_label(fit)}{namespace}  {_place(workload.name_node)}", width, "")
     yield from wrap(f"=> {_headline(fit)}", width, "")
     for verdict in fit.verdicts:
         yield from _verdict(verdict, width)
@@ -121,6 +121,14 @@ def _workload(fit: WorkloadFit, width: int) -> Iterator[str]:
         yield from wrap(f"not known: {fact.reason} ({_place(fact.at)})", width, "  ")
     for each in suggestions(fit):
         yield from wrap(f"help: {each.message} ({_place(each.at)})", width, "  ")
+
+
+def _label(fit: WorkloadFit) -> str:
+    """Kind and name; what stands in the place of a name that is not known."""
+    workload = fit.workload
+    if isinstance(workload.name, str) or workload.node.at("metadata", "name") is None:
+        return workload.label
+    return f"{workload.kind}/{short(workload.name_node.written)}"
 
 
 def _headline(fit: WorkloadFit) -> str:
@@ -168,7 +176,7 @@ def fit_markdown(fits: Sequence[WorkloadFit]) -> str:
         if fit.decided and not fit.possible and fit.ignored is None:
             why = dict.fromkeys(f"{v.pool.name}: {v.refusal.message}" for v in fit.verdicts if v.refusal is not None)
             what = "; ".join([what, *(short(each, 160) for each in why)])
-        cells = (sign, f"`{fit.workload.label}`", what, f"`{_place(fit.workload.name_node)}`")
+        cells = (sign, f"`{_label(fit)}`", what, f"`{_place(fit.workload.name_node)}`")
         rows.append("| " + " | ".join(inline(printable(cell)).replace("|", "\\|") for cell in cells) + " |")
     return "\n".join([f"### nodelint fit: {summary(fits)}", "", *rows])
 
