@@ -117,17 +117,29 @@ def check(workload: "cluster_objects.Workload", context: Context, *, pools: str 
     refusal = nearest.refusal
     if refusal is None:
         return
-    name = messages.short(nearest.pool.name, 24)
-    why = messages.short(refusal.message.removeprefix("incompatible requirements, "), 62)
     yield Finding(
         at=refusal.at_workload or workload.name_node,
-        message=f"no NodePool takes its pods; `{name}`: {why}",
+        message=f"no NodePool takes its pods; {_say_why(found, nearest, refusal)}",
         severity="error" if pools == "complete" else None,
         also=list(_others(found, nearest)),
         note="the pods stay pending: Karpenter launches no node for them",
         help=f"`nodelint fit --workload {workload.kind.lower()}/{workload.name}` shows what each pool makes of them",
         suggestions=list(_ways_out(found)),
     )
+
+
+_LABEL = 'incompatible requirements, label "'
+
+
+def _say_why(found: "fit.WorkloadFit", nearest: "fit.PoolVerdict", refusal: "fit.PoolRefusal") -> str:
+    """The label that no pool has that would come into question, or why the nearest pool refuses."""
+    own = {each.refusal.message for each in found.verdicts if each.refusal and each.refusal.reason == "requirements"}
+    if refusal.message.startswith(_LABEL) and len(own) == 1:
+        tolerated = any(each.refusal is not None and each.refusal.reason == "taint" for each in found.verdicts)
+        which = "none that it tolerates" if tolerated else "none"
+        return f"{which} has the label `{messages.short(refusal.message.split(chr(34))[1])}`"
+    name = messages.short(nearest.pool.name, 24)
+    return f"`{name}`: {messages.short(refusal.message.removeprefix('incompatible requirements, '), 62)}"
 
 
 _REASONS = ("resources", "minValues", "limits", "offering", "requirements", "taint")

@@ -138,3 +138,9 @@ def test_durations_are_read_from_1_12_on(here: Path, nodelint: Run) -> None:
     for release, count in (("1.11.2", 1), ("1.12.0", 0)):
         said = nodelint("check", ".", "--select", "ignored-pod-annotation", "--karpenter-version", release)
         assert said.stdout.count("durations from 1.12.0") == count
+
+
+def test_a_label_that_no_pool_has_is_named_and_no_pool_blamed(here: Path, nodelint: Run) -> None:
+    (here / "web.yaml").write_text(pod("nodeSelector: {team: batch, tier: front}"))
+    (finding,) = found(nodelint)
+    assert finding["message"] == "no NodePool takes its pods; none has the label `tier`"
