@@ -171,7 +171,6 @@ def test_hash_is_that_of_the_plain_file(shape: dict[str, str], nodelint: Run) ->
     assert row["hash"] == same["hash"] is not None
 
 
-@pytest.mark.parametrize("shape", [name for name, files in SHAPES.items() if "pool.yaml" not in files], indirect=True)
 def test_an_editor_shows_what_the_command_finds(shape: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     name, _ = changed(shape, "m5.lrge")
@@ -185,7 +184,6 @@ def test_an_editor_shows_what_the_command_finds(shape: dict[str, str], tmp_path:
     assert any("m5.lrge" in result.message for result in view.results(buffer))
 
 
-@pytest.mark.parametrize("shape", [name for name, files in SHAPES.items() if "main.tf" not in files], indirect=True)
 def test_an_editor_tells_of_a_value(shape: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     name = next(name for name, text in shape.items() if "m5.large" in text)

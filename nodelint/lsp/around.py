@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 
 from nodelint.build import Inventory, build
+from nodelint.build.built import Built
 from nodelint.model.documents import objects
 from nodelint.source import Source
 from nodelint.source.discover import CHART
@@ -29,7 +30,16 @@ def build_around(opened: Sequence[Source], beside: Sequence[Source], kustomizati
     overlays = kustomizations if manifests and len(kustomizations) <= _MOST_OVERLAYS else ()
     inventory = build([*opened, *near], None, overlays)
     paths = {os.path.abspath(source.path) for source in opened}
-    return inventory._replace(built=tuple(each for each in inventory.built if paths.intersection(each.parts)))
+    mine = {id(source) for source in opened}
+    built = (each for each in inventory.built if paths.intersection(each.parts) or _holds_value_of(each, mine))
+    return inventory._replace(built=tuple(built))
+
+
+def _holds_value_of(built: Built, sources: set[int]) -> bool:
+    """Whether a value of what is built is written in one of some sources, by their ids: a variable's file, say."""
+    roots = (document.root for document in built.source.documents if document.root is not None)
+    origins = (built.find_origin(node) for root in roots for node in root.walk())
+    return any(origin is not None and id(origin.at.source) in sources for origin in origins)
 
 
 def _folders(source: Source) -> Iterator[str]:
