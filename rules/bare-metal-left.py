@@ -205,6 +205,7 @@ def _check_mixed(pool: NodePool, context: Context) -> Findings:
     category = labels.last_asking(pool, keys.CATEGORY)
     yield Finding(
         at=fixes.seen(category.key_node) if category is not None else fixes.place(pool),
+        once=True,
         message=f"{messages.counted(len(metal), 'bare-metal type')} of {len(types):,} remain{cost}",
         note="a bare-metal node takes many minutes to boot",
         help="require `instance-hypervisor In [nitro]`",

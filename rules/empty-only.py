@@ -89,6 +89,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     yield Finding(
         at=policy,
         message="`WhenEmpty`: a node that one small pod holds is never consolidated, nor replaced by a cheaper one",
+        once=True,
         help="`WhenEmptyOrUnderutilized` does both, at the pace of the budgets"
         if pool.version == "v1"
         else "`WhenUnderutilized` does both; it takes no `consolidateAfter` before v1",

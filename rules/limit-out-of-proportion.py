@@ -140,6 +140,7 @@ def _balance(cpu: resolve.Limit, memory: resolve.Limit, size: resolve.Growth) ->
         at=fixes.seen(unreached.at.node),
         message=f"the {unreached.resource} limit `{_shown(unreached)}` is never reached:"
         f" the {other.resource} limit `{_shown(other)}` ends at about {end} or less",
+        once=True,
         also=[Also(other.at.node, why)],
         help="set both limits to the size that the pool may grow to",
     )

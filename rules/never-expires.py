@@ -58,5 +58,6 @@ def check(pool: NodePool, context: Context) -> Findings:
         yield Finding(
             at=node,
             message="nodes never expire: kernel and kubelet stay as they are until drift replaces the node",
+            once=True,
             edits=edits.if_editable(edits.set_value, node, "720h"),
         )

@@ -178,6 +178,7 @@ def check(pool: NodePool, context: Context, *, days: int = 3, seconds: int = 60)
         message=f"every node expires within `{node.value}`, whatever the budgets allow",
         severity="warning" if length < HOUR else None,
         strict=length >= HOUR,
+        once=length >= HOUR,
         also=[Also(written, "does not hold expiry back")] if written is not None and written.items else (),
         note="a new value changes the hash of the template, so that nodes are replaced once more",
         help="the default is 720h",

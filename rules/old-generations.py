@@ -162,6 +162,7 @@ def _check_floor(pool: NodePool, context: Context) -> Findings:
         yield Finding(
             at=fixes.seen(labels.values_at(last)),
             message=f"{floor} leaves {counts} on Xen: {families}",
+            once=True,
             severity="info",
             help="`instance-generation Gt 4` excludes all of them",
         )
@@ -172,6 +173,7 @@ def _check_floor(pool: NodePool, context: Context) -> Findings:
     yield Finding(
         at=fixes.seen(category.key_node) if category is not None else fixes.place(pool),
         message=f"{counts} run on Xen: {families}",
+        once=True,
         severity="info" if pool.of_values else None,
         help="require `instance-generation Gt 4`, which excludes all of them, or `Gt 2`, which leaves few",
     )

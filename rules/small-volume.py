@@ -197,6 +197,7 @@ def _check_size(node_class: EC2NodeClass, context: Context, smallest: int) -> Fi
         yield Finding(
             at=node_class.name_node,
             message=f"nodes get the default volume of {usual} GiB for images, logs and pods",
+            once=True,
             note="the kubelet deletes images from 85 % on, and evicts pods when the volume is nearly full",
             help="map a larger volume in `blockDeviceMappings`, encrypted",
         )

@@ -153,6 +153,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     yield Finding(
         at=node,
         message=f"`{alias.family}@latest` replaces nodes whenever an image is published",
+        once=True,
         edits=edits.if_editable(_pinned, image_set, version),
         help=f"pin the version of today, `{alias.family}@{version}`"
         if version
