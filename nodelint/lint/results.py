@@ -127,12 +127,12 @@ def _explained(result: Result, better: Index) -> bool:
 
 
 def once_in_a_run(results: Iterable[Result]) -> list[Result]:
-    """The results, those that are said once in a run as the first of each rule, which counts the others."""
+    """The results; of those that are said once in a run, the first that says so, which counts the others."""
     kept: list[Result] = []
-    firsts: dict[str, int] = {}
-    others: dict[str, list[Result]] = {}
+    firsts: dict[tuple[str, str], int] = {}
+    others: dict[tuple[str, str], list[Result]] = {}
     for result in results:
-        name = result.rule.name
+        name = result.rule.name, _without_values(result.finding.message) if result.finding.once else ""
         if not result.finding.once:
             kept.append(result)
         elif name in firsts:
@@ -144,6 +144,11 @@ def once_in_a_run(results: Iterable[Result]) -> list[Result]:
         if others[name]:
             kept[index] = _with_others(kept[index], others[name])
     return kept
+
+
+def _without_values(message: str) -> str:
+    """What a message says, whatever the names and numbers in it are."""
+    return re.sub(r"(\*[ ,]*)+", "*", re.sub(r"`[^`]*`( \(default\))?|\S*\d\S*( \(default\))?", "*", message))
 
 
 _MOST_PLACES = 10
