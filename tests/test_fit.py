@@ -13,8 +13,10 @@ from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
 
+import jsonschema
 import pytest
 
+from .conftest import ROOT
 from .manifests import nodeclass
 
 Run = Callable[..., CompletedProcess[str]]
@@ -498,3 +500,10 @@ def test_a_pod_that_a_node_group_may_take_is_not_impossible(here: Path, nodelint
     assert not any(each["fits"] for each in found["pools"])
     write(here, pod("nodeSelector: {tier: front, karpenter.sh/nodepool: none}"))
     assert not fit_json(nodelint, code=1)["workloads"][0]["possible"]
+
+
+def test_the_json_is_what_its_schema_says(here: Path, nodelint: Run) -> None:
+    schema = json.loads((ROOT / "schemas" / "fit.schema.json").read_text(encoding="utf-8"))
+    for text in ("", "nodeSelector: {team: ml}", "nodeSelector: {team: '{{ x }}'}", "nodeSelector: {tem: ml}"):
+        write(here, pod(text))
+        jsonschema.Draft202012Validator(schema).validate(fit_json(nodelint))
