@@ -21,6 +21,10 @@ lint:
 test *ARGS:
     pytest -n auto --dist worksteal {{ARGS}}
 
+# a new rule, with examples that the laws hold
+rule NAME:
+    python tools/new_rule.py {{NAME}}
+
 # the pages and indexes that are made from rules and commands
 pages:
     python tools/make_rule_pages.py

@@ -6,12 +6,19 @@ import os
 import re
 import subprocess
 import sys
+import textwrap
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 import yaml
+
+from nodelint.lint.engine import Target, lint
+from nodelint.lint.rule import Rule, examples, load
+from nodelint.model.releases import NEWEST
+from nodelint.report.page import alone
+from nodelint.source import Source
 
 from .conftest import ROOT
 
@@ -135,3 +142,39 @@ def test_a_slip_that_a_test_notices_dies_and_another_lives(mutate: ModuleType, t
     assert not mutate.lives(mutants["n + n"], tmp_path, whole=False)
     assert mutate.lives(mutants["9000"], tmp_path, whole=False)
     assert (tmp_path / "nodelint" / "double.py").read_text(encoding="utf-8") == text
+
+
+def check_with(rule: Rule, text: str) -> list[str]:
+    report = lint([Source.from_text("pool.yaml", text)], Target(NEWEST), {rule.name: rule}, alone(rule))
+    assert not report.faults
+    return [result.message for result in report.results]
+
+
+def test_a_new_rule_works_and_a_name_is_checked(tmp_path: Path) -> None:
+    command = [sys.executable, str(ROOT / "tools" / "new_rule.py"), "--folder", str(tmp_path)]
+    done = subprocess.run([*command, "my-rule"], capture_output=True, text=True, check=True)
+    assert "pytest tests/test_rules.py -k my-rule" in done.stdout
+    rule = load(tmp_path)["my-rule"]
+    bad, good = examples(rule.page)
+    assert (bad.good, good.good) == (False, True)
+    assert check_with(rule, bad.text) == ["`change-me` says nothing about the nodes of the pool"]
+    assert check_with(rule, good.text) == []
+    for name, words in (("my-rule", "is there already"), ("My_Rule", "is no name of a rule")):
+        done = subprocess.run([*command, name], capture_output=True, text=True, check=False)
+        assert (done.returncode, words in done.stderr) == (1, True)
+
+
+def test_the_sample_of_the_guide_is_a_rule_that_judges_no_placeholder(tmp_path: Path) -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    (sample,) = re.findall(r"^    ```python\n(.*?)^    ```", text, re.MULTILINE | re.DOTALL)
+    (tmp_path / "sample.py").write_text(f'"""A page."""\n{textwrap.dedent(sample)}', encoding="utf-8")
+    rule = load(tmp_path)["sample"]
+
+    def pool(values: str) -> str:
+        requirement = f"{{key: karpenter.sh/capacity-type, operator: In, values: {values}}}"
+        spec = f"{{template: {{spec: {{requirements: [{requirement}]}}}}}}"
+        return f"apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {{name: a}}\nspec: {spec}\n"
+
+    assert len(check_with(rule, pool("[spot]"))) == 1
+    assert check_with(rule, pool('[spot, "${OTHER}"]')) == []
+    assert check_with(rule, pool("[spot, on-demand]")) == []

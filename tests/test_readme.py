@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import ROOT
+from .conftest import NOW, ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 SHOWN = re.findall(r"^```console\n\$ (nodelint[^\n]*)\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
 # What asks AWS is run by tests/test_refresh.py.
-NAMED = re.findall(r"^nodelint (?:check|explain|rule)(?!.*--live)[^#\n|>]*", README, re.MULTILINE)
+NAMED = re.findall(r"^nodelint (?:check|explain|rule|upgrade)(?!.*--live)[^#\n|>]*", README, re.MULTILINE)
 
 
 def run(command: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
@@ -24,7 +24,7 @@ def run(command: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "nodelint", *args],
         cwd=cwd,
-        env={**os.environ, "NODELINT_CACHE_DIR": os.devnull},
+        env={**os.environ, "NODELINT_CACHE_DIR": os.devnull, "NODELINT_NOW": NOW},
         capture_output=True,
         text=True,
         check=False,
@@ -51,6 +51,7 @@ def test_every_command_named_is_one_that_runs(command: str, tmp_path: Path) -> N
 def test_the_two_set_up_commands_are_there() -> None:
     assert ".venv/bin/nodelint check examples --fail-on never" in README
     assert ".venv/bin/pytest" in README
+    assert len(README.split()) <= 900, "it sells and starts; what is more goes to docs/"
     assert len(SHOWN) >= 2
     assert len(NAMED) >= 5
 
