@@ -77,7 +77,6 @@ spec:
 """
 
 import re
-from collections.abc import Sequence
 
 from nodelint.api import (
     UNKNOWN,
@@ -202,8 +201,6 @@ def _check_default(obj: Object, context: Context) -> Findings:
             continue
         if context.templates.says_elsewhere(source, use.path[-1], templates=False):
             continue
-        if any(_fills(scopes.follow(more, use.path)) for more in context.templates.more_values(source)):
-            continue
         told.add(use.path)
         entry = next((e for e in node.parent.entries if e.value is node), None) if node.parent is not None else None
         field = f"`{entry.name}`" if entry is not None and entry.name is not None else "a tag"
@@ -220,11 +217,6 @@ def _is_printed(code: str) -> bool:
     """Whether code prints the value as it is, or its own empty default."""
     default = re.search(r"\bdefault\s+(\S+)", code)
     return re.search(OTHER, code) is None and (default is None or default[1] in ('""', "``"))
-
-
-def _fills(found: Sequence[Node]) -> bool:
-    """Whether another file of values gives it: then it is empty by default on purpose."""
-    return any(not _is_empty(node) for node in found)
 
 
 def _is_empty(value: Node) -> bool:
