@@ -351,8 +351,7 @@ def test_a_finding_comes_as_one_types_and_goes_with_its_fix(editor: Editor, repo
     found = next(each for each in editor.diagnostics(uri) if each.code == "unknown-field")
     assert editor.at(uri, found.range) == "operater"
     assert found.severity == types.DiagnosticSeverity.Error and found.source == "nodelint"
-    assert found.code_description is not None
-    assert found.code_description.href.endswith("/docs/rules/unknown-field.md")
+    assert found.code_description is None, "the project has no address yet"
     assert isinstance(found.data, dict) and found.data["fix"] == "safe"
     assert re.fullmatch("[0-9a-f]{32}", found.data["fingerprint"])
     action = next(each for each in editor.actions(uri, "operater") if each.title.startswith("Replace"))

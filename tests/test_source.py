@@ -41,7 +41,7 @@ def problem(text: str) -> tuple[str, str]:
         ("+5", 5), ("1e3", 1000.0), (".5", 0.5), ("5.", 5.0), ("._", "._"), ("0x_", "0x_"), ("1e400", "1e400"),
         ("2020-01-01", "2020-01-01"), ("1:30", "1:30"), ("18446744073709551616", 18446744073709551616.0),
         ("'5'", "5"), ('"yes"', "yes"), ("!!str 5", "5"), ("! 5", "5"), ('!!int "5"', 5), ("!!float 5", 5.0),
-        ("!!binary aGk=", "hi"), ("!Sub x", UNKNOWN), ("a b", "a b"), ('"a\\\\/b"', "a\\/b"),
+        ("!!binary aGk=", "hi"), ("!!foo 1", "1"), ("!Sub x", UNKNOWN), ("a b", "a b"), ('"a\\\\/b"', "a\\/b"),
         ('"it\\\'s \\\\\'"', "it's \\'"), ("!!binary |\n  aGVs\n  bG8=\n", "hello"),
     ],
 )  # fmt: skip
@@ -61,10 +61,15 @@ def test_plain_is_what_json_would_carry() -> None:
         ("1e3", "1000"), ("1.0", "1"), ("0x10", "16"), ("0.1", "0.1"), ("-0.07", "-0.07"), ("1e6", "1e+06"),
         ("16777217.0", "1.6777216e+07"), ("0.00001", "1e-05"), ("1e300", ".inf"), ("-1e300", "-.inf"),
         ("!!str 1e3", "1e3"), ("'1e3'", "1e3"), ("99999999999999999999", "1e+20"),
+        (".inf", ".inf"), ("-.Inf", "-.inf"), (".NaN", ".nan"), ("!!float .inf", ".inf"), ("? .inf\n", ".inf"),
+        ("!x foo", "foo"), ("!x 'foo'", "foo"), ("!x 1.50", "1.50"), ("!x ~", "~"), ("!!foo a", "a"),
+        ("? !x |\n  a\n", "a\n"),
     ],
 )  # fmt: skip
-def test_a_number_as_key_is_written_as_the_api_server_gets_it(text: str, name: str) -> None:
-    assert root(f"{text}: x").plain() == {name: "x"}
+def test_a_key_is_written_as_the_api_server_gets_it(text: str, name: str) -> None:
+    found = root(f"{text}: x")
+    assert [entry.name for entry in found.entries] == [name]
+    assert found.plain() == {name: "x"}
 
 
 @pytest.mark.parametrize(
@@ -331,6 +336,28 @@ def test_what_cannot_be_read_is_said_with_its_place(text: str, message: str, pla
     found, rest = problem(text)
     assert found == message
     assert rest.startswith(place)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a:\n\ufeff  b: 2\n",
+        "a: 1\n\ufeff# c\nb: 2\n",
+        "a: 1\r\n\ufeff\r\nb: 2\r\n",
+        "a: [1,\n\ufeff2]\n",
+        "a: 'x\n  y'\n\ufeff# c\n",
+        "a: |\n  x\n\ufeff  y\n",
+    ],
+)
+def test_a_byte_order_mark_before_text_is_refused(text: str) -> None:
+    """libyaml passes over one that begins a line; for Go's reader it is a part of the key, or an error."""
+    message, rest = problem("karpenter: 1\n" + text)
+    assert (message, rest[0]) == ("the character U+FEFF is not allowed in YAML", "\ufeff")
+
+
+def test_a_byte_order_mark_within_a_text_stays() -> None:
+    """As kubectl prints it."""
+    assert root("a: 'x\n\ufeff  y'\nb: x\ufeffy\n").plain() == {"a": "x \ufeff  y", "b": "x\ufeffy"}
 
 
 def test_aliases_cannot_grow_without_end() -> None:

@@ -53,6 +53,8 @@ _BRANCH = r"(?:\{\{|\{%|%\{|<%)[-~+=]?\s*(?:if|unless|else|elif|elsif|end|with|r
 _ELSE = r"(?:\{\{|\{%|%\{|<%)[-~+=]?\s*(?:else|elif|elsif)\b"
 _IDENTITY = ("apiVersion", "kind")
 """Keys of which two make two objects, of which one is there where an `else` parts them."""
+_MARK = "[\n\r\x85\u2028\u2029](\ufeff)"
+"""A byte order mark that begins a line: libyaml passes over it, Go's reader takes it for text."""
 _SLASH = r"(?<!\\)(?:\\\\)*(\\/)"
 
 
@@ -112,6 +114,7 @@ class _Composer:
         self.replaced = not self.live and may_be_replaced(text)
         self.anchors: dict[str, Node | None] = {}
         self.copies = 0
+        self.marks = [found.start(1) for found in re.finditer(_MARK, text)] if "\ufeff" in text else []
 
     def run(self, yaml: Any, parser: Any) -> list[Node | None]:
         base = self.base
@@ -161,6 +164,8 @@ class _Composer:
                 else:
                     self.entry(frame, frame.key, node)
                     frame.key = None
+        if self.marks:
+            raise Unreadable(base + self.marks[0], "the character U+FEFF is not allowed in YAML")
         return roots
 
     def open(self, event: Any, kind: Kind, around: _Frame | None, depth: int) -> _Frame:
@@ -246,6 +251,7 @@ class _Composer:
     def scalar(self, event: Any, frame: _Frame | None) -> Node:
         start, end = event.start_mark.index + self.base, event.end_mark.index + self.base
         style = _STYLES[event.style]
+        is_key = frame is not None and frame.key is None and frame.node.kind == "mapping"
         if event.anchor is not None or event.tag is not None:
             start = min(self.after_properties(start), end)
         text = event.value
@@ -255,7 +261,7 @@ class _Composer:
             end = self.block_end(start, end)
             node = Node(self.source, start, end, "scalar", style, self.block_value(text, start, end))
             if event.tag is not None:
-                _tagged(node, event.tag, text)
+                _tagged(node, event.tag, text, is_key)
             return node
         node = Node(self.source, start, end, "scalar", style, text)
         if not self.live and (
@@ -264,21 +270,25 @@ class _Composer:
             node.value = UNKNOWN
             node.tag = event.tag
             return node
-        if self.slashes and style == "double":
-            self.hold_slashes(start, end)
+        if style in ("single", "double"):
+            self.hold_quoted(style, start, end)
         if "?" in text and style == "plain" and frame is not None and frame.node.style == "flow":
             raise Unreadable(start, "a `?` cannot stand in a text between brackets; put it in quotes")
         if event.tag is not None:
-            _tagged(node, event.tag, text)
+            _tagged(node, event.tag, text, is_key)
         elif style == "plain":
             value = node.value = resolve(text)
-            if type(value) is float and not finite(value):
+            if type(value) is float and not finite(value) and not is_key:
                 raise Unreadable(start, f"`{text}` is not a number in JSON, and Kubernetes takes no other")
             if value is None and start == end and self.code_ahead(start):
                 node.value = UNKNOWN
         return node
 
-    def hold_slashes(self, start: int, end: int) -> None:
+    def hold_quoted(self, style: Style, start: int, end: int) -> None:
+        if self.marks:
+            self.marks = [mark for mark in self.marks if not start <= self.base + mark < end]
+        if not self.slashes or style != "double":
+            return
         slash = re.compile(_SLASH).search(self.text, start - self.base, end - self.base)
         if slash is not None:
             raise Unreadable(self.base + slash.start(1), "`\\/` is an escape in JSON alone; write `/`")
@@ -418,11 +428,11 @@ def _again(node: Node) -> Node:
     return other
 
 
-def _tagged(node: Node, tag: str, text: str) -> None:
+def _tagged(node: Node, tag: str, text: str, is_key: bool) -> None:
     """Give a scalar its tag and the value that this makes of its text. Raises `Unreadable`."""
     from nodelint.source.tags import set_by_tag  # here, because tags are rare
 
-    set_by_tag(node, tag, text)
+    set_by_tag(node, tag, text, is_key)
 
 
 def is_json(text: str) -> bool:

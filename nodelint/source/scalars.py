@@ -75,6 +75,8 @@ def _float(text: str) -> Resolved:
 
 def float_as_key(value: float) -> str:
     """A number as the key that sigs.k8s.io/yaml makes of it: the shortest text that is this number in 32 bits."""
+    if value != value:
+        return ".nan"
     short = _in_32_bits(value)
     if short in (float("inf"), float("-inf")):
         return ".inf" if short > 0 else "-.inf"

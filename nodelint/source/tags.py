@@ -9,22 +9,30 @@ from nodelint.source.scalars import finite, resolve
 from nodelint.source.unreadable import Unreadable, shortened
 
 _CORE = "tag:yaml.org,2002:"
+_DEFINED = ("int", "float", "bool", "null", "merge", "binary")
+"""What go-yaml makes something of. Any other word after `!!` leaves the text."""
 
 
-def set_by_tag(node: Node, tag: str, text: str) -> None:
-    """Give a scalar its tag, and the value that this makes of its text. Raises Unreadable."""
+def set_by_tag(node: Node, tag: str, text: str, is_key: bool = False) -> None:
+    """Give a scalar its tag, and the value that this makes of its text. Raises Unreadable.
+
+    A tag that YAML does not define leaves a value to whoever knows it; a key is its text, as go-yaml reads both.
+    """
     node.tag = tag
     if tag == "!" or tag == _CORE + "str" or tag == _CORE + "timestamp":
         node.value = text
         return
     if not tag.startswith(_CORE):
-        node.value = UNKNOWN  # `!Sub`, `!Ref`, `!vault`: somebody else fills it in
+        node.value = text if is_key else UNKNOWN  # `!Sub`, `!Ref`, `!vault`: somebody else fills it in
         return
     name = tag.removeprefix(_CORE)
+    if name not in _DEFINED:
+        node.value = text
+        return
     value = resolve(text)
     if name == "int" and type(value) is int:
         node.value = value
-    elif name == "float" and isinstance(value, int | float) and finite(value):
+    elif name == "float" and isinstance(value, int | float) and (is_key or finite(value)):
         node.value = float(value)
     elif (name == "bool" and type(value) is bool) or (name == "null" and value is None):
         node.value = value
