@@ -53,7 +53,7 @@ REFERENCE = rf"(?<!\$)\$\{{\s*(?:(var|local|module|each|path|data)\.[A-Za-z_]|()
 STEPS = r"(?:\.[A-Za-z_*]\w*|\[(?:\d+|\*|\"[^\"\]]*\")\])"
 BARE = (
     rf"module\.[A-Za-z_][\w-]*{STEPS}+|each\.(?:key|value){STEPS}*|{RESOURCE}[\w.*\[\]\"]+"
-    rf"|(?:var|local)\.[A-Za-z_]\w*(?:(?=[^\[\n]*\[){STEPS}*+(?:\[[^\]]*\]{STEPS}*+)?|(?:\.[^\W_]*_\w*)*)"
+    rf"|(?:var|local)\.[A-Za-z_]\w*+(?:(?=[^\[\n]*\[){STEPS}*+(?:\[[^\]]*\]{STEPS}*+)?|(?:\.[^\W_]*_\w*)*)"
 )
 """A whole value that is a reference: a host's name, such as `local.example.com`, is none."""
 SEVERAL = 5

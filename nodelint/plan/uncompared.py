@@ -12,7 +12,8 @@ from nodelint.plan.matching import Pair, is_same, written_name
 from nodelint.source import Node
 from nodelint.tuples import NamedTuple
 
-_CODE = r"\{\{.*?\}\}|\{%.*?%\}|<%.*?%>|%\{[^}]*\}"
+_OPENED = r"\{\{|\{%|<%|%\{"
+_CLOSED = {"{{": "}}", "{%": "%}", "<%": "%>", "%{": "}"}
 
 
 class Uncompared(NamedTuple):
@@ -46,7 +47,21 @@ def of_templates(pairs: Iterable[Pair]) -> Iterator[Uncompared]:
 def codes_of(obj: Object) -> list[str]:
     """The template code inside of an object, in the order of the text."""
     text = obj.source.text[obj.node.start : obj.node.end]
-    return [" ".join(code.split()) for code in re.findall(_CODE, text, re.DOTALL)]
+    opened = re.compile(_OPENED)
+    codes: list[str] = []
+    unclosed: set[str] = set()  # looked for once, not from each place again
+    found = opened.search(text)
+    while found is not None:
+        mark = found[0]
+        end = -1 if mark in unclosed else text.find(_CLOSED[mark], found.end())
+        if end < 0:
+            unclosed.add(mark)
+            found = opened.search(text, found.start() + 1)
+            continue
+        end += len(_CLOSED[mark])
+        codes.append(" ".join(text[found.start() : end].split()))
+        found = opened.search(text, end)
+    return codes
 
 
 def foreign_pools(pairs: Iterable[Pair]) -> Iterator[Uncompared]:

@@ -106,7 +106,7 @@ def stated_settings(source: Source) -> Iterator[StatedSetting]:
 
 
 _TERRAFORM = (".tf", ".tofu", ".hcl")
-_SET = re.compile(r'\bname\s*=\s*"(settings\.[\w.]+)"\s*,?\s*value\s*=\s*"?([\w.=,%-]+)"?')
+_SET = re.compile(r'\bname\s*+=\s*+"(settings\.[\w.]+)"\s*+,?\s*+value\s*+=\s*+"?([\w.=,%-]+)"?')
 """A `set` of Terraform's helm_release: the path of a value of the chart, and the value."""
 
 
