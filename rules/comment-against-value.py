@@ -299,8 +299,8 @@ def _behind(node: Node | None) -> str:
         return ""
     text = node.source.text
     end = text.find("\n", node.end)
-    found = re.fullmatch(r"[\"'\]}, \t]*\s#+\s*(.*?)\s*", text[node.end : end if end >= 0 else len(text)])
-    return found[1] if found else ""
+    found = re.match(r"[\"'\]}, \t]*+(?<=\s)#+(.*)", text[node.end : end if end >= 0 else len(text)])
+    return found[1].strip() if found else ""
 
 
 def _only(pattern: str, comment: str) -> re.Match[str] | None:

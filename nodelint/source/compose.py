@@ -54,7 +54,7 @@ _ELSE = r"(?:\{\{|\{%|%\{|<%)[-~+=]?\s*(?:else|elif|elsif)\b"
 _IDENTITY = ("apiVersion", "kind")
 """Keys of which two make two objects, of which one is there where an `else` parts them."""
 _MARK = "[\n\r\x85\u2028\u2029](\ufeff)"
-"""A byte order mark that begins a line: libyaml passes over it, Go's reader takes it for text."""
+"""A byte order mark at a line's beginning: libyaml passes over it, Go's reader takes it for text."""
 _SLASH = r"(?<!\\)(?:\\\\)*(\\/)"
 
 
@@ -164,8 +164,7 @@ class _Composer:
                 else:
                     self.entry(frame, frame.key, node)
                     frame.key = None
-        if self.marks:
-            raise Unreadable(base + self.marks[0], "the character U+FEFF is not allowed in YAML")
+        self.refuse_marks()
         return roots
 
     def open(self, event: Any, kind: Kind, around: _Frame | None, depth: int) -> _Frame:
@@ -283,6 +282,10 @@ class _Composer:
             if value is None and start == end and self.code_ahead(start):
                 node.value = UNKNOWN
         return node
+
+    def refuse_marks(self) -> None:
+        if self.marks:
+            raise Unreadable(self.base + self.marks[0], "the character U+FEFF is not allowed in YAML")
 
     def hold_quoted(self, style: Style, start: int, end: int) -> None:
         if self.marks:
