@@ -358,32 +358,3 @@ def test_a_base_is_judged_as_overlays_complete_it(
     write(files)
     assert concise(nodelint) == []
     assert concise(nodelint, "base/pool.yaml") != []
-
-
-def test_entries_that_a_patch_takes_away_are_named(
-    nodelint: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    lists = "requirements: [{key: kubernetes.io/arch, operator: In, values: [amd64]}]"
-    patch = (
-        HEAD.replace("\n  name: general\nspec:", " {name: general}\nspec:") + f"  template: {{spec: {{{lists}}}}}\n"
-    )
-    write(overlays("prod", "patches: [{path: arch.yaml}]\n") | {"overlays/prod/arch.yaml": patch})
-    done = nodelint("check")
-    assert done.stdout.startswith("No findings; 1 remark on overlays: ")
-    assert (
-        "Overlay: overlays/prod/arch.yaml:5: `spec.template.spec.requirements` of NodePool/general replaces the list "
-        "at base/pool.yaml:10 whole, which takes `node.kubernetes.io/instance-type` away."
-    ) in done.stdout
-    assert nodelint("check", "--fail-on-unjudged").returncode == 0
-
-
-def test_a_patch_that_meets_nothing_is_named(nodelint: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    target = "patches:\n- target: {kind: NodePool, name: nobody}\n  patch: |-\n"
-    write(overlays("prod", f"{target}    - {{op: add, path: /spec/weight, value: 3}}\n"))
-    assert "the patch changes nothing: no object has kind `NodePool`, name `nobody`" in nodelint("check").stdout
-    write({"overlays/prod/kustomization.yaml": "resources: [../../base]\npatches: [{path: other.yaml}]\n"})
-    write({"overlays/prod/other.yaml": BASE.replace("name: general", "name: nobody")})
-    done = nodelint("check")
-    assert (done.returncode, "not built" in done.stderr) == (2, True)

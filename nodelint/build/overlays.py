@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterator, Sequence
 
-from nodelint.build.built import Built, Unbuilt
+from nodelint.build.built import Built
 from nodelint.build.kustomize import BuiltOverlay, UnbuiltOverlay, build_overlays
-from nodelint.source import Node, Source
+from nodelint.model.finding import span_of
+from nodelint.source import Node, Source, SourceText
 from nodelint.source.discover import Discovery
 from nodelint.source.reading import MARKS, read
 
 _LARGEST = 16 << 20
-_MOST_NAMED, _MOST_LETTERS = 5, 40
 
 
 def build_native(
@@ -20,41 +20,25 @@ def build_native(
 ) -> tuple[list[Built], list[UnbuiltOverlay]]:
     """The overlays that are built, and those that cannot be; `done` are folders that a tool has rendered.
 
-    A patch that meets no object, and one that takes entries of a list away, are among the problems of what is built.
+    A patch that meets an object in one of them is not among the `unmatched` of the others.
     """
     at_hand = {os.path.abspath(source.path): source for source in files}
     outcomes = build_overlays(kustomizations, at_hand, _Marked(at_hand))
-    built = [_with_remarks(o) for o in outcomes if isinstance(o, BuiltOverlay) and o.built.cluster not in done]
+    built = [each.built for each in outcomes if isinstance(each, BuiltOverlay) and each.built.cluster not in done]
     unbuilt = [each for each in outcomes if isinstance(each, UnbuiltOverlay) and each.folder not in done]
-    return [each for each in built if any(document.root for document in each.source.documents)], unbuilt
+    return _without_met([each for each in built if any(d.root for d in each.source.documents)]), unbuilt
 
 
-def _with_remarks(outcome: BuiltOverlay) -> Built:
-    """What is built, with what its patches do that their author may not have meant."""
-    nothing = "the patch changes nothing: no object has"
-    remarks = [_remark(each.at, f"{nothing} {each.wanted}") for each in outcome.unmatched]
-    for lost in outcome.lost:
-        names = ", ".join(f"`{_name_of(item)}`" for item in lost.items[:_MOST_NAMED])
-        more = f" and {len(lost.items) - _MOST_NAMED} more" if len(lost.items) > _MOST_NAMED else ""
-        place = f"{lost.old.source.path}:{lost.old.source.position(lost.old.start).line}"
-        field = ".".join(lost.path)
-        what = f"`{field}` of {lost.kind}/{lost.name} replaces the list at {place} whole"
-        remarks.append(_remark(lost.new, f"{what}, which takes {names}{more} away"))
-    return outcome.built._replace(problems=(*outcome.built.problems, *remarks))
+def _without_met(built: list[Built]) -> list[Built]:
+    """The same, where a patch that meets an object in one of the overlays is not said to meet none in another."""
+    missed = [{(each.at.source.path, each.at.start) for each in one.unmatched} for one in built]
+    parts = [set(one.parts) for one in built]
 
+    def is_met(at: Node) -> bool:
+        path, place = os.path.abspath(at.source.path), (at.source.path, at.start)
+        return any(path in own and place not in lacking for own, lacking in zip(parts, missed, strict=True))
 
-def _remark(at: Node, reason: str) -> Unbuilt:
-    return Unbuilt(at.source.path, at.source.position(at.start).line, reason)
-
-
-def _name_of(item: Node) -> str:
-    """What tells an entry of a list from the others, else its text."""
-    for field in ("key", "alias", "name", "id", "deviceName"):
-        value = item.get(field)
-        if value is not None and isinstance(value.value, str):
-            return value.value
-    text = " ".join(item.text.split())
-    return text if len(text) <= _MOST_LETTERS else text[: _MOST_LETTERS - 3] + "..."
+    return [one._replace(unmatched=tuple(e for e in one.unmatched if not is_met(e.at))) for one in built]
 
 
 def find_parts(built: Sequence[Built], found: Discovery) -> Iterator[Source]:
@@ -66,17 +50,27 @@ def find_parts(built: Sequence[Built], found: Discovery) -> Iterator[Source]:
     names = {os.path.abspath(source.path) for source in found.sources}
     seen = {os.path.abspath(path) for path in found.seen}
     for each in built:
-        for document in each.source.documents if not each.by_default else ():
-            for node in document.root.walk() if document.root is not None else ():
-                origin = each.find_origin(node)
-                source = origin.at.source if origin is not None else None
-                if not isinstance(source, Source) or id(source) in have:
-                    continue
-                have.add(id(source))
-                path = os.path.abspath(source.path)
-                if path in seen and path not in names:
-                    names.add(path)
-                    yield source
+        for source in _written_in(each):
+            if not isinstance(source, Source) or id(source) in have:
+                continue
+            have.add(id(source))
+            path = os.path.abspath(source.path)
+            if path in seen and path not in names:
+                names.add(path)
+                yield source
+
+
+def _written_in(built: Built) -> Iterator[SourceText]:
+    """The files in which values of an overlay are written, and patches of which something may be said."""
+    if built.by_default:
+        return
+    yield from (patch.at.source for patch in built.unmatched)
+    yield from (lost.new.source for lost in built.lost)
+    for document in built.source.documents:
+        for node in document.root.walk() if document.root is not None else ():
+            origin = built.find_origin(node)
+            if origin is not None:
+                yield span_of(origin.at).source
 
 
 class _Marked(Collection[str]):

@@ -195,7 +195,7 @@ class _World:
         unfixed: list[tuple[object, Result]] = []
         for result in outcome.results:
             one = built_of.get(id(result.span.source))
-            led = None if one is None else self._lead(result, one, fixing=number == 0)
+            led = self._place(result) if one is None else self._lead(result, one, fixing=number == 0)
             if led is None:
                 continue
             mark = led.rule.name, led.span, led.finding.message
@@ -205,6 +205,14 @@ class _World:
                     unfixed.append((mark, led))
         found.update(self._with_fixes(unfixed))
         return found
+
+    def _place(self, result: Result) -> Result | None:
+        """A finding that a rule says of a file itself; None where nothing of this cluster is built of that file."""
+        path = _path(result.span.source)
+        one = next((one for one in self._built if path in one.parts), None)
+        if one is None or (one.asked is not None and path not in one.asked):
+            return None
+        return result._replace(object=_written(result.object, one, result.finding.at))
 
     def _lead(self, result: Result, one: Built, fixing: bool) -> Result | None:
         """A finding about what is built as one about the files; None where none of those asked for has a part."""

@@ -351,8 +351,22 @@ class Example(NamedTuple):
     kubernetes: str | None = None
     facts: str | None = None
 
+    @property
+    def files(self) -> dict[str, str]:
+        """The texts of an example that is several files, by their paths, each with the comment that begins it."""
+        return split_files(self.text)
 
+
+_FILE = r"# file: ([^ \r\n]+)"
 _FENCE = r"(?ms)^```ya?ml +(bad|good|facts)([^\n]*)\n(.*?)^```"
+
+
+def split_files(text: str) -> dict[str, str]:
+    """The files of a text in which lines `# file: base/pool.yaml` begin each; none where there is no such line."""
+    starts = [match.start() for match in re.finditer(rf"(?m)^\ufeff?{_FILE}", text)]
+    ends = [*starts[1:], len(text)]
+    parts = [text[start:end] for start, end in zip([0, *starts[1:]], ends, strict=True)] if starts else []
+    return {re.findall(_FILE, part)[0]: part for part in parts}
 
 
 def examples(page: str) -> Iterator[Example]:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 
+from nodelint.build import Inventory, build
 from nodelint.ec2.facts import WORDS
 from nodelint.ec2.fake_account import FakeAccount
 from nodelint.lint.engine import DEFAULTS, Selection, Target, lint
-from nodelint.lint.rule import PROFILES, Example, Rule, examples, source_link
+from nodelint.lint.rule import PROFILES, Example, Rule, examples, source_link, split_files
 from nodelint.lint.suppress import Suppression
 from nodelint.model.cluster_objects import PATTERN
-from nodelint.model.documents import objects
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.releases import NEWEST, KubernetesVersion
 from nodelint.model.releases import target as parse_target
 from nodelint.report.text import finding_text
 from nodelint.source import Source
+from nodelint.source.kustomize import KUSTOMIZATIONS
 
 
 def header(rule: Rule) -> str:
@@ -31,9 +33,16 @@ def header(rule: Rule) -> str:
     return " · ".join(parts)
 
 
-def example_source(example: Example) -> Source:
-    """An example as it is read: its workloads too."""
-    return Source.from_text("example.yaml", example.text, PATTERN)
+def read_example(text: str, path: str = "example.yaml") -> Inventory:
+    """The text of an example as it is read, its workloads too; of several files overlays are built."""
+    files = split_files(text) or {path: text}
+    return build_example([Source.from_text(name, part, PATTERN) for name, part in files.items()])
+
+
+def build_example(sources: Sequence[Source]) -> Inventory:
+    """The files of an example, with the overlays among them built; a text alone is judged as it is written."""
+    overlays = [source.path for source in sources if source.path.endswith(KUSTOMIZATIONS)]
+    return build(sources, kustomizations=overlays) if overlays else Inventory(sources)
 
 
 def options_table(rule: Rule) -> str:
@@ -67,8 +76,7 @@ def target_of(example: Example) -> Target:
     kubernetes = KubernetesVersion.parse(example.kubernetes) if example.kubernetes else None
     if example.facts is None:
         return Target(karpenter, kubernetes)
-    found = objects(example_source(example))
-    classes = [obj for obj in found if isinstance(obj, EC2NodeClass)]
+    classes = [obj for obj in read_example(example.text).objects() if isinstance(obj, EC2NodeClass)]
     return Target(karpenter, kubernetes, facts=FakeAccount(example.facts).facts(classes, karpenter, kubernetes))
 
 
@@ -82,8 +90,8 @@ def markdown(rule: Rule, rules: dict[str, Rule]) -> str:
     page = rule.page.strip()
     said = []
     for number, example in enumerate((e for e in examples(page) if not e.good), 1):
-        source = example_source(example)
-        report = lint([source], target_of(example), rules, alone(rule))
+        inventory = read_example(example.text)
+        report = lint(inventory.files, target_of(example), rules, alone(rule), built=inventory.built)
         texts = "\n\n".join(finding_text(result) for result in report.results)
         said.append(f"Of bad example {number}:\n\n```text\n{texts}\n```")
     first, _, rest = page.partition("\n")

@@ -238,20 +238,20 @@ class _Graph:
             return None
         if kustomization.is_component:
             self._components.add(folder)
-        self._below[folder] = _list_parts(kustomization)
+        self._below[folder] = _list_parts(self._files, kustomization)
         for below in self._below[folder][0]:
             self._read(below)
         return self._below[folder]
 
 
-def _list_parts(kustomization: Kustomization) -> tuple[list[str], list[str]]:
+def _list_parts(files: Files, kustomization: Kustomization) -> tuple[list[str], list[str]]:
     named = [path for path, _ in (*kustomization.taken(), *kustomization.texts("components"))]
     for field in ("patches", "patchesJson6902", "replacements"):
         named += [item.text("path") for item in kustomization.items(field) if item.text("path")]
     named += [text for text, _ in kustomization.texts("patchesStrategicMerge") if "\n" not in text]
     paths = [os.path.normpath(os.path.join(kustomization.folder, name)) for name in named if "://" not in name]
-    folders = [path for path in paths if os.path.isdir(path)]
-    return folders, [kustomization.path, *(path for path in paths if os.path.isfile(path))]
+    folders = [path for path in paths if files.is_folder(path)]
+    return folders, [kustomization.path, *(path for path in paths if files.is_file(path))]
 
 
 __all__ = [

@@ -28,10 +28,19 @@ class Files:
         self._sources: dict[str, Source] = dict(at_hand)
         self._roots: dict[str, list[tuple[Node, bool]]] = {}
         self._homes: dict[str, str | None] = {}
+        self._folders = {above for path in at_hand for above in _folders_above(path)}
+
+    def is_file(self, path: str) -> bool:
+        """Whether a file is at hand, or on the disk."""
+        return path in self._sources or os.path.isfile(path)
+
+    def is_folder(self, path: str) -> bool:
+        """Whether a folder is on the disk, or holds a file that is at hand."""
+        return path in self._folders or os.path.isdir(path)
 
     def find_kustomization(self, folder: str) -> str | None:
         """The path of the kustomization of a folder; None where it has none, or more than one."""
-        found = [path for name in KUSTOMIZATIONS if os.path.isfile(path := os.path.join(folder, name))]
+        found = [path for name in KUSTOMIZATIONS if self.is_file(path := os.path.join(folder, name))]
         return found[0] if len(found) == 1 else None
 
     def read(self, path: str) -> Source:
@@ -70,6 +79,13 @@ class Files:
             as_read = len(roots) == 1 and value.text("kind") == "List"
             found += (Resource(each, source, marked) for each in _unfold(value, root, as_read))
         return found
+
+
+def _folders_above(path: str) -> Iterator[str]:
+    folder = os.path.dirname(path)
+    while folder != path:
+        yield folder
+        folder, path = os.path.dirname(folder), folder
 
 
 def _read_roots(source: Source) -> Iterator[tuple[Node, bool]]:

@@ -88,10 +88,10 @@ class Overlay(OverlayRun):
             self.notes.append((at or kustomization.start, f"`{path}`, which is not fetched"))
             return
         full = self.resolve(kustomization, path, at)
-        if os.path.isdir(full):
+        if self.files.is_folder(full):
             self._take_folder(kustomization, path, at, resources, above, component=False)
             return
-        if not os.path.isfile(full):
+        if not self.files.is_file(full):
             raise BuildError(at, f"`{path}` is not on this disk", fails=False)
         added = self.files.read_resources(full)
         self.take(full, [root for root, _ in self.files.read_roots(full)])
@@ -116,7 +116,7 @@ class Overlay(OverlayRun):
             raise BuildError(at, f"more than {_DEEPEST} kustomizations within one another", fails=False)
         below = self._read(full)
         if below is None:
-            raise BuildError(at, f"`{path}` has no kustomization", fails=os.path.isdir(full))
+            raise BuildError(at, f"`{path}` has no kustomization", fails=self.files.is_folder(full))
         if below.is_component != component:
             what = "no Component" if component else "a Component, which goes under `components`"
             raise BuildError(at, f"`{path}` is {what}")
@@ -174,7 +174,7 @@ class Overlay(OverlayRun):
 
         for path, at in kustomization.texts("configurations"):
             full = self.resolve(kustomization, path, at)
-            if not os.path.isfile(full):
+            if not self.files.is_file(full):
                 raise BuildError(at, f"there is no file `{path}`")
             roots = [root for root, _ in self.files.read_roots(full)]
             self.take(full, roots)

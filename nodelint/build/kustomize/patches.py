@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 from nodelint.build.built import LostItems, UnmatchedPatch
@@ -66,7 +65,7 @@ def _is_true(options: YamlTree | None, name: str) -> bool:
 def read_patch_file(run: OverlayRun, kustomization: Kustomization, path: str, at: Node) -> PatchText:
     """The file of a patch. Raises `BuildError`, OSError."""
     full = run.resolve(kustomization, path, at)
-    if not os.path.isfile(full):
+    if not run.files.is_file(full):
         raise BuildError(at, f"there is no file `{path}`")
     source = run.files.read(full)
     roots = run.files.read_roots(full)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterator
 
@@ -42,7 +41,7 @@ def _unfold(run: OverlayRun, kustomization: Kustomization, item: YamlTree) -> It
     from nodelint.build.kustomize.values import read_json
 
     full = run.resolve(kustomization, path, item.at)
-    if not os.path.isfile(full):
+    if not run.files.is_file(full):
         raise BuildError(item.at, f"there is no file `{path}`")
     roots = [root for root, _ in run.files.read_roots(full)]
     run.take(full, roots)

@@ -1,0 +1,123 @@
+"""A patch of a kustomization has a target that no object meets.
+
+kustomize stops at a patch without a target for an object that is not there. A patch with a `target` is another
+thing: it is for all objects that match, and there may be none. The overlay is built without the change, and nothing
+says so.
+
+The objects are those of the folders and files that the kustomization of the patch takes in. A patch of a component
+that several overlays take in has to meet an object in one of them. Targets for other kinds, such as Deployment, are
+not meant.
+
+```yaml bad
+# file: base/pool.yaml
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: general
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.sh/capacity-type, operator: In, values: [spot, on-demand]}
+        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+# file: base/kustomization.yaml
+resources: [pool.yaml]
+# file: prod/kustomization.yaml
+resources: [../base]
+patches:
+  - target: {kind: NodePool, name: generel}
+    patch: |-
+      - op: add
+        path: /spec/weight
+        value: 10
+```
+
+```yaml good
+# file: base/pool.yaml
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: general
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.sh/capacity-type, operator: In, values: [spot, on-demand]}
+        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+# file: base/kustomization.yaml
+resources: [pool.yaml]
+# file: prod/kustomization.yaml
+resources: [../base]
+patches:
+  - target: {kind: NodePool, name: general}
+    patch: |-
+      - op: add
+        path: /spec/weight
+        value: 10
+```
+"""
+
+from nodelint.api import Context, Edit, Finding, Findings, Node, Source, Suggestion, edits, messages, objects, rule
+
+_KINDS = ("NodePool", "EC2NodeClass", "NodeOverlay", "NodeClaim", "Provisioner", "AWSNodeTemplate")
+
+
+@rule(
+    on=Source,
+    group="hazard",
+    subject="templates",
+    source="https://kubectl.docs.kubernetes.io/references/kustomize/kustomization/patches/",
+)
+def check(source: Source, context: Context) -> Findings:
+    built = source.built
+    for patch in built.unmatched if built is not None else ():
+        if not _is_about_nodes(patch.at):
+            continue
+        nearest = _find_nearest(source, patch.at)
+        meant = f", did you mean `{nearest}`?" if nearest else ""
+        begin = "the patch changes nothing: no object"
+        yield Finding(
+            at=patch.at,
+            message=messages.first_fitting(f"{begin} has {patch.wanted}{meant}", f"{begin} meets its target{meant}"),
+            note="kustomize builds the overlay without the change and says nothing",
+            suggestions=_correct(patch.at, nearest) if nearest else [],
+        )
+
+
+def _is_about_nodes(target: Node) -> bool:
+    """Whether a target may be meant for objects of Karpenter's; one for Deployments is not this tool's business."""
+    from difflib import get_close_matches
+
+    kind, group = (target.get(field) for field in ("kind", "group"))
+    if kind is not None and isinstance(kind.value, str) and kind.value:
+        words = kind.value.replace("(", "|").replace(")", "|").split("|")
+        return any(get_close_matches(word.lower(), [each.lower() for each in _KINDS], 1, 0.8) for word in words)
+    if group is not None and isinstance(group.value, str) and group.value:
+        return "karpenter" in group.value
+    return target.get("name") is not None
+
+
+def _find_nearest(source: Source, target: Node) -> str:
+    """The name of an object that is nearly the one that is asked for; empty where there is none, or not one alone."""
+    from difflib import get_close_matches
+
+    name, kind = target.get("name"), target.get("kind")
+    if name is None or not isinstance(name.value, str):
+        return ""
+    known = set()
+    for obj in objects(source, foreign=True):
+        origin = source.built.find_origin(obj.name_node) if kind is None or kind.value == obj.kind else None
+        if origin is not None and isinstance(origin.at, Node) and isinstance(origin.at.value, str):
+            known.add(origin.at.value)
+    near = get_close_matches(name.value, sorted(known - {name.value}), 2, 0.8)
+    return near[0] if len(near) == 1 else ""
+
+
+def _correct(target: Node, name: str) -> list[Suggestion]:
+    at = target.get("name")
+    made: list[Edit] = edits.if_editable(edits.set_value, at, name) if at is not None else []
+    return [Suggestion(f"patch `{name}`", made)] if made else []

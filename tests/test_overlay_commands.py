@@ -1,0 +1,172 @@
+"""What the commands say of overlays, each at the place where it is written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pytest
+
+Run = Callable[..., CompletedProcess[str]]
+
+CLASS_REF = "nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}"
+POOL = f"""\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: general
+spec:
+  template:
+    spec:
+      {CLASS_REF}
+      requirements:
+        - {{key: kubernetes.io/arch, operator: In, values: [amd64]}}
+        - {{key: karpenter.sh/capacity-type, operator: In, values: [spot, on-demand]}}
+        - {{key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}}
+"""
+CLASS = """\
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms:
+    - tags: {karpenter.sh/discovery: main}
+  securityGroupSelectorTerms:
+    - tags: {karpenter.sh/discovery: main}
+    - name: extra
+"""
+BASE = {
+    "base/kustomization.yaml": "resources: [pool.yaml, class.yaml]\n",
+    "base/pool.yaml": POOL,
+    "base/class.yaml": CLASS,
+}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def write(files: dict[str, str]) -> None:
+    for name, text in files.items():
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).write_text(text, encoding="utf-8")
+
+
+def patch(body: str, kind: str = "NodePool", name: str = "general") -> str:
+    """A strategic merge patch."""
+    version = "karpenter.sh/v1" if kind == "NodePool" else "karpenter.k8s.aws/v1"
+    return f"apiVersion: {version}\nkind: {kind}\nmetadata: {{name: {name}}}\nspec:\n{body}"
+
+
+def overlay(text: str, name: str = "prod", **files: str) -> dict[str, str]:
+    """The base and an overlay of it: what its kustomization says behind its resources, and its files."""
+    made = {f"{name}/{path.replace('__', '/')}.yaml": content for path, content in files.items()}
+    return {**BASE, f"{name}/kustomization.yaml": f"resources: [../base]\n{text}", **made}
+
+
+def concise(nodelint: Run, *args: str) -> list[str]:
+    lines = nodelint("check", "--format", "concise", *args).stdout.splitlines()
+    return [line for line in lines if re.match(r"[^ ]+:\d+:\d+: ", line)]
+
+
+# -- lists that a patch replaces
+
+
+def requirements(*keys: str) -> str:
+    lines = "".join(
+        f"        - {{key: {key}, operator: In, values: [{value}]}}\n" for key, value in map(str.split, keys)
+    )
+    return f"  template:\n    spec:\n      requirements:\n{lines}"
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "said"),
+    [
+        (
+            "NodePool",
+            requirements("topology.kubernetes.io/zone us-east-1a"),
+            "`requirements` drops `kubernetes.io/arch`, `karpenter.sh/capacity-type` and 1 more of the base",
+        ),
+        (
+            "NodePool",
+            requirements("kubernetes.io/arch arm64"),
+            "`requirements` drops `karpenter.sh/capacity-type` and `karpenter.k8s.aws/instance-category` of the base",
+        ),
+        # Who repeats an entry knows that the list is replaced.
+        ("NodePool", requirements("kubernetes.io/arch amd64"), None),
+        # The tag of another cluster is another value, and terms are alternatives.
+        ("EC2NodeClass", "  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: prod}}]\n", None),
+        ("EC2NodeClass", "  subnetSelectorTerms: [{id: subnet-0123456789abcdef0}]\n", None),
+        (
+            "EC2NodeClass",
+            "  securityGroupSelectorTerms: [{id: sg-0123456789abcdef0}]\n",
+            "`securityGroupSelectorTerms` drops `tags: {karpenter.sh/discovery: main}` and `extra` of the base",
+        ),
+        ("EC2NodeClass", "  amiSelectorTerms: [{alias: al2023@v20250501}]\n", None),
+    ],
+)
+def test_entries_that_a_patch_drops_are_named(nodelint: Run, kind: str, body: str, said: str | None) -> None:
+    name = "general" if kind == "NodePool" else "default"
+    write(overlay("patches: [{path: patches/own.yaml}]\n", patches__own=patch(body, kind, name)))
+    found = [line for line in concise(nodelint) if "replaced-list" in line]
+    assert len(found) == (said is not None)
+    assert said is None or (said in found[0] and found[0].startswith("prod/patches/own.yaml:"))
+
+
+def test_a_patch_that_overlays_share_is_spoken_of_once(nodelint: Run) -> None:
+    shared = patch(requirements("topology.kubernetes.io/zone us-east-1a"))
+    component = "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\npatches: [{path: zone.yaml}]\n"
+    write({**BASE, "zone/kustomization.yaml": component, "zone/zone.yaml": shared})
+    for name in ("dev", "test", "prod"):
+        write({f"{name}/kustomization.yaml": "resources: [../base]\ncomponents: [../zone]\n"})
+    (line,) = [line for line in concise(nodelint) if "replaced-list" in line]
+    assert line.startswith("zone/zone.yaml:8:9: ")
+
+
+def test_a_comment_silences_it(nodelint: Run) -> None:
+    body = requirements("topology.kubernetes.io/zone us-east-1a").replace(
+        "requirements:\n", "requirements:\n        # nodelint: ignore[replaced-list]\n"
+    )
+    write(overlay("patches: [{path: own.yaml}]\n", own=patch(body)))
+    assert concise(nodelint) == []
+
+
+# -- patches that meet nothing
+
+OPERATION = "  patch: |-\n    - {op: add, path: /spec/weight, value: 3}\n"
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        ("{kind: NodePool, name: generel}", "no object has kind `NodePool`, name `generel`, did you mean `general`?"),
+        ("{kind: Nodepool}", "no object has kind `Nodepool`"),
+        ("{name: nobody}", "no object has name `nobody`"),
+        ("{kind: NodePool, labelSelector: a=b}", "no object has kind `NodePool`"),
+        ("{kind: NodePool}", None),
+        ("{kind: NodePool, name: gen.*}", None),
+        ("{kind: Deployment, name: karpenter}", None),
+    ],
+)
+def test_a_patch_that_meets_nothing_is_named(nodelint: Run, target: str, said: str | None) -> None:
+    write(overlay(f"patches:\n- target: {target}\n{OPERATION}"))
+    found = [line for line in concise(nodelint) if "unmatched-patch" in line]
+    assert len(found) == (said is not None)
+    assert said is None or (said in found[0] and found[0].startswith("prod/kustomization.yaml:3:"))
+
+
+@pytest.mark.parametrize("meets", [True, False])
+def test_a_patch_of_a_component_meets_an_object_in_one_of_the_overlays(nodelint: Run, meets: bool) -> None:
+    component = "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\npatches:\n"
+    component += f"- target: {{kind: NodePool, name: gpu}}\n{OPERATION}"
+    write({**BASE, "weights/kustomization.yaml": component, "gpu/pool.yaml": POOL.replace("general", "gpu")})
+    write({"gpu/kustomization.yaml": f"resources: [../base{', pool.yaml' * meets}]\ncomponents: [../weights]\n"})
+    write({"prod/kustomization.yaml": "resources: [../base]\ncomponents: [../weights]\n"})
+    found = [line for line in concise(nodelint) if "unmatched-patch" in line]
+    assert len(found) == (not meets)
