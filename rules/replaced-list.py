@@ -81,8 +81,6 @@ patches:
 ```
 """
 
-from typing import Any
-
 from nodelint.api import (
     UNKNOWN,
     Also,
@@ -96,6 +94,11 @@ from nodelint.api import (
     messages,
     rule,
 )
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
 
 _NAMING = ("key", "deviceName")
 """Fields that tell an entry of a list from the others."""
