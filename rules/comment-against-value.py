@@ -195,6 +195,8 @@ PREFERS_SPOT = r"\bprefer(s|red)? spot\b|\bspot (is )?preferred\b|\bspot first\b
     renamed=("bound-against-comment",),
 )
 def check(pool: NodePool, context: Context) -> Findings:
+    if not pool.source.holds("#"):
+        return
     yield from _bounds(pool)
     yield from _durations(pool)
     yield from _counts(pool)

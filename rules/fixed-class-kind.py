@@ -83,7 +83,7 @@ from nodelint.api import UNKNOWN, Context, Finding, Findings, NodePool, messages
 def check(pool: NodePool, context: Context) -> Findings:
     source = pool.source
     ref = pool.class_ref
-    if ref is None or "{{" not in source.text:
+    if ref is None or not source.holds("{{"):
         return
     kinds = [entry.value for entry in ref.node.entries if entry.name == "kind"]
     name = ref.node.get("name")

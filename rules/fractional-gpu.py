@@ -104,7 +104,7 @@ from nodelint.api import Context, Edit, Finding, Findings, NodePool, edits, fixe
 def check(pool: NodePool, context: Context) -> Findings:
     resolution = context.resolution(pool)
     none = resolution.candidates & resolution.catalog.having_value(keys.GPU_COUNT, "0")
-    if not none or "NodeOverlay" in pool.source.text or fixes.doubts(resolution):
+    if not none or pool.source.holds("NodeOverlay") or fixes.doubts(resolution):
         return
     families = resolution.families(none)
     names = ", ".join(f"`{family}`" for family in families)

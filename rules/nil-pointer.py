@@ -49,7 +49,7 @@ from nodelint.api import Context, Edit, Finding, Findings, Source, Span, objects
     source="https://helm.sh/docs/chart_best_practices/values/",
 )
 def check(source: Source, context: Context) -> Findings:
-    if "{{" not in source.text or not any(True for _ in objects(source)):
+    if not source.holds("{{") or not any(True for _ in objects(source)):
         return
     told: set[str] = set()
     for start, end, field in context.templates.stops_helm(source):

@@ -165,7 +165,7 @@ def check(pool: NodePool, context: Context, *, days: int = 3, seconds: int = 60)
     spec = pool.node.get("spec")
     if spec is None:
         return
-    if not pool.static and not _is_held_back(pool):
+    if context.strict and not pool.static and not _is_held_back(pool):
         for finding in _consolidated(pool, spec, context, seconds):
             yield finding._replace(strict=True)
     node = pool.meant("spec", "template", "spec", "expireAfter")

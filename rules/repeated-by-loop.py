@@ -53,7 +53,7 @@ from nodelint.api import Also, Context, Finding, Findings, Object, Span, rule
 )
 def check(obj: Object, context: Context) -> Findings:
     source = obj.source
-    if not source.masked or "range" not in source.text:
+    if not source.masked or not source.holds("range"):
         return
     for start, end, loop in context.templates.running_together(source):
         if any(entry.key.start == start for entry in obj.node.entries):

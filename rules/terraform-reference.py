@@ -48,7 +48,8 @@ from collections.abc import Iterator
 
 from nodelint.api import Also, Context, Finding, Findings, Node, Object, Span, rule
 
-RESOURCE = r"(?:data\.)?(?:aws|azurerm|google|helm|kubernetes|kubectl|random|terraform|tls)_\w+\.[A-Za-z_]\w*[.\[]"
+PROVIDERS = ("aws", "azurerm", "google", "helm", "kubernetes", "kubectl", "random", "terraform", "tls")
+RESOURCE = rf"(?:data\.)?(?:{'|'.join(PROVIDERS)})_\w+\.[A-Za-z_]\w*[.\[]"
 REFERENCE = rf"(?<!\$)\$\{{\s*(?:(var|local|module|each|path|data)\.[A-Za-z_]|()(?={RESOURCE}))[^{{}}\n]*\}}"
 STEPS = r"(?:\.[A-Za-z_*]\w*|\[(?:\d+|\*|\"[^\"\]]*\")\])"
 BARE = (
@@ -56,6 +57,8 @@ BARE = (
     rf"|(?:var|local)\.[A-Za-z_]\w*+(?:(?=[^\[\n]*\[){STEPS}*+(?:\[[^\]]*\]{STEPS}*+)?|(?:\.[^\W_]*_\w*)*)"
 )
 """A whole value that is a reference: a host's name, such as `local.example.com`, is none."""
+MARKS = ("module.", "each.", "var.", "local.", *(f"{provider}_" for provider in PROVIDERS))
+"""One of these is in every text that holds a value of such a form."""
 SEVERAL = 5
 HELP = "write `${name}` and give it with `templatefile` or envsubst, or move the object into Terraform"
 
@@ -69,7 +72,7 @@ HELP = "write `${name}` and give it with `templatefile` or envsubst, or move the
 def check(obj: Object, context: Context) -> Findings:
     source = obj.source
     host = obj.document.host
-    if host not in (None, "block", "terraform") or "kro.run/" in source.text:
+    if host not in (None, "block", "terraform") or source.holds("kro.run/"):
         return
     marked = _places(obj, context) if host != "terraform" else ()
     bare = list(_bare(obj))
@@ -92,9 +95,9 @@ def check(obj: Object, context: Context) -> Findings:
 
 
 def _places(obj: Object, context: Context) -> Iterator[Span]:
-    text = obj.source.text
-    if "${" not in text:
+    if not obj.source.holds("${"):
         return
+    text = obj.source.text
     own = context.templates.loop_names(obj.source)  # names that a template gives itself
     for match in re.compile(REFERENCE).finditer(text, obj.node.start, obj.node.end):
         line = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
@@ -109,6 +112,8 @@ def _inside(node: Node) -> Span:
 
 def _bare(obj: Object) -> Iterator[Node]:
     """Values that are an expression of Terraform and nothing else, as one that was copied from there."""
+    if not any(map(obj.source.holds, MARKS)):
+        return
     metadata = obj.node.get("metadata")
     notes = metadata.get("annotations") if metadata is not None else None
     passed = {id(node) for node in notes.walk()} if notes is not None else set()

@@ -125,7 +125,7 @@ def _check_collection(obj: Object, context: Context) -> Findings:
     source = obj.source
     if not source.masked or "{{" not in source.text[obj.node.start : obj.node.end]:
         return
-    if ".Values" not in source.text:
+    if not source.holds(".Values"):
         return
     for node, kind in _open(obj, context):
         printed = re.fullmatch(_FIELD, node.written)

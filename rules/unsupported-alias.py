@@ -189,10 +189,9 @@ def _check_age(node_class: EC2NodeClass, context: Context) -> Findings:
     if not images.alias_version_valid(alias) or alias.version == "latest":
         return
     age = images.version_order(alias.family, alias.version)
-    newest = images.newest_known(alias.family, context.kubernetes)
-    changes = edits.if_editable(_moved, image_set, newest)
     if age is None:
         message = f"the version of `{alias.family}@{messages.short(alias.version)}` is no date: no image has it"
+        changes = _newest(image_set, alias.family, context)
         yield Finding(at=node, message=message, edits=changes, help="name a version that EKS has published")
         return
     first = images.first_for(alias.family, context.kubernetes) if context.kubernetes is not None else None
@@ -200,10 +199,14 @@ def _check_age(node_class: EC2NodeClass, context: Context) -> Findings:
         yield Finding(
             at=node,
             message=f"no image of `{alias.family}@{alias.version}` is for Kubernetes {context.kubernetes}",
-            edits=changes,
+            edits=_newest(image_set, alias.family, context),
             note="the class finds no image and never becomes ready",
             help=f"the first version for Kubernetes {context.kubernetes} is `{alias.family}@{_shown(first)}`",
         )
+
+
+def _newest(image_set: images.ImageSet, family: str, context: Context) -> list[Edit]:
+    return edits.if_editable(_moved, image_set, images.newest_known(family, context.kubernetes))
 
 
 def _shown(version: str) -> str:

@@ -97,7 +97,7 @@ def check(source: Source, context: Context) -> Findings:
 
 
 def _check_condition(source: Source, context: Context) -> Findings:
-    if "{{" not in source.text or not any(True for _ in objects(source)):
+    if not source.holds("{{") or not any(True for _ in objects(source)):
         return
     for each in context.templates.guarded(source):
         if each.asked == each.printed or not (each.alike and each.used):
@@ -113,7 +113,7 @@ def _check_condition(source: Source, context: Context) -> Findings:
 
 
 def _check_false(source: Source, context: Context) -> Findings:
-    if "{{" not in source.text or not any(True for _ in objects(source)):
+    if not source.holds("{{") or not any(True for _ in objects(source)):
         return
     for each in context.templates.guarded(source):
         meaning = context.templates.without(each.key)

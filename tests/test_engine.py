@@ -8,10 +8,11 @@ from nodelint.ec2.facts import NOTHING, AwsFacts
 from nodelint.ec2.fake_account import FakeAccount
 from nodelint.ec2.snapshot import Answer, Question, Region
 from nodelint.edits import set_value
+from nodelint.lint.checks import RuleCheck, run_checks
 from nodelint.lint.context import Context
-from nodelint.lint.engine import Report, Selection, Target, lint
+from nodelint.lint.engine import DEFAULTS, Report, Selection, Target, lint
 from nodelint.lint.fixing import fix
-from nodelint.lint.rule import Rule, rule
+from nodelint.lint.rule import PROFILES, Rule, rule
 from nodelint.model.documents import objects
 from nodelint.model.fact_kinds import FactKind
 from nodelint.model.finding import Edit, Finding, Findings
@@ -55,6 +56,28 @@ def _role(node_class: EC2NodeClass) -> Finding:
     node = node_class.node.at("spec", "role")
     assert node is not None
     return Finding(at=node, message="`role` is to be changed", edits=set_value(node, node.text + "x"))
+
+
+def test_what_the_strict_profile_alone_shows_is_looked_for_where_it_matters() -> None:
+    """It is shown, or a comment may silence it, which is needless else."""
+    asked: list[str] = []
+
+    def look(node_class: EC2NodeClass, context: Context) -> Findings:
+        asked.append(node_class.label)
+        yield Finding(at=node_class.name_node, message="a habit")
+
+    def check_(node_class: EC2NodeClass, context: Context) -> Findings:
+        yield from run_checks(node_class, context, RuleCheck(look, severity="info", strict=True))
+
+    def judged(text: str, selection: Selection = DEFAULTS) -> tuple[int, int]:
+        asked.clear()
+        found = lint([Source.from_text("a.yaml", text)], Target(NEWEST), _one(check_, "habit"), selection)
+        return len(asked), len(found.results)
+
+    assert judged(CLASS) == (0, 0)
+    assert judged(CLASS, Selection(select=frozenset({"habit"}))) == (1, 1)
+    assert judged(CLASS, Selection(groups=PROFILES["strict"])) == (1, 1)
+    assert judged(CLASS + "# nodelint: ignore[habit]\n") == (1, 0)
 
 
 def test_a_fix_that_would_break_the_file_is_left_out_and_named() -> None:

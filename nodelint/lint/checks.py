@@ -40,6 +40,8 @@ def run_checks(subject: object, context: Context, *checks: RuleCheck) -> Finding
     reported: list[Finding] = []
     missing: Missing | None = None
     for part in checks:
+        if part.strict and not context.strict:
+            continue
         if not releases_match(part.releases, context.karpenter) or (part.needs_facts and not context.facts):
             continue
         found = []

@@ -39,7 +39,10 @@ class Context:
 
     `objects` are all that the run has read, `foreign` the NodePools of other providers, which only each other see.
     `rule_names` are those of all rules, `former_names` gives today's name of a rule by each that it had before.
+    `strict` says whether findings for the strict profile are of any use to the run: a rule may leave them out else.
     """
+
+    strict = True
 
     def __init__(
         self,

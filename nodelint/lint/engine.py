@@ -52,7 +52,16 @@ class Selection(NamedTuple):
 
     def shows(self, result: Result) -> bool:
         """Whether a finding of a rule that reports is shown: those for the strict profile are not by default."""
-        return not result.finding.strict or self.select is not None or "practice" in self.groups
+        return not result.finding.strict or self.strict
+
+    @property
+    def strict(self) -> bool:
+        """Whether findings for the strict profile are shown."""
+        return self.select is not None or "practice" in self.groups
+
+    def asks_strict(self, sources: Iterable[Source]) -> bool:
+        """Whether rules have to look for what the strict profile shows: it is shown, or a comment may silence it."""
+        return self.strict or any(source.holds("nodelint:") for source in sources)
 
     def ignored_at(self, rule: str, path: str) -> bool:
         """Whether a per-path ignore names the rule for this path."""
@@ -117,7 +126,7 @@ def lint(
         asked = replacement.left(asked)
     beside = [obj for source in context_sources for obj in objects(source, foreign=True)]
     reporting = {name for name, rule in rules.items() if selection.has(rule)}
-    setup = RuleSetup(target, rules, reporting, _running(rules, reporting))
+    setup = RuleSetup(target, rules, reporting, _running(rules, reporting), selection.asks_strict(sources))
     shared = (*rules.values(), *asked, *beside), (*sources, *context_sources)
 
     def share(some: Sequence[Object]) -> Each:

@@ -66,12 +66,16 @@ class Target(NamedTuple):
 
 
 class RuleSetup(NamedTuple):
-    """Which of all rules look at objects (`running`), and for what; `reporting` are those whose findings are told."""
+    """Which of all rules look at objects (`running`), and for what; `reporting` are those whose findings are told.
+
+    `strict` says whether findings for the strict profile are shown, or a comment may be there to silence one.
+    """
 
     target: Target
     rules: Mapping[str, Rule]
     reporting: Set[str]
     running: Sequence[Rule]
+    strict: bool = True
 
 
 class Outcome(NamedTuple):
@@ -99,7 +103,7 @@ def judge_objects(
     target = setup.target
 
     def run(one: Target, some: Sequence[Object], files: Sequence[Source] = ()) -> ReleaseRun:
-        made = start_run(one, (*asked, *beside), setup.rules, setup.reporting, setup.running, memory)
+        made = start_run(one, (*asked, *beside), setup, memory)
         made.judge(some, setup.running, files, share(some))
         made.judge_converted(some, setup.running)
         made.judge_branches(some, setup.running)
@@ -154,11 +158,10 @@ def one_by_one(pause: Callable[[], None]) -> Each:
 def start_run(
     target: Target,
     read: Sequence[Object],
-    rules: Mapping[str, Rule],
-    reporting: Set[str],
-    running: Sequence[Rule],
+    setup: RuleSetup,
     memory: Memory | None,
 ) -> ReleaseRun:
+    rules, reporting = setup.rules, setup.reporting
     foreign = [obj for obj in read if isinstance(obj, NodePool) and obj.foreign]
     held = [obj for obj in read if not _is_foreign(obj)] if foreign else read
     names = tuple(rules)
@@ -173,22 +176,30 @@ def start_run(
         former_names(rules),
     )
     if memory is None:
-        return ReleaseRun(target, Context(*asked), reporting)
+        return ReleaseRun(target, Context(*asked), reporting, strict=setup.strict)
     from nodelint.lint.kept import Noting
 
     kept = memory.of((target.karpenter, target.kubernetes))
-    kept.begin((target.schemas, target.facts, frozenset(names), frozenset(reporting), *running))
-    return ReleaseRun(target, Noting(*asked), reporting, kept)
+    kept.begin((target.schemas, target.facts, frozenset(names), frozenset(reporting), setup.strict, *setup.running))
+    return ReleaseRun(target, Noting(*asked), reporting, kept, setup.strict)
 
 
 class ReleaseRun:
     """What the rules say of objects and files for one release; `told` is one finding for each cause."""
 
-    def __init__(self, target: Target, context: Context, reporting: Set[str], kept: Kept | None = None) -> None:
+    def __init__(
+        self,
+        target: Target,
+        context: Context,
+        reporting: Set[str],
+        kept: Kept | None = None,
+        strict: bool = True,
+    ) -> None:
         self.target = target
         self._kept = kept
         self.context = context
         context.stated = target.stated
+        context.strict = strict
         self.reporting = reporting
         self.told: list[Result] = []
         self.skipped: list[Skipped] = []
@@ -247,7 +258,7 @@ class ReleaseRun:
         context = Context(
             became.world, one.karpenter, one.kubernetes, one.schemas, self.context.rule_names, one.facts
         )
-        made = ReleaseRun(one, context, self.reporting)
+        made = ReleaseRun(one, context, self.reporting, strict=self.context.strict)
         made.judge([new for new, _ in became.pairs], running, ())
         said = {(r.rule.name, r.span.source.path, r.span.start) for r in self.told}
         # Rules about objects of any API have looked at the old ones.
@@ -267,7 +278,7 @@ class ReleaseRun:
             instead = {id(each.original): each.obj for each in some}
             world = [instead.get(id(obj), obj) for obj in self.context.objects]
             context = Context(world, one.karpenter, one.kubernetes, one.schemas, self.context.rule_names, one.facts)
-            made = ReleaseRun(one, context, self.reporting)
+            made = ReleaseRun(one, context, self.reporting, strict=self.context.strict)
             made.judge([each.obj for each in some], running, ())
             self.told += [result for each in some for result in each.told(made.told, said)]
             self.faults += made.faults

@@ -63,7 +63,7 @@ class _Page:
 
 def suppressions(source: SourceText) -> list[Suppression]:
     """The comments of a source in their order."""
-    if "nodelint:" not in source.text:
+    if not source.holds("nodelint:"):
         return []
     found: list[Suppression] = []
     comment = re.compile(_COMMENT)

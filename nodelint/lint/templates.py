@@ -50,7 +50,7 @@ class Templates:
 
     def scopes(self, source: SourceText) -> Scopes | None:
         """The fields that a template of Helm uses, and its loops and conditions; None for any other text."""
-        if "{{" not in source.text:
+        if not source.holds("{{"):
             return None
         return self._read_once("scopes", source, _scopes)
 
@@ -99,7 +99,7 @@ class Templates:
 
     def guarded(self, source: SourceText) -> list[Guarded]:
         """The fields of a template that are written under a condition on a field, alone there."""
-        if "{{" not in source.text:
+        if not source.holds("{{"):
             return []
         from nodelint.source.conditions import guarded
 
@@ -121,7 +121,7 @@ class Templates:
 
     def repeated(self, source: SourceText) -> list[tuple[int, int, tuple[int, int]]]:
         """The keys that a loop of a template writes anew in each round, each with where the loop begins."""
-        if "{{" not in source.text or "range" not in source.text:
+        if not source.holds("{{") or not source.holds("range"):
             return []
         from nodelint.source.conditions import repeated
 
@@ -129,7 +129,7 @@ class Templates:
 
     def running_together(self, source: SourceText) -> list[tuple[int, int, tuple[int, int]]]:
         """The `apiVersion` of documents that a loop of a template writes without `---` between its rounds."""
-        if "{{" not in source.text or "range" not in source.text:
+        if not source.holds("{{") or not source.holds("range"):
             return []
         from nodelint.source.conditions import running_together
 

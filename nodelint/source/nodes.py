@@ -292,6 +292,7 @@ class SourceText:
         "_lines",
         "_origins",
         "_roots",
+        "_words",
         "also",
         "built",
         "cluster",
@@ -341,6 +342,14 @@ class SourceText:
         self._lines: list[int] | None = None
         self._origins: list[tuple[int, int, str | None]] | None = None
         self._roots: dict[int, Document] = {}
+        self._words: dict[str, bool] = {}
+
+    def holds(self, word: str) -> bool:
+        """Whether the text holds a word anywhere, looked up once: many rules ask it of every object of a file."""
+        found = self._words.get(word)
+        if found is None:
+            found = self._words[word] = word in self.text
+        return found
 
     @property
     def may_be_template(self) -> bool:
@@ -351,7 +360,7 @@ class SourceText:
         """Take another text, whose documents have been put in place already (see `source.moving`)."""
         self.text = text
         self._flat = self._lines = self._origins = None
-        self._roots = {}
+        self._roots, self._words = {}, {}
         if self.held is not None:  # objects of documents that stay are the same
             self.held = None, self.held[1]
 
