@@ -684,9 +684,9 @@ def test_a_commit_stands_for_every_release() -> None:
         ("dial tcp 172.20.0.1:443: connect: connection refused", "api-server-refused", "unclear"),
         ("api error ThrottlingException: Rate exceeded", "throttled", "passes"),
         ("no instance type met the scheduling requirements or had a required offering", "pod-no-type", "stays"),
-        ("no instance type had enough resources or had a required offering", "pod-too-large", "stays"),
+        ("no instance type had enough resources or had a required offering", "pod-no-room", "unclear"),
         (
-            "no instance type which met the scheduling requirements and the required offering had",
+            "no instance type which met requirements and had enough resources, had a required offering",
             "pod-offering",
             "unclear",
         ),

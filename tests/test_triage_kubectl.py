@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from nodelint.model.releases import Version
 from nodelint.report.triage import triage_json, triage_text
 from nodelint.triage import NoLog, Triage, triage
+from nodelint.triage.causes import causes
 
 from .conftest import ROOT
 
@@ -24,7 +25,7 @@ SCHEMA = jsonschema.Draft202012Validator(
 
 TOO_LARGE = (
     'Failed to schedule pod, incompatible with nodepool "default", daemonset overhead={"cpu":"150m"}, no instance '
-    'type satisfied resources {"cpu":"400"} and requirements kubernetes.io/arch In [amd64] (no instance type has '
+    'type satisfied resources {"cpu":"4000"} and requirements kubernetes.io/arch In [amd64] (no instance type has '
     "enough resources)"
 )
 TABLE = f"""\
@@ -189,7 +190,7 @@ def told(found: Triage) -> dict[str, tuple[str, int]]:
 def test_a_table_of_events_has_karpenters_alone() -> None:
     found = read(TABLE)
     assert told(found) == {"pod-too-large": ("stays", 1), "capacity": ("passes", 1)}
-    assert (found.kind, found.read, found.unread, found.releases) == ("objects", 4, 2, ())
+    assert (found.kind, found.read, found.unread, found.releases) == ("objects", 4, 1, ())
     large = next(group for group in found.groups if group.cause and group.cause.id == "pod-too-large")
     assert large.names["Pod"] == ("inflate-7d5f8-x2x8z",)
     text = triage_text(found, "events.txt")
@@ -310,3 +311,56 @@ def test_the_command_reads_events(nodelint: Callable[..., subprocess.CompletedPr
     broken = nodelint("triage", "-", stdin="apiVersion: v1\nitems: [}\n")
     assert broken.returncode == 2
     assert broken.stderr.startswith("nodelint: standard input is not YAML at line 2, column ")
+
+
+POSTED = json.loads((ROOT / "tests" / "triage" / "posted.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("posted", POSTED, ids=[f"{n}: {row['from']}" for n, row in enumerate(POSTED)])
+def test_a_message_in_the_form_in_which_people_post_it_has_its_cause(posted: dict[str, str]) -> None:
+    found = read(posted["text"] + "\n")
+    assert [(group.cause.id if group.cause else "cannot-tell", group.verdict) for group in found.groups] == [
+        (posted["cause"], posted["verdict"])
+    ]
+
+
+def test_a_message_that_is_not_known_has_a_next_step() -> None:
+    found = read('no kind "NodePoolList" is registered for version "karpenter.sh/v1" in scheme\n')
+    text = triage_text(found, "-")
+    assert "CANNOT TELL  a message that is not known here" in text
+    assert "help: kubectl get nodepools,ec2nodeclasses,nodeclaims -o yaml | nodelint triage" in " ".join(text.split())
+    assert triage_json(found, "-")["groups"][0]["do"].startswith("kubectl get nodepools,")
+
+
+def test_events_keep_what_blocks_a_disruption_apart() -> None:
+    table = """\
+LAST SEEN   TYPE     REASON              OBJECT             MESSAGE
+4m          Normal   DisruptionBlocked   nodepool/default   No allowed disruptions due to blocking budget
+4m          Normal   DisruptionBlocked   node/ip-10-0-0-1   Cannot disrupt Node: PDB "a/b" prevents pod evictions
+3m          Normal   Unconsolidatable    node/ip-10-0-0-2   Can't replace with a cheaper node
+2m          Normal   DisruptionBlocked   node/ip-10-0-0-3   Node is nominated for a pending pod
+"""
+    assert told(read(table)) == {
+        "disruption-budget": ("unclear", 1),
+        "disruption-blocked-pdb": ("unclear", 1),
+        "not-cheaper": ("passes", 1),
+        "disruption-nominated": ("passes", 1),
+    }
+
+
+@pytest.mark.parametrize("status", ["Unknown -> True", "False -> Unknown"])
+def test_a_condition_that_did_not_become_false_is_no_failure(status: str) -> None:
+    said = f"Status condition transitioned, Type: ValidationSucceeded, Status: {status}, Reason: X, Message: y"
+    row = f"1m  Normal  ValidationSucceeded  ec2nodeclass/default  {said}\n"
+    assert told(read("LAST SEEN  TYPE  REASON  OBJECT  MESSAGE\n" + row)) == {}
+
+
+def test_the_largest_instance_type_is_none_smaller_than_the_catalogue_knows() -> None:
+    from nodelint.data import table
+
+    catalog = table("catalog")["instanceTypes"]
+    cpu, memory = (catalog["labels"].index(f"karpenter.k8s.aws/instance-{key}") for key in ("cpu", "memory"))
+    beyond = next(cause.beyond for cause in causes() if cause.beyond)
+    types = [row[1] for row in catalog["rows"]]
+    assert max(float(labels[cpu]) for labels in types) <= beyond.cpu
+    assert max(float(labels[memory]) / 1024 for labels in types) <= beyond.memory_gib

@@ -80,7 +80,7 @@ def _head(read: Triage, path: str) -> Iterator[str]:
 
 
 def _group(group: LogGroup, read: Triage, look: Look) -> Iterator[str]:
-    head, colour = _HEADS[group.verdict]
+    head, colour = _HEADS[group.verdict] if group.cause else ("CANNOT TELL", "yellow")
     margin = look.width, "  ", "  "
     over = " (over?)" if group.over else ""
     name = f"  [{group.cause.id}]" if group.cause else ""
@@ -106,6 +106,8 @@ def _group(group: LogGroup, read: Triage, look: Look) -> Iterator[str]:
     if group.case:
         yield from wrapped(group.case.means, *margin)
         yield from wrapped(f"help: {group.case.do}", *margin)
+    else:
+        yield from wrapped(f"help: {_next_step(group)}", *margin)
     example = "example" if read.kind == "objects" else f"line {group.example.line:,}"
     yield from wrapped(f"{example}: {_example(group)}", *margin)
     if group.rules:
@@ -115,6 +117,25 @@ def _group(group: LogGroup, read: Triage, look: Look) -> Iterator[str]:
         yield from wrapped(f"{rule} could not judge: {printable(reason)}", *margin)
     for result in group.findings:
         yield textwrap.indent(finding_text(result, look._replace(width=look.width - 4, terminal=False)), "    ")
+
+
+_DESCRIBE = {"NodePool": "nodepool", "EC2NodeClass": "ec2nodeclass", "NodeClaim": "nodeclaim", "Node": "node"}
+
+
+def _next_step(group: LogGroup) -> str:
+    """What to run where the message is not known: the named objects have more to say than one line."""
+    named = [
+        f"kubectl describe {_DESCRIBE[kind]} {printable(names[0])}"
+        for kind, names in group.names.items()
+        if kind in _DESCRIBE and names
+    ]
+    pods = [name.rpartition("/") for name in group.names.get("Pod", ())[:1]]
+    named += [f"kubectl describe pod {printable(name)} -n {printable(space or 'default')}" for space, _, name in pods]
+    first = named[0] if named else "kubectl get nodepools,ec2nodeclasses,nodeclaims -o yaml"
+    return (
+        f"{first} | nodelint triage reads conditions and events. "
+        "Lines of the log with the same reconcileID are of the same attempt."
+    )
 
 
 def _times(group: LogGroup, read: Triage) -> str:
@@ -181,7 +202,7 @@ def _group_json(group: LogGroup) -> dict[str, Any]:
         "title": group.title,
         "verdict": group.verdict,
         "means": group.case.means if group.case else None,
-        "do": group.case.do if group.case else None,
+        "do": group.case.do if group.case else _next_step(group),
         "rules": list(group.rules),
         "times": group.times,
         "first": _time(group.first),

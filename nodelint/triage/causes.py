@@ -13,6 +13,7 @@ from functools import cache
 from typing import Any, Literal
 
 from nodelint.data import table
+from nodelint.model.quantities import ONE, billionths
 from nodelint.model.releases import RELEASES, Version, releases_match
 from nodelint.tuples import NamedTuple
 
@@ -35,6 +36,14 @@ class Case(NamedTuple):
     do: str
 
 
+class Beyond(NamedTuple):
+    """The largest instance type of EC2: what asks for more has another cause, by its id."""
+
+    cpu: float
+    memory_gib: float
+    cause: str
+
+
 class Cause(NamedTuple):
     """A known reason of failure.
 
@@ -43,7 +52,7 @@ class Cause(NamedTuple):
     cause may be silent and still go on, where the controller tries that rarely. `lasts` is after how many
     seconds without a pause a cause that passes can no longer be relied on to; 0 for never. `apart` keeps
     the calls to AWS that are concerned apart, for each has to be put right. `rules` would have caught it
-    in the manifests.
+    in the manifests. `beyond` is where the amounts that the text asks for lead to another cause.
     """
 
     id: str
@@ -55,6 +64,7 @@ class Cause(NamedTuple):
     apart: bool
     cases: tuple[Case, ...]
     rules: tuple[str, ...]
+    beyond: Beyond | None = None
 
     def case(self, release: Version, start: Start) -> Case:
         """What it means there; the last case fits any release and time."""
@@ -114,7 +124,7 @@ def recognise(text: str, below_warning: bool = False) -> Cause | None:
     """The cause that a line's message and error tell of; None for what is not known."""
     for first, rest, cause in _said(below_warning):
         if first in text and all(word in text for word in rest):
-            return cause
+            return cause_named(cause.beyond.cause) if cause.beyond and _exceeds(text, cause.beyond) else cause
     return None
 
 
@@ -125,10 +135,32 @@ def _said(below_warning: bool) -> tuple[tuple[str, tuple[str, ...], Cause], ...]
     return tuple((words[0], words[1:], cause) for cause in asked for words in cause.says)
 
 
+# What a pod asks for with the daemons: `resources {"cpu":"280m",…}` before 1.5, `resources={"cpu":…}` since.
+_REQUESTS = re.compile(r"resources[ =](\{[^{}]{0,2000}\})")
+_AMOUNT = re.compile(r'"(cpu|memory)\\?":\\?"(\d[^"\\]{0,30})')
+
+
+def _exceeds(text: str, most: Beyond) -> bool:
+    """Whether a pod of the text asks for more than the largest instance type has."""
+    limits = {"cpu": most.cpu * ONE, "memory": most.memory_gib * 2**30 * ONE}
+    return any(
+        _amount(amount) > limits[resource]
+        for requests in _REQUESTS.findall(text)
+        for resource, amount in _AMOUNT.findall(requests)
+    )
+
+
+def _amount(text: str) -> int:
+    try:
+        return billionths(text)
+    except ValueError:
+        return 0
+
+
 # What IAM or EC2 says was refused, what the controller says it called, and the operation as the second SDK has it.
 _CALL = (
     re.compile(r"to perform:? ([a-z0-9-]+):([A-Za-z]+)"),
-    re.compile(r"unauthorized to call ([a-z0-9-]+):([A-Za-z]+)"),
+    re.compile(r"(?:unauthorized|isn't authorized) to call ([a-z0-9-]+):([A-Za-z]+)"),
     re.compile(r"operation error ([A-Za-z0-9]+): ([A-Za-z]+)"),
 )
 
@@ -191,6 +223,7 @@ def shape(text: str, names: tuple[str, ...] = ()) -> str:
 
 
 def _cause(entry: dict[str, Any]) -> Cause:
+    beyond = entry.get("beyond")
     return Cause(
         id=entry["id"],
         title=entry["title"],
@@ -203,4 +236,5 @@ def _cause(entry: dict[str, Any]) -> Cause:
             Case(c.get("releases", ""), c.get("start"), c["verdict"], c["means"], c["do"]) for c in entry["cases"]
         ),
         rules=tuple(dict.fromkeys(entry["rules"])),
+        beyond=Beyond(beyond["cpu"], beyond["memoryGiB"], beyond["cause"]) if beyond else None,
     )

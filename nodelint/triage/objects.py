@@ -84,12 +84,16 @@ def _condition(kind: str, name: str, stated: dict[str, Any], number: int) -> Log
     said = _text(stated, "message")
     error = "" if said in (_text(stated, "type"), reason) else said
     time = instant(_text(stated, "lastTransitionTime"))
-    return LogLine(number, "ERROR", time, message, error, {kind: {"name": name}}, "", source="object")
+    about = {kind: {"name": name}} if name else {}
+    return LogLine(number, "ERROR", time, message, error, about, "", source="object")
 
 
 def event(kind: str, name: str, space: str, reason: str, message: str, warns: bool, number: int) -> LogLine | None:
     """The entry of an event; None where Karpenter did not write it."""
     known = KINDS.get(kind.lower())
+    turned = _transition(message, known or "", name, number)
+    if turned is not None:
+        return turned
     scheduler = reason == "FailedScheduling" and not message.startswith("Failed to schedule pod")
     if known is None or scheduler or (known in ("Pod", "Node") and reason not in _REASONS):
         return None
@@ -103,9 +107,44 @@ def event(kind: str, name: str, space: str, reason: str, message: str, warns: bo
     return LogLine(number, level, None, reason, message, about, "", source="object")
 
 
+_TRANSITION = re.compile(
+    r"Status condition transitioned, Type: (\w+), Status: \w* ?-> ?(\w+), Reason: (\w*)(?:, Message: (.*))?",
+    re.DOTALL,
+)
+
+
+def _transition(message: str, kind: str, name: str, number: int) -> LogLine | None:
+    """The condition that an event says has become False; None where it says something else."""
+    told = _TRANSITION.match(message)
+    if told is None or told[2] != "False":
+        return None
+    stated = {"type": told[1], "status": told[2], "reason": told[3], "message": (told[4] or "").strip()}
+    own = kind_of_condition(stated)
+    if not own or told[1] in _NOT_FAULTS:
+        return None
+    return _condition(kind if kind in _OWN else own, name, stated, number)
+
+
+_CONDITIONS = {
+    **dict.fromkeys(_STEPS, "NodeClaim"),
+    **dict.fromkeys(("NodeClassReady", "NodeRegistrationHealthy"), "NodePool"),
+    **dict.fromkeys(("AMIsReady", "SubnetsReady", "SecurityGroupsReady", "InstanceProfileReady"), "EC2NodeClass"),
+    **dict.fromkeys(("ValidationSucceeded", "PlacementGroupReady", "CapacityReservationsReady"), "EC2NodeClass"),
+}
+
+
+def kind_of_condition(stated: dict[str, str]) -> str:
+    """The kind of Karpenter's that has such a condition; empty for what another may have, too."""
+    pool = stated.get("reason", "").startswith("NodePool")
+    return "NodePool" if pool else _CONDITIONS.get(stated.get("type", ""), "")
+
+
 _REASONS = frozenset(
     {"FailedScheduling", "Nominated", "FailedDraining", "DisruptionBlocked", "Unconsolidatable", "FailedDisruption"}
     | {"TerminationGracePeriodExpiring", "SpotInterrupted", "TerminatingOnInterruption", "NodeRepairBlocked"}
+    | {"AwaitingVolumeDetachment", "CapacityReservationInstanceInterrupted", "WaitingOnNodeClaimTermination"}
+    | {"InsufficientCapacityError", "NodeClassNotReady", "UnregisteredTaintMissing", "FailedConsistencyCheck"}
+    | {"NoCompatibleInstanceTypes"}
 )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from nodelint.triage.causes import recognise
 from nodelint.triage.logs import LogLine
-from nodelint.triage.objects import KINDS, conditions_of, event
+from nodelint.triage.objects import KINDS, conditions_of, event, kind_of_condition
 
 # A longer text that no form fits is some other program's.
 _MOST_BARE = 20
@@ -16,6 +16,7 @@ _MOST_BARE = 20
 _AGE = r"(?:<unknown>|<invalid>|\d[\dsmhdy]*+)(?: ago)?(?: \(x(\d+) over [^)]{1,80}\))?"
 _ROW = re.compile(rf"(?:([a-z0-9][\w.-]*+)\s++)?{_AGE}\s++(Normal|Warning)\s++(\w+)\s++(\w+)/([\w.-]+)\s++(.*)")
 _DESCRIBED = re.compile(rf"\s++(Normal|Warning)\s++(\w+)\s++{_AGE}\s++(\S++)\s++(.*)")
+_HEADING = re.compile(r"(?>.*?\bREASON\b).*\bMESSAGE\b")
 _KEY = re.compile(r"(\s*+)([A-Z][\w /.-]*+):(?:\s++(.*))?$")
 _STRUCTURED = re.compile(r"""^\s*[{\["]|\b(?:msg|level|lvl)=|^\s*panic:|^[\w./-]+: [\w{\["]""")
 
@@ -25,12 +26,16 @@ def of_text(lines: Iterable[str]) -> tuple[list[LogLine], int, bool]:
     rows = [(number, line.rstrip()) for number, line in enumerate(lines, 1) if line.strip()]
     found = _columns(rows)
     if found:
-        return found, len(rows) - len({entry.number for entry in found}), True
+        headings = sum(_HEADING.match(line) is not None for _, line in rows)
+        return found, len(rows) - len({entry.number for entry in found}) - headings, True
     described = _Described()
     for number, line in rows:
         described.take(number, line)
     if described.found or described.seen or any(_ROW.fullmatch(line) for _, line in rows):
         return described.found, 0, described.seen or bool(described.found)
+    pieces = _conditions_alone(rows) + _events_alone(rows)
+    if pieces:
+        return pieces, 0, True
     messages, unread = _bare(rows)
     return messages, unread, bool(messages)
 
@@ -40,7 +45,7 @@ def _columns(rows: list[tuple[int, str]]) -> list[LogLine]:
     found: list[LogLine] = []
     starts: dict[str, tuple[int, int | None]] = {}
     for number, line in rows:
-        if re.match(r"(?>.*?\bREASON\b).*\bMESSAGE\b", line):
+        if _HEADING.match(line):
             starts = _headings(line)
             continue
         row = _ROW.fullmatch(line)
@@ -143,6 +148,53 @@ class _Described:
             self.found.append(entry._replace(times=int(times or 1)))
 
 
+_ALONE = re.compile(rf"\s*+(Normal|Warning)\s++([A-Z]\w++)\s++(?:{_AGE}\s++([a-z][\w.-]*+)\s++)?(.+)")
+
+
+def _events_alone(rows: list[tuple[int, str]]) -> list[LogLine]:
+    """Lines of events that somebody copied without the object that they are about."""
+    found = []
+    for number, line in rows:
+        row = _ALONE.fullmatch(line)
+        if row is None:
+            continue
+        kind, reason, times, source, said = row.groups()
+        entry = event("Node", "", "", reason, said, kind == "Warning", number)
+        if entry is not None and "karpenter" in (source or "karpenter"):
+            found.append(entry._replace(times=int(times or 1), fields={}))
+    return found
+
+
+_CONDITION_LINE = re.compile(
+    r"\s*+-?\s*+(last ?transition ?time|message|observed ?generation|reason|status|type):(?:\s++(.*))?", re.IGNORECASE
+)
+
+
+def _conditions_alone(rows: list[tuple[int, str]]) -> list[LogLine]:
+    """Conditions that were copied without their object, as `kubectl describe` or YAML has them: `type` is last."""
+    conditions: list[dict[str, str]] = []
+    stated: dict[str, str] = {}
+    first = 0
+    for number, line in rows:
+        row = _CONDITION_LINE.fullmatch(line)
+        if row is None:
+            continue
+        key = row[1].replace(" ", "").lower()
+        first = first or number
+        stated[{"lasttransitiontime": "lastTransitionTime"}.get(key, key)] = (row[2] or "").strip("\"' ")
+        if key == "type":
+            conditions.append(stated)
+            stated = {}
+    kind = next((kind for each in conditions if (kind := kind_of_condition(each))), "")
+    return conditions_of({"kind": kind, "status": {"conditions": conditions}}, first) if kind else []
+
+
+# Words that only a message about Karpenter or a pod without a node has; another program's text has none of them.
+_CONCERNS = re.compile(
+    r"karpenter|\bnode ?(?:claim|pool|class|overlay)|ec2nodeclass|instance type|launch template", re.IGNORECASE
+)
+
+
 def _bare(rows: list[tuple[int, str]]) -> tuple[list[LogLine], int]:
     """A few lines that are messages of the controller's, or one that a terminal has wrapped."""
     if len(rows) > _MOST_BARE or any(_STRUCTURED.search(line) for _, line in rows):
@@ -151,4 +203,6 @@ def _bare(rows: list[tuple[int, str]]) -> tuple[list[LogLine], int]:
     whole = " ".join(line.strip() for _, line in rows)
     if not known and rows and recognise(whole):
         known = [(rows[0][0], whole)]
+    if not known and rows and _CONCERNS.search(whole):
+        return [LogLine(rows[0][0], "ERROR", None, whole, "", {}, "", source="text")], 0
     return [LogLine(n, "ERROR", None, said, "", {}, "", source="text") for n, said in known], len(rows) - len(known)
