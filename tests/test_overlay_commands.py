@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -170,3 +171,45 @@ def test_a_patch_of_a_component_meets_an_object_in_one_of_the_overlays(nodelint:
     write({"prod/kustomization.yaml": "resources: [../base]\ncomponents: [../weights]\n"})
     found = [line for line in concise(nodelint) if "unmatched-patch" in line]
     assert len(found) == (not meets)
+
+
+# -- overlays that are not built, and those that are asked for alone
+
+
+def test_an_overlay_that_is_refused_is_not_judged(nodelint: Run) -> None:
+    write(overlay("patches: [{path: own.yaml}]\n", own=patch("  weight: 3\n", name="nobody")))
+    done = nodelint("check")
+    assert done.returncode == 2
+    assert "Skipped: prod/own.yaml:3: the overlay prod is not built: the patch is for " in done.stdout
+    assert "No findings; 1 file not judged: " in done.stdout
+    assert "--kustomize" not in done.stdout + done.stderr
+    assert "prod/own.yaml:3: not built: " in done.stderr
+    (place,) = json.loads(nodelint("check", "--format", "json").stdout)["coverage"]["notJudged"]
+    assert (place["path"], place["line"]) == ("prod/own.yaml", 3)
+
+
+@pytest.mark.parametrize("asked", [".", "prod"])
+def test_an_overlay_that_only_kustomize_builds_is_not_judged(nodelint: Run, asked: str) -> None:
+    write(overlay("transformers: [own.yaml]\n"))
+    done = nodelint("check", asked)
+    assert done.returncode == 0
+    assert (
+        "Skipped: prod/kustomization.yaml:2: the overlay prod is not built: `transformers` is not read" in done.stdout
+    )
+    assert "--kustomize runs kustomize itself" in done.stdout
+    assert "1 file not judged" in done.stdout or "Nothing judged: " in done.stdout
+    assert nodelint("check", asked, "--fail-on-unjudged").returncode == 1
+
+
+def test_an_overlay_alone_is_judged_with_the_base_beside_it(nodelint: Run) -> None:
+    write(overlay(f"patches:\n- target: {{kind: NodePool}}\n{OPERATION.replace('3', '300')}"))
+    (line,) = concise(nodelint, "prod")
+    assert line.startswith("prod/kustomization.yaml:5:") and "`weight` is 300" in line
+    assert "All good" not in nodelint("check", "prod").stdout
+
+
+def test_a_folder_of_kustomizations_of_others_is_nothing_to_check(nodelint: Run) -> None:
+    write({"web/kustomization.yaml": "resources: [../app]\n", "app/kustomization.yaml": "resources: [web.yaml]\n"})
+    write({"app/web.yaml": "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\n"})
+    assert nodelint("check").stdout.startswith("Nothing to check: ")
+    assert nodelint("check", "web").stdout.startswith("Nothing to check: ")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 
 from nodelint.source.kustomize import KUSTOMIZATIONS
+from nodelint.source.reading import read
 from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
     from nodelint.model.manifest import Object
     from nodelint.source import Source
     from nodelint.source.discover import Discovery
+
+
+_LARGEST = 1 << 20
+"""Bytes of a kustomization that is looked into where nothing else is to be read."""
 
 
 class Inventory(NamedTuple):
@@ -62,7 +67,7 @@ def build(
         from nodelint.build.rendered import build_rendered
 
         built += build_rendered(rendering, files)
-    if kustomizations and files:
+    if kustomizations:
         from nodelint.build.overlays import build_native
 
         done = {os.path.abspath(each.root.folder) for each in rendering.builds} if rendering is not None else set()
@@ -113,11 +118,19 @@ def read_inventory(found: Discovery, rendering: Rendering | None = None) -> Inve
     return inventory
 
 
+def _leads_out(path: str) -> bool:
+    """Whether a kustomization takes something from beside or above its folder."""
+    try:
+        return b"../" in read(path, _LARGEST)
+    except (OSError, ValueError):
+        return False
+
+
 def kustomizations_of(found: Discovery) -> list[str]:
     """The paths of the kustomizations that were asked for, and those beside files that were named."""
-    if not found.sources:
-        return []
     paths = [path for path in found.seen if os.path.basename(path) in KUSTOMIZATIONS]
+    if not found.sources:
+        return sorted(filter(_leads_out, paths))
     for path in found.seen if not found.folders else ():
         folder = os.path.dirname(path)
         beside = (os.path.join(folder, name) for name in KUSTOMIZATIONS)

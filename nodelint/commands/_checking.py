@@ -41,14 +41,13 @@ if TYPE_CHECKING:
     from nodelint.lint.config import Settings
     from nodelint.lint.engine import Report, Result
     from nodelint.lint.fixing import Fixed
-    from nodelint.model.manifest import Object
     from nodelint.report.unjudged import Unread
     from nodelint.source import Source
     from nodelint.source.discover import Discovery
 
 
 class _Run(NamedTuple):
-    """The settings and the findings of a run, for its report."""
+    """The settings and the findings of a run, for its report; `unbuilt` are folders of overlays."""
 
     found: Discovery
     settings: Settings
@@ -56,6 +55,7 @@ class _Run(NamedTuple):
     all_judged: bool
     outputs: list[Output]
     words: OutputOptions
+    unbuilt: frozenset[str] = frozenset()
 
 
 def check(
@@ -81,11 +81,12 @@ def check(
     words = OutputOptions(settings.karpenter_named, writing, writing and "-" in paths, quiet, statistics=statistics)
     run = _Run(found, settings, require_facts, fail_on_unjudged, wanted, words)
     built = rendered(paths, found, settings)
-    if not found.sources and (built is None or not built.builds):
+    if not found.sources and (built is None or not built.builds) and not _takes_from_elsewhere(found):
         if words.to_stderr:
             _write(found, None)
         _nothing(run)
     ready = judging(found, asked, settings, paths, built)
+    run = run._replace(unbuilt=frozenset(each.folder for each in ready.inventory.unbuilt))
     entries = known(ready.session)
     applied: Sequence[Result] = ()
     refused: Sequence[tuple[Result, str]] = ()
@@ -104,6 +105,13 @@ def check(
     say_unknown(each.karpenter.last for chosen in report.chosen.values() for each in chosen)
     _tell(run, report, ready.target.facts, ready.file, applied, refused)
     _end(run, report)
+
+
+def _takes_from_elsewhere(found: Discovery) -> bool:
+    """Whether an overlay was asked for whose base was not."""
+    from nodelint.build import kustomizations_of
+
+    return bool(kustomizations_of(found))
 
 
 def _judged(run: _Run, ready: Judging, built: Rendering | None) -> tuple[Report, _Run]:
@@ -180,12 +188,13 @@ def _nothing(run: _Run) -> NoReturn:
     sys.exit(UNUSABLE if run.found.unreadable else CLEAN)
 
 
-def _unread(run: _Run, objects: Sequence[Object] = ()) -> list[Unread]:
+def _unread(run: _Run, report: Report | None = None) -> list[Unread]:
     if not run.found.folders and all(_holds_objects(source) for source in run.found.sources):
         return []
     from nodelint.commands._unread import unread
 
-    return unread(run.found, run.settings, objects)
+    objects = report.objects if report is not None else ()
+    return unread(run.found, run.settings, objects, run.unbuilt)
 
 
 def _holds_objects(source: Source) -> bool:
@@ -207,7 +216,7 @@ def _tell(
 
     rests_on = basis(facts, file) if report.objects else None
     about = Run(run.found.files, rests_on, run.found.unreadable, applied, refused)
-    about = about._replace(older=run.words.older, unread=_unread(run, report.objects))
+    about = about._replace(older=run.words.older, unread=_unread(run, report))
     run.found.unreadable += printed(run.outputs, report, about, run.words)
 
 
@@ -238,7 +247,7 @@ def _unjudged(run: _Run, report: Report) -> bool:
     """Say what a gate that wants all to be judged has against a run; whether there is anything."""
     from nodelint.report.unjudged import gaps_text
 
-    text = gaps_text(report, _unread(run, report.objects))
+    text = gaps_text(report, _unread(run, report))
     if text:
         say(f"not all is judged: {text}")
     return bool(text)

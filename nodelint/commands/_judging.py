@@ -9,16 +9,18 @@ from nodelint.tuples import NamedTuple
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any, TypeVar
 
     from nodelint.build import Inventory
+    from nodelint.build.kustomize import UnbuiltOverlay
     from nodelint.build.rendered import Rendering
     from nodelint.commands._flags import FactFlags
     from nodelint.lint.baseline import KnownFinding
     from nodelint.lint.config import Settings
     from nodelint.lint.engine import Report, Selection, Target
     from nodelint.lint.fixing import Judge
+    from nodelint.lint.results import Skipped
     from nodelint.lint.rule import Rule
     from nodelint.session import Session
     from nodelint.source import Source
@@ -200,9 +202,20 @@ def judge_of(rendering: Rendering | None, jobs: int | None, inventory: Inventory
             made = inventory
         else:
             made = build(sources, rendering, inventory.kustomizations if inventory is not None else ())
-        return lint(sources, target, rules, selection, context_sources, jobs=jobs, built=made.built)
+        report = lint(sources, target, rules, selection, context_sources, jobs=jobs, built=made.built)
+        return report._replace(skipped=(*report.skipped, *skip_unbuilt(made.unbuilt)))
 
     return judge
+
+
+def skip_unbuilt(overlays: Sequence[UnbuiltOverlay]) -> Iterator[Skipped]:
+    """What is said of overlays that are not built: nothing of what they come to is judged."""
+    from nodelint.lint.results import Skipped
+
+    for each in overlays:
+        way = "" if each.fails else "; --kustomize runs kustomize itself"
+        reason = f"the overlay {each.folder_shown} is not built: {each.why.reason}{way}"
+        yield Skipped(None, each.why.path, None, reason, False, line=each.why.line)
 
 
 def known(session: Session) -> Sequence[KnownFinding] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from nodelint.report.unjudged import Unread
@@ -50,13 +50,18 @@ _OBJECT = rb"""(?x)
 """
 
 
-def unread(found: Discovery, settings: Settings, objects: Sequence[Object] = ()) -> list[Unread]:
-    """What a run has not read, or not rendered; `objects` are those that it has read."""
+def unread(
+    found: Discovery, settings: Settings, objects: Sequence[Object] = (), told: Collection[str] = ()
+) -> list[Unread]:
+    """What a run has not read, or not rendered; `objects` are those that it has read.
+
+    `told` are the absolute paths of folders of which it is said elsewhere that they are not built.
+    """
     if not found.folders:
         return [*_missed(found)]
     said = [*_missed(found), *_hidden(found), *_texts(found), *_programs(found)]
     if not settings.kustomize:
-        said += _overlays(objects)
+        said += _overlays(objects, told)
     if not settings.helm:
         said += _charts(objects)
     return said
@@ -140,7 +145,7 @@ def _with_objects(path: str) -> bytes | None:
     return data if b"karpenter." in data and re.search(_OBJECT, data) else None
 
 
-def _overlays(objects: Sequence[Object]) -> Iterator[Unread]:
+def _overlays(objects: Sequence[Object], told: Collection[str]) -> Iterator[Unread]:
     """The kustomizations that patch what was judged by itself."""
     held: dict[str, int] = {}
     for obj in objects:
@@ -148,7 +153,7 @@ def _overlays(objects: Sequence[Object]) -> Iterator[Unread]:
         if obj.partial:
             own = os.path.basename(path) in KUSTOMIZATIONS
             folder = os.path.dirname(path) if own else patched_in(path)
-            if folder is not None:
+            if folder is not None and os.path.abspath(folder) not in told:
                 held[_shown(folder)] = held.get(_shown(folder), 0) + 1
     if held:
         yield Unread("overlay", tuple(held), sum(held.values()), "--kustomize")

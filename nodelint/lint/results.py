@@ -78,7 +78,8 @@ class Skipped(NamedTuple):
     """A rule, or all of them where `rule` is None, that did not judge an object or a file.
 
     `fact` is the kind of fact from AWS that was missing, where that is the reason. `path` is empty where
-    the rule judged nothing in the whole run, because facts are missing.
+    the rule judged nothing in the whole run, because facts are missing. `line` is that of a file that is to blame
+    and holds no object; it counts from 1, and is 0 where there is none.
     """
 
     rule: str | None
@@ -87,6 +88,7 @@ class Skipped(NamedTuple):
     reason: str
     transient: bool
     fact: FactKind | None = None
+    line: int = 0
 
 
 def first_causes(raw: Sequence[Result]) -> list[Result]:

@@ -114,7 +114,7 @@ def _not_judged(report: Report) -> Iterator[tuple[str, int, str, str]]:
     for skip in report.skipped:
         if skip.rule is None and (skip.object is None or id(skip.object) not in asked) and skip.path:
             node = skip.object.node if skip.object is not None else None
-            line = node.source.position(node.start).line if node is not None else 1
+            line = node.source.position(node.start).line if node is not None else max(skip.line, 1)
             yield skip.path, line, skip.object.label if skip.object is not None else "", skip.reason
 
 

@@ -51,7 +51,8 @@ def summary_text(
         lines.append(f"The fix of {result.rule.name} at {place(result.span)} was left out: {printable(why)}.")
     if applied:
         lines.append(f"Fixed {counted(len(applied), 'finding')}.")
-    if not report.objects and not report.results and not report.unjudged:
+    nothing_built = any(skip.line and skip.rule is None for skip in report.skipped)
+    if not report.objects and not report.results and not report.unjudged and not nothing_built:
         lines.append(f"Nothing to check: no NodePool or EC2NodeClass in {counted(files, 'file')}.")
         return "\n".join([*lines, *_skips(report.skipped), *_wants(report.skipped), *unread_lines(unread)])
     target, stated = _targets(report, karpenter_named)
@@ -140,7 +141,7 @@ def _skips(skipped: Sequence[Skipped]) -> Iterator[str]:
         if skip.rule and not skip.path:
             continue
         rules, places = groups.setdefault(skip.reason, ([], []))
-        where = skip.object.label if skip.object else skip.path
+        where = skip.object.label if skip.object else skip.path + f":{skip.line}" * bool(skip.line)
         if skip.object and several:
             where += f" ({skip.path})"
         if skip.rule and skip.rule not in rules:

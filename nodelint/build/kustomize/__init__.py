@@ -40,6 +40,11 @@ class UnbuiltOverlay(NamedTuple):
     fails: bool
     unmatched: tuple[UnmatchedPatch, ...]
 
+    @property
+    def folder_shown(self) -> str:
+        """Its folder as messages name it."""
+        return _show(self.folder)
+
 
 Outcome = BuiltOverlay | UnbuiltOverlay
 
@@ -68,8 +73,7 @@ def build_overlays(
 def build_overlay(files: Files, folder: str, root: str | None = None) -> Outcome:
     """Build the overlay of a folder, given by its absolute path."""
     overlay = Overlay(files, folder, root)
-    shown = os.path.relpath(folder)
-    shown = (folder if shown.startswith("..") else shown).replace(os.sep, "/")
+    shown = _show(folder)
     try:
         overlay.build()
         printed = print_objects((resource.value for resource in overlay.resources if resource.marked), shown)
@@ -89,6 +93,11 @@ def build_overlay(files: Files, folder: str, root: str | None = None) -> Outcome
         unmatched=tuple(overlay.unmatched),
     )
     return BuiltOverlay(built, tuple(overlay.lost), tuple(overlay.unmatched))
+
+
+def _show(folder: str) -> str:
+    shown = os.path.relpath(folder)
+    return (folder if shown.startswith("..") else shown).replace(os.sep, "/")
 
 
 def _check(printed: PrintedObjects) -> None:
