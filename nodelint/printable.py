@@ -20,8 +20,16 @@ def printable(text: str) -> str:
 
 def printable_path(path: str) -> str:
     """A path that may begin a line: one that GitHub Actions would take for a command begins with `./`."""
-    shown = printable(path)
-    return f"./{shown}" if shown.lstrip().startswith(("::", "##[")) else shown
+    shown = without_commands(printable(path))
+    return f"./{shown}" if shown.lstrip().startswith("::") else shown
+
+
+def without_commands(text: str) -> str:
+    r"""A text of one line in which a runner of GitHub finds no command of the older form: `##[` becomes `#\x23[`.
+
+    It looks for that form anywhere in a line, as its source has it (ActionCommand.cs); `::` has to begin the line.
+    """
+    return text.replace("##[", "#\\x23[")
 
 
 def printable_lines(text: str) -> str:

@@ -147,6 +147,16 @@ def test_each_workflow_is_one(text: str, tmp_path: Path) -> None:
     valid("vendor.github-workflows", tmp_path / "workflow.yml")
 
 
+def test_recipes_pin_the_actions_of_others_as_our_own_workflows_do() -> None:
+    shipped = "".join(path.read_text(encoding="utf-8") for path in (ROOT / ".github" / "workflows").glob("*.yml"))
+    pins = dict(re.findall(r"uses: ([\w./-]+)@(\S+ # v\S+)", shipped))
+    used = re.findall(r"uses: ([\w./-]+)@(.*)", "".join(page.read_text(encoding="utf-8") for page in PAGES))
+    assert used
+    for name, pin in used:
+        assert re.fullmatch(r"[0-9a-f]{40} # v[\d.]+", pin), name
+        assert pins.get(name, pin) == pin, name
+
+
 def test_the_action_is_told_of_as_it_is() -> None:
     inputs = parsed((ROOT / "action.yml").read_text(encoding="utf-8"))["inputs"]
     table = (CI / "github.md").read_text(encoding="utf-8").split("| input |", 1)[1].split("\n\n", 1)[0]

@@ -116,5 +116,27 @@ def test_a_configuration_breaks_nothing(nodelint: Run, tmp_path: Path, key: str)
 def test_a_name_is_no_command_of_a_runner(nodelint: Run, tmp_path: Path, name: str, form: str) -> None:
     (tmp_path / name).write_text(TEXT.format(**{**FIELDS, "hops": "x", "values": "[a]"}), encoding="utf-8")
     done = nodelint("check", "--format", form, ".")
-    assert done.returncode == 1 and name.strip() in done.stdout
-    assert not [line for line in done.stdout.splitlines() if line.lstrip().startswith(("::", "##["))]
+    assert done.returncode == 1 and name.strip().replace("##[", "#\\x23[") in done.stdout
+    assert _commands(done.stdout) == []
+
+
+@pytest.mark.parametrize("name", ["::add-mask::p.yaml", "##[add-mask]p.yaml"])
+def test_a_name_that_cannot_be_read_is_no_command_of_a_runner(nodelint: Run, name: str) -> None:
+    done = nodelint("check", name)
+    assert done.returncode == 2 and "add-mask" in done.stderr
+    assert _commands(done.stderr) == []
+
+
+def _commands(text: str) -> list[str]:
+    """Lines that a runner of GitHub may take for commands: `::` begins one, `##[` may stand anywhere in one."""
+    return [line for line in text.splitlines() if line.lstrip().startswith("::") or "##[" in line]
+
+
+def test_a_name_brings_no_markup_into_an_upgrades_markdown(nodelint: Run, tmp_path: Path) -> None:
+    name = "a` <img src=x> [l](http:e) `b.yaml"
+    text = TEXT.format(**FIELDS).replace("karpenter.sh/v1\n", "karpenter.sh/v1beta1\n")
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    done = nodelint("upgrade", "--from", "1.0.6", "--to", "1.4.0", "--format", "markdown", ".")
+    lines = [line for line in done.stdout.splitlines() if "<img" in line]
+    assert lines, done.stdout + done.stderr
+    assert all(f"``{name}:" in line for line in lines), lines

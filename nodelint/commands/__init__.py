@@ -12,7 +12,7 @@ from itertools import islice
 
 from nodelint.caching import cache
 from nodelint.commands._completing import files
-from nodelint.printable import escaped_json, printable, screened
+from nodelint.printable import escaped_json, printable, screened, without_commands
 from nodelint.source.reading import why as why
 
 TYPE_CHECKING = False
@@ -292,7 +292,7 @@ def unread(found: Discovery, what: str) -> list[tuple[str, str]]:
 
 def say(message: str) -> None:
     """A line on standard error; a file's name can neither break it nor steer the terminal."""
-    _write(f"nodelint: {printable(message)}", err=True)
+    _write(f"nodelint: {without_commands(printable(message))}", err=True)
 
 
 def echo_json(value: object, err: bool = False) -> None:

@@ -91,7 +91,7 @@ def _places(group: FindingGroup, run: Run) -> str:
     for path, (first, *others) in list(files.items())[:_FILES]:
         more = "".join(f", {line}" for line in others[:_LINES_OF_FILE])
         more += f" and {len(others) - _LINES_OF_FILE:,} more" if len(others) > _LINES_OF_FILE else ""
-        shown.append(_code(printable(f"{shown_path(path, run.root)}:{first}")) + more)
+        shown.append(code(printable(f"{shown_path(path, run.root)}:{first}")) + more)
     if len(files) > _FILES:
         shown.append(f"… and {counted(len(files) - _FILES, 'more file')}")
     return "<br>".join(shown)
@@ -164,7 +164,7 @@ def _lines(text: str) -> list[str]:
 
 def _notes(report: Report, run: Run) -> Iterator[str]:
     for path, why in run.unreadable:
-        yield f"Not read: {_code(printable(shown_path(path, run.root)))}: {_note(why)}."
+        yield f"Not read: {code(printable(shown_path(path, run.root)))}: {_note(why)}."
     for fault in report.faults:
         yield f"A fault of nodelint itself, please report it: {_note(fault)}."
     if run.applied:
@@ -208,11 +208,12 @@ def inline(text: str) -> str:
         return _escaped(text)
     within = range(1, len(parts) - 1)
     return "".join(
-        _code(part) if n % 2 else " " if n in within and not part else _escaped(part) for n, part in enumerate(parts)
+        code(part) if n % 2 else " " if n in within and not part else _escaped(part) for n, part in enumerate(parts)
     )
 
 
-def _code(text: str) -> str:
+def code(text: str) -> str:
+    """Text as code, whatever backticks it holds."""
     if not text.strip():
         return _escaped(f"`{text}`")
     fence = "`" * (1 + _backticks(text))

@@ -201,7 +201,7 @@ def _sum(outcome: Upgrade, everything: bool) -> Iterator[str]:
 
 def upgrade_markdown(outcome: Upgrade, everything: bool = False) -> str:
     """The same for a pull request: the verdict first, what is only to be known folded."""
-    from nodelint.report.markdown import inline
+    from nodelint.report.markdown import code, inline
 
     parts = [f"### {headline(outcome)}", "", "".join(f"- {inline(each)}\n" for each in steps(outcome))]
     for when, title in _PARTS:
@@ -211,7 +211,7 @@ def upgrade_markdown(outcome: Upgrade, everything: bool = False) -> str:
             parts.append(_folded(title, len(entries), body) if when is None else f"#### {title}\n\n{body}")
     for title, findings in _findings(outcome):
         rows = "".join(
-            f"- `{where(each.result.span)}` {each.result.severity} {each.result.rule.name}:"
+            f"- {code(where(each.result.span))} {each.result.severity} {each.result.rule.name}:"
             f" {inline(_message(each))} (from {each.release} on{_fix(each)})\n"
             for each in findings
         )
@@ -226,13 +226,13 @@ def upgrade_markdown(outcome: Upgrade, everything: bool = False) -> str:
 
 
 def _item(entry: _Told, everything: bool) -> str:
-    from nodelint.report.markdown import inline
+    from nodelint.report.markdown import code, inline
 
     severity, title, text, do, places, findings = entry
     lines = [f"- **{severity}** {inline(title)}: {inline(text)}"]
     lines += [f"  - help: {inline(do)}"] if do is not None else []
     shown = places if everything else places[:_PLACES]
-    lines += [f"  - `{where(place.span)}` {inline(printable(place.label))}".rstrip() for place in shown]
+    lines += [f"  - {code(where(place.span))} {inline(printable(place.label))}".rstrip() for place in shown]
     if len(places) > len(shown):
         lines.append(f"  - and {counted(len(places) - len(shown), 'more place')}")
     lines += [f"  - {each.result.rule.name}: {inline(_message(each))}{_fix(each)}" for each in findings]
