@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -11,8 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from nodelint.data import table
+from nodelint.data import DATA, table
 from nodelint.edits import apply
+from nodelint.lint import rule as rule_module
 from nodelint.lint.context import Context
 from nodelint.lint.engine import DEFAULTS, Report, Selection, Target, lint
 from nodelint.lint.fixing import fix
@@ -338,6 +343,49 @@ def test_a_rule_file_that_the_index_does_not_know_is_loaded(tmp_path: Path, monk
     (tmp_path / "of-today.py").write_text(written, encoding="utf-8")
     loaded = load_bundled.__wrapped__()
     assert {name: rule.group for name, rule in loaded.items()} == {"no-limits": "hazard", "of-today": "practice"}
+
+
+@pytest.mark.parametrize("seconds", [-1, 0, 1], ids="{:+}s".format)
+def test_a_rule_that_is_edited_acts_at_once(seconds: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where its size stays; a file that is no newer than the index, as unpacked from a wheel, is not read."""
+    monkeypatch.setattr("nodelint.lint.rule.bundled", lambda: str(tmp_path))
+    read: list[str] = []
+    hashed = rule_module.content_hash
+
+    def counted_hash(path: str) -> int:
+        read.append(path)
+        return hashed(path)
+
+    monkeypatch.setattr(rule_module, "content_hash", counted_hash)
+    written = (ROOT / "rules" / "no-limits.py").read_bytes()
+    written_at = Path(DATA, "rules.json").stat().st_mtime_ns + seconds * 10**9
+    (tmp_path / "untouched.py").write_bytes(written)
+    file = tmp_path / "no-limits.py"
+    for group in (b'"practice"', b'"hazard"  '):
+        file.write_bytes(written.replace(b'group="practice"', b"group=" + group))
+        os.utime(file, ns=(written_at, written_at))
+        shown = load_bundled.__wrapped__()["no-limits"].group
+        assert shown == ("practice" if seconds < 1 else group.decode().strip('" '))
+    assert file.stat().st_size == len(written)
+    assert read == [str(file)] * (2 if seconds == 1 else 0)
+
+
+def test_the_checkout_judges_by_the_rule_as_it_is_written_now(tmp_path: Path) -> None:
+    """From the command line: the range of releases of a rule is edited, its size is not."""
+    checkout = tmp_path / "checkout"
+    for part in ("nodelint", "rules", "schemas"):
+        shutil.copytree(ROOT / part, checkout / part, ignore=shutil.ignore_patterns("__pycache__"))
+    manifest = tmp_path / "pool.yaml"
+    manifest.write_text(next(examples(RULES["startup-race"].page)).text, encoding="utf-8")
+    file = checkout / "rules" / "startup-race.py"
+    code = file.read_text(encoding="utf-8")
+    command = [sys.executable, "-m", "nodelint", "check", "--select", "startup-race", "--karpenter-version", "1.8.0"]
+    shown = []
+    for text in (code, code.replace('"<1.7.0"', '"<1.9.0"'), code):
+        file.write_text(text, encoding="utf-8")
+        done = subprocess.run([*command, str(manifest)], cwd=checkout, capture_output=True, text=True, check=True)
+        shown.append("info[startup-race]" in done.stdout)
+    assert shown == [False, True, False]
 
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=lambda r: r.name)

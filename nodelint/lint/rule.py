@@ -16,7 +16,7 @@ from functools import partial
 from types import MappingProxyType
 
 from nodelint.caching import cache
-from nodelint.data import shipped, table
+from nodelint.data import DATA, shipped, table
 from nodelint.lint.context import Context
 from nodelint.model import manifest
 from nodelint.model.finding import Findings, Safety, Severity
@@ -223,24 +223,38 @@ def load(folder: str) -> dict[str, Rule]:
 def load_bundled() -> dict[str, Rule]:
     """The rules that come with nodelint, by name; one is loaded when it is shown an object or its page is read.
 
-    A file that the index does not have, or has with another size, is loaded at once: somebody is writing it.
+    A file whose content the index does not have is loaded at once: somebody is writing it. A file that is no newer
+    than the index is only asked for its size.
     """
     folder, index = bundled(), table("rules")["rules"]
+    written = os.stat(os.path.join(DATA, "rules.json")).st_mtime_ns
     with os.scandir(folder) as entries:
-        sizes = {entry.name[:-3]: entry.stat().st_size for entry in entries if entry.name.endswith(".py")}
+        files = {entry.name[:-3]: entry.stat() for entry in entries if entry.name.endswith(".py")}
     loaded: dict[str, Rule] = {}
-    for name in sorted(sizes):
+    for name in sorted(files):
         path = os.path.join(folder, f"{name}.py")
-        known = name in index and index[name][0] == sizes[name]
-        loaded[name] = _declared(path, name, *index[name][1:]) if known else _load(path, name)
+        size, digest, *fields = index.get(name, (None, None))
+        is_known = files[name].st_size == size
+        if is_known and files[name].st_mtime_ns > written:
+            is_known = content_hash(path) == digest
+        loaded[name] = _declared(path, name, *fields) if is_known else _load(path, name, compiled=False)
     return loaded
 
 
+def content_hash(path: str) -> int:
+    """The CRC-32 of a file's content: quick to work out, and enough to notice an edit."""
+    from zlib import crc32
+
+    with open(path, "rb") as file:
+        return crc32(file.read())
+
+
 def index(rules: dict[str, Rule], folder: str) -> dict[str, list[object]]:
-    """What rules of a folder declare, for `load_bundled`: the size of the file, and the fields of `_declared`."""
+    """What rules of a folder declare, for `load_bundled`: the file's size and hash, and the fields of `_declared`."""
     return {
         name: [
             os.path.getsize(os.path.join(folder, f"{name}.py")),
+            content_hash(os.path.join(folder, f"{name}.py")),
             rule.on.__name__,
             rule.severity,
             rule.fix,
@@ -308,14 +322,19 @@ def _type(name: str) -> type[Object] | type[Source] | type[Suppression]:
     return found
 
 
-def _load(path: str, name: str) -> Rule:
+def _load(path: str, name: str, compiled: bool = True) -> Rule:
+    """The rule of a file; without `compiled` no cached bytecode is used, which may be of the same second's last text.
+
+    Raises ImportError when the file holds no rule, more than one, or no page.
+    """
     # Imported here: a run that finds nothing of Karpenter's loads no rule.
     from importlib.machinery import SourceFileLoader
     from types import ModuleType
 
     module = ModuleType("nodelint_rule_" + name.replace("-", "_"))
     module.__file__ = path
-    code = SourceFileLoader(module.__name__, path).get_code(module.__name__)
+    loader = SourceFileLoader(module.__name__, path)
+    code = loader.get_code(module.__name__) if compiled else loader.source_to_code(loader.get_data(path), path)
     if code is None:
         raise ImportError(f"{path}: could not be read")
     exec(code, module.__dict__)
