@@ -210,8 +210,10 @@ def _alias(spec: Node, family: str) -> list[Edit]:
 def _as_list(obj: Object, problem: apiserver.SchemaProblem, context: Context) -> list[Edit]:
     """A mapping where a list of such is wanted becomes its one item; ids that one term lists get a term each."""
     node = problem.node
-    value = next((e.value for e in node.parent.entries if e.key is node), node) if node.parent is not None else node
     of_terms = "SelectorTerms" in problem.path
+    if problem.wanted != "array" and not (of_terms and problem.path.endswith(".id")):
+        return []
+    value = next((e.value for e in node.parent.entries if e.key is node), node) if node.parent is not None else node
     if of_terms and problem.path.endswith(".id") and value.kind == "sequence" and value.parent is not None:
         ids = [item.value for item in value.items if isinstance(item.value, str)]
         return edits.if_editable(fixes.one_by_one, value.parent, "id", ids) if len(ids) == len(value.items) else []

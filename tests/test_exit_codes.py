@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -107,6 +108,9 @@ def test_a_fault_of_ours_wins_over_all(nodelint: Run, tmp_path: Path) -> None:
         "sys.argv = ['nodelint', 'check', '--snapshot', 'facts.json', '--require-facts', 'class.yaml', 'no.yaml']\n"
         "from nodelint.__main__ import main\nmain()\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    env = {**os.environ, "NODELINT_FAIL_ON_FAULT": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=env, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 3, done.stderr
     assert "missing subnets" in done.stderr

@@ -526,6 +526,8 @@ def test_a_standard_image_for_gpus_is_told_by_its_published_name(
     assert all(name in result.finding.also[0].message for result in found.results)
 
 
-def test_an_alias_that_is_not_published_is_no_unsupported_one(rules: dict[str, Rule]) -> None:
-    found = report(rules, "unsupported-alias", eks(), "m5", al2023("v20250606"))
-    assert not found.results
+def test_a_version_that_is_not_published_is_told_once(rules: dict[str, Rule]) -> None:
+    (result,) = report(rules, "unsupported-alias", eks(), "m5", al2023("v20250606")).results
+    assert result.finding.message == "`al2023@v20250606` has no image on Kubernetes 1.33"
+    assert [edit.text for edit in result.finding.edits] == ["al2023@v20250807"]
+    assert not report(rules, "unsupported-alias", eks(), "m5", al2023("v20250807")).results

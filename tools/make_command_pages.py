@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -134,11 +135,13 @@ def _paragraphs(text: str) -> Iterator[str]:
 
 
 def _output(shown: str) -> str:
-    """What the command prints, without facts that somebody's cache may hold."""
-    with tempfile.TemporaryDirectory() as empty:
-        environment = {**os.environ, "NODELINT_CACHE_DIR": empty, "NO_COLOR": "1", "NODELINT_NOW": DAY}
+    """What the command prints over the examples alone, without facts that somebody's cache may hold."""
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copytree(ROOT / "examples", Path(folder, "examples"))
+        environment = {**os.environ, "NODELINT_CACHE_DIR": folder, "NO_COLOR": "1", "NODELINT_NOW": DAY}
+        environment["PYTHONPATH"] = str(ROOT)
         arguments = [sys.executable, "-m", *shown.split()]
-        done = subprocess.run(arguments, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+        done = subprocess.run(arguments, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     return done.stdout.rstrip()
 
 
