@@ -150,7 +150,8 @@ def once_in_a_run(results: Iterable[Result]) -> list[Result]:
 
 def _without_values(message: str) -> str:
     """What a message says, whatever the names and numbers in it are."""
-    return re.sub(r"(\*[ ,]*)+", "*", re.sub(r"`[^`]*`( \(default\))?|\S*\d\S*( \(default\))?", "*", message))
+    values = r"`[^`]*`( \(default\))?|(?<![^\s`])[^\s`\d]*+\d\S*( \(default\))?"
+    return re.sub(r"(\*[ ,]*)+", "*", re.sub(values, "*", message))
 
 
 _MOST_PLACES = 10
