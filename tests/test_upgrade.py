@@ -349,6 +349,138 @@ CASES: dict[str, tuple[list[str], str, list[str]]] = {
     "profile-not-found": ([node_class("instanceProfile: x")], "instanceProfile", [node_class("role: x")]),
 }
 
+BETA = "karpenter.sh/v1beta1"
+
+
+def crd(name: str = "nodepools.karpenter.sh", strategy: str = "Webhook") -> str:
+    """A CRD with a way of conversion."""
+    return (
+        "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n"
+        f"metadata: {{name: {name}}}\nspec:\n  conversion: {{strategy: {strategy}}}\n  x: karpenter.sh\n"
+    )
+
+
+def expression(query: str) -> str:
+    """A rule of Prometheus beside one about Karpenter."""
+    return (
+        "apiVersion: monitoring.coreos.com/v1\nkind: PrometheusRule\nmetadata: {name: karpenter}\n"
+        f"spec:\n  groups: [{{rules: [{{expr: '{query}'}}]}}]\n"
+    )
+
+
+CASES |= {
+    "v1-consolidation-policy": (
+        [pool("disruption: {consolidationPolicy: WhenUnderutilized}", api=BETA)],
+        "consolidationPolicy",
+        [pool("disruption: {consolidationPolicy: WhenEmpty}", api=BETA)],
+    ),
+    "v1-consolidate-after": ([pool("disruption: {budgets: []}", api=BETA)], "disruption", [pool(api=BETA), pool()]),
+    "v1-expire-after": (
+        [pool("disruption: {expireAfter: 720h}", api=BETA)],
+        "expireAfter",
+        [pool("disruption: {expireAfter: Never}", api=BETA), pool(api=BETA)],
+    ),
+    "v1-expire-after-default": (
+        [pool(api=BETA)],
+        "default",
+        [pool("disruption: {expireAfter: 720h}", api=BETA), pool()],
+    ),
+    "v1-kubelet": ([pool(template="kubelet: {maxPods: 5}", api=BETA)], "kubelet", [pool(api=BETA)]),
+    "v1-class-ref": (
+        [pool(template="nodeClassRef: {apiVersion: karpenter.k8s.aws/v1beta1, name: x}", api=BETA)],
+        "apiVersion",
+        [pool(api=BETA)],
+    ),
+    "v1-image-terms": (
+        [node_class("amiFamily: AL2\n#amiSelectorTerms", api="v1beta1")],
+        "default",
+        [node_class(api="v1beta1"), node_class()],
+    ),
+    "v1-ubuntu": ([node_class("amiFamily: Ubuntu")], "amiFamily", [node_class("amiFamily: AL2")]),
+    "v1-hop-limit": (
+        [node_class()],
+        "default",
+        [node_class("metadataOptions: {httpPutResponseHopLimit: 1}")],
+    ),
+    "v1-registration-taint": (
+        [node_class("amiFamily: Custom\nuserData: echo")],
+        "userData",
+        [
+            node_class("amiFamily: Custom\nuserData: 'a\n\n    karpenter.sh/unregistered:NoExecute'"),
+            node_class("userData: echo"),
+        ],
+    ),
+    "v1-al2023-user-data": ([node_class("userData: x")], "userData", [node_class()]),
+    "v1-old-annotations": (
+        [pod(annotations="karpenter.sh/do-not-evict: 'true'")],
+        "karpenter.sh/do-not-evict",
+        [pod(annotations="karpenter.sh/do-not-disrupt: 'true'")],
+    ),
+    "v1-managed-by": (
+        [POLICY + 'x: {"aws:ResourceTag/karpenter.sh/managed-by": a}\n'],
+        "karpenter.sh/managed-by",
+        [POLICY],
+    ),
+    "v1-disruption-taint": (
+        [pod("tolerations: [{key: karpenter.sh/disruption}]")],
+        "karpenter.sh/disruption",
+        [pod("tolerations: [{key: karpenter.sh/disrupted}]"), pod(annotations="karpenter.sh/disruption-cost: '1'")],
+    ),
+    "v1-dropped-settings": (
+        [values("controller: {env: [{name: LEADER_ELECT, value: 'false'}]}")],
+        "LEADER_ELECT",
+        [values("controller: {env: [{name: DISABLE_LEADER_ELECTION, value: 'false'}]}")],
+    ),
+    "v1-gate-drift": (
+        [values("settings: {featureGates: {drift: false}}")],
+        "drift",
+        [values("settings: {featureGates: {drift: true}}")],
+    ),
+    "metric-reason-liveness": (
+        [expression('karpenter_nodeclaims_disrupted_total{reason="liveness"}')],
+        "karpenter_nodeclaims_disrupted_total",
+        [expression('karpenter_nodeclaims_disrupted_total{reason="expired"}')],
+    ),
+    "metric-reason-case": (
+        [expression('karpenter_nodeclaims_disrupted_total{a="b", reason=~"Empty|Drifted"}')],
+        "karpenter_nodeclaims_disrupted_total",
+        [expression('karpenter_nodeclaims_disrupted_total{reason=~"empty|drifted"}')],
+    ),
+    "controller-nodeclass": (
+        [expression('controller_runtime_reconcile_total{controller="nodeclass.status"}')],
+        "nodeclass.status",
+        [expression('controller_runtime_reconcile_total{controller="nodeclass"}')],
+    ),
+    "conversion-left": (
+        [crd()],
+        "strategy",
+        [crd(strategy="None"), crd("certificates.cert-manager.io")],
+    ),
+    "conversion-patched": (
+        ["patches: [{target: {name: nodepools.karpenter.sh}, patch: '[{path: /spec/conversion/webhook}]'}]\n"],
+        "/spec/conversion",
+        ["patches: [{target: {name: nodepools.karpenter.sh}, patch: '[{path: /spec/versions}]'}]\n"],
+    ),
+    "reservation-events": (
+        ["karpenter: {detail-type: [EC2 Spot Instance Interruption Warning]}\n", node_class(terms=True)],
+        "EC2 Spot Instance",
+        [
+            "karpenter: {detail-type: [EC2 Spot Instance Interruption Warning]}\n---\n" + node_class(),
+            "karpenter: {detail-type: [EC2 Spot Instance Interruption Warning, EC2 Capacity Reservation Instance "
+            "Interruption Warning]}\n---\n" + node_class(terms=True),
+        ],
+    ),
+    **{
+        change.id: (
+            [expression(f"sum(rate({change.subject}[5m]))")],
+            change.subject,
+            [expression(f"sum({change.subject}_other)"), expression(f"sum(x_{change.subject})")],
+        )
+        for change in changes()
+        if change.area == "metric" and change.subject.startswith("karpenter_") and change.where
+    },
+}
+
 
 def told_at(change: ReleaseChange, text: str) -> list[str]:
     """What the places of a row are written as; nothing where the row as a whole concerns nobody."""
@@ -367,7 +499,7 @@ def before(releases: str) -> Version:
     if releases == "main":
         return NEWEST
     first = next(release for release in RELEASES if releases_match(releases, release))
-    return RELEASES[RELEASES.index(first) - 1]
+    return RELEASES[max(0, RELEASES.index(first) - 1)]
 
 
 def move(rules: Mapping[str, Rule], *texts: str, old: str = "1.0.6", new: str = "1.14.1", **more: str) -> Upgrade:
@@ -399,7 +531,7 @@ class TestRows:
         assert {name for change in changes() for name in change.rules} <= set(rules)
 
     def test_are_met_once_on_the_way_and_never_where_the_end_takes_them_back(self) -> None:
-        met_by_steps = [c.id for a, b in pairwise(RELEASES) for c, _ in met(a, b)]
+        met_by_steps = [c.id for a, b in pairwise([Version(0, 37, 8), *RELEASES]) for c, _ in met(a, b)]
         assert sorted(met_by_steps) == sorted(c.id for c in changes() if c.releases != "main")
         assert "avoid-1.8.4" not in {c.id for c, _ in met(Version(1, 8, 0), Version(1, 8, 5))}
         assert "avoid-1.8.4" in {c.id for c, _ in met(Version(1, 8, 0), Version(1, 8, 4))}
@@ -655,3 +787,38 @@ class TestCommand:
         assert broken.returncode == 2
         assert "class.yaml:3:18  EC2NodeClass/default" in broken.stdout
         assert broken.stderr.startswith("nodelint: broken.yaml:3:1: not looked at: expected")
+
+
+class TestFromBeforeOne:
+    def test_each_minor_has_its_stops(self) -> None:
+        stops = {
+            old: [str(stop.release) for stop in route(Version.parse(old), NEWEST, None).stops]
+            for old in ("0.32.0", "0.33.12", "0.37.0", "0.37.8")
+        }
+        assert stops == {
+            "0.32.0": ["0.33.12", "1.0.14"],
+            "0.33.12": ["1.0.14"],
+            "0.37.0": ["0.37.8", "1.0.14"],
+            "0.37.8": ["1.0.14"],
+        }
+
+    def test_what_v1_changed_is_told_with_its_places(self, rules: dict[str, Rule]) -> None:
+        beta = pool("disruption: {consolidationPolicy: WhenUnderutilized, expireAfter: 720h}", api=BETA)
+        found = move(rules, beta, node_class(), expression("karpenter_nodes_created > 5"), old="0.36.2", new="1.0.14")
+        told = {note.change.id for note in found.notes}
+        assert {
+            "v1-crds",
+            "v1-consolidation-policy",
+            "v1-expire-after",
+            "v1-hop-limit",
+            "metric-nodes-created",
+        } <= told
+        assert "v1beta1-gone" not in told
+        assert str(found.old.karpenter) == "0.36.2"
+        SCHEMA.validate(upgrade_json(found))
+        assert upgrade_text(found, False).startswith("Karpenter 0.36.2 to 1.0.14")
+
+    def test_a_move_within_v1_tells_nothing_of_it(self, rules: dict[str, Rule]) -> None:
+        found = move(rules, pool(api=BETA), node_class(), expression("karpenter_nodes_created > 5"))
+        assert not any(note.change.id.startswith("v1-") for note in found.notes)
+        assert "metric-nodes-created" not in {note.change.id for note in found.notes}

@@ -80,7 +80,7 @@ def command(
 
     A line shows where a change matters, not that something is wrong there: an `error` is refused or stops working
     unless it is changed, a `warning` acts otherwise, the rest is worth knowing. VERSION is a release such as
-    1.4.0, or 1.4 for its newest patch.
+    1.4.0, or 1.4 for its newest patch; --from takes 0.32 to 0.37 too.
 
     \b
     Examples:
@@ -88,13 +88,16 @@ def command(
       nodelint upgrade --from 1.6 --kubernetes-version 1.31 --format markdown
       nodelint upgrade --from 1.0.6 --fail-on warning charts/ values/prod.yaml
     """
+    from nodelint.model.releases import OLDEST, early
+
     asked = FactFlags.taken(flags)
-    settings = settings_of({**flags, "karpenter_version": old})
+    start = early(old) if old is not None else None
+    settings = settings_of({**flags, "karpenter_version": old if start is None else str(OLDEST)})
     after = _release("--to", new)
     found = discovered(paths or (".",), settings)
     built = rendered(paths, found, settings)
     before, kubernetes = _stated(settings, found)
-    if after <= before:
+    if start is None and after <= before:
         stop(f"--to {after} is not newer than {before}, the release to come from")
     ready = judging(found, asked, settings._replace(karpenter=after), paths, built)
     from nodelint.upgrade import upgrade
@@ -102,7 +105,7 @@ def command(
     # Each object is judged release by release.
     target = ready.target._replace(choose=None, kubernetes=kubernetes)
     judge = judge_of(built, None) if built is not None and built.builds else None
-    result = upgrade(ready.inventory, before, target, *ready.how[1:], judge)
+    result = upgrade(ready.inventory, start or before, target, *ready.how[1:], judge)
     found.unreadable += unread(found, "not looked at")
     unreadable(found)
     if not result.objects:

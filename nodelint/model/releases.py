@@ -137,6 +137,16 @@ def target(text: str) -> Version:
     return same[-1] if same else Version(*(*numbers, 0, 0)[:3])
 
 
+def early(text: str) -> Version | None:
+    """The release before 1.0.0 that a way can begin at: `0.37` is its last patch. None for any other text."""
+    numbers = _numbers(text) or ()
+    for row in table("support")["early"] if len(numbers) in (2, 3) else ():
+        last = Version.parse(row["last"])
+        if numbers[:2] == last[:2]:
+            return last if len(numbers) == 2 else Version(*numbers)
+    return None
+
+
 @cache
 def releases_match(spec: str, version: Version) -> bool:
     """Whether a release meets a spec such as `>=1.0.0,<1.2.2||>=1.3.0`; a comma is and, `||` is or.
@@ -198,6 +208,9 @@ def fixed_for(name: str, version: Version) -> Version:
 def supported(release: Version) -> KubernetesRange:
     """The Kubernetes versions that a release supports; of one that is not known, those of the nearest older one."""
     found: dict[str, str] = {}
+    for row in table("support")["early"] if release < OLDEST else ():
+        if Version.parse(f"{row['minor']}.0") <= release:
+            found = row
     for row in table("support")["releases"]:
         for span in row["kubernetes"]:
             if Version.parse(span["from"]) <= release:

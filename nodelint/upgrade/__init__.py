@@ -17,7 +17,7 @@ from nodelint.lint.rule import Rule
 from nodelint.model.documents import objects
 from nodelint.model.finding import SEVERITIES, Severity, Span, written_place
 from nodelint.model.manifest import Object
-from nodelint.model.releases import RELEASES, Version
+from nodelint.model.releases import OLDEST, RELEASES, Version
 from nodelint.source import Node, Source
 from nodelint.tuples import NamedTuple
 from nodelint.upgrade.changes import Drift, ReleaseChange, When, met
@@ -92,6 +92,8 @@ def upgrade(
 ) -> Upgrade:
     """What it means to go from `old` to the release of `target`, which has to be the newer one.
 
+    `old` can be one before 1.0.0 (`model.releases.early`); what `check` says begins at the oldest release known.
+
     `beside` are sources that are read only so that others can refer to them. `judge` is what judges the files, where
     what is built of them is not known from them alone; no fix is tried then.
     """
@@ -110,14 +112,14 @@ class _Move:
         judge: Judge | None,
     ) -> None:
         self._inventory = inventory
-        self._old = old
+        self._start, self._old = old, max(old, OLDEST)
         self._target = target
         self._rules = rules
         self._settings = ControllerSettings([*inventory.files, *beside])
         self._runs = Runs(inventory.files, beside, rules, selection, target, judge)
         results = inventory.sources
         held = [obj for source in (*results, *beside) for obj in objects(source)]
-        context = Context(held, old, target.kubernetes, target.schemas, tuple(rules), target.facts)
+        context = Context(held, self._old, target.kubernetes, target.schemas, tuple(rules), target.facts)
         self._places = Matcher(results, context, self._settings)
 
     def told(self) -> Upgrade:
@@ -131,10 +133,10 @@ class _Move:
                 told = {id(each) for each in note.findings}
                 left = [each for each in left if id(each) not in told]
         return Upgrade(
-            self._target._replace(karpenter=self._old),
+            self._target._replace(karpenter=self._start),
             self._target,
             judged.after.objects,
-            route(self._old, self._target.karpenter, self._target.kubernetes),
+            route(self._start, self._target.karpenter, self._target.kubernetes),
             tuple(notes),
             tuple(left),
             tuple(self._settings.shifts(self._old, self._target.karpenter)),
@@ -146,7 +148,7 @@ class _Move:
     @cached_property
     def _met(self) -> list[tuple[ReleaseChange, Version | None]]:
         order = {release: n for n, release in enumerate(RELEASES)}
-        found = list(met(self._old, self._target.karpenter))
+        found = list(met(self._start, self._target.karpenter))
         return sorted(found, key=lambda pair: order.get(pair[1], len(order)) if pair[1] else len(order) + 1)
 
     def _note(self, change: ReleaseChange, release: Version | None, shifted: Sequence[Shifted]) -> Note | None:

@@ -2,18 +2,18 @@
 
 A condition is a mapping. `on` says what is looked at:
 
-- a kind (`NodePool`, `EC2NodeClass`, `NodeOverlay`, `CapacityBuffer`, `Pod`): the value at `path`, where `[]` stands
-  for every item of a list, `*` for every key and `[x]` for the key x. It is a place where it is there and meets the
-  tests `is`, `not` (patterns for all of a scalar), `key` (of the key), `more_than` (items), `doubles` (in a list),
-  `longer_than` (characters), `entry` (patterns for the values of a mapping's keys, null for one that is not
-  there); with `absent`, the object is one where it is not there. `version`, `family`,
-  `without` (a path that is not there), `below` (one that is), `alias_before`, `alias_from` and `pools` narrow the
-  objects.
+- a kind (`NodePool`, `EC2NodeClass`, `NodeOverlay`, `CapacityBuffer`, `CustomResourceDefinition`, `Pod`): the value
+  at `path`, where `[]` stands for every item of a list, `*` for every key and `[x]` for the key x. It is a place
+  where it is there and meets the tests `is`, `not` (patterns for all of a scalar), `key` (of the key), `more_than`
+  (items), `doubles` (in a list), `longer_than` (characters), `entry` (patterns for the values of a mapping's keys,
+  null for one that is not there); with `absent`, the object is one where it is not there. `version`, `family`,
+  `without` (a path that is not there), `below` (one that is), `alias_before`, `alias_from`, `named` (of the name)
+  and `pools` narrow the objects.
 - `requirement`: lines with one of `keys`, of the kinds in `of`, with `operator`, with a value that `is`, with `only`
   these values. For pods it is the node selector and the required node affinity.
 - `launches`: pools that can launch `types` (how their names begin) with a class of a `family`; with `imageless`,
   pools that let them in while the class has no image for them.
-- `chart`, `setting`, `gate`: see `settings`. `policy`: IAM policies, see `things`.
+- `chart`, `setting`, `gate`: see `settings`. `policy`: IAM policies, `text`: patterns in any file, see `things`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from nodelint.upgrade.things import Site, Thing
 
 Condition = dict[str, Any]
 
-_OBJECTS = ("NodePool", "EC2NodeClass", "NodeOverlay", "CapacityBuffer", "Pod")
+_OBJECTS = ("NodePool", "EC2NodeClass", "NodeOverlay", "CapacityBuffer", "CustomResourceDefinition", "Pod")
 
 
 class Matcher:
@@ -54,6 +54,7 @@ class Matcher:
             "requirement": self._requirements,
             "launches": self._launches,
             "policy": self._policies,
+            "text": lambda condition: things.texts(self._asked, condition),
             "chart": self._settings.charts_with,
             "setting": self._settings.named,
             "gate": self._settings.gates,
@@ -77,6 +78,8 @@ class Matcher:
             if thing.kind != condition["on"]:
                 continue
             if "kind" in condition and thing.label.partition("/")[0] != condition["kind"]:
+                continue
+            if "named" in condition and not re.fullmatch(condition["named"], thing.label.partition("/")[2]):
                 continue
             if "version" in condition and _version(thing) != condition["version"]:
                 continue

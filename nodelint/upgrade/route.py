@@ -68,7 +68,20 @@ def _common(one: KubernetesRange, other: KubernetesRange) -> KubernetesRange | N
     return KubernetesRange(low, high) if low <= high else None
 
 
+def _early_stops(old: Version) -> Iterator[Stop]:
+    """The last patch of a minor release before 1.0.0: its CRDs know v1, so that there is a way back."""
+    lasts = [Version.parse(row["last"]) for row in table("support")["early"]]
+    if old < lasts[1][:2]:
+        yield Stop(
+            lasts[1], "1.0 takes objects from 0.33 to 0.37; Provisioner and AWSNodeTemplate are gone from here on"
+        )
+    elif (last := next((each for each in lasts if each[:2] == old[:2]), old)) > old:
+        yield Stop(last, f"the last patch of {last.major}.{last.minor}; only from here is there a way back from 1.0")
+
+
 def _fixed_stops(old: Version, new: Version) -> Iterator[Stop]:
+    if old < RELEASES[0]:
+        yield from _early_stops(old)
     for row in table("support")["stops"]:
         border, oldest = Version.parse(row["before"]), Version.parse(row["oldest"])
         if old < oldest and new >= border:

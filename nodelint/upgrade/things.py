@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from nodelint.model.finding import Span
 from nodelint.model.manifest import Object, text
 from nodelint.source import Document, Node, Source
 from nodelint.tuples import NamedTuple
 
-KINDS = {"NodeOverlay": "karpenter.sh/", "CapacityBuffer": "autoscaling.x-k8s.io/"}
-"""Kinds that Karpenter serves beside its pools and classes, and how their apiVersion begins."""
+KINDS = {
+    "NodeOverlay": "karpenter.sh/",
+    "CapacityBuffer": "autoscaling.x-k8s.io/",
+    "CustomResourceDefinition": "apiextensions.k8s.io/",
+}
+"""Kinds beside pools and classes that a change of Karpenter's can concern, and how their apiVersion begins."""
 
 _CONTROLLER = re.compile(r"\bec2:CreateFleet\b")
 
@@ -84,6 +89,22 @@ def mentions(sources: Sequence[Source], words: str) -> Iterator[Site]:
     for source in policies(sources):
         for found in pattern.finditer(source.text):
             yield Site(Span(source, found.start(), found.end()))
+
+
+_PROSE = (".md", ".markdown", ".rst", ".txt")
+
+
+def texts(sources: Sequence[Source], condition: dict[str, Any]) -> Iterator[Site]:
+    """Where files hold a pattern: queries and rules of any tool. Prose is left out.
+
+    With `lacks`, nothing where one of the files has that text.
+    """
+    asked = [source for source in sources if not source.path.lower().endswith(_PROSE)]
+    if "lacks" in condition and any(condition["lacks"] in source.text for source in asked):
+        return
+    pattern = re.compile(condition["is"])
+    for source in asked:
+        yield from (Site(Span(source, *found.span())) for found in pattern.finditer(source.text))
 
 
 def lacking(sources: Sequence[Source], action: str) -> list[Site] | None:
