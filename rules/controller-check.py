@@ -204,6 +204,66 @@ spec:
         - {key: karpenter.k8s.aws/instance-cpu, operator: In, values: ["4", "8", "16"]}
   limits: {nodes: 5}
 ```
+
+A `role` that is written as an ARN, or with its path, from 1.7.0 on: Karpenter compares it with the bare name that IAM
+gives the role of an instance profile. They never agree, so that it makes a new profile each time that it asks IAM.
+
+```yaml bad karpenter=1.14.1
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: arn:aws:iam::111122223333:role/nodes/KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+
+```yaml good karpenter=1.14.1
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+
+Kubelet settings that Karpenter does not pass on to nodes of the class's family: `podsPerCore` on Bottlerocket, and
+all addresses of `clusterDNS` but the first on every family other than AL2023 and Custom.
+
+```yaml bad karpenter=1.14.1
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: bottlerocket@v1.46.0}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  kubelet:
+    podsPerCore: 10
+    clusterDNS: [10.0.0.10]
+```
+
+```yaml good karpenter=1.14.1
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: bottlerocket@v1.46.0}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  kubelet:
+    maxPods: 40
+    clusterDNS: [10.0.0.10]
+```
 """
 
 from nodelint.api import (
@@ -253,6 +313,9 @@ from nodelint.api import (
         "core:pkg/apis/v1/nodepool_validation.go@v1.14.0:28",
         "core:pkg/scheduling/requirement.go@v1.14.0:256",
         "core:pkg/controllers/nodeclaim/lifecycle/launch.go@v1.4.0:127",
+        "provider:pkg/controllers/nodeclass/instanceprofile.go@v1.7.0:78",
+        "provider:pkg/providers/amifamily/bottlerocket.go@v1.14.1:202",
+        "provider:pkg/providers/amifamily/bootstrap/bottlerocket.go@v1.14.1:56",
     ],
 )
 def check(obj: Object, context: Context) -> Findings:

@@ -176,3 +176,50 @@ def commented(expire: str = "720h", nodes: str = "10%", capacity: str = "spot, o
 )
 def test_comments_that_say_another_value(check: Check, text: str, expected: bool) -> None:
     assert bool(told(check(text), "comment-against-value")) is expected
+
+
+@pytest.mark.parametrize(
+    ("role", "release", "expected"),
+    [
+        ("arn:aws:iam::111122223333:role/KarpenterNodeRole-main", "1.6.2", []),
+        ("arn:aws:iam::111122223333:role/KarpenterNodeRole-main", "1.7.0", ["warning"]),
+        ("nodes/KarpenterNodeRole-main", "1.14.1", ["warning"]),
+        ("nodes/KarpenterNodeRole-main", "1.1.0", ["error"]),
+        ("KarpenterNodeRole-main", "1.14.1", []),
+        ("'${ROLE_ARN}'", "1.14.1", []),
+    ],
+)
+def test_roles_with_a_path(check: Check, role: str, release: str, expected: list[str]) -> None:
+    assert told(check(nodeclass(role=role), karpenter=release), "controller-check") == expected
+
+
+@pytest.mark.parametrize(
+    ("setting", "ami", "release", "expected"),
+    [
+        ("podsPerCore: 10", "alias: bottlerocket@v1.46.0", "1.14.1", ["warning"]),
+        ("podsPerCore: 10", "alias: bottlerocket@v1.46.0", "1.15.0", ["error"]),
+        ("podsPerCore: 10", "alias: al2023@v20250403", "1.14.1", []),
+        ("podsPerCore: null", "alias: bottlerocket@v1.46.0", "1.14.1", []),
+        ("clusterDNS: [10.0.0.10, 10.0.0.11]", "alias: bottlerocket@v1.46.0", "1.14.1", ["warning"]),
+        ("clusterDNS: [10.0.0.10]", "alias: bottlerocket@v1.46.0", "1.14.1", []),
+        ("clusterDNS: [10.0.0.10, 10.0.0.11]", "alias: al2023@v20250403", "1.14.1", []),
+    ],
+)
+def test_kubelet_settings_that_a_family_does_not_get(
+    check: Check, setting: str, ami: str, release: str, expected: list[str]
+) -> None:
+    text = nodeclass(f"kubelet: {{{setting}}}", ami=ami)
+    assert told(check(text, karpenter=release), "controller-check") == expected
+
+
+@pytest.mark.parametrize(
+    ("term", "expected"),
+    [
+        ("name: '*', owner: self", ["warning"]),
+        ("name: '*'", ["warning"]),
+        ("name: golden-*, owner: self", []),
+        ("name: '*', owner: self, tags: {team: platform}", []),
+    ],
+)
+def test_a_name_that_every_image_has(check: Check, term: str, expected: list[str]) -> None:
+    assert told(check(nodeclass("amiFamily: AL2023", ami=term)), "controller-check") == expected

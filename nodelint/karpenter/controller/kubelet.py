@@ -62,6 +62,25 @@ def problems(node_class: EC2NodeClass, version: Version) -> Iterator[ControllerP
     yield from _unsupported(kubelet, family_of(node_class))
 
 
+def lost_fields(node_class: EC2NodeClass, kubelet: Node) -> Iterator[ControllerProblem]:
+    """What releases whose API server knows the fields of spec.kubelet leave out of the nodes of a family."""
+    family = family_of(node_class)
+    if family is None or family in _WHOLE:
+        return
+    cores = kubelet.key("podsPerCore")
+    if cores is not None and family == "Bottlerocket" and not _is_null(kubelet.get("podsPerCore")):
+        message = "`podsPerCore` does not reach nodes of family Bottlerocket"
+        yield ControllerProblem(cores, message, "kubelet-family", "warning", "Karpenter ignores it")
+    servers = kubelet.get("clusterDNS")
+    if servers is not None and servers.kind == "sequence" and len(servers.items) > 1:
+        message = f"nodes of family {family} take one address in `clusterDNS`, not {len(servers.items)}"
+        yield ControllerProblem(servers, message, "kubelet-family", "warning", "only the first one is passed on")
+
+
+def _is_null(node: Node | None) -> bool:
+    return node is None or (node.kind == "scalar" and node.value is None)
+
+
 @cache
 def _shape(version: Version) -> Shape:
     raw = load("kubelet")
@@ -82,7 +101,7 @@ def _unsupported(kubelet: Node, family: str | None) -> Iterator[ControllerProble
         name = entry.name
         lost = name in fields and name not in _ALL_FAMILIES
         if name == "podsPerCore" and family == "Bottlerocket":
-            lost = not (entry.value.kind == "scalar" and entry.value.value is None)
+            lost = not _is_null(entry.value)
         if lost and name != "registerWithTaints":
             message = f"`{name}` does not reach nodes of family {family}: it needs AL2023"
             if name == "podsPerCore":

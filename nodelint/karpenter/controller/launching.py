@@ -86,6 +86,17 @@ def _role(obj: EC2NodeClass, version: Version) -> Iterator[ControllerProblem]:
             "IAM refuses to put it into an instance profile, and the class never becomes ready",
             name or None,
         )
+    elif "/" in role and version >= Version(1, 7, 0):
+        what = "an ARN" if role.startswith("arn:") else "a role with its path"
+        yield ControllerProblem(
+            node,
+            f"`{short(role, 36)}` is {what}: Karpenter makes one instance profile after another",
+            "role",
+            "warning",
+            "IAM answers with the bare name of the role: it never equals `role`, so that a new profile is made each "
+            "time that Karpenter asks (at most every 15 minutes); unused ones go later",
+            name or None,
+        )
 
 
 def _images(obj: EC2NodeClass, version: Version) -> Iterator[ControllerProblem]:
@@ -198,6 +209,14 @@ def _everything(term: SelectorTerm, what: str, fields: Sequence[str]) -> Iterato
         return
     written = [node for node in (term.node.get(name) for name in fields if _there(term.node, name)) if node]
     if any(node.kind != "scalar" or node.value != "" for node in written):
+        if what == "image" and [node.value for node in written] == ["*"] and written[0] is term.node.get("name"):
+            yield ControllerProblem(
+                written[0],
+                "the name `*` selects every image that the term may use: the newest is launched",
+                "empty-selector",
+                "warning",
+                "an image that was made for something else replaces the nodes as soon as it is the newest",
+            )
         return
     empty = tags if tags is not None and tags.kind == "mapping" else next(iter(written), None)
     if empty is not None:
@@ -232,11 +251,12 @@ def _kubelet(obj: EC2NodeClass, version: Version) -> Iterator[ControllerProblem]
     kubelet = obj.node.at("spec", "kubelet")
     if kubelet is None:
         return
-    if behaves("open-kubelet", version):
-        from nodelint.karpenter.controller.kubelet import problems
+    from nodelint.karpenter.controller.kubelet import lost_fields, problems
 
+    if behaves("open-kubelet", version):
         yield from problems(obj, version)
         return
+    yield from lost_fields(obj, kubelet)
     for field in ("evictionHard", "evictionSoft"):
         signals = kubelet.get(field)
         for entry in signals.entries if signals is not None else ():
