@@ -42,10 +42,11 @@ def node_class(obj: EC2NodeClass, version: Version) -> Iterator[ControllerProble
     yield from _kubelet(obj, version)
     yield from _user_data(obj)
     yield from _tags(obj)
+    yield from _profile(obj)
     yield from _role(obj, version)
 
 
-def _role(obj: EC2NodeClass, version: Version) -> Iterator[ControllerProblem]:
+def _profile(obj: EC2NodeClass) -> Iterator[ControllerProblem]:
     node = obj.node.at("spec", "instanceProfile")
     profile = text(node)
     if node is not None and isinstance(profile, str):
@@ -63,6 +64,9 @@ def _role(obj: EC2NodeClass, version: Version) -> Iterator[ControllerProblem]:
                 f"`{short(profile)}` is too long for an instance profile: {len(profile)} characters, at most 128"
             )
             yield ControllerProblem(node, message, "instance-profile", "error", _NO_LAUNCH)
+
+
+def _role(obj: EC2NodeClass, version: Version) -> Iterator[ControllerProblem]:
     node = obj.node.at("spec", "role")
     role = text(node)
     if node is None or not isinstance(role, str):
