@@ -6,7 +6,7 @@ import os
 import sys
 
 from nodelint.source.globs import NOTHING, READ_ALL, Excluded, Globs
-from nodelint.source.kustomize import is_patch
+from nodelint.source.kustomize import KUSTOMIZATIONS, is_patch
 from nodelint.source.reading import MARKS, is_inside, repository, why
 
 TYPE_CHECKING = False
@@ -319,7 +319,7 @@ def _is_taken(entry: os.DirEntry[str], path: str, read: int, top: str, found: Di
 
 def _wanted(path: str, include: Globs) -> int:
     """Whether a file is read for manifests, only for the release that it may state, or named; 0 for none of it."""
-    if path.endswith(_TAKEN) or (include and include.match(path)):
+    if path.endswith(_TAKEN) or os.path.basename(path) in KUSTOMIZATIONS or (include and include.match(path)):
         return _READ
     if path.endswith(_STATING) and not path.endswith(_NOT_STATING):
         return _GLANCE
