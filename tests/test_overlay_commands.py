@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from subprocess import CompletedProcess
 
 import pytest
+
+from nodelint.lsp.project import Buffer, Project, State
+from nodelint.source.kustomize import is_patch
 
 Run = Callable[..., CompletedProcess[str]]
 
@@ -213,3 +217,120 @@ def test_a_folder_of_kustomizations_of_others_is_nothing_to_check(nodelint: Run)
     write({"app/web.yaml": "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\n"})
     assert nodelint("check").stdout.startswith("Nothing to check: ")
     assert nodelint("check", "web").stdout.startswith("Nothing to check: ")
+
+
+# -- every command, over overlays of many shapes
+
+HEAVY = patch("  weight: 300\n")
+ADDED = "{op: add, path: /spec/weight, value: 300}"
+COMPONENT = "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n"
+BY_NAME = "- target: {group: karpenter.sh, version: v1, kind: NodePool, name: general}\n"
+SHAPES = {
+    "a patch in a sub-folder": overlay("patches: [{path: patches/own.yaml}]\n", patches__own=HEAVY),
+    "a component": {
+        **overlay("components: [../heavy]\n"),
+        "heavy/kustomization.yaml": f"{COMPONENT}patches: [{{path: own.yaml}}]\n",
+        "heavy/own.yaml": HEAVY,
+    },
+    "no extension": {
+        **BASE,
+        "prod/Kustomization": "resources: [../base]\npatches: [{path: own}]\n",
+        "prod/own": HEAVY,
+    },
+    "JSON6902 by kind": overlay("patches: [{target: {kind: NodePool}, path: own.yaml}]\n", own=f"- {ADDED}\n"),
+    "JSON6902 by name": overlay(f"patchesJson6902:\n{BY_NAME}  path: own.yaml\n", own=f"- {ADDED}\n"),
+    "JSON6902 inline": overlay(f"patches:\n{BY_NAME}  patch: |-\n    - {ADDED}\n"),
+    "a prefix": overlay("namePrefix: prod-\npatches: [{path: own.yaml}]\n", own=HEAVY),
+    "a prefix below": {
+        **BASE,
+        "team/kustomization.yaml": "resources: [../base]\nnamePrefix: team-\n",
+        "prod/kustomization.yaml": "resources: [../team]\npatches: [{path: own.yaml}]\n",
+        "prod/own.yaml": HEAVY.replace("general", "team-general"),
+    },
+    "images": overlay("images: [{name: nginx, newTag: '1'}]\npatches: [{path: own.yaml}]\n", own=HEAVY),
+    "patchesStrategicMerge": overlay("patchesStrategicMerge: [own.yaml]\n", own=HEAVY),
+    "an inline patch": overlay("patches:\n- patch: |-\n    " + HEAVY.rstrip().replace("\n", "\n    ") + "\n"),
+    "what changes no object": overlay(
+        "validators: [own-validator.yaml]\nbuildMetadata: [originAnnotations]\npatches: [{path: own.yaml}]\n",
+        own=HEAVY,
+    ),
+    "three overlays of a base": {
+        **BASE,
+        "base/pool.yaml": POOL.replace("spec:\n  template", "spec:\n  weight: 300\n  template", 1),
+        **{
+            f"{name}/kustomization.yaml": f"resources: [../base]\nnamespace: {name}\ncommonLabels: {{env: {name}}}\n"
+            for name in ("dev", "test", "prod")
+        },
+    },
+}
+
+
+@pytest.fixture(params=SHAPES)
+def shape(request: pytest.FixtureRequest) -> dict[str, str]:
+    """The files of a shape, each with one mistake: a weight of 300."""
+    files = SHAPES[request.param]
+    write(files)
+    return files
+
+
+def mend(files: dict[str, str], folder: str = "") -> None:
+    write({folder + name: text.replace("300", "30") for name, text in files.items()})
+
+
+def find_mistake(files: dict[str, str]) -> tuple[str, int]:
+    (found,) = [(name, text[: text.index("300")].count("\n") + 1) for name, text in files.items() if "300" in text]
+    return found
+
+
+def test_check_says_a_mistake_once_and_where_it_is_written(nodelint: Run, shape: dict[str, str]) -> None:
+    (line,) = [each for each in concise(nodelint) if "unknown-node-class" not in each]
+    path, number = find_mistake(shape)
+    assert line.startswith(f"{path}:{number}:") and "`weight` is 300, the maximum is 100" in line
+    mend(shape)
+    assert not [each for each in concise(nodelint) if "unknown-node-class" not in each]
+
+
+def test_an_editor_shows_the_mistake_where_it_is_written(shape: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    name, number = find_mistake(shape)
+    buffer = Buffer((tmp_path / name).as_uri(), 1, shape[name], "utf-16")
+    project = Project(lambda: datetime(2026, 11, 20, tzinfo=UTC))
+    found = project.view_of(State({buffer.uri: buffer}, (str(tmp_path),), 1, 1), buffer.uri)
+    assert found is not None
+    (result,) = [each for each in found[0].results(buffer) if each.rule.name == "invalid-field"]
+    assert (buffer.source.position(result.span.start).line, "300" in result.message) == (number, True)
+
+
+def test_other_commands_take_what_is_built(nodelint: Run, shape: dict[str, str], tmp_path: Path) -> None:
+    mend(shape, "before/")
+    mend({name: text.replace("[c, m, r]", "[c]") for name, text in shape.items()}, "after/")
+    plan = json.loads(nodelint("plan", "--old", "before", "after", "--format", "json").stdout)
+    assert {pool["change"] for pool in plan["nodePools"]} == {"changed"}
+    explained = json.loads(nodelint("explain", "before", "--format", "json").stdout)["nodePools"]
+    overlays = 3 if "dev/kustomization.yaml" in shape else 1
+    assert len(explained) == len(plan["nodePools"]) == overlays
+    assert all(pool["requirements"][-1]["values"] == ["c", "m", "r"] for pool in explained)
+    rows = json.loads(nodelint("hash", "before", "--format", "json").stdout)["objects"]
+    plain = json.loads(nodelint("hash", "-", "--format", "json", stdin=POOL).stdout)["objects"]
+    assert {row["hash"] for row in rows if row["kind"] == "NodePool"} == {plain[0]["hash"]}
+
+
+# -- what is a part, and what kustomize adds
+
+
+def test_a_patch_that_no_kustomization_names_is_judged_as_a_part(nodelint: Run) -> None:
+    write(overlay("", left=HEAVY))
+    assert is_patch("prod/left.yaml") is None
+    (line,) = concise(nodelint)
+    assert line.startswith("prod/left.yaml:5:") and "300" in line
+    write({"alone/left.yaml": HEAVY})
+    assert is_patch("alone/left.yaml") is False
+    assert any("template" in line for line in concise(nodelint, "alone"))
+
+
+@pytest.mark.parametrize("written", [False, True])
+def test_a_namespace_that_kustomize_adds_is_no_mistake(nodelint: Run, written: bool) -> None:
+    write(overlay("" if written else "namespace: karpenter\n"))
+    if written:
+        write({"base/pool.yaml": POOL.replace("  name: general\n", "  name: general\n  namespace: karpenter\n")})
+    assert any("cluster-scoped" in line for line in concise(nodelint, "--profile", "strict")) == written
