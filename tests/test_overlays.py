@@ -10,6 +10,8 @@ from nodelint.lint.engine import Report
 from nodelint.model.documents import left_out, objects
 from nodelint.source import Source
 
+from .manifests import nodeclass, nodepool
+
 Check = Callable[..., Report]
 
 OVERLAY = """\
@@ -84,3 +86,53 @@ def test_overlays_of_one_weight(check: Check, old: str, new: str, conflict: bool
     assert [(r.finding.at.text, r.severity) for r in found] == [("dearer", "warning")] * conflict
     if conflict:
         assert [r.severity for r in check(other, OVERLAY, select=["overlay-conflict"]).results] == ["info"]
+
+
+def overlay(name: str, requirements: str, effect: str) -> str:
+    return (
+        f"apiVersion: karpenter.sh/v1alpha1\nkind: NodeOverlay\nmetadata:\n  name: {name}\n"
+        f"spec:\n  requirements: [{requirements}]\n  {effect}\n"
+    )
+
+
+FAMILY = "{key: karpenter.k8s.aws/instance-family, operator: In, values: [%s]}"
+NO_GPU = "{key: karpenter.k8s.aws/instance-gpu-name, operator: DoesNotExist}"
+PRICE, SLICES, FUSE = 'price: "1"', "capacity: {example.com/slice: 4}", "capacity: {smarter-devices/fuse: 4}"
+TEAM = "{key: team, operator: In, values: [%s]}"
+
+
+@pytest.mark.parametrize(
+    ("overlays", "rejected"),
+    [
+        # `b` is in conflict with `c` alone; `a` meets `b` alone, which is rejected.
+        ([("a", FAMILY % "m5", PRICE), ("b", FAMILY % "m5, c5", PRICE), ("c", FAMILY % "c5", PRICE)], ["b"]),
+        ([("a", FAMILY % "m5", PRICE), ("b", FAMILY % "m5", PRICE), ("c", FAMILY % "m5", PRICE)], ["a", "b"]),
+        ([("a", FAMILY % "m5", SLICES), ("b", FAMILY % "m5", SLICES)], ["a"]),
+        ([("a", FAMILY % "m5", SLICES), ("b", FAMILY % "m5", FUSE)], []),
+        # What `b` brings hides from the controller what `c` brings.
+        ([("a", FAMILY % "m5", SLICES), ("b", FAMILY % "m5", FUSE), ("c", FAMILY % "m5", SLICES)], []),
+        ([("a", NO_GPU, PRICE), ("b", NO_GPU, PRICE)], ["a"]),
+        ([("a", NO_GPU, PRICE), ("b", FAMILY % "g5", PRICE)], []),
+        ([("a", TEAM % "red", PRICE), ("b", TEAM % "blue", PRICE)], []),
+        ([("a", TEAM % "red", PRICE), ("b", TEAM % "red", PRICE)], ["a"]),
+        ([("a", TEAM % "green", PRICE), ("b", TEAM % "green", PRICE)], []),
+        # The controller refuses `b`, so it is in nobody's way.
+        ([("a", FAMILY % "m5", PRICE), ("b", FAMILY % '"m5", "*"', PRICE)], []),
+    ],
+)
+def test_exactly_the_rejected_ones_are_named(
+    check: Check, overlays: list[tuple[str, str, str]], rejected: list[str]
+) -> None:
+    pools = [
+        nodepool(name=team).replace("    spec:", f"    metadata: {{labels: {{team: {team}}}}}\n    spec:", 1)
+        for team in ("red", "blue")
+    ]
+    text = "---\n".join([*(overlay(*each) for each in overlays), *pools, nodeclass()])
+    found = check(text, select=["overlay-conflict"]).results
+    assert [(r.finding.at.text, r.severity) for r in found] == [(name, "warning") for name in rejected]
+
+
+def test_a_wildcard_is_refused_by_the_controller(check: Check) -> None:
+    (found,) = check(overlay("a", FAMILY % '"m5*"', PRICE), select=["controller-check"]).results
+    assert (found.finding.at.text, found.severity) == ('"m5*"', "error")
+    assert "none of it is used" in str(found.finding.note)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from nodelint.karpenter.resolve import Resolution
     from nodelint.karpenter.userdata import Script, UserData
     from nodelint.lint.beside import NamelessClasses
+    from nodelint.lint.overlaid import RunOverlays
     from nodelint.lint.templates import Templates
     from nodelint.model.cluster_objects import Workload
     from nodelint.source import Node
@@ -352,6 +353,18 @@ class Context:
             )
             self._resolutions[id(pool)] = found
         return found
+
+    @cached_property
+    def overlays(self) -> RunOverlays:
+        """The NodeOverlays of the run: which of them the controller accepts, and which types each means."""
+        from nodelint.lint.overlaid import RunOverlays
+
+        return RunOverlays(self.objects, self.catalog, self.resolution, self._is_refused)
+
+    def _is_refused(self, obj: Object) -> bool:
+        """Whether API server or controller refuse an object; a field that is not known is only left out."""
+        layers = {problem.layer for problem in self.problems(obj)}
+        return bool(layers - {"unknown"}) or any(each.severity == "error" for each in self.controller_problems(obj))
 
     @cached_property
     def pools_elsewhere(self) -> bool:

@@ -338,6 +338,32 @@ class NodeOverlay(Object):
             return 0
         return node.value if isinstance(node.value, int) else None
 
+    @cached_property
+    def price(self) -> str | None:
+        """The price per hour, or the change of it with its sign; None where it changes none."""
+        node = self._priced
+        return str(node.value) if node is not None else None
+
+    @cached_property
+    def _priced(self) -> Node | None:
+        nodes = (self.node.at("spec", field) for field in ("price", "priceAdjustment"))
+        return next((node for node in nodes if node is not None and node.value is not None), None)
+
+    @cached_property
+    def capacity(self) -> dict[str, Node] | None:
+        """The resources that it brings, each with its amount; None where it brings none, not even an empty list."""
+        node = self.node.at("spec", "capacity")
+        if node is None or node.kind != "mapping":
+            return None
+        return {entry.name: entry.value for entry in node.entries if entry.name is not None}
+
+    @cached_property
+    def effects_known(self) -> bool:
+        """Whether name and resources are written out: no placeholder is in their place."""
+        node = self.node.at("spec", "capacity")
+        keys = node is None or (node.value is not UNKNOWN and all(entry.name is not None for entry in node.entries))
+        return keys and isinstance(self.name, str)
+
 
 class Retired(Object):
     """A Provisioner or an AWSNodeTemplate, gone since Karpenter 0.33."""

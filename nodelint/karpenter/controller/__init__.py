@@ -15,7 +15,17 @@ from nodelint.karpenter.controller.auto_mode import auto_mode_label, every_type_
 from nodelint.karpenter.controller.launching import node_class
 from nodelint.karpenter.controller.syntax import is_one_step, label_value_fault, qualified_name_fault, seconds
 from nodelint.karpenter.controller.verdict import ControllerProblem
-from nodelint.model.manifest import EC2NodeClass, Label, NodePool, Object, RequirementLine, Taint, served, text
+from nodelint.model.manifest import (
+    EC2NodeClass,
+    Label,
+    NodeOverlay,
+    NodePool,
+    Object,
+    RequirementLine,
+    Taint,
+    served,
+    text,
+)
 from nodelint.model.messages import short
 from nodelint.model.releases import Version
 from nodelint.model.requirement import normalize
@@ -32,6 +42,7 @@ __all__ = [
 ]
 
 _NEVER_READY = "the API server accepts the NodePool, but it never becomes ready and launches nothing"
+_OVERLAY_REFUSED = "the API server accepts the NodeOverlay, but the controller rejects it: none of it is used"
 _UNREADABLE = "the API server accepts the object, but the controller cannot read it, nor any list that includes it"
 _NO_DISRUPTION = "the controller never disrupts a node of the pool, neither for consolidation nor for drift"
 _NO_CLAIM = "the API server refuses every NodeClaim of the pool: the name becomes a label"
@@ -58,7 +69,17 @@ def check(obj: Object, version: Version) -> list[ControllerProblem]:
         return list(_node_pool(obj, version))
     if isinstance(obj, EC2NodeClass):
         return [*_name(obj, version), *node_class(obj, version)]
+    if isinstance(obj, NodeOverlay):
+        return list(_overlay(obj, version))
     return []
+
+
+def _overlay(overlay: NodeOverlay, version: Version) -> Iterator[ControllerProblem]:
+    """Requirements are held to the rules of NodePools (`RuntimeValidate` of nodeoverlay_validation.go)."""
+    for line in overlay.requirements:
+        for problem in _requirement(line, version):
+            refused = problem.consequence == _NEVER_READY
+            yield problem._replace(consequence=_OVERLAY_REFUSED) if refused else problem
 
 
 def _node_pool(pool: NodePool, version: Version) -> Iterator[ControllerProblem]:

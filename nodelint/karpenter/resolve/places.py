@@ -87,10 +87,10 @@ class LaunchPlaces(NamedTuple):
         another offer that is taken.
         """
         asked = list(requirements)
-        types = union(offer.types for offer in self.offers if all(_meets(each, offer.labels) for each in asked))
+        types = union(offer.types for offer in self.offers if all(meets_label(each, offer.labels) for each in asked))
         for each in asked:
             if each.key in RESERVATION_KEYS and self.reserved:
-                fitting = union(one.types for one in self.reserved if _meets(each, one.labels))
+                fitting = union(one.types for one in self.reserved if meets_label(each, one.labels))
                 types -= union(one.types for one in self.reserved) - fitting
         return types
 
@@ -101,7 +101,8 @@ class LaunchPlaces(NamedTuple):
         return None if OPEN in found else frozenset(value for value in found if isinstance(value, str))
 
 
-def _meets(requirement: Requirement, labels: Mapping[str, Label]) -> bool:
+def meets_label(requirement: Requirement, labels: Mapping[str, Label]) -> bool:
+    """Whether an offer of these labels meets a requirement on one of them."""
     value = labels[requirement.key]
     if value is None:
         return requirement.absent_allowed

@@ -1,0 +1,295 @@
+"""Which NodeOverlays count, and for which offers, as the controller decides it.
+
+From pkg/controllers/nodeoverlay (controller.go, store.go) of Karpenter core 1.7.0 to 1.14.1: overlays are taken by
+weight, the heaviest first, of one weight those first whose names are later in the alphabet. Each is accepted whole or
+not at all: it conflicts where an accepted one of the same weight prices the same offer in any pool, or where the last
+one accepted for an instance type has the same weight and brings the same resource.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from nodelint.ec2.catalog import Catalog
+from nodelint.ec2.type_set import NONE, TypeSet, union
+from nodelint.karpenter.resolve.offers import RESERVATION_KEYS, may_reserve
+from nodelint.karpenter.resolve.places import OPEN, RESERVATION_ID, Offer, meets_label
+from nodelint.karpenter.resolve.resolution import Resolution
+from nodelint.model.keys import CAPACITY_TYPE, ZONE, ZONE_ID
+from nodelint.model.manifest import NodeOverlay
+from nodelint.model.releases import Version
+from nodelint.model.requirement import Requirement, Requirements, normalize, well_known
+from nodelint.tuples import NamedTuple
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+    Standing = Literal["accepted", "conflict", "refused", "unknown"]
+
+POOL_KEY = "karpenter.sh/nodepool"
+_OF_CLASS = frozenset({"karpenter.k8s.aws/placement-group-id", "karpenter.k8s.aws/placement-group-partition"})
+"""Keys of offers that depend on placement groups, of which nothing is known here."""
+
+_OTHER = "\0"
+"""In place of the zones and pools that no overlay names."""
+
+
+class OverlaidPool:
+    """A NodePool as overlays see it: its name, the labels of its template, and what its class can offer.
+
+    The pool's own requirements do not count: the controller asks for all types of the class. `offers` are the places
+    and capacity types in which types are offered; where they are not known, zones are those that overlays name.
+    """
+
+    def __init__(
+        self,
+        name: str | None,
+        labels: Mapping[str, str | None] | None,
+        types: TypeSet,
+        select: Callable[[Requirement], TypeSet],
+        offers: Sequence[Offer],
+        reserved: Sequence[Offer] = (),
+        open_keys: frozenset[str] = frozenset(),
+        may_reserve_unseen: bool = False,
+    ) -> None:
+        self.name = name
+        self.types = types
+        self.offers = offers
+        self._select = select
+        self._reserved = reserved
+        self._may_reserve_unseen = may_reserve_unseen
+        self._any_label = labels is None
+        held = {key: value for key, value in (labels or {}).items() if value is not None}
+        self._labels = Requirements.from_labels(held | ({POOL_KEY: name} if name is not None else {}))
+        unknown = {key for key, value in (labels or {}).items() if value is None}
+        self._open = open_keys | unknown | (frozenset() if name is not None else {POOL_KEY})
+
+    def find_offers(self, asked: Requirements, release: Version) -> tuple[TypeSet, ...] | None:
+        """The types that requirements mean, for each offer; None where that is not known."""
+        types, of_offers = self.types, []
+        defined = well_known(release) - {POOL_KEY}
+        for wanted in asked:
+            if wanted.key in self._open or (self._may_reserve_unseen and _is_for_reserved(wanted)):
+                return None
+            if wanted.key in self._labels:
+                types &= self._with_label(self._labels[wanted.key], wanted, defined)
+            elif wanted.key not in defined:
+                if self._any_label:
+                    return None
+                types &= self.types if wanted.absent_allowed else NONE
+            elif wanted.key not in _OFFER_KEYS:
+                types &= self._select(wanted)
+            if wanted.key in _OFFER_KEYS and wanted.key in defined:
+                of_offers.append(wanted)
+        for wanted in of_offers:
+            if wanted.key in RESERVATION_KEYS and self._reserved:
+                with_one = union(offer.types for offer in self._reserved)
+                fitting = union(offer.types for offer in self._reserved if meets_label(wanted, offer.labels))
+                types -= with_one - fitting
+        return tuple(
+            offer.types & types if all(meets_label(each, offer.labels) for each in of_offers) else NONE
+            for offer in self.offers
+        )
+
+    def _with_label(self, label: Requirement, wanted: Requirement, defined: frozenset[str]) -> TypeSet:
+        """The types that go with a requirement on a label of the template: one that types have, too, is narrowed."""
+        if label.key not in defined or label.key in _OFFER_KEYS:
+            return self.types if label.intersects(wanted) else NONE
+        both = label.intersect(wanted)
+        kept = self._select(both) if both.length else NONE
+        return kept | (self.types - self._select(label) if wanted.absent_allowed else NONE)
+
+
+def _is_for_reserved(wanted: Requirement) -> bool:
+    """Whether a requirement leaves reserved capacity alone."""
+    return wanted.key == CAPACITY_TYPE and [kind for kind in CAPACITY_TYPES if wanted.has(kind)] == ["reserved"]
+
+
+CAPACITY_TYPES = ("on-demand", "spot", "reserved")
+_OFFER_KEYS = frozenset({CAPACITY_TYPE, ZONE, ZONE_ID}) | RESERVATION_KEYS
+
+
+def view_pool(resolution: Resolution, zones: Iterable[str]) -> OverlaidPool:
+    """A NodePool as overlays see it; `zones` are those that overlays name, for a class whose zones are not known."""
+    pool, places = resolution.pool, resolution.places
+    labels: dict[str, str | None] | None = {}
+    for label in pool.template_labels:
+        if labels is not None and isinstance(label.key, str):
+            labels[label.key] = label.value if isinstance(label.value, str) else None
+        else:
+            labels = None
+    if pool.partial:
+        labels = None
+    reserves = may_reserve(resolution.node_class, resolution.version)
+    if places is None:
+        offers = _unplaced(resolution.catalog.all, zones)
+        reserved: Sequence[Offer] = ()
+        open_keys = _OF_CLASS | {ZONE_ID} | (RESERVATION_KEYS if reserves else frozenset())
+    else:
+        offers = [each for each in places.offers if each.labels.get(RESERVATION_ID) is not OPEN]
+        reserved, reserves = places.reserved, not places.reservations_known
+        open_keys = _OF_CLASS | {key for each in places.offers for key, value in each.labels.items() if value is OPEN}
+    name = pool.name if isinstance(pool.name, str) else None
+    select = resolution.supply.select
+    return OverlaidPool(name, labels, resolution.alive, select, offers, reserved, open_keys, reserves)
+
+
+def view_unseen_pools(catalog: Catalog, names: Iterable[str], zones: Iterable[str]) -> list[OverlaidPool]:
+    """Pools of any class for overlays whose pools are not among the files: one of each name, and another one."""
+    offers = _unplaced(catalog.all, zones)
+    open_keys = _OF_CLASS | RESERVATION_KEYS | {ZONE_ID}
+    return [
+        OverlaidPool(name, None, catalog.all, catalog.select, offers, (), open_keys, True)
+        for name in (*names, _OTHER)
+    ]
+
+
+def _unplaced(types: TypeSet, zones: Iterable[str]) -> list[Offer]:
+    """What is offered where no zone is known: everything, in each zone that is named and in another one."""
+    return [
+        Offer({**dict.fromkeys(_OFFER_KEYS), ZONE: zone, ZONE_ID: True, CAPACITY_TYPE: kind}, types)
+        for zone in (*sorted(zones), _OTHER)
+        for kind in ("on-demand", "spot")
+    ]
+
+
+def requirements_of(overlay: NodeOverlay, release: Version) -> Requirements | None:
+    """What an overlay asks of types and offers; None where it holds a placeholder, or the API server refuses it."""
+    found = Requirements()
+    spec = overlay.node.get("spec")
+    if overlay.partial or spec is None or any(entry.name is None for entry in spec.entries):
+        return None
+    at = spec.get("requirements")
+    if at is None or at.kind != "sequence" or len(at.items) != len(overlay.requirements):
+        return None
+    for line in overlay.requirements:
+        if not line.known or not isinstance(line.key, str) or not isinstance(line.operator, str):
+            return None
+        try:
+            found.add(Requirement.of(line.key, line.operator, line.texts, version=release))
+        except ValueError:
+            return None
+    return found
+
+
+def named_values(overlays: Iterable[NodeOverlay], key: str) -> set[str]:
+    """The values of a label that overlays name."""
+    lines = (
+        line
+        for overlay in overlays
+        for line in overlay.requirements
+        if isinstance(line.key, str) and normalize(line.key) == key
+    )
+    return {text for line in lines for text in line.texts}
+
+
+class OverlayVerdict(NamedTuple):
+    """What the controller makes of an overlay: whether it counts, and the types that it means.
+
+    `reach` has, for each pool, the types of each offer; None where that is not known. Of one in conflict `other` is
+    the accepted overlay that is in its way, `shared` the types on which they meet, `over` the price or a resource.
+    """
+
+    overlay: NodeOverlay
+    standing: Standing
+    reach: tuple[tuple[TypeSet, ...], ...] | None = None
+    other: NodeOverlay | None = None
+    shared: TypeSet = NONE
+    over: str = "price"
+
+    @property
+    def types(self) -> TypeSet:
+        """The types that it means in some pool."""
+        return union(types for pool in self.reach or () for types in pool)
+
+
+def decide(
+    overlays: Iterable[NodeOverlay],
+    pools: Sequence[OverlaidPool],
+    release: Version,
+    is_refused: Callable[[NodeOverlay], bool],
+) -> list[OverlayVerdict]:
+    """Accept or reject overlays of one cluster one by one, in the controller's order.
+
+    Of the weight of an overlay that is not known, those behind it are not known either, unless they conflict with
+    an accepted one.
+    """
+    found: list[OverlayVerdict] = []
+    hidden: set[int | None] = set()
+    for overlay in sorted(overlays, key=_order):
+        if is_refused(overlay):
+            found.append(OverlayVerdict(overlay, "refused"))
+            continue
+        asked = requirements_of(overlay, release)
+        reach = _reach(asked, pools, release) if asked is not None else None
+        if reach is None or overlay.weight is None or not overlay.effects_known:
+            hidden.add(overlay.weight)
+            found.append(OverlayVerdict(overlay, "unknown", reach))
+            continue
+        verdict = _judge(overlay, reach, [each for each in found if each.standing == "accepted"])
+        if verdict.standing == "accepted" and (overlay.weight in hidden or None in hidden):
+            verdict = verdict._replace(standing="unknown")
+        found.append(verdict)
+    return found
+
+
+def _order(overlay: NodeOverlay) -> tuple[int, list[int]]:
+    name = overlay.name if isinstance(overlay.name, str) else ""
+    # Go compares names byte by byte.
+    return -(overlay.weight if overlay.weight is not None else 10_001), [*(-each for each in name.encode()), 1]
+
+
+def _reach(
+    asked: Requirements, pools: Sequence[OverlaidPool], release: Version
+) -> tuple[tuple[TypeSet, ...], ...] | None:
+    found = [pool.find_offers(asked, release) for pool in pools]
+    known = tuple(each for each in found if each is not None)
+    return known if len(known) == len(found) else None
+
+
+def _judge(
+    overlay: NodeOverlay, reach: tuple[tuple[TypeSet, ...], ...], accepted: Sequence[OverlayVerdict]
+) -> OverlayVerdict:
+    verdict = OverlayVerdict(overlay, "accepted", reach)
+    for other, over, shared in (
+        *_find_price_conflicts(verdict, accepted),
+        *_find_capacity_conflicts(verdict, accepted),
+    ):
+        return verdict._replace(standing="conflict", other=other, shared=shared, over=over)
+    return verdict
+
+
+_Conflict = tuple[NodeOverlay, str, TypeSet]
+
+
+def _find_price_conflicts(verdict: OverlayVerdict, accepted: Sequence[OverlayVerdict]) -> Iterator[_Conflict]:
+    own = verdict.overlay
+    if own.price is None:
+        return
+    for other in accepted:
+        if other.overlay.price is None or other.overlay.weight != own.weight:
+            continue
+        shared = union(
+            a & b
+            for ours, theirs in zip(verdict.reach or (), other.reach or (), strict=True)
+            for a, b in zip(ours, theirs, strict=True)
+        )
+        if shared:
+            yield other.overlay, "price", shared
+
+
+def _find_capacity_conflicts(verdict: OverlayVerdict, accepted: Sequence[OverlayVerdict]) -> Iterator[_Conflict]:
+    """Only the last overlay accepted for a type is compared: it hides what those before it bring."""
+    own = verdict.overlay
+    for index, offers in enumerate(verdict.reach or () if own.capacity is not None else ()):
+        left = union(offers)
+        for other in reversed(accepted):
+            if other.overlay.capacity is None or other.reach is None:
+                continue
+            met = left & union(other.reach[index])
+            both = sorted(set(own.capacity or ()) & set(other.overlay.capacity))
+            if met and both and other.overlay.weight == own.weight:
+                yield other.overlay, both[0], met
+            left -= met
