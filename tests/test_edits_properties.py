@@ -21,6 +21,7 @@ from nodelint.edits import (
     add_item,
     add_key,
     apply,
+    difference,
     insert_item,
     remove,
     replace,
@@ -416,3 +417,14 @@ def test_edits_that_overlap_are_refused() -> None:
     node = source.documents[0].root.get("karpenter")
     with pytest.raises(ValueError, match="overlaps"):
         apply(source.text, [*set_value(node, 2), *set_value(node, 3)])
+
+
+@given(st.text("ab", max_size=200), st.text("ab", max_size=200), st.text("ab", max_size=6), st.text("ab", max_size=6))
+def test_the_difference_is_the_same_where_a_part_is_known_to_be(head: str, tail: str, old: str, new: str) -> None:
+    before, after = head + old + tail, head + new + tail
+    source = Source.from_text("a.yaml", before)
+    plain = difference(source, 0, before, after)
+    assert difference(source, 0, before, after, (len(head), len(tail))) == plain
+    assert apply(before, [plain]) == after
+    same = [n for n in range(min(len(before), len(after))) if before[: n + 1] == after[: n + 1]]
+    assert plain.start == len(same)

@@ -197,6 +197,37 @@ def test_one_value_costs_no_walk_over_all_instance_types(rules: dict[str, Rule])
     assert (work(make(40)) - work(make(20))) / 20 < 1_500
 
 
+def test_one_limit_costs_no_walk_over_all_instance_types(rules: dict[str, Rule]) -> None:
+    def make(size: int) -> Callable[[], object]:
+        text = pool(more="  limits:\n" + "".join(f"    example.com/r{n}: 1\n" for n in range(size)))
+        return lambda: linted(text, rules)
+
+    make(4)()
+    assert (work(make(40)) - work(make(20))) / 20 < 1_500
+
+
+def test_one_fix_of_many_reads_no_more_than_its_document(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A list that loses a value is written in steps; what is compared and looked up is of its own document."""
+    looked_at: list[int] = []
+    known = edits.difference
+
+    def compared(*given: Any) -> Edit:
+        looked_at.append(len(given[2]) - sum(given[4]))
+        return known(*given)
+
+    monkeypatch.setattr(edits, "difference", compared)
+    text = "---\n".join(pool("key: a, operator: In, values: [b, c, d]", n=n) for n in range(50))
+    source = Source.from_text("pool.yaml", text)
+    for document in source.documents:
+        assert document.root is not None
+        line = document.root.at("spec", "template", "spec", "requirements", 0, "values")
+        assert line is not None
+        [edit] = edits.set_values(line, ["b", "d"])
+        assert edits.apply(source.text, [edit]).count("values: [b, d]") == 1
+    assert len(looked_at) == 50
+    assert max(looked_at) < 2 * len(text) / 50
+
+
 def test_a_rule_tells_so_many_findings_of_one_object_and_says_that_there_are_more(rules: dict[str, Rule]) -> None:
     values = ", ".join(["M5.LARGE"] * (MOST_FINDINGS + 5))
     report = linted(

@@ -6,7 +6,14 @@ from collections.abc import Callable
 
 import pytest
 
+from nodelint.data import table
+from nodelint.karpenter.resolve import beyond, limits
+from nodelint.lint.context import Context
 from nodelint.lint.engine import Report
+from nodelint.model.documents import objects
+from nodelint.model.manifest import NodePool
+from nodelint.model.releases import NEWEST
+from nodelint.source import Source
 
 Check = Callable[..., Report]
 
@@ -149,3 +156,22 @@ def test_a_type_that_is_listed_is_not_kept_out(check: Check) -> None:
     [result] = check(pool("memory: 200Gi", *types, "r5.8xlarge"), select=rules).results
     assert "r5.8xlarge" in result.finding.message
     assert check(pool("memory: 300Gi", *types, "r5.8xlarge"), select=rules).results == ()
+
+
+@pytest.mark.parametrize("resource", [*table("resources")["known"], "vpc.amazonaws.com/efa", "example.com/none"])
+@pytest.mark.parametrize("amount", ["-1", "0", "1", "7"])
+def test_a_limit_is_compared_with_what_each_type_has(resource: str, amount: str) -> None:
+    """The types that have none of a resource are passed over, which changes nothing."""
+    source = Source.from_text(
+        "pool.yaml", pool(f'"{resource}": "{amount}"', "m5.large", "p4d.24xlarge", "inf2.xlarge")
+    )
+    [found] = [each for each in objects(source) if isinstance(each, NodePool)]
+    resolution = Context([found], NEWEST).resolution(found)
+    [limit] = limits(found)
+    has = {
+        name: resolution.capacity.amount(resource, name)
+        for name in resolution.catalog.names_in(resolution.candidates)
+    }
+    more = [name for name, own in has.items() if own is not None and own > (limit.amount or 0)]
+    if resource not in ("cpu", "memory"):
+        assert resolution.catalog.names_in(beyond(limit, resolution)) == more

@@ -278,6 +278,18 @@ class Catalog:
         quantities = self._snapshot.rows[position][2]
         return {k: q for k, q in zip(self._snapshot.resources, quantities, strict=True) if q is not None}
 
+    def having_resource(self, resource: str) -> TypeSet:
+        """The types that `resources` names some of a resource for."""
+        if resource not in self._snapshot.resources:
+            return NONE
+        column = self._snapshot.resources.index(resource)
+
+        def make() -> TypeSet:
+            rows = self._snapshot.rows
+            return TypeSet.at([n for n, row in enumerate(rows) if row[2][column] not in (None, "0")])
+
+        return self.remembered(("having", resource), make)
+
     def network(self, name: str) -> Network | None:
         """The VPC limits of a type; None where none are published."""
         position = self._positions().get(name)

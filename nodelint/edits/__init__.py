@@ -69,17 +69,36 @@ def if_editable(edit: Callable[_P, list[Edit]], *args: _P.args, **kwargs: _P.kwa
         return []
 
 
-def difference(source: SourceText, start: int, old: str, new: str) -> Edit:
-    """The one edit that makes the text `old`, which stands at `start`, into another."""
-    head = _common(old, new)
-    tail = _common(old[head:][::-1], new[head:][::-1])
+def difference(source: SourceText, start: int, old: str, new: str, known: tuple[int, int] = (0, 0)) -> Edit:
+    """The one edit that makes the text `old`, which stands at `start`, into another.
+
+    `known` are how many characters at the beginning and at the end are known to be the same.
+    """
+    head = _common(lambda begin, end: (old[begin:end], new[begin:end]), min(len(old), len(new)), known[0])
+
+    def from_the_end(begin: int, end: int) -> tuple[str, str]:
+        here, there = len(old), len(new)
+        return old[here - end : here - begin][::-1], new[there - end : there - begin][::-1]
+
+    most = min(len(old), len(new)) - head
+    tail = _common(from_the_end, most, min(most, known[1]))
     return Edit(source, start + head, start + len(old) - tail, new[head : len(new) - tail])
 
 
-def _common(a: str, b: str) -> int:
-    """How many characters two texts begin with in common."""
-    shorter = min(len(a), len(b))
-    return bisect_left(range(shorter), True, key=lambda n: a[: n + 1] != b[: n + 1])
+def _common(part: Callable[[int, int], tuple[str, str]], most: int, known: int) -> int:
+    """How many characters two texts of at least `most` have in common, where that is known of some.
+
+    `part` gives the same range of both. What is compared doubles: of long texts with a difference near the known
+    beginning little is read.
+    """
+    step = 64
+    while known < most:
+        here, there = part(known, min(known + step, most))
+        if here != there:
+            return known + bisect_left(range(len(here)), True, key=lambda n: here[: n + 1] != there[: n + 1])
+        known += len(here)
+        step *= 2
+    return known
 
 
 def set_value(node: Node, value: str | int | float | bool) -> list[Edit]:
@@ -197,7 +216,10 @@ def set_values(sequence: Node, texts: Sequence[str]) -> list[Edit]:
         for index in reversed(range(a + shared, b)):
             node = _again(node, steps, text)
             text = apply(text, remove(node.items[index]))
-    return [] if text == source.text else [difference(source, 0, source.text, text)]
+    if text == source.text:
+        return []
+    within = document_of(sequence)
+    return [difference(source, 0, source.text, text, (within.start, len(source.text) - within.end))]
 
 
 def add_document(document: Document, text: str) -> list[Edit]:

@@ -282,6 +282,7 @@ class SourceText:
     `masked` that template code may have been set aside in one, so that a key may be there more than once.
     `also` is the pattern of what is read although the word karpenter is not in it; `node_groups` are then the texts
     of the files that state nodes of others than Karpenter.
+    `noted` is the one document that differs from those of another source, which is asked for most.
     `held` is for `model.manifest`, which reads the objects of a source once. `cluster` and
     `built` are set for a text that is built of files (see `build.built`): what is built for one cluster belongs
     together.
@@ -302,6 +303,7 @@ class SourceText:
         "masked",
         "newline",
         "node_groups",
+        "noted",
         "part",
         "path",
         "problems",
@@ -343,6 +345,7 @@ class SourceText:
         self._origins: list[tuple[int, int, str | None]] | None = None
         self._roots: dict[int, Document] = {}
         self._words: dict[str, bool] = {}
+        self.noted: Document | None = None
 
     def holds(self, word: str) -> bool:
         """Whether the text holds a word anywhere, looked up once: many rules ask it of every object of a file."""
@@ -360,7 +363,7 @@ class SourceText:
         """Take another text, whose documents have been put in place already (see `source.moving`)."""
         self.text = text
         self._flat = self._lines = self._origins = None
-        self._roots, self._words = {}, {}
+        self._roots, self._words, self.noted = {}, {}, None
         if self.held is not None:  # objects of documents that stay are the same
             self.held = None, self.held[1]
 
@@ -421,6 +424,8 @@ class SourceText:
 
     def document_of(self, root: Node) -> Document | None:
         """The document of which a node is the root."""
+        if self.noted is not None and self.noted.root is root:
+            return self.noted
         if not self._roots:
             self._roots = {id(document.root): document for document in reversed(self.documents)}
         return self._roots.get(id(root))

@@ -288,6 +288,7 @@ def reread_document(source: SourceText, index: int, text: str) -> Source:
         return reread(source, text)
     new.documents[0].index = index
     new.documents = [*source.documents[:index], *new.documents, *source.documents[index + 1 :]]
+    new.noted = new.documents[index]
     new.problems = [*source.problems, *new.problems]
     new.set_aside = [*source.set_aside, *new.set_aside]
     if source.held is not None:  # their objects stay the same too

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 EFA = "vpc.amazonaws.com/efa"
+OF_CLASS = ("pods", "ephemeral-storage", EFA)
+"""Resources of which a node has another amount than the catalogue says, by its class."""
 
 
 class NodeCapacity:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from nodelint.data import table
 from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.type_set import NONE, TypeSet, union
+from nodelint.karpenter.resolve.capacity import OF_CLASS
 from nodelint.karpenter.resolve.resolution import Resolution
 from nodelint.model import quantities
 from nodelint.model.keys import CPU, MEMORY
@@ -45,6 +46,8 @@ def beyond(limit: Limit, resolution: Resolution) -> TypeSet:
         return types & _larger(catalog, CPU, lambda value: int(value) * ONE > amount)
     if limit.resource == "memory":
         types &= _larger(catalog, MEMORY, lambda value: int(value) * _MIB > amount)
+    elif limit.resource not in OF_CLASS and amount >= 0:
+        types &= catalog.having_resource(limit.resource)  # the others have none of it
     capacity = resolution.capacity
 
     def exceeds(name: str) -> bool:
