@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
+from typing import Any
 
 import jsonschema
 import pytest
@@ -375,3 +376,82 @@ def test_findings_of_each_side_are_those_for_its_own_release(repository: Path, n
     assert "undiscovered-memory" in [each["rule"] for each in found["gone"]]
     named = json.loads(nodelint(*words, "--karpenter-version", "1.8.1", cwd=repository, env=NOW).stdout)["findings"]
     assert named["gone"] == []
+
+
+def fleet() -> str:
+    """Three nodes of `BOTH` with their pods: one pod is annotated, one is covered by a budget that allows nothing."""
+    items = json.loads(cluster(3))["items"]
+    for number, item in enumerate(items):
+        item["status"]["nodeName"] = f"ip-{number}"
+        item["metadata"]["labels"]["node.kubernetes.io/instance-type"] = "m5.large"
+
+    def running(name: str, node: str, **more: object) -> dict[str, object]:
+        meta = {"namespace": "shop", "name": name, "labels": {"app": name}, **more}
+        return {"kind": "Pod", "metadata": meta, "spec": {"nodeName": node}, "status": {"phase": "Running"}}
+
+    def limit(name: str, allowed: int, app: str) -> dict[str, object]:
+        selector = {"matchExpressions": [{"key": "app", "operator": "In", "values": [app]}]}
+        meta = {"namespace": "shop", "name": name}
+        status = {"disruptionsAllowed": allowed}
+        return {"kind": "PodDisruptionBudget", "metadata": meta, "spec": {"selector": selector}, "status": status}
+
+    items += [
+        running("cart", "ip-0"),
+        running("job", "ip-1", annotations={"karpenter.sh/do-not-disrupt": "true"}),
+        running("else", "ip-9"),
+        limit("cart", 0, "cart"),
+        limit("job", 1, "job"),
+        limit("else", 0, "else"),
+        {"kind": "Node", "metadata": {"name": "ip-2", "annotations": {"karpenter.sh/do-not-disrupt": "true"}}},
+    ]
+    return json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
+
+
+def rolled(nodelint: Run, folder: Path, new: str, live: str = "cluster.json") -> dict[str, Any]:
+    put(folder / "old" / "a.yaml", BOTH)
+    put(folder / "new" / "a.yaml", new)
+    arguments = ("plan", "--old", "old", "new", "--live", live, "--karpenter-version", "1.6.0", "--format", "json")
+    report = json.loads(nodelint(*arguments, env=NOW).stdout)
+    schema = json.loads((ROOT / "schemas" / "plan.schema.json").read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator(schema).validate(report)
+    (told,) = report["nodePools"]
+    found: dict[str, Any] = told["roll"]
+    return found
+
+
+def test_live_tells_the_steps_and_what_blocks_them(nodelint: Run, tmp_path: Path) -> None:
+    put(tmp_path / "cluster.json", fleet())
+    found = rolled(nodelint, tmp_path, BOTH.replace("key: fast, effect: Prefer", "key: slow, effect: "))
+    assert (found["nodes"], found["atOnce"], found["steps"], found["hours"]) == (3, 1, 3, [0.2, 0.8])
+    assert found["blockedBy"] == {
+        "podDisruptionBudgets": ["shop/cart"],
+        "doNotDisrupt": ["Node/ip-2", "Pod/shop/job"],
+        "withoutToleration": ["Pod/shop/cart", "Pod/shop/job"],
+    }
+    before, after = found["dollarsPerMonth"]["before"], found["dollarsPerMonth"]["after"]
+    assert before == pytest.approx(3 * 0.096 * 730, abs=0.01)
+    assert 0 < after <= before
+    assert "first step: 1 of 3 nodes at once now; the whole: about 3 steps" in found["inWords"]
+
+
+def test_live_takes_a_folder_and_says_what_it_lacks(nodelint: Run, tmp_path: Path) -> None:
+    put(tmp_path / "live" / "claims.json", cluster(3))
+    found = rolled(nodelint, tmp_path, BOTH.replace("key: fast", "key: slow"), "live")
+    assert found["blockedBy"] == {"podDisruptionBudgets": None, "doNotDisrupt": [], "withoutToleration": None}
+    assert found["dollarsPerMonth"] == {"before": None, "after": None}
+    assert "what may block is not known: --live has no pods and no PodDisruptionBudgets" in found["inWords"]
+
+
+def test_live_of_a_pool_that_goes_takes_all_nodes_at_once(nodelint: Run, tmp_path: Path) -> None:
+    put(tmp_path / "cluster.json", fleet())
+    found = rolled(nodelint, tmp_path, CLASS)
+    assert (found["nodes"], found["atOnce"], found["steps"], found["hours"]) == (3, None, None, None)
+    assert found["inWords"][0] == "all 3 nodes at once: no budget counts where a pool is deleted"
+    assert found["blockedBy"]["podDisruptionBudgets"] == ["shop/cart"]
+
+
+def test_without_live_there_is_no_roll(nodelint: Run, tmp_path: Path) -> None:
+    put(tmp_path / "old" / "a.yaml", BOTH)
+    put(tmp_path / "new" / "a.yaml", BOTH.replace("key: fast", "key: slow"))
+    done = nodelint("plan", "--old", "old", "new", "--format", "json", env=NOW)
+    assert "roll" not in json.loads(done.stdout)["nodePools"][0]

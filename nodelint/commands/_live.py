@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from nodelint.commands import stop, why
+from nodelint.commands import say, stop, why
 from nodelint.commands._completing import files
 
 if TYPE_CHECKING:
@@ -27,21 +28,38 @@ def live_option(command: _F) -> _F:
         metavar="FILE|kubectl",
         shell_complete=files,
         help="What the cluster holds: a file with the output of `kubectl get nodepools,ec2nodeclasses,nodeclaims -o"
-        " yaml`; `kubectl` to run that; - for standard input.",
+        " yaml`, or a folder of such files; `kubectl` to run that; - for standard input. `plan` reads nodes, pods and"
+        " poddisruptionbudgets of all namespaces too.",
     )(command)
 
 
-def cluster_of(live: str | None) -> Cluster | None:
-    """The cluster that --live names; None without it. Ends the run where it cannot be read."""
+def cluster_of(live: str | None, workloads: bool = False) -> Cluster | None:
+    """The cluster that --live names; None without it. Ends the run where it cannot be read.
+
+    With `workloads`, kubectl is asked for what can hold nodes back as well, which may be refused.
+    """
     if live is None:
         return None
     from nodelint.drift.cluster import read
 
-    text = _asked() if live == _KUBECTL else _text(live)
+    texts = _asked(workloads) if live == _KUBECTL else _texts(live)
     try:
-        return read(text)
+        return read(*texts)
     except ValueError as error:
         stop(f"--live {live}: {error}")
+
+
+def _texts(path: str) -> list[str]:
+    """The text of a file, or of each YAML and JSON file in a folder."""
+    if not os.path.isdir(path):
+        return [_text(path)]
+    try:
+        names = sorted(name for name in os.listdir(path) if name.endswith((".yaml", ".yml", ".json")))
+    except OSError as error:
+        stop(f"--live {path}: {why(error)}")
+    if not names:
+        stop(f"--live {path}: no YAML or JSON file in this folder")
+    return [_text(os.path.join(path, name)) for name in names]
 
 
 def _text(path: str) -> str:
@@ -56,19 +74,29 @@ def _text(path: str) -> str:
         stop(f"--live {path}: the file is not UTF-8")
 
 
-def _asked() -> str:
+def _asked(workloads: bool) -> list[str]:
     """What kubectl answers, with the context that it has now."""
-    import subprocess
-
     from nodelint import programs
+    from nodelint.drift import cluster_pods
     from nodelint.drift.cluster import KINDS
 
     path = programs.program(_KUBECTL)
     if path is None:
         stop("--live kubectl: there is no kubectl on the PATH")
+    texts = [_answer(path, [",".join(KINDS)])]
+    if workloads:
+        # Each kind by itself: who may not list pods still learns of budgets.
+        more = [_answer(path, [kind, "--all-namespaces"], needed=False) for kind in cluster_pods.KINDS]
+        texts += [text for text in more if text]
+    return texts
+
+
+def _answer(path: str, arguments: list[str], needed: bool = True) -> str:
+    import subprocess
+
     try:
         done = subprocess.run(
-            [path, "get", ",".join(KINDS), "-o", "json"], capture_output=True, timeout=_SECONDS, check=False
+            [path, "get", *arguments, "-o", "json"], capture_output=True, timeout=_SECONDS, check=False
         )
     except OSError as error:
         stop(f"--live kubectl: {why(error)}")
@@ -76,5 +104,9 @@ def _asked() -> str:
         stop(f"--live kubectl: no answer within {_SECONDS} seconds")
     if done.returncode:
         lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        stop(f"--live kubectl: {lines[-1] if lines else f'kubectl ended with {done.returncode}'}")
+        reason = f"--live kubectl: {lines[-1] if lines else f'kubectl ended with {done.returncode}'}"
+        if needed:
+            stop(reason)
+        say(reason)
+        return ""
     return done.stdout.decode("utf-8", "replace")

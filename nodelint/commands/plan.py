@@ -106,7 +106,7 @@ def command(
         stop("--against and --old name two old sides: one of them")
     wanted = outputs_of(outputs, output)
     settings = settings_of(flags)
-    cluster = cluster_of(live)
+    cluster = cluster_of(live, workloads=True)
     asked = paths or (".",)
     with ExitStack() as stack:
         was = _old_side(stack, asked, settings, against, old)

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from nodelint.drift.cluster_pods import PodBudget, RunningPod, read_budget, read_pod
 from nodelint.model.manifest import CLASS_KIND
 from nodelint.tuples import NamedTuple
 
@@ -16,7 +17,10 @@ NODEPOOL = "karpenter.sh/nodepool"
 
 
 class Claim(NamedTuple):
-    """A NodeClaim: a node, or one that is about to be. `drifted` is the reason of its Drifted condition."""
+    """A NodeClaim: a node, or one that is about to be. `drifted` is the reason of its Drifted condition.
+
+    `node` is the name of its node, empty where it has none yet.
+    """
 
     name: str
     pool: str
@@ -26,14 +30,21 @@ class Claim(NamedTuple):
     spec: dict[str, Any]
     drifted: str | None
     deleting: bool
+    node: str = ""
 
 
 class Cluster(NamedTuple):
-    """The pools and classes of a cluster by name, as plain objects, and its NodeClaims."""
+    """The pools and classes of a cluster by name, as plain objects, and its NodeClaims.
+
+    `nodes` are the annotations of each node. `pods` and `pod_budgets` are None where kubectl's output has none.
+    """
 
     pools: dict[str, dict[str, Any]]
     classes: dict[str, dict[str, Any]]
     claims: list[Claim]
+    nodes: dict[str, dict[str, str]]
+    pods: list[RunningPod] | None = None
+    pod_budgets: list[PodBudget] | None = None
 
     def of_pool(self, name: str) -> list[Claim]:
         """The NodeClaims of a pool."""
@@ -49,22 +60,34 @@ class Cluster(NamedTuple):
         return [claim for claim in self.claims if claim.node_class == name]
 
 
-def read(text: str) -> Cluster:
+def read(*texts: str) -> Cluster:
     """Read what kubectl printed, JSON or YAML; ValueError where it is neither, or holds none of the three kinds."""
-    cluster = Cluster({}, {}, [])
-    found = False
-    for obj in _objects(_parsed(text)):
-        kind, name = obj.get("kind"), _map(obj.get("metadata")).get("name")
-        if kind not in ("NodePool", CLASS_KIND, "NodeClaim") or not isinstance(name, str):
+    cluster = Cluster({}, {}, [], {})
+    claims: dict[str, Claim] = {}
+    workloads: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for obj in _objects([document for text in texts for document in _parsed(text)]):
+        kind, meta = obj.get("kind"), _map(obj.get("metadata"))
+        name = meta.get("name")
+        if not isinstance(name, str):
             continue
-        found = True
         if kind == "NodePool":
             cluster.pools[name] = obj
         elif kind == CLASS_KIND:
             cluster.classes[name] = obj
-        else:
-            cluster.claims.append(_claim(name, obj))
-    if not found:
+        elif kind == "NodeClaim":
+            claims[name] = _claim(name, obj)
+        elif kind == "Node":
+            cluster.nodes[name] = {str(key): str(value) for key, value in _map(meta.get("annotations")).items()}
+        elif kind in ("Pod", "PodDisruptionBudget"):
+            workloads[str(kind), str(meta.get("namespace", "default")), name] = obj
+    cluster.claims.extend(claims.values())
+    pods = [read_pod(obj) for (kind, *_), obj in workloads.items() if kind == "Pod"]
+    limits = [read_budget(obj) for (kind, *_), obj in workloads.items() if kind == "PodDisruptionBudget"]
+    if pods:
+        cluster = cluster._replace(pods=[pod for pod in pods if pod is not None])
+    if limits:
+        cluster = cluster._replace(pod_budgets=limits)
+    if not (cluster.pools or cluster.classes or cluster.claims):
         wanted = f"`kubectl get {','.join(KINDS)} -o yaml`"
         raise ValueError(f"no NodePool, {CLASS_KIND} or NodeClaim in it; {wanted} prints them")
     return cluster
@@ -110,6 +133,7 @@ def _claim(name: str, obj: dict[str, Any]) -> Claim:
         spec=spec,
         drifted=_drifted(_map(obj.get("status")).get("conditions")),
         deleting=meta.get("deletionTimestamp") is not None,
+        node=str(_map(obj.get("status")).get("nodeName") or ""),
     )
 
 

@@ -18,6 +18,7 @@ from nodelint.plan.matching import Change, Pair
 from nodelint.plan.nodes import NodeFate
 from nodelint.plan.pace import Pace
 from nodelint.plan.refusals import Refusal
+from nodelint.plan.roll import Roll
 from nodelint.plan.uncompared import Uncompared
 from nodelint.plan.verdict import Verdict
 from nodelint.plan.workloads import WorkloadChange
@@ -81,6 +82,7 @@ class PoolPlan(NamedTuple):
     release: Version | None = None
     effects: tuple[Effect, ...] = ()
     uncompared: Uncompared | None = None
+    roll: Roll | None = None
 
     @property
     def pool(self) -> NodePool:

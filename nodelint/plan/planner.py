@@ -23,6 +23,7 @@ from nodelint.plan.nodes import NodeFate, Wanted, fates, requirements_of
 from nodelint.plan.outcome import Aim, ClassPlan, Plan, PoolPlan
 from nodelint.plan.pace import Pace, pace
 from nodelint.plan.refusals import Refusal, refusals
+from nodelint.plan.roll import roll
 from nodelint.plan.uncompared import Uncompared, foreign_pools, nameless, of_templates, unclear_class, unserved
 from nodelint.plan.verdict import NOTHING as UNTOUCHED
 from nodelint.plan.verdict import Sides, Verdict, class_verdict, verdict
@@ -203,7 +204,13 @@ class _Planner:
             effects=tuple(self._effects(pair.old, new_pool, found, before, after)),
             uncompared=self._unclear(pair.old, pair.new, old_class, new_class),
         )
-        return plan._replace(nodes=self._nodes(sides, found))
+        return self._rolled(plan._replace(nodes=self._nodes(sides, found)), (pair.old, new_pool))
+
+    def _rolled(self, plan: PoolPlan, pools: tuple[NodePool | None, NodePool | None]) -> PoolPlan:
+        """The same with how the cluster's nodes go."""
+        if self.aim.cluster is None or not plan.nodes:
+            return plan
+        return plan._replace(roll=roll(self.aim.cluster, pools, plan.nodes, plan.pace, plan.after, self.aim.region))
 
     def _unclear(
         self, old: NodePool, new: NodePool, old_class: EC2NodeClass | None, new_class: EC2NodeClass | None
@@ -298,7 +305,8 @@ class _Planner:
         plan = PoolPlan(pair, _name_node(pair), found, tuple(refused), launched, before, after)
         if self.aim.cluster is None or pair.old is None:
             return plan
-        return plan._replace(nodes=fates(self.aim.cluster.of_pool(str(pair.old.name)), None))
+        plan = plan._replace(nodes=fates(self.aim.cluster.of_pool(str(pair.old.name)), None))
+        return self._rolled(plan, (pair.old if isinstance(pair.old, NodePool) else None, None))
 
     def _refusals(self, pair: Pair) -> list[Refusal]:
         known = self.refused.get(id(pair.new))

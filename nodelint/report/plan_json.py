@@ -11,6 +11,7 @@ from nodelint.plan import ClassPlan, Plan, PoolPlan
 from nodelint.plan.launch import Price
 from nodelint.plan.nodes import counts
 from nodelint.plan.pace import words
+from nodelint.plan.roll import MINUTES, Roll, describe_roll
 from nodelint.plan.values import ValueChange
 from nodelint.plan.verdict import Reason
 from nodelint.plan.workloads import WorkloadChange
@@ -108,9 +109,33 @@ def _pool(each: PoolPlan) -> dict[str, Any]:
                 for node in each.nodes
             ],
         }
+    if each.roll is not None:
+        record["roll"] = _roll(each.roll)
     if each.verdict.unknown is not None:
         record["unknown"] = each.verdict.unknown
     return record
+
+
+def _roll(found: Roll) -> dict[str, Any]:
+    """How the nodes go. What --live does not tell is null."""
+    listed = [None if names is None else list(names) for names in (found.budgets, found.untolerating)]
+    return {
+        "nodes": found.goes,
+        "atOnce": found.first,
+        "steps": found.steps,
+        "hours": None if found.hours is None else [round(each, 1) for each in found.hours],
+        "minutesPerStep": list(MINUTES),
+        "blockedBy": {
+            "podDisruptionBudgets": listed[0],
+            "doNotDisrupt": list(found.do_not_disrupt or ()),
+            "withoutToleration": listed[1],
+        },
+        "dollarsPerMonth": {
+            "before": None if found.cost_before is None else round(found.cost_before, 2),
+            "after": None if found.cost_after is None else round(found.cost_after, 2),
+        },
+        "inWords": describe_roll(found),
+    }
 
 
 def _stretch(stretch: Stretch, each: PoolPlan) -> dict[str, Any]:

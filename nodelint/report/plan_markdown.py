@@ -13,6 +13,7 @@ from nodelint.model.finding import Span, label_of, span_of
 from nodelint.model.messages import counted
 from nodelint.plan import ClassPlan, Plan, PoolPlan
 from nodelint.plan.pace import words
+from nodelint.plan.roll import describe_roll
 from nodelint.plan.values import ValueChange
 from nodelint.plan.verdict import Reason
 from nodelint.printable import printable, screened, writable
@@ -191,6 +192,8 @@ def _changed(change: ValueChange | None) -> str:
 
 def _own_lines(pool: PoolPlan) -> Iterator[str]:
     """What is each pool's own: its nodes and what it can launch."""
+    if pool.roll is not None:
+        yield from (inline(printable(line)) for line in describe_roll(pool.roll))
     launched = pool.launch
     if pool.deleted:
         return

@@ -10,6 +10,7 @@ from nodelint.plan import ClassPlan, Plan, PoolPlan
 from nodelint.plan.effects import Effect
 from nodelint.plan.launch import Launch, Price
 from nodelint.plan.pace import words
+from nodelint.plan.roll import describe_roll
 from nodelint.plan.uncompared import Uncompared
 from nodelint.plan.verdict import Reason
 from nodelint.plan.workloads import WorkloadChange
@@ -99,6 +100,8 @@ def _of_pool(pool: PoolPlan, look: Look, named: bool) -> Iterator[str]:
     """What is each pool's own: its nodes and what it can launch."""
     lines = [*([] if pool.nodes is None else wrap(nodes_in_words(pool), look.width, "    "))]
     lines += [] if pool.deleted else _launch(pool.launch, look)
+    if pool.roll is not None:
+        lines += wrap("roll: " + printable("; ".join(describe_roll(pool.roll))), look.width, "    ", "          ")
     if named and lines:
         yield f"  {printable(pool.name)}"
     yield from lines

@@ -1,0 +1,112 @@
+"""Pods and PodDisruptionBudgets of a cluster, as far as they hold back the disruption of a node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from nodelint.tuples import NamedTuple
+
+KINDS = ("nodes", "pods", "poddisruptionbudgets.policy")
+"""What to ask kubectl for beside NodeClaims, in all namespaces."""
+
+DO_NOT_DISRUPT = "karpenter.sh/do-not-disrupt"
+
+_OVER = ("Succeeded", "Failed")
+
+
+class RunningPod(NamedTuple):
+    """A pod that runs on a node. `static` is one of the kubelet's own, which nothing evicts."""
+
+    namespace: str
+    name: str
+    node: str
+    labels: dict[str, str]
+    annotations: dict[str, str]
+    tolerations: tuple[dict[str, Any], ...]
+    static: bool
+
+    @property
+    def label(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+
+class PodBudget(NamedTuple):
+    """A PodDisruptionBudget. `allowed` is how many evictions it allows now; None where its status is not there."""
+
+    namespace: str
+    name: str
+    selector: dict[str, Any] | None
+    allowed: int | None
+
+    @property
+    def label(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+    def selects(self, pod: RunningPod) -> bool:
+        """Whether it covers a pod: of its namespace, by labels and expressions; policy/v1 has `{}` select all."""
+        if pod.namespace != self.namespace or self.selector is None:
+            return False
+        wanted = _map(self.selector.get("matchLabels"))
+        expressions = self.selector.get("matchExpressions")
+        return all(pod.labels.get(str(key)) == str(value) for key, value in wanted.items()) and all(
+            _meets(pod.labels, each) for each in (expressions if isinstance(expressions, list) else ())
+        )
+
+
+def _meets(labels: dict[str, str], expression: Any) -> bool:
+    told = _map(expression)
+    value, values = labels.get(str(told.get("key"))), told.get("values")
+    listed = [str(each) for each in values] if isinstance(values, list) else []
+    return {
+        "In": value is not None and value in listed,
+        "NotIn": value is None or value not in listed,
+        "Exists": value is not None,
+        "DoesNotExist": value is None,
+    }.get(str(told.get("operator")), False)
+
+
+def read_pod(obj: dict[str, Any]) -> RunningPod | None:
+    """A pod that runs; None for one without a node, and for one that has ended."""
+    meta, spec = _map(obj.get("metadata")), _map(obj.get("spec"))
+    node = spec.get("nodeName")
+    if not isinstance(node, str) or not node or _map(obj.get("status")).get("phase") in _OVER:
+        return None
+    owners = meta.get("ownerReferences")
+    tolerations = spec.get("tolerations")
+    return RunningPod(
+        str(meta.get("namespace", "default")),
+        str(meta.get("name", "")),
+        node,
+        _texts(meta.get("labels")),
+        _texts(meta.get("annotations")),
+        tuple(each for each in (tolerations if isinstance(tolerations, list) else ()) if isinstance(each, dict)),
+        any(_map(each).get("kind") == "Node" for each in (owners if isinstance(owners, list) else ())),
+    )
+
+
+def read_budget(obj: dict[str, Any]) -> PodBudget:
+    """A PodDisruptionBudget."""
+    meta, selector = _map(obj.get("metadata")), _map(obj.get("spec")).get("selector")
+    allowed = _map(obj.get("status")).get("disruptionsAllowed")
+    return PodBudget(
+        str(meta.get("namespace", "default")),
+        str(meta.get("name", "")),
+        selector if isinstance(selector, dict) else None,
+        allowed if isinstance(allowed, int) and not isinstance(allowed, bool) else None,
+    )
+
+
+def covering(budgets: list[PodBudget], pods: list[RunningPod]) -> Iterator[PodBudget]:
+    """The budgets that allow no eviction now of one of the pods."""
+    for budget in budgets:
+        if budget.allowed == 0 and any(budget.selects(pod) for pod in pods):
+            yield budget
+
+
+def _texts(value: Any) -> dict[str, str]:
+    return {str(key): str(each) for key, each in _map(value).items()}
+
+
+def _map(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,236 @@
+"""How a cluster's nodes are rolled: the first step, the steps of the whole, what holds nodes back, what they cost.
+
+Nothing is said without the cluster's objects, and of each question only what these objects answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from nodelint.drift.cluster import Claim, Cluster
+from nodelint.drift.cluster_pods import DO_NOT_DISRUPT, RunningPod, covering
+from nodelint.fit.pods import Toleration
+from nodelint.karpenter.resolve import Resolution
+from nodelint.model.manifest import NodePool
+from nodelint.model.messages import counted
+from nodelint.plan.nodes import NodeFate
+from nodelint.plan.pace import Pace
+from nodelint.tuples import NamedTuple
+
+MINUTES = (5, 15)
+"""Minutes that a step is taken for: a replacement is launched and ready, the old node is drained."""
+
+HOURS_OF_MONTH = 730
+INSTANCE_TYPE = "node.kubernetes.io/instance-type"
+_SIZE = ("karpenter.k8s.aws/instance-cpu", "karpenter.k8s.aws/instance-memory")
+_NAMES = 3
+
+
+class Roll(NamedTuple):
+    """What becomes of the nodes of a pool that go.
+
+    `gone` says that the pool is deleted: all of them go, and no budget counts. `first` is how many may go at once
+    now; None where budgets do not count or are not known. `steps` is about how many such steps the whole takes;
+    None where that is not known, or no budget lets a node go within the week. `later` is how many may go at once
+    where none may now. The blockers are names; None means that the cluster's output has no such objects. Dollars
+    are on demand for a month of 730 hours: of all nodes of the pool, and of types that cost least among those of
+    the same size or larger.
+    """
+
+    goes: int
+    gone: bool
+    first: int | None
+    later: int | None
+    steps: int | None
+    do_not_disrupt: tuple[str, ...] | None
+    budgets: tuple[str, ...] | None
+    untolerating: tuple[str, ...] | None
+    cost_before: float | None
+    cost_after: float | None
+
+    @property
+    def hours(self) -> tuple[float, float] | None:
+        """The least and the most hours by `MINUTES` for each step."""
+        return None if self.steps is None else (self.steps * MINUTES[0] / 60, self.steps * MINUTES[1] / 60)
+
+
+def roll(
+    cluster: Cluster,
+    pools: tuple[NodePool | None, NodePool | None],
+    fates: Sequence[NodeFate],
+    pace: Pace | None,
+    after: Resolution | None,
+    region: str,
+) -> Roll | None:
+    """How the nodes of a pool that are replaced go, for the pool before and after; None where none goes."""
+    names = {fate.name for fate in fates if fate.fate == "replaced"}
+    if not names:
+        return None
+    old, new = pools
+    claims = [claim for claim in cluster.claims if claim.name in names]
+    running = [claim for claim in cluster.claims if claim.name in {fate.name for fate in fates}]
+    nodes = {claim.node for claim in claims if claim.node}
+    pods = None if cluster.pods is None else [pod for pod in cluster.pods if pod.node in nodes and not pod.static]
+    first, later, steps = _steps(len(claims), len(running), sum(claim.deleting for claim in running), pace)
+    before, then = _costs(running, names, after, region)
+    return Roll(
+        len(claims),
+        new is None,
+        first,
+        later,
+        steps,
+        tuple(_guarded(cluster, claims, pods)),
+        None
+        if cluster.pod_budgets is None or pods is None
+        else tuple(budget.label for budget in covering(cluster.pod_budgets, pods)),
+        None if pods is None else tuple(_untolerating(old, new, pods)),
+        before,
+        then,
+    )
+
+
+def _steps(goes: int, total: int, going: int, pace: Pace | None) -> tuple[int | None, int | None, int | None]:
+    """How many nodes go at once now, and later where none may now, and the number of steps."""
+    if pace is None:
+        return None, None, None
+    now = max(0, pace.now.allowed(total) - going) if pace.now.budgets else goes
+    most = max((each.allowed(total) if each.budgets else goes for each in pace.stretches), default=0)
+    each_step = pace.now.allowed(total) if pace.now.budgets else goes
+    width = each_step or most
+    steps = -(-goes // width) if width else None
+    return min(goes, now), (min(goes, most) if not now and most else None), steps
+
+
+def _guarded(cluster: Cluster, claims: Sequence[Claim], pods: Sequence[RunningPod] | None) -> list[str]:
+    """Claims, nodes and pods whose annotation keeps Karpenter from disrupting them."""
+    found = [f"NodeClaim/{claim.name}" for claim in claims if claim.annotations.get(DO_NOT_DISRUPT) == "true"]
+    found += [f"Node/{c.node}" for c in claims if cluster.nodes.get(c.node, {}).get(DO_NOT_DISRUPT) == "true"]
+    return found + [f"Pod/{pod.label}" for pod in pods or () if pod.annotations.get(DO_NOT_DISRUPT) == "true"]
+
+
+def _untolerating(old: NodePool | None, new: NodePool | None, pods: Sequence[RunningPod]) -> list[str]:
+    """Pods that do not tolerate a taint that the pool's new nodes have and its old ones have not."""
+    if old is None or new is None:
+        return []
+    had = {(taint.key, taint.value, taint.effect) for taint in old.taints}
+    fresh = [
+        (taint.key, taint.value if isinstance(taint.value, str) else "", taint.effect)
+        for taint in new.taints
+        if (taint.key, taint.value, taint.effect) not in had and taint.effect in ("NoSchedule", "NoExecute")
+    ]
+    known = [(key, value, effect) for key, value, effect in fresh if isinstance(key, str) and isinstance(effect, str)]
+    return [
+        f"Pod/{pod.label}"
+        for pod in pods
+        if any(not any(_toleration(t).tolerates(*taint) for t in pod.tolerations) for taint in known)
+    ]
+
+
+def _toleration(stated: dict[str, Any]) -> Toleration:
+    def text(key: str) -> str | None:
+        value = stated.get(key)
+        return str(value) if value is not None else None
+
+    return Toleration(text("key"), text("operator") or "", text("value") or "", text("effect"))
+
+
+def _costs(
+    running: Sequence[Claim], going: set[str], after: Resolution | None, region: str
+) -> tuple[float | None, float | None]:
+    """Dollars for a month on demand before and after; None where a type or a price is not known."""
+    if after is None:
+        return None, None
+    prices = [
+        after.catalog.price(claim.labels.get(INSTANCE_TYPE, ""), region)
+        for claim in running
+        if _is_known(claim, after)
+    ]
+    if len(prices) != len(running) or any(price is None for price in prices):
+        return None, None
+    was = [price for price in prices if price is not None]
+    then: list[float] = []
+    for claim, price in zip(running, was, strict=True):
+        found = _cheapest_as_large(claim, after, region) if claim.name in going else price
+        if found is None:
+            return sum(was) * HOURS_OF_MONTH, None
+        then.append(found)
+    return sum(was) * HOURS_OF_MONTH, sum(then) * HOURS_OF_MONTH
+
+
+def _is_known(claim: Claim, after: Resolution) -> bool:
+    return claim.labels.get(INSTANCE_TYPE, "") in after.catalog
+
+
+def _cheapest_as_large(claim: Claim, after: Resolution, region: str) -> float | None:
+    """The least price among types that the pool can launch with as much cpu and memory as the node's type."""
+    catalog = after.catalog
+    least = _size(after, claim.labels[INSTANCE_TYPE])
+    large = (
+        name
+        for name in catalog.each_in(after.launchable)
+        if all(a >= b for a, b in zip(_size(after, name), least, strict=True))
+    )
+    return min((price for name in large if (price := catalog.price(name, region)) is not None), default=None)
+
+
+def _size(after: Resolution, name: str) -> tuple[float, ...]:
+    return tuple(float(after.catalog.label(name, key) or 0) for key in _SIZE)
+
+
+def describe_roll(found: Roll) -> list[str]:
+    """The roll in short sentences."""
+    said = []
+    if found.gone:
+        said.append(f"all {counted(found.goes, 'node')} at once: no budget counts where a pool is deleted")
+    elif found.first is None:
+        said.append(f"{counted(found.goes, 'node')}; in which steps is not known")
+    elif found.steps is None:
+        said.append(f"{counted(found.goes, 'node')} drift, and no budget lets one of them go within a week")
+    else:
+        start = f"{found.first} of {counted(found.goes, 'node')} at once now"
+        if not found.first:
+            start = f"none of {counted(found.goes, 'node')} now"
+            start += f", {found.later} at once later" if found.later else ""
+        least, most = found.hours or (0.0, 0.0)
+        about = "1 step" if found.steps == 1 else f"about {found.steps} steps"
+        said.append(f"first step: {start}; the whole: {about}")
+        said.append(
+            f"{_duration(least)} to {_duration(most)} at {MINUTES[0]} to {MINUTES[1]} minutes a step, an assumption, "
+            "while budgets are open and nothing blocks"
+        )
+    for names, what in (
+        (found.budgets, "PodDisruptionBudgets that allow no eviction now"),
+        (found.do_not_disrupt, f"held by {DO_NOT_DISRUPT}"),
+        (found.untolerating, "pods that do not tolerate a new taint, and find no place on the new nodes"),
+    ):
+        if names:
+            said.append(f"{what}: {len(names)} ({_listed(names)})")
+    unseen = [
+        word
+        for word, names in (("pods", found.untolerating), ("PodDisruptionBudgets", found.budgets))
+        if names is None
+    ]
+    if unseen:
+        said.append(f"what may block is not known: --live has no {' and no '.join(unseen)}")
+    if found.cost_before is not None:
+        money = f"nodes that run now: {_dollars(found.cost_before)} a month on demand"
+        if found.cost_after is not None:
+            money += f"; with the cheapest types of their size after: {_dollars(found.cost_after)}"
+        said.append(money)
+    return said
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
+    return f"{', '.join(names[:_NAMES])}{more}"
+
+
+def _duration(hours: float) -> str:
+    if hours < 1:
+        return f"{round(hours * 60)} minutes"
+    return counted(round(hours), "hour") if hours < 48 else counted(round(hours / 24), "day")
+
+
+def _dollars(amount: float) -> str:
+    return f"${amount:,.0f}"
