@@ -90,9 +90,63 @@ spec:
       requirements:
         - {key: kubernetes.io/arch, operator: In, values: [amd64]}
 ```
+
+A budget for reasons that the NodePool never has: `Underutilized` where the policy is `WhenEmpty`, both reasons of
+consolidation where `consolidateAfter` is `Never` or the pool is static.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  disruption:
+    consolidationPolicy: WhenEmpty
+    consolidateAfter: 5m
+    budgets:
+      - nodes: "20%"
+      - {nodes: "0", reasons: [Underutilized]}
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  disruption:
+    consolidationPolicy: WhenEmpty
+    consolidateAfter: 5m
+    budgets:
+      - nodes: "20%"
+      - {nodes: "0", reasons: [Empty]}
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```
 """
 
-from nodelint.api import EVERY_PROVIDER, Also, Context, Finding, Findings, NodePool, budgets, edits, fixes, rule
+from nodelint.api import (
+    EVERY_PROVIDER,
+    Also,
+    Context,
+    Finding,
+    Findings,
+    NodePool,
+    RuleCheck,
+    budgets,
+    edits,
+    fixes,
+    rule,
+    run_checks,
+)
 
 
 @rule(
@@ -102,9 +156,49 @@ from nodelint.api import EVERY_PROVIDER, Also, Context, Finding, Findings, NodeP
     gives_way_to=["invalid-field", "controller-check", "refused-combination", "blocking-budget"],
     providers=EVERY_PROVIDER,
     subject="disruption",
-    source="core:pkg/apis/v1/nodepool.go@v1.14.0:355",
+    source=[
+        "core:pkg/apis/v1/nodepool.go@v1.14.0:355",
+        "core:pkg/controllers/disruption/consolidation.go@v1.14.0:102",
+        "core:pkg/controllers/disruption/emptiness.go@v1.14.0:43",
+    ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
+    yield from run_checks(pool, context, RuleCheck(_check_reasons, severity="info"), RuleCheck(_check_smaller))
+
+
+CONSOLIDATION = ("Empty", "Underutilized")
+
+
+def _check_reasons(pool: NodePool, context: Context) -> Findings:
+    """Budgets whose reasons never come up."""
+    disruption = pool.node.at("spec", "disruption")
+    field = disruption.get("budgets") if disruption is not None else None
+    if disruption is None or field is None or field.kind != "sequence" or pool.partial:
+        return
+    after, policy = disruption.get("consolidateAfter"), disruption.get("consolidationPolicy")
+    if pool.static:
+        never, why = CONSOLIDATION, "nodes of a static NodePool are not consolidated"
+    elif after is not None and after.value == "Never":
+        never, why = CONSOLIDATION, "`consolidateAfter` is `Never`"
+    elif policy is not None and policy.value == "WhenEmpty":
+        never, why = ("Underutilized",), "`consolidationPolicy` is `WhenEmpty`"
+    else:
+        return
+    for budget in field.items:
+        reasons = budget.get("reasons")
+        if reasons is None or reasons.kind != "sequence" or not reasons.items:
+            continue
+        if all(item.value in never for item in reasons.items):
+            named = " and ".join(f"`{item.value}`" for item in reasons.items)
+            yield Finding(
+                at=reasons,
+                message=f"this budget is for {named}, which never happens here: {why}",
+                covers=[budget],
+                help="remove the budget, or name the reasons that it is for",
+            )
+
+
+def _check_smaller(pool: NodePool, context: Context) -> Findings:
     node = pool.node.at("spec", "disruption", "budgets")
     if node is None or node.kind != "sequence" or len(node.items) < 2:
         return

@@ -5,10 +5,10 @@ nothing mounts. The root of AL2 and AL2023 is `/dev/xvda`, of Windows `/dev/sda1
 `/dev/xvda` and images, logs and pods on `/dev/xvdb`: sized alone, `/dev/xvda` gives pods no room. What is not
 mapped keeps the size that the image has, 20 GiB, and Karpenter plans pods with that.
 
-It is judged where the images are the family's own. A class with `userData` of its own, or a mapping with
-`rootVolume: true`, is taken to mount a disk by itself. On Bottlerocket `instanceStorePolicy: RAID0` moves images and
-pods to the local disks of the instance (since Karpenter 1.1.0), and `/dev/xvdb` may stay as it is. The fix replaces
-the nodes of the class.
+It is judged where the images are the family's own. A class with `userData` of its own, or a mapping with `rootVolume:
+true`, is taken to mount a disk by itself; only `/dev/sda1` as the one volume of AL2 and AL2023 is not. On
+Bottlerocket `instanceStorePolicy: RAID0` moves images and pods to the local disks of the instance (since Karpenter
+1.1.0), and `/dev/xvdb` may stay as it is. The fix replaces the nodes of the class.
 
 ```yaml bad
 apiVersion: karpenter.k8s.aws/v1
@@ -188,9 +188,12 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         return
     names = [mapping.get("deviceName") for mapping in mappings.items]
     given = [node.value for node in names if node is not None and isinstance(node.value, str)]
-    if len(given) != len(mappings.items) or any(item.get("rootVolume") is not None for item in mappings.items):
+    if len(given) != len(mappings.items):
         return
     found = context.images(node_class)
+    if any(item.get("rootVolume") is not None for item in mappings.items):
+        yield from _marked_as_root(node_class, mappings, found)
+        return
     # A placeholder beside an alias can only be the family of that, or `Custom`, with the same images.
     family = found.ami_family or (found.boots if found.alias is not None else None)
     devices = images.devices_of(family)
@@ -222,6 +225,33 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             note=f"a volume that is not mapped keeps the image's {gib} GiB",
             help=f"map `{wanted}`",
         )
+
+
+def _marked_as_root(node_class: EC2NodeClass, mappings: Node, found: images.ImageSet) -> Findings:
+    """The one volume is said to be the root, on the device that is the root of other families."""
+    device, marked = mappings.items[0].get("deviceName"), mappings.items[0].get("rootVolume")
+    devices = images.devices_of(found.ami_family)
+    if (
+        len(mappings.items) != 1
+        or device is None
+        or marked is None
+        or marked.value is not True
+        or found.alias is None
+        or found.ami_family not in ("AL2", "AL2023")
+        or devices is None
+        or device.value != "/dev/sda1"
+        or node_class.node.at("spec", "userData") is not None
+    ):
+        return
+    gib = images.system_gib(found.ami_family)
+    yield Finding(
+        at=device,
+        message=f"`/dev/sda1` is a second disk, whatever `rootVolume` says: the root of {found.ami_family} is "
+        f"`{devices[0]}`",
+        edits=edits.if_editable(edits.set_value, device, devices[0]),
+        note=f"the root keeps the image's {gib} GiB, while Karpenter plans pods with this volume's size",
+        help=f"map `{devices[0]}`",
+    )
 
 
 def _for_another_family(

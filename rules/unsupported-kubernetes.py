@@ -1,8 +1,11 @@
-"""A cluster whose Kubernetes is newer than the release of Karpenter supports.
+"""A cluster whose Kubernetes is newer, or older, than the release of Karpenter supports.
 
 Each release of Karpenter is made for a range of Kubernetes versions. On a newer one the controller logs an error and
 goes on, untested: an API that it uses may be gone, images may need another bootstrap. Upgrade Karpenter first, then
 the cluster. `nodelint upgrade` says what that means for the manifests.
+
+A Kubernetes below the oldest that a release supports is as little tried: bring the cluster up first, or stay on an
+older release of Karpenter until then.
 
 Both versions come from flags, the configuration, or the files beside the NodePool. It is reported once in each file.
 
@@ -41,6 +44,32 @@ spec:
           operator: In
           values: [amd64]
 ```
+
+```yaml bad karpenter=1.5.0 kubernetes=1.25
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```
+
+```yaml good karpenter=1.5.0 kubernetes=1.26
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```
 """
 
 from nodelint.api import Context, Finding, Findings, NodePool, manifest, releases, rule
@@ -57,23 +86,30 @@ from nodelint.api import Context, Finding, Findings, NodePool, manifest, release
 )
 def check(pool: NodePool, context: Context) -> Findings:
     kubernetes = context.kubernetes
-    if (
-        kubernetes is None
-        or releases.is_newer(context.karpenter)
-        or kubernetes <= (most := releases.supported(context.karpenter).most)
-    ):
+    if kubernetes is None or releases.is_newer(context.karpenter):
+        return
+    supported = releases.supported(context.karpenter)
+    if kubernetes in supported:
         return
     others = (o for o in context.objects if isinstance(o, NodePool) and o.source is pool.source)
     if next(o for o in others if not o.foreign and manifest.served(o, context.karpenter)) is not pool:
         return
-    newer = [each for each in releases.RELEASES if kubernetes in releases.supported(each)]
-    if not newer:
+    fitting = [each for each in releases.RELEASES if kubernetes in releases.supported(each)]
+    if kubernetes < supported.least:
+        yield Finding(
+            at=pool.name_node,
+            message=f"Karpenter {context.karpenter} supports Kubernetes from {supported.least} on, the cluster runs "
+            f"{kubernetes}",
+            note="the controller logs an error and goes on, untested",
+            help=f"bring the cluster to {supported.least} first"
+            + (f"; Karpenter {fitting[-1]} is the last for {kubernetes}" if fitting else ""),
+        )
         return
     # A release before the oldest known is judged as that one.
     older = " and older support" if context.karpenter == releases.OLDEST else " supports"
     yield Finding(
         at=pool.name_node,
-        message=f"Karpenter {context.karpenter}{older} Kubernetes to {most}, the cluster runs {kubernetes}",
+        message=f"Karpenter {context.karpenter}{older} Kubernetes to {supported.most}, the cluster runs {kubernetes}",
         note="the controller logs an error and goes on, untested",
-        help=f"upgrade Karpenter to {newer[0]} or newer, before the cluster",
+        help=f"upgrade Karpenter to {fitting[0]} or newer, before the cluster" if fitting else None,
     )

@@ -223,3 +223,102 @@ def test_kubelet_settings_that_a_family_does_not_get(
 )
 def test_a_name_that_every_image_has(check: Check, term: str, expected: list[str]) -> None:
     assert told(check(nodeclass("amiFamily: AL2023", ami=term)), "controller-check") == expected
+
+
+EKS = "/aws/service/eks/optimized-ami/1.33"
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        (f"{EKS}/amazon-linux-2023/amd64/standard/recommended/image_id", True),
+        (f"{EKS}/amazon-linux-2023/aarch64/nvidia/recommended/image_id", True),
+        (f"{EKS}/amazon-linux-2023/x86_64/standard/recommended", True),
+        (f"{EKS}/amazon-linux-2023/x86_64/standard/recommended/", True),
+        ("/aws/service/bottlerocket/aws-k8s-1.33/amd64/latest/image_id", True),
+        ("/aws/service/bottlerocket/aws-k8s-1.33/arm64/latest", True),
+        (f"{EKS}/amazon-linux-2023/x86_64/standard/recommended/image_id", False),
+        ("/aws/service/bottlerocket/aws-k8s-1.33/arm64/latest/image_id", False),
+        ("/aws/service/canonical/ubuntu/eks/22.04/1.33/stable/current/amd64/hvm/ebs-gp3/ami-id", False),
+        ("/platform/images/amd64/latest", False),
+        ("'${PARAMETER}'", False),
+    ],
+)
+def test_paths_of_published_images(check: Check, path: str, expected: bool) -> None:
+    text = nodeclass("amiFamily: AL2023", ami=f"ssmParameter: {path}")
+    assert bool(told(check(text), "unpublished-parameter")) is expected
+
+
+@pytest.mark.parametrize(
+    ("soft", "hard", "expected"),
+    [
+        ("200Mi", "500Mi", True),
+        ("500Mi", "500Mi", True),
+        ("501Mi", "500Mi", False),
+        ("1Gi", "500Mi", False),
+        ("5%", "10%", True),
+        ("15%", "10%", False),
+        ("5%", "500Mi", False),
+        ("'${SOFT}'", "500Mi", False),
+    ],
+)
+def test_soft_eviction(check: Check, soft: str, hard: str, expected: bool) -> None:
+    settings = (
+        f"evictionHard: {{memory.available: {hard}}}, evictionSoft: {{memory.available: {soft}}}, "
+        "evictionSoftGracePeriod: {memory.available: 1m}"
+    )
+    found = told(check(nodeclass(f"kubelet: {{{settings}}}")), "soft-eviction-below-hard")
+    assert bool(found) is expected
+
+
+@pytest.mark.parametrize(
+    ("spec", "reasons", "expected"),
+    [
+        ("consolidationPolicy: WhenEmpty, consolidateAfter: 5m", "[Underutilized]", True),
+        ("consolidationPolicy: WhenEmpty, consolidateAfter: 5m", "[Underutilized, Empty]", False),
+        ("consolidationPolicy: WhenEmptyOrUnderutilized, consolidateAfter: 5m", "[Underutilized]", False),
+        ("consolidationPolicy: WhenEmptyOrUnderutilized, consolidateAfter: Never", "[Underutilized, Empty]", True),
+        ("consolidationPolicy: WhenEmptyOrUnderutilized, consolidateAfter: Never", "[Empty, Drifted]", False),
+        ("consolidationPolicy: '${POLICY}', consolidateAfter: 5m", "[Underutilized]", False),
+    ],
+)
+def test_budgets_for_reasons_that_never_come_up(check: Check, spec: str, reasons: str, expected: bool) -> None:
+    budgets = f"budgets: [{{nodes: '20%'}}, {{nodes: '0', reasons: {reasons}}}]"
+    text = nodepool(AMD).replace("  template:", f"  disruption: {{{spec}, {budgets}}}\n  template:", 1)
+    assert told(check(text), "budget-without-effect") == ["info"] * expected
+
+
+def test_a_static_pool_is_not_consolidated(check: Check) -> None:
+    policy = "  disruption: {consolidationPolicy: WhenEmpty, consolidateAfter: 5m}\n  template:"
+    moving = nodepool(AMD).replace("  template:", policy, 1)
+    still = moving.replace("  disruption:", "  replicas: 3\n  disruption:", 1)
+    rule = "consolidation-of-static-pool"
+    assert told(check(still, select=[rule]), rule) == ["info"]
+    assert not told(check(moving, select=[rule]), rule)
+
+
+@pytest.mark.parametrize(
+    ("kubernetes", "expected"), [("1.25", ["warning"]), ("1.26", []), ("1.33", []), ("1.34", ["warning"])]
+)
+def test_kubernetes_outside_the_range_of_a_release(check: Check, kubernetes: str, expected: list[str]) -> None:
+    report = check(nodepool(AMD), karpenter="1.5.0", kubernetes=kubernetes)
+    assert told(report, "unsupported-kubernetes") == expected
+
+
+@pytest.mark.parametrize(
+    ("ami", "device", "more", "expected"),
+    [
+        ("alias: al2023@v20250403", "/dev/sda1", (), True),
+        ("alias: al2023@v20250403", "/dev/xvda", (), False),
+        ("alias: al2023@v20250403", "/dev/sdf", (), False),
+        ("alias: windows2022@latest", "/dev/sda1", (), False),
+        ("alias: al2023@v20250403", "/dev/sda1", ("userData: 'mkfs /dev/sda1'",), False),
+        ("id: ami-0a1b2c3d4e5f60718", "/dev/sda1", ("amiFamily: AL2023",), False),
+    ],
+)
+def test_a_second_disk_that_is_marked_as_the_root(
+    check: Check, ami: str, device: str, more: tuple[str, ...], expected: bool
+) -> None:
+    volume = f"{{deviceName: {device}, rootVolume: true, ebs: {{volumeSize: 50Gi, encrypted: true}}}}"
+    text = nodeclass(f"blockDeviceMappings: [{volume}]", *more, ami=ami)
+    assert bool(told(check(text), "root-volume-device")) is expected

@@ -37,7 +37,7 @@ from nodelint.karpenter.images.families import (
     variant_requirements,
     version_order,
 )
-from nodelint.karpenter.images.names import Mixture, canonical, mixture, name_matches
+from nodelint.karpenter.images.names import Mixture, canonical, mixture, name_matches, parameter_matches
 from nodelint.karpenter.images.records import Image, ImageProblem, ImageSet, TermImages, UnknownFact
 from nodelint.model.keys import ARCH
 from nodelint.model.manifest import Alias, EC2NodeClass, Text, requirement_line, text
@@ -76,6 +76,7 @@ __all__ = [
     "mixture",
     "name_matches",
     "newest_known",
+    "parameter_matches",
     "performance_cost",
     "provenance",
     "published_by",

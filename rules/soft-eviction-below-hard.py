@@ -1,0 +1,78 @@
+r"""A threshold of `evictionSoft` that is not above the one of `evictionHard`: it never acts.
+
+The kubelet warns pods at the soft threshold and gives them time; at the hard one it kills them at once. Where less
+has to be left for the soft one, the hard one always comes first, and the grace period is never given. The soft
+threshold has to be the larger of the two.
+
+Only two percentages, or two amounts, of one signal are compared.
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  kubelet:
+    evictionHard: {memory.available: 500Mi}
+    evictionSoft: {memory.available: 200Mi}
+    evictionSoftGracePeriod: {memory.available: 1m}
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  kubelet:
+    evictionHard: {memory.available: 200Mi}
+    evictionSoft: {memory.available: 500Mi}
+    evictionSoftGracePeriod: {memory.available: 1m}
+```
+"""
+
+from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, Node, fixes, quantities, rule
+
+
+@rule(
+    on=EC2NodeClass,
+    group="hazard",
+    gives_way_to=["invalid-field", "controller-check", "removed-api"],
+    subject="kubelet",
+    source=["https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/"],
+)
+def check(node_class: EC2NodeClass, context: Context) -> Findings:
+    soft, hard = (node_class.node.at("spec", "kubelet", name) for name in ("evictionSoft", "evictionHard"))
+    if soft is None or hard is None or soft.kind != "mapping" or hard.kind != "mapping":
+        return
+    for entry in soft.entries:
+        other = hard.get(entry.name) if entry.name else None
+        if other is None:
+            continue
+        early, late = _amount(entry.value), _amount(other)
+        if early is not None and late is not None and early[0] == late[0] and early[1] <= late[1]:
+            yield Finding(
+                at=fixes.seen(entry.value),
+                message=f"evictionSoft `{entry.value.value}` never acts: evictionHard comes at `{other.value}`",
+                also=[Also(other, "pods are killed here, without a grace period")],
+                help="give evictionSoft the larger of the two thresholds",
+            )
+
+
+def _amount(node: Node) -> tuple[bool, float] | None:
+    """Whether a threshold is a percentage, and how large it is; None where that is not known."""
+    if not isinstance(node.value, str):
+        return None
+    if node.value.endswith("%"):
+        number = node.value[:-1]
+        return (True, float(number)) if number.isascii() and number.replace(".", "", 1).isdigit() else None
+    amount = quantities.of(node)
+    return None if amount is None else (False, float(amount))
