@@ -166,7 +166,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     yield from run_checks(pool, context, RuleCheck(_check_reasons, severity="info"), RuleCheck(_check_smaller))
 
 
-CONSOLIDATION = ("Empty", "Underutilized")
+CONSOLIDATION: tuple[str, ...] = ("Empty", "Underutilized")
 
 
 def _check_reasons(pool: NodePool, context: Context) -> Findings:
