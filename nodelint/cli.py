@@ -45,6 +45,17 @@ class _Commands(click.Group):
         with ending(), _printable_messages():
             return super().invoke(context)
 
+    def resolve_command(
+        self, context: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(context, args)
+        except click.UsageError as error:
+            from nodelint.model.messages import did_you_mean
+
+            error.message = error.message.rstrip(".") + did_you_mean(args[0], self.list_commands(context))
+            raise
+
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name not in self.list_commands(context):
             return None
@@ -88,9 +99,10 @@ def cli() -> None:
 
     \b
     Start here:
-      nodelint check                     every manifest below this folder
+      nodelint check                     what is wrong in every manifest below this folder
       nodelint check --fix pool.yaml     and put right what can be put right safely
+      nodelint plan                      which nodes this branch replaces, by which line
+      nodelint fit                       which pool takes which workload
       nodelint explain pool.yaml         which instance types are left, with which image
-      nodelint refresh                   ask AWS what the manifests depend on, for the next checks
       nodelint rule                      what is looked for
     """

@@ -404,3 +404,12 @@ def test_a_reader_that_has_gone_is_no_finding(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=tmp_path, stdout=writer, stderr=subprocess.PIPE, check=False)
     os.close(writer)
     assert (done.returncode, done.stderr) == (141, b"")
+
+
+def test_a_command_that_is_mistyped_is_suggested(nodelint: Run) -> None:
+    done = nodelint("chek")
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (
+        2,
+        "Error: No such command 'chek', did you mean `check`?",
+    )
+    assert nodelint("zzz").stderr.splitlines()[-1] == "Error: No such command 'zzz'"

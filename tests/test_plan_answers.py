@@ -480,3 +480,49 @@ def test_a_document_that_cannot_be_judged_is_not_compared(folders: Path) -> None
     code, output = run_plan(folders, {"a.yaml": text}, {"a.yaml": other})
     assert code == 1, output
     assert "No node is replaced." not in output
+
+
+# -- overlays
+
+ROLE_PATCH = "apiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nmetadata: {{name: default}}\nspec: {{role: {}}}\n"
+OVERLAYS = {
+    "base/kustomization.yaml": "resources: [pool.yaml, class.yaml]\n",
+    "base/pool.yaml": POOL,
+    "base/class.yaml": CLASS,
+    **{
+        f"{name}/kustomization.yaml": "resources: [../base]\npatches: [{path: role.yaml}]\n"
+        for name in ("dev", "prod")
+    },
+    **{f"{name}/role.yaml": ROLE_PATCH.format(f"nodes-{name}") for name in ("dev", "prod")},
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "outcome"),
+    [
+        ({}, {"dev": "none", "prod": "none"}),
+        ({"prod/role.yaml": ROLE_PATCH.format("other")}, {"dev": "none", "prod": "all"}),
+        ({"base/class.yaml": edited(CLASS, ("cost: web", "cost: app"))}, {"dev": "all", "prod": "all"}),
+        ({"base/class.yaml": edited(CLASS, ("role: nodes", "role: unused"))}, {"dev": "none", "prod": "none"}),
+        ({"base/kustomization.yaml": "resources: [class.yaml]\n"}, {"dev": "removed", "prod": "removed"}),
+        (
+            {"prod/kustomization.yaml": f"{OVERLAYS['prod/kustomization.yaml']}nameSuffix: -v2\n"},
+            {"dev": "none", "prod": "renamed"},
+        ),
+    ],
+)
+def test_each_overlay_is_compared_as_it_is_built(
+    folders: Path, change: dict[str, str], outcome: dict[str, str]
+) -> None:
+    _, text = run_plan(folders, OVERLAYS, OVERLAYS | change, "--format", "json")
+    found = {}
+    for pool in json.loads(text)["nodePools"]:
+        gone = pool["change"] in ("removed", "renamed")
+        found[pool["with"].rpartition("/")[2]] = pool["change"] if gone else pool["replaced"]
+    assert found == outcome
+
+
+def test_a_pool_that_an_overlay_comes_to_list_is_new(folders: Path) -> None:
+    unlisted = OVERLAYS | {"base/kustomization.yaml": "resources: [class.yaml]\n"}
+    _, text = run_plan(folders, unlisted, OVERLAYS, "--format", "json")
+    assert [pool["change"] for pool in json.loads(text)["nodePools"]] == ["added", "added"]

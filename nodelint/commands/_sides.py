@@ -89,6 +89,30 @@ def revision(name: str | None, paths: Sequence[str]) -> Iterator[tuple[str, list
         yield into, [os.path.normpath(path) for path in moved if os.path.exists(path)], above
 
 
+def applied(mine: Read, other: Read) -> Inventory:
+    """What the clusters get of a side, without files that only the other side's overlays take.
+
+    A file beside a kustomization that no longer lists it, or does not yet, stays in the repository and is not applied.
+    """
+    inventory = mine.inventory
+    folders = {os.path.dirname(os.path.relpath(path, mine.root)) for path in inventory.kustomizations}
+    taken = {os.path.relpath(path, _absolute(other)) for each in other.inventory.built for path in each.replaces}
+    kept = [source for source in inventory.files if not _is_left_out(source, mine, folders, taken)]
+    return inventory._replace(files=kept)
+
+
+def _absolute(read: Read) -> str:
+    return os.path.abspath(read.root)
+
+
+def _is_left_out(source: Source, mine: Read, folders: set[str], taken: set[str]) -> bool:
+    place = os.path.relpath(os.path.abspath(source.path), _absolute(mine))
+    if place not in taken or any(os.path.abspath(source.path) in each.replaces for each in mine.inventory.built):
+        return False
+    folder = os.path.dirname(place)
+    return any(not above or folder == above or folder.startswith(above + os.sep) for above in folders)
+
+
 def renamed(read: Read, plan: Plan, findings: Findings) -> None:
     """Name the files of a revision as they are named in the repository, seen from the working folder."""
     if read.above is None:
@@ -101,6 +125,12 @@ def renamed(read: Read, plan: Plan, findings: Findings) -> None:
         if whole.startswith(inside):
             path = os.path.join(read.above, os.path.relpath(whole, read.root))
             source.path = os.path.relpath(path).replace(os.sep, "/")
+    for each in read.inventory.built:
+        label = each.label
+        if os.path.isabs(label) and label.startswith(inside):
+            label = os.path.relpath(label, read.root).replace(os.sep, "/")
+            for text in each.texts:
+                text.built = each._replace(label=label)
     for index, (path, reason) in enumerate(read.found.unreadable):
         if os.path.abspath(path).startswith(inside):
             read.found.unreadable[index] = (os.path.relpath(path, read.root), reason)

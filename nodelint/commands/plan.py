@@ -211,7 +211,9 @@ def _planned(
     )
     chosen = ready.session.choose(was.found), ready.target.choose
     named = settings.karpenter_named, settings.kubernetes is not None
-    plan = make_each(_side(was), _side(new), aim, lambda old, new: _own_aim(aim, (old, new), chosen, named[1]))
+    plan = make_each(
+        _side(was, new), _side(new, was), aim, lambda old, new: _own_aim(aim, (old, new), chosen, named[1])
+    )
     say_unknown(each.release for each in plan.pools if each.release is not None)
     plan = plan._replace(absorbed=_absorbed(plan, *chosen, ready.session))
     if not named[0]:
@@ -278,10 +280,11 @@ def _absorbed(plan: Plan, old_of: Choose | None, new_of: Choose | None, session:
     return tuple(found)
 
 
-def _side(read: Read) -> Side:
+def _side(read: Read, other: Read) -> Side:
+    from nodelint.commands._sides import applied
     from nodelint.plan import Side
 
-    return Side(read.inventory, read.beside, read.root)
+    return Side(applied(read, other), read.beside, read.root)
 
 
 def _compared(before: Report, after: Report, old_root: str, new_root: str, ready: Judging) -> Findings:
