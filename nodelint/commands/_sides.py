@@ -92,7 +92,7 @@ def revision(name: str | None, paths: Sequence[str]) -> Iterator[tuple[str, list
 def applied(mine: Read, other: Read) -> Inventory:
     """What the clusters get of a side, without files that only the other side's overlays take.
 
-    A file beside a kustomization that no longer lists it, or does not yet, stays in the repository and is not applied.
+    A file that a kustomization no longer lists, or does not list yet, stays in the repository and is not applied.
     """
     inventory = mine.inventory
     folders = {os.path.dirname(os.path.relpath(path, mine.root)) for path in inventory.kustomizations}
