@@ -53,7 +53,8 @@ class _Commands(click.Group):
         except click.UsageError as error:
             from nodelint.model.messages import did_you_mean
 
-            error.message = error.message.rstrip(".") + did_you_mean(args[0], self.list_commands(context))
+            near = did_you_mean(args[0], self.list_commands(context))
+            vars(error)["message"] = error.message.rstrip(".") + near
             raise
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
