@@ -439,7 +439,7 @@ def test_live_takes_a_folder_and_says_what_it_lacks(nodelint: Run, tmp_path: Pat
     found = rolled(nodelint, tmp_path, BOTH.replace("key: fast", "key: slow"), "live")
     assert found["blockedBy"] == {"podDisruptionBudgets": None, "doNotDisrupt": [], "withoutToleration": None}
     assert found["dollarsPerMonth"] == {"before": None, "after": None}
-    assert "what may block is not known: --live has no pods and no PodDisruptionBudgets" in found["inWords"]
+    assert "which pods and PodDisruptionBudgets block is not known: --live has no pods" in found["inWords"]
 
 
 def test_live_of_a_pool_that_goes_takes_all_nodes_at_once(nodelint: Run, tmp_path: Path) -> None:

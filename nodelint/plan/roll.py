@@ -206,13 +206,10 @@ def describe_roll(found: Roll) -> list[str]:
     ):
         if names:
             said.append(f"{what}: {len(names)} ({_listed(names)})")
-    unseen = [
-        word
-        for word, names in (("pods", found.untolerating), ("PodDisruptionBudgets", found.budgets))
-        if names is None
-    ]
-    if unseen:
-        said.append(f"what may block is not known: --live has no {' and no '.join(unseen)}")
+    if found.untolerating is None:
+        said.append("which pods and PodDisruptionBudgets block is not known: --live has no pods")
+    elif found.budgets is None:
+        said.append("which PodDisruptionBudgets block is not known: --live has none")
     if found.cost_before is not None:
         money = f"nodes that run now: {_dollars(found.cost_before)} a month on demand"
         if found.cost_after is not None:
