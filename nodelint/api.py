@@ -26,6 +26,7 @@ docstrings say, stay as they are within a major version; everything else in the 
 | `expressions` | CEL in a class's kubelet settings |
 | `cluster_objects`, `fit` | workloads, and which NodePool takes their pods |
 | `images`, `selectors`, `resolve` | what terms find, and what a pool can launch |
+| `overlays` | which NodeOverlays count, and for which offers |
 | `budgets` | how many nodes may be disrupted when, over a week |
 | `hashes` | which fields Karpenter compares running nodes by: `moves_nodes` |
 | `userdata` | the user data of a class: what in it fits the image family, and what it sets |
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
     from nodelint.karpenter import convert as convert
     from nodelint.karpenter import images as images
     from nodelint.karpenter import labels as labels
+    from nodelint.karpenter import overlays as overlays
     from nodelint.karpenter import resolve as resolve
     from nodelint.karpenter import selectors as selectors
     from nodelint.karpenter import userdata as userdata
@@ -98,6 +100,7 @@ _MODULES = {
     "labels": "nodelint.karpenter.labels",
     "manifest": "nodelint.model.manifest",
     "messages": "nodelint.model.messages",
+    "overlays": "nodelint.karpenter.overlays",
     "quantities": "nodelint.model.quantities",
     "questions": "nodelint.ec2.questions",
     "releases": "nodelint.model.releases",

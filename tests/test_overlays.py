@@ -136,3 +136,41 @@ def test_a_wildcard_is_refused_by_the_controller(check: Check) -> None:
     (found,) = check(overlay("a", FAMILY % '"m5*"', PRICE), select=["controller-check"]).results
     assert (found.finding.at.text, found.severity) == ('"m5*"', "error")
     assert "none of it is used" in str(found.finding.note)
+
+
+POOL = "{key: karpenter.sh/nodepool, operator: In, values: [%s]}"
+ARM = "{key: kubernetes.io/arch, operator: In, values: [arm64]}"
+
+
+@pytest.mark.parametrize(
+    ("requirements", "marked", "said"),
+    [
+        ("", None, None),
+        (FAMILY % "m5", None, None),
+        (FAMILY % "m5, m99", "m99", "no instance type has instance-family `m99`"),
+        (FAMILY % "m99", "m99", "no instance type has instance-family `m99`"),
+        (f"{FAMILY % 'm5'}, {ARM}", "a", "no instance type of 2 NodePools here meets all"),
+        (POOL % "red", None, None),
+        (POOL % "green", POOL % "green", "no NodePool here is named so"),
+        (TEAM % "red", None, None),
+        (TEAM % "green", TEAM % "green", "no NodePool here has such a label `team`"),
+        ("{key: owner, operator: NotIn, values: [x]}", None, None),
+        ("{key: owner, operator: In, values: ['${OWNER}']}", None, None),
+    ],
+)
+def test_overlays_that_mean_nothing(check: Check, requirements: str, marked: str | None, said: str | None) -> None:
+    pools = [
+        nodepool(name=team).replace("    spec:", f"    metadata: {{labels: {{team: {team}}}}}\n    spec:", 1)
+        for team in ("red", "blue")
+    ]
+    text = "---\n".join([overlay("a", requirements, PRICE), *pools, nodeclass()])
+    found = check(text, select=["unmatched-overlay"]).results
+    assert [(r.finding.at.text, r.severity) for r in found] == ([(marked, "warning")] if marked else [])
+    assert all(str(said) in r.finding.message for r in found)
+
+
+@pytest.mark.parametrize("requirements", [POOL % "green", TEAM % "green"])
+def test_pools_that_are_not_here_may_be_meant(check: Check, requirements: str) -> None:
+    assert not check(overlay("a", requirements, PRICE), select=["unmatched-overlay"]).results
+    partly = nodepool(name='"{{ .Values.name }}"')
+    assert not check(f"{overlay('a', requirements, PRICE)}---\n{partly}", select=["unmatched-overlay"]).results

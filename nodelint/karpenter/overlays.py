@@ -16,7 +16,7 @@ from nodelint.karpenter.resolve.offers import RESERVATION_KEYS, may_reserve
 from nodelint.karpenter.resolve.places import OPEN, RESERVATION_ID, Offer, meets_label
 from nodelint.karpenter.resolve.resolution import Resolution
 from nodelint.model.keys import CAPACITY_TYPE, ZONE, ZONE_ID
-from nodelint.model.manifest import NodeOverlay
+from nodelint.model.manifest import NodeOverlay, RequirementLine
 from nodelint.model.releases import Version
 from nodelint.model.requirement import Requirement, Requirements, normalize, well_known
 from nodelint.tuples import NamedTuple
@@ -157,14 +157,19 @@ def _unplaced(types: TypeSet, zones: Iterable[str]) -> list[Offer]:
 
 def requirements_of(overlay: NodeOverlay, release: Version) -> Requirements | None:
     """What an overlay asks of types and offers; None where it holds a placeholder, or the API server refuses it."""
-    found = Requirements()
     spec = overlay.node.get("spec")
     if overlay.partial or spec is None or any(entry.name is None for entry in spec.entries):
         return None
     at = spec.get("requirements")
     if at is None or at.kind != "sequence" or len(at.items) != len(overlay.requirements):
         return None
-    for line in overlay.requirements:
+    return read_requirements(overlay.requirements, release)
+
+
+def read_requirements(lines: Iterable[RequirementLine], release: Version) -> Requirements | None:
+    """Requirements as a release reads them; None where one holds a placeholder, or cannot be read."""
+    found = Requirements()
+    for line in lines:
         if not line.known or not isinstance(line.key, str) or not isinstance(line.operator, str):
             return None
         try:

@@ -102,11 +102,16 @@ class RunOverlays:
         if found is None:
             zones = named_values(members, ZONE)
             views = [view_pool(self._resolve(pool), zones) for pool in pools if not pool.foreign]
-            is_whole = bool(views) and len(views) == len(pools) and not any(p.partial or p.of_values for p in pools)
+            is_whole = bool(views) and len(views) == len(pools) and all(map(_is_known, pools))
             views = views or view_unseen_pools(self._catalog, named_values(members, POOL_KEY), zones)
             verdicts = decide(members, views, self._catalog.version, self._is_refused)
             found = self._groups[key] = OverlayGroup(tuple(verdicts), tuple(pools), tuple(views), is_whole)
         return found
+
+
+def _is_known(pool: NodePool) -> bool:
+    """Whether a pool is one for certain, and known in full: a template may make several of it."""
+    return isinstance(pool.name, str) and not pool.partial and not pool.of_values
 
 
 def _is_below(path: str, folder: str) -> bool:

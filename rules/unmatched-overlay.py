@@ -1,0 +1,126 @@
+r"""A NodeOverlay that means no instance type of any NodePool, or names a value that no instance type has.
+
+Karpenter accepts such an overlay and marks it as valid; it changes no price and no capacity. An overlay sees of a
+NodePool its name (`karpenter.sh/nodepool`) and the labels of `spec.template.metadata.labels`: a label that stands
+among the pool's requirements alone is not seen, and neither is one that a node gets in another way. All other keys
+are labels of instance types and of their offers.
+
+NodePools count that are built for the same cluster, else those of the nearest folder around the file. Where no pool
+is among the files, or one of them is known in part only, names and labels of pools are not judged. Zones are not
+known without a snapshot.
+
+```yaml bad
+apiVersion: karpenter.sh/v1alpha1
+kind: NodeOverlay
+metadata:
+  name: dearer-graviton
+spec:
+  requirements:
+    - {key: karpenter.k8s.aws/instance-family, operator: In, values: [m8h, m8g]}
+    - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+  priceAdjustment: "+10%"
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1alpha1
+kind: NodeOverlay
+metadata:
+  name: dearer-graviton
+spec:
+  requirements:
+    - {key: karpenter.k8s.aws/instance-family, operator: In, values: [m8g]}
+    - {key: kubernetes.io/arch, operator: In, values: [arm64]}
+  priceAdjustment: "+10%"
+```
+"""
+
+from nodelint.api import (
+    Context,
+    Finding,
+    Findings,
+    RequirementLine,
+    labels,
+    manifest,
+    messages,
+    overlays,
+    requirement,
+    rule,
+)
+
+
+@rule(
+    on=manifest.NodeOverlay,
+    group="correctness",
+    severity="warning",
+    releases=">=1.7.0",
+    gives_way_to=["controller-check", "invalid-field", "removed-api"],
+    subject="pools",
+    source=[
+        "core:pkg/controllers/nodeoverlay/controller.go@v1.14.0:240",
+        "https://karpenter.sh/docs/concepts/nodeoverlays/",
+    ],
+)
+def check(overlay: "manifest.NodeOverlay", context: Context) -> Findings:
+    if overlay.partial:
+        return
+    dead = [each for line in overlay.requirements for each in _find_dead_values(line, context)]
+    yield from (finding for _, finding in dead)
+    group = context.overlays.group(overlay)
+    verdict = group.verdict(overlay)
+    if verdict.reach is None or verdict.types or any(wholly for wholly, _ in dead):
+        return
+    if group.pools and not group.is_whole:
+        return
+    line = _find_unmet_line(overlay, group.views, context)
+    where = f"of {messages.counted(len(group.views), 'NodePool')} here" if group.pools else "of the catalogue"
+    if line is None:
+        yield Finding(
+            at=overlay.name_node,
+            message=f"the overlay has no effect: no instance type {where} meets all of its requirements",
+        )
+        return
+    key = messages.short(str(line.key), 40)
+    is_of_type = requirement.normalize(str(line.key)) in requirement.well_known(context.karpenter) - {
+        overlays.POOL_KEY
+    }
+    named = "is named so" if line.key == overlays.POOL_KEY else f"has such a label `{key}`"
+    yield Finding(
+        at=line.node,
+        message=messages.first_fitting(
+            f"the overlay has no effect: no instance type {where} has such a `{key}`"
+            if is_of_type
+            else f"the overlay has no effect: no NodePool here {named}",
+            "the overlay has no effect: nothing here meets this requirement",
+        ),
+        note=None if is_of_type else "of a NodePool only its name and the labels of its template count",
+    )
+
+
+def _find_dead_values(line: RequirementLine, context: Context) -> list[tuple[bool, Finding]]:
+    """The values that no type has, each with whether the line has no other one."""
+    if line.operator != "In" or not isinstance(line.key, str) or not line.known:
+        return []
+    key = requirement.normalize(line.key)
+    dead = [v for v in line.values if labels.can_have(key, str(v.text), context.catalog) is False]
+    found = []
+    for value in dead:
+        near = labels.nearest_value(key, str(value.text), context.catalog)
+        wholly = len(dead) == len(line.values)
+        shown = messages.short(str(value.text), 20)
+        message = f"no instance type has {labels.name_of(key)} `{shown}`"
+        meant = f", did you mean `{near}`?" if near is not None else ""
+        note = "the overlay has no effect" if wholly else None
+        found.append((wholly, Finding(at=value.node, message=f"{message}{meant}", note=note)))
+    return found
+
+
+def _find_unmet_line(
+    overlay: "manifest.NodeOverlay", views: "tuple[overlays.OverlaidPool, ...]", context: Context
+) -> RequirementLine | None:
+    """The first requirement that no type of a pool meets, even alone."""
+    for line in overlay.requirements:
+        asked = overlays.read_requirements([line], context.karpenter)
+        reach = [pool.find_offers(asked, context.karpenter) for pool in views] if asked is not None else []
+        if reach and not any(types for offers in reach for types in offers or ()):
+            return line
+    return None
