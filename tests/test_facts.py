@@ -185,7 +185,8 @@ def test_rules_without_facts_are_one_line_and_the_summary_names_the_facts(nodeli
     lines = nodelint("check", "--select", "missing-role,empty-selector").stdout.splitlines()
     assert lines == [line for line in lines if line.endswith("; 2 rules wait for facts from AWS (nodelint refresh).")]
     lines = nodelint("check", "--snapshot", "facts.json").stdout.splitlines()
-    assert lines[-1].startswith("Facts: us-east-1 as of 2026-11-20 12:00 UTC (facts.json); ")
+    assert lines[-2].startswith("Facts: us-east-1 as of 2026-11-20 12:00 UTC (facts.json); ")
+    assert lines[-1].startswith("No findings; ")
     assert not any(line.startswith("Not judged") for line in lines)
 
 

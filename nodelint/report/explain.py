@@ -248,31 +248,32 @@ def _verdict(resolution: Resolution, width: int) -> Iterator[str]:
         yield from _why_none(resolution, width)
         return
     if not launchable:
-        yield f"=> none can be launched: {candidates:,} meet the requirements, but have no image"
+        words = f"=> none can be launched: {candidates:,} meet the requirements, but have no image"
+        yield from wrap(words, width, "")
         return
     unmet = [least for least in resolution.min_values if not least.met]
     ready = len(resolution.launchable & find_ready(resolution))
     most_tried = resolution.most_launched
     if resolution.zones is not None and not resolution.zones:
-        yield f"=> none is launched: the class finds no subnet ({launchable:,} of {total} would do)"
+        words = f"=> none is launched: the class finds no subnet ({launchable:,} of {total} would do)"
     elif unmet:
-        yield f"=> none is launched: {launchable:,} of {total} would do, but minValues asks for more variety"
+        words = f"=> none is launched: {launchable:,} of {total} would do, but minValues asks for more variety"
     elif unmet_by_cheapest(resolution):
-        words = f"minValues asks for more variety than the cheapest {most_tried} have"
-        yield from wrap(f"=> none is launched: {launchable:,} of {total} would do, but {words}", width, "")
+        why = f"minValues asks for more variety than the cheapest {most_tried} have"
+        words = f"=> none is launched: {launchable:,} of {total} would do, but {why}"
     elif not ready:
         why = later_steps(resolution)[-1].words
         words = f"=> none is launched: {launchable:,} of {total} would do, and this takes the last of them: {why}"
-        yield from wrap(words, width, "")
     elif ready < launchable == candidates:
         by_limits = later_steps(resolution)[-1].words.startswith("spec.limits")
         why = "exceed the limits" if by_limits else "have no room"
-        yield f"=> {most}{ready:,} of {total} can be launched; {launchable - ready:,} more {why}"
+        words = f"=> {most}{ready:,} of {total} can be launched; {launchable - ready:,} more {why}"
     elif launchable == candidates:
-        yield f"=> {most}{launchable:,} of {total} can be launched"
+        words = f"=> {most}{launchable:,} of {total} can be launched"
     else:
         more = f"{candidates - launchable:,} more have no image"
-        yield f"=> {most}{ready:,} of {total} can be launched; {more}"
+        words = f"=> {most}{ready:,} of {total} can be launched; {more}"
+    yield from wrap(words, width, "")
     rare = _rare(resolution)
     if 0 < rare < ready:
         verb = "is" if rare == 1 else "are"
