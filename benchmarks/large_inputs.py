@@ -14,6 +14,7 @@ import math
 import os
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -34,6 +35,10 @@ spec:
   subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
   securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
 """
+
+
+NODELINT = (sys.executable, "-c", "from nodelint.__main__ import main; main()")
+"""The command of the interpreter that runs this, whether or not it is on the path."""
 
 
 class Case(NamedTuple):
@@ -189,7 +194,7 @@ def run(case: Case, size: int, limit: float) -> Taken:
     try:
         case.make(folder, size)
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        command = [shutil.which("nodelint") or "nodelint", case.command, ".", *case.arguments]
+        command = [*NODELINT, case.command, ".", *case.arguments]
         # Of its own parent, so that the peak of memory is its own.
         measure = (
             "import resource, subprocess, sys\n"
@@ -205,9 +210,19 @@ def run(case: Case, size: int, limit: float) -> Taken:
         late.cancel()
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        if said:
+            hold_to_exit_code(int(said[1]), command)
+        elif process.returncode != -signal.SIGKILL:
+            raise SystemExit(f"{' '.join(command)} could not be started")
         return Taken(seconds, int(said[0]) // 1024, int(said[1])) if said else Taken(limit, 0, -1)
     finally:
         shutil.rmtree(folder)
+
+
+def hold_to_exit_code(code: int, command: Sequence[str]) -> None:
+    """Raise SystemExit for a run that could not do its work: what it took says nothing."""
+    if code not in (0, 1):
+        raise SystemExit(f"{' '.join(command)} ended with {code}")
 
 
 def row(name: str, sizes: tuple[int, int], least: tuple[Taken, Taken], start: float, limit: float) -> str:
