@@ -31,7 +31,7 @@ class _Commands(click.Group):
     def list_commands(self, _: click.Context) -> list[str]:
         folder = os.path.join(os.path.dirname(__file__), "commands")
         names = [name.removesuffix(".py") for name in os.listdir(folder) if name.endswith(".py")]
-        return sorted(name for name in names if not name.startswith("_"))
+        return sorted(name.replace("_", "-") for name in names if not name.startswith("_"))
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
@@ -62,7 +62,7 @@ class _Commands(click.Group):
             return None
         from importlib import import_module
 
-        command = import_module(f"nodelint.commands.{name}").command
+        command = import_module(f"nodelint.commands.{name.replace('-', '_')}").command
         command.name = name
         assert isinstance(command, click.Command)
         return command

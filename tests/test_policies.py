@@ -238,3 +238,125 @@ class TestFoldersOfRules:
     def test_that_are_not_there(self, nodelint: Run, tmp_path: Path) -> None:
         put(tmp_path, "")
         assert "nowhere: no such file or directory" in nodelint("check", "--rules", "nowhere").stderr
+
+
+BAD, GOOD = (
+    "{apiVersion: karpenter.sh/v1, kind: NodePool, metadata: {name: %s}, spec: {template: {spec: {%s}}}}",
+    """\
+nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: main},
+ requirements: [{key: karpenter.k8s.aws/instance-family, operator: In, values: [m7i, c7i]}]""",
+)
+OWN_RULE = '''\
+"""A NodePool without the name of the team.
+
+```yaml bad
+{bad}
+```
+
+```yaml good
+{good}
+```
+"""
+
+from nodelint.api import Context, Finding, Findings, NodePool, rule
+
+
+@rule(on=NodePool, group="correctness")
+def check(pool: NodePool, context: Context) -> Findings:
+    if {condition}:
+        yield Finding(at=pool.name_node, message="{message}")
+'''
+
+
+def put_rule(folder: Path, condition: str, message: str = "no team is named", **names: str) -> None:
+    pages = {key: BAD % (names.get(key, name), GOOD) for key, name in (("bad", "batch"), ("good", "team-batch"))}
+    (folder / "team-rules").mkdir(exist_ok=True)
+    text = OWN_RULE.format(**pages, condition=condition, message=message)
+    (folder / "team-rules" / "team-name.py").write_text(text, encoding="utf-8")
+
+
+HOLDS = "not pool.name.startswith('team-')"
+
+
+@pytest.mark.parametrize(
+    ("condition", "message", "law", "difference"),
+    [
+        ("False", "none", "The rule finds something in the bad", "nothing is found in the bad example"),
+        ("True", "none", "The rule finds something in the bad", "in the good example: line 1: none"),
+        (HOLDS, "None is named", "A message is one line, short, begins in lower case", "None is named"),
+        (HOLDS, "no team is named.", "A message is one line, short", "no team is named."),
+        (HOLDS, "team name is missing", "does not repeat the rule's name", "it says the rule's name again"),
+        ("1 / 0", "none", "The rule judges both examples without an error", "ZeroDivisionError"),
+    ],
+)
+def test_a_rule_of_ones_own_that_breaks_a_law_is_told_which(
+    nodelint: Run, tmp_path: Path, condition: str, message: str, law: str, difference: str
+) -> None:
+    put_rule(tmp_path, condition, message)
+    done = nodelint("test-rules", "team-rules")
+    assert (done.returncode, done.stderr) == (1, "")
+    head, found, *_ = done.stdout.splitlines()
+    assert head.startswith("team-name: example 1: ") and law in head
+    assert difference in found
+    assert done.stdout.endswith("1 of 1 rule, 1 pair of examples: laws are broken.\n")
+
+
+def test_a_rule_of_ones_own_that_keeps_the_laws(nodelint: Run, tmp_path: Path) -> None:
+    put_rule(tmp_path, HOLDS)
+    done = nodelint("test-rules", "team-rules")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "All good: 1 rule, 1 pair of examples.\n", "")
+
+
+def test_a_good_example_that_another_rule_finds_fault_with_is_not_good(nodelint: Run, tmp_path: Path) -> None:
+    put_rule(tmp_path, HOLDS, good="team-Batch")
+    done = nodelint("test-rules", "team-rules")
+    assert done.returncode == 1
+    assert "error[invalid-field]: line 1:" in done.stdout
+
+
+def test_rules_that_cannot_be_tried_end_with_2(nodelint: Run, tmp_path: Path) -> None:
+    assert nodelint("test-rules").returncode == 2
+    assert nodelint("test-rules", "nowhere").returncode == 2
+    put_rule(tmp_path, "not valid python")
+    done = nodelint("test-rules", "team-rules")
+    assert done.returncode == 2
+    assert "SyntaxError" in done.stderr and "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("expr", "code", "said"),
+    [
+        ("self.metadata.name.startsWith('team-')", 0, "All good: 1 rule, 1 pair of examples."),
+        ("self.metadata.name.startsWith('t')", 0, "All good"),
+        ("self.metadata.name.startsWith('b')", 1, "in the good example: line 1: not as we do it"),
+        ("true", 1, "nothing is found in the bad example"),
+        (
+            "self.metadata.nothing == 'a'",
+            1,
+            "bad example: the policy cannot be evaluated: there is no `nothing` here",
+        ),
+    ],
+)
+def test_a_policy_is_tried_over_its_examples(nodelint: Run, tmp_path: Path, expr: str, code: int, said: str) -> None:
+    put(tmp_path, policy(expr, bad=BAD % ("batch", GOOD), good=BAD % ("team-batch", GOOD)))
+    done = nodelint("test-rules")
+    assert (done.returncode, done.stderr) == (code, "")
+    assert said in done.stdout
+
+
+def test_a_policy_has_both_examples_or_none(nodelint: Run, tmp_path: Path) -> None:
+    put(tmp_path, policy("true"))
+    done = nodelint("test-rules")
+    assert done.returncode == 2
+    assert done.stdout == "ours: not tried: the policy has no `bad` and `good`\n"
+    put(tmp_path, policy("true", bad="a: 1"))
+    done = nodelint("test-rules")
+    assert done.returncode == 2
+    assert "examples come in pairs: `bad` and `good`" in done.stderr
+
+
+def test_policies_of_a_team_do_not_judge_the_examples_of_its_rules(nodelint: Run, tmp_path: Path) -> None:
+    put(tmp_path, policy("false", bad=BAD % ("batch", GOOD), good=BAD % ("batch", GOOD)))
+    put_rule(tmp_path, HOLDS)
+    done = nodelint("test-rules", "team-rules")
+    assert "team-name" not in done.stdout

@@ -43,6 +43,7 @@ MORE = {
     "refresh": "[Facts from AWS](../facts.md) says what is asked, and how long it is kept.",
     "rule": "All pages: [rules](../rules/index.md).",
     "snapshot": "[Facts from AWS](../facts.md) says more.",
+    "test-rules": "[Rules of your own](../policies.md#try-them) says how to read it.",
     "triage": "[Reading a controller's log](../triage.md) says more.",
     "upgrade": "[Upgrades](../upgrade.md) says more.",
 }

@@ -68,6 +68,9 @@ def main() -> None:
         sys.exit(f"{file} is there already")
     file.write_text(rule_text(), encoding="utf-8")
     print(f"{file}: change it, then")
+    if asked.folder.resolve() != ROOT / "rules":
+        print(f"  nodelint test-rules {asked.folder}")
+        return
     print("  python tools/make_rule_pages.py")
     print(f"  pytest tests/test_rules.py -k {asked.name}")
 

@@ -34,7 +34,9 @@ IMAGE = ("alias", "id", "name", "arch")
 """The fields of an image."""
 
 _KINDS: Mapping[str, type[NodePool] | type[EC2NodeClass]] = {"NodePool": NodePool, "EC2NodeClass": EC2NodeClass}
-_KEYS = ("name", "on", "expr", "message", "at", "severity", "group")
+_KEYS = ("name", "on", "expr", "message", "at", "severity", "group", "bad", "good")
+UNEVALUATED = "the policy cannot be evaluated"
+"""How the message begins of a finding that says nothing of the object, but of the policy."""
 _CATEGORY = "karpenter.k8s.aws/instance-category"
 _CPU = "karpenter.k8s.aws/instance-cpu"
 _GENERATION = "karpenter.k8s.aws/instance-generation"
@@ -53,7 +55,10 @@ class PolicyError(ValueError):
 
 
 class Policy(NamedTuple):
-    """A policy as the configuration holds it. `at` is the path of the field that a finding points at."""
+    """A policy as the configuration holds it. `at` is the path of the field that a finding points at.
+
+    `bad` and `good` are manifests for which it does not hold and holds; `nodelint test-rules` tries them.
+    """
 
     name: str
     on: type[NodePool] | type[EC2NodeClass]
@@ -62,6 +67,8 @@ class Policy(NamedTuple):
     at: tuple[str, ...] = ()
     severity: Severity = "error"
     group: Group = "correctness"
+    bad: str = ""
+    good: str = ""
 
 
 def policy_of(given: object) -> Policy:
@@ -78,6 +85,8 @@ def policy_of(given: object) -> Policy:
     for key in ("name", "on", "expr", "message"):
         if key not in given:
             raise PolicyError("", f"a policy needs `{key}`")
+    if ("bad" in given) is not ("good" in given):
+        raise PolicyError("bad" if "bad" in given else "good", "examples come in pairs: `bad` and `good`")
     if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", given["name"]):
         raise PolicyError("name", f"`{given['name']}` is not a rule's name: lower-case words joined by hyphens")
     severity, group = given.get("severity", "error"), given.get("group", "correctness")
@@ -89,7 +98,8 @@ def policy_of(given: object) -> Policy:
         if value not in known:
             raise PolicyError(key, f"`{value}` is not one of {', '.join(known)}")
     path = tuple(given.get("at", "").removeprefix("self.").split(".")) if "at" in given else ()
-    return Policy(given["name"], _KINDS[given["on"]], given["expr"], given["message"], path, severity, group)
+    texts = given["expr"], given["message"], path, severity, group, given.get("bad", ""), given.get("good", "")
+    return Policy(given["name"], _KINDS[given["on"]], *texts)
 
 
 def rule_of(policy: Policy) -> Rule:
@@ -108,6 +118,8 @@ def rule_of(policy: Policy) -> Rule:
     _hold_to_view(policy.expr)
     check = _check_of(policy, program)
     page = f"{policy.message}\n\nA policy of this repository:\n\n```cel\n{policy.expr.strip()}\n```\n"
+    if policy.bad:
+        page += f"\n```yaml bad\n{policy.bad.rstrip()}\n```\n\n```yaml good\n{policy.good.rstrip()}\n```\n"
     return Rule(policy.name, partial(str, page), policy.on, policy.severity, None, ">=1.0.0", (), policy.group, check)
 
 
@@ -133,7 +145,7 @@ def _check_of(policy: Policy, program: Program) -> Callable[[Any, Context], Find
         try:
             result = program.evaluate({"self": obj.node.plain(), "pool": pool, "class": node_class})
         except Exception as error:
-            yield Finding(at=obj.name_node, message=f"the policy cannot be evaluated: {_worded(error)}")
+            yield Finding(at=obj.name_node, message=f"{UNEVALUATED}: {_worded(error)}")
             return
         if not isinstance(result, bool):
             yield Finding(at=obj.name_node, message="the policy's expression yields neither true nor false")

@@ -1,0 +1,82 @@
+"""`nodelint test-rules`: whether rules and policies of a team's own keep the laws of every rule."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from nodelint.commands import CLEAN, FOUND, echo, session_of, settings_of, stop
+from nodelint.commands._completing import files
+from nodelint.model.messages import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from nodelint.lint.rule import Rule
+    from nodelint.rule_laws import BrokenLaw
+
+_EXIT = """
+\b
+Exit codes:
+  0  every rule keeps the laws
+  1  a rule breaks one
+  2  wrong usage, a folder or rule that cannot be loaded, or nothing to try
+"""
+
+
+@click.command(epilog=_EXIT)
+@click.argument("folders", nargs=-1, metavar="[FOLDER]...", shell_complete=files)
+@click.option(
+    "--config",
+    metavar="FILE",
+    shell_complete=files,
+    help="Default: the nearest nodelint.yaml or pyproject.toml.",
+)
+def command(folders: Sequence[str], config: str | None) -> None:
+    """Try rules of your own, and policies of the configuration, over the examples that they show.
+
+    Each FOLDER holds rules in Python; they are code, and run. The laws are those that nodelint's own rules keep:
+    among others, a rule finds something in each bad example and nothing in the good one, its fix makes the one of
+    the other in whatever form the file is written, and its messages are short. A policy is tried where it has `bad`
+    and `good`.
+
+    \b
+    Examples:
+      nodelint test-rules team-rules
+      nodelint test-rules --config nodelint.yaml
+    """
+    settings = settings_of({"rules": folders, "config": config})
+    session = session_of(settings)
+    from nodelint.lint.rule import load_bundled
+    from nodelint.rule_laws import Trial, cases
+
+    policies = {policy.name for policy, _ in settings.policies}
+    rules = [rule for name, rule in session.rules.items() if name in policies or name not in load_bundled()]
+    tried = [rule for rule in rules if rule.name not in policies or cases(rule)]
+    for rule in rules:
+        if rule not in tried:
+            echo(f"{rule.name}: not tried: the policy has no `bad` and `good`")
+    if not tried:
+        stop("nothing to try: name a folder of rules, or give policies of the configuration `bad` and `good`")
+    trial = Trial(session.rules, own={rule.name for rule in rules})
+    broken = [difference for rule in tried for difference in trial.broken_laws(rule)]
+    for difference in broken:
+        echo(_broken_text(difference))
+    echo(_verdict(tried, sum(len(cases(rule)) for rule in tried), broken))
+    sys.exit(FOUND if broken else CLEAN)
+
+
+def _broken_text(broken: BrokenLaw) -> str:
+    """A broken law: the rule and its example, the law, and what differs below."""
+    place = "page" if broken.example is None else f"example {broken.example}"
+    lines = [f"  {line}".rstrip() for line in broken.difference.splitlines()]
+    return "\n".join([f"{broken.rule}: {place}: {broken.law}", *lines, ""])
+
+
+def _verdict(tried: Sequence[Rule], pairs: int, broken: Sequence[BrokenLaw]) -> str:
+    """The last line: how many rules were tried with how many pairs of examples, and how many break laws."""
+    extent = f"{counted(len(tried), 'rule')}, {pairs:,} {'pair' if pairs == 1 else 'pairs'} of examples"
+    breaking = len({difference.rule for difference in broken})
+    return f"{breaking} of {extent}: laws are broken." if breaking else f"All good: {extent}."
