@@ -54,7 +54,7 @@ class ExampleError(ValueError):
     """An example that cannot be judged or fixed, and why."""
 
 
-class Case(NamedTuple):
+class ExamplePair(NamedTuple):
     """A pair of examples of a rule, by its number from 1."""
 
     rule: Rule
@@ -66,11 +66,11 @@ class Case(NamedTuple):
         return f"{self.rule.name}-{self.number}"
 
 
-def cases(rule: Rule) -> list[Case]:
+def cases(rule: Rule) -> list[ExamplePair]:
     """The pairs of examples of a rule's page; one without its counterpart is none."""
     found = list(examples(rule.page))
     bad, good = [e for e in found if not e.good], [e for e in found if e.good]
-    return [Case(rule, number, *pair) for number, pair in enumerate(zip(bad, good, strict=False), 1)]
+    return [ExamplePair(rule, number, *pair) for number, pair in enumerate(zip(bad, good, strict=False), 1)]
 
 
 class Trial:
@@ -104,20 +104,20 @@ class Trial:
             raise ExampleError("\n".join(report.faults))
         return report
 
-    def bad_results(self, case: Case) -> tuple[Result, ...]:
+    def bad_results(self, case: ExamplePair) -> tuple[Result, ...]:
         """What the rule says of its bad example."""
         return self.judge(case.bad.text, case.bad, case.rule).results
 
-    def default_results(self, text: str, example: Example, case: Case) -> list[Result]:
+    def default_results(self, text: str, example: Example, case: ExamplePair) -> list[Result]:
         """What the default profile says of a text in the place of an example, without other rules of `own`."""
         results = self.judge(text, example).results
         return [r for r in results if r.rule.name == case.rule.name or r.rule.name not in self._own]
 
-    def has_fix(self, case: Case) -> bool:
+    def has_fix(self, case: ExamplePair) -> bool:
         """Whether a finding of the bad example has a fix; some examples of a fixing rule show one that has none."""
         return any(result.fixable for result in self.bad_results(case))
 
-    def _fixed_text(self, text: str, case: Case, name: str = "example.yaml") -> str:
+    def _fixed_text(self, text: str, case: ExamplePair, name: str = "example.yaml") -> str:
         """The text with every fix of the rule written. Raises ExampleError for a fix that would break the file."""
         sources = read_example(text, name).files
         done = fix(sources, target_of(case.bad), self.rules, alone(case.rule), unsafe=True, judge=self.judge_sources)
@@ -159,10 +159,10 @@ class Trial:
             yield law, f"`fix` is {rule.fix!r}, and {'an' if shown else 'no'} example has a fix"
 
 
-Law = Callable[[Trial, Case], Iterator[str]]
+Law = Callable[[Trial, ExamplePair], Iterator[str]]
 
 
-def _differences(law: Law, trial: Trial, case: Case) -> Iterator[tuple[str, str]]:
+def _differences(law: Law, trial: Trial, case: ExamplePair) -> Iterator[tuple[str, str]]:
     sentence = (law.__doc__ or law.__name__).strip().partition("\n")[0]
     try:
         for difference in law(trial, case):
@@ -173,7 +173,7 @@ def _differences(law: Law, trial: Trial, case: Case) -> Iterator[tuple[str, str]
         yield sentence, f"{type(error).__name__}: {error}"
 
 
-def example_is_judged(trial: Trial, case: Case) -> Iterator[str]:
+def example_is_judged(trial: Trial, case: ExamplePair) -> Iterator[str]:
     """The rule judges both examples without an error."""
     for example in (case.bad, case.good):
         for result in trial.judge(example.text, example, case.rule).results:
@@ -181,7 +181,7 @@ def example_is_judged(trial: Trial, case: Case) -> Iterator[str]:
                 yield f"{_word(example)} example: {result.finding.message}"
 
 
-def bad_example_is_found(trial: Trial, case: Case) -> Iterator[str]:
+def bad_example_is_found(trial: Trial, case: ExamplePair) -> Iterator[str]:
     """The rule finds something in the bad example, and nothing of it in the good one."""
     report = trial.judge(case.bad.text, case.bad, case.rule)
     if not report.results:
@@ -194,7 +194,7 @@ def bad_example_is_found(trial: Trial, case: Case) -> Iterator[str]:
             yield f"in the good example: {_place(result)}"
 
 
-def rule_is_heard_among_all(trial: Trial, case: Case) -> Iterator[str]:
+def rule_is_heard_among_all(trial: Trial, case: ExamplePair) -> Iterator[str]:
     """The rule is heard in a run of all rules, too: those that it gives way to do not hide it."""
     names = (name for name, rule in trial.rules.items() if rule.group != "practice" or rule is case.rule)
     files = read_example(case.bad.text).files
@@ -204,7 +204,7 @@ def rule_is_heard_among_all(trial: Trial, case: Case) -> Iterator[str]:
         yield f"only {', '.join(sorted(others)) or 'nothing'} is heard"
 
 
-def good_example_is_good(trial: Trial, case: Case) -> Iterator[str]:
+def good_example_is_good(trial: Trial, case: ExamplePair) -> Iterator[str]:
     """The good example trips no other rule of the default profile."""
     # What only Amazon Linux 2 does can be shown with nothing else, and that it has ended stays true.
     allowed = {("ended-family", "warning")} if "alias: al2@" in case.good.text else set()
@@ -213,7 +213,7 @@ def good_example_is_good(trial: Trial, case: Case) -> Iterator[str]:
             yield f"{result.severity}[{result.rule.name}]: {_place(result)}"
 
 
-def messages_are_short(trial: Trial, case: Case) -> Iterator[str]:
+def messages_are_short(trial: Trial, case: ExamplePair) -> Iterator[str]:
     """A message is one line, short, begins in lower case, has no full stop and does not repeat the rule's name."""
     name = case.rule.name.replace("-", " ")
     for message in {result.finding.message for result in trial.bad_results(case)}:
@@ -225,7 +225,7 @@ def messages_are_short(trial: Trial, case: Case) -> Iterator[str]:
             yield f"it says the rule's name again: {message}"
 
 
-def findings_are_short(trial: Trial, case: Case) -> Iterator[str]:
+def findings_are_short(trial: Trial, case: ExamplePair) -> Iterator[str]:
     """What follows and what to do are short, begin as messages do, and repeat nothing."""
     for result in trial.bad_results(case):
         parts = [result.finding.message, *filter(None, (result.finding.note, result.finding.help))]
@@ -238,7 +238,7 @@ def findings_are_short(trial: Trial, case: Case) -> Iterator[str]:
                 yield part
 
 
-def suggestions_mend(trial: Trial, case: Case) -> Iterator[str]:
+def suggestions_mend(trial: Trial, case: ExamplePair) -> Iterator[str]:
     """Each suggestion by itself leaves a text without the finding and without errors."""
     for result in trial.bad_results(case):
         suggestions = result.finding.suggestions
@@ -254,14 +254,14 @@ def suggestions_mend(trial: Trial, case: Case) -> Iterator[str]:
                     yield f"{suggestion.name}: {_place(other)}"
 
 
-def fix_makes_the_good_example(trial: Trial, case: Case) -> Iterator[str]:
+def fix_makes_the_good_example(trial: Trial, case: ExamplePair) -> Iterator[str]:
     """The fix of the bad example is the good one, and is left alone by a second run."""
     fixed = trial.fixed_text(case.bad.text, case)
     yield from _difference(case.good.text, fixed)
     yield from _difference(fixed, trial.fixed_text(fixed, case))
 
 
-def fix_is_valid(trial: Trial, case: Case) -> Iterator[str]:
+def fix_is_valid(trial: Trial, case: ExamplePair) -> Iterator[str]:
     """What was fixed is accepted by the schema."""
     context = _context(case, trial.fixed_text(case.bad.text, case))
     for obj in context.objects:
@@ -269,14 +269,14 @@ def fix_is_valid(trial: Trial, case: Case) -> Iterator[str]:
             yield from (problem.message for problem in context.problems(obj))
 
 
-def fix_keeps_the_form(trial: Trial, case: Case) -> Iterator[str]:
+def fix_keeps_the_form(trial: Trial, case: ExamplePair) -> Iterator[str]:
     """The fix is the same with CRLF, a byte order mark, another document before, or no line break at the end."""
     for form in (with_crlf, with_bom, with_document_before, without_last_newline):
         difference = _difference(form(case.good.text), trial.fixed_text(form(case.bad.text), case))
         yield from (f"{form.__name__.replace('_', ' ')}: {text}" for text in difference)
 
 
-def fix_keeps_comments(trial: Trial, case: Case) -> Iterator[str]:
+def fix_keeps_comments(trial: Trial, case: ExamplePair) -> Iterator[str]:
     """Lines that the fix leaves alone keep their comments, and comments change nothing of what it means."""
     commented = with_comments(case.bad.text)
     fixed = trial.fixed_text(commented, case)
@@ -287,7 +287,7 @@ def fix_keeps_comments(trial: Trial, case: Case) -> Iterator[str]:
         yield f"of {len(plain)} lines with comments, {len(kept)} are left"
 
 
-def fix_is_the_same_in_json(trial: Trial, case: Case) -> Iterator[str]:
+def fix_is_the_same_in_json(trial: Trial, case: ExamplePair) -> Iterator[str]:
     """The fix of the same objects as JSON means the same."""
     roots, wanted = _values(case.bad.text), _values(case.good.text)
     # Files of a folder, template code, comments and further documents are not written in JSON.
@@ -299,7 +299,7 @@ def fix_is_the_same_in_json(trial: Trial, case: Case) -> Iterator[str]:
         yield from _value_difference(wanted, fixed["items"])
 
 
-def safe_fix_replaces_no_node(trial: Trial, case: Case) -> Iterator[str]:
+def safe_fix_replaces_no_node(trial: Trial, case: ExamplePair) -> Iterator[str]:
     """A safe fix leaves alone what nodes are compared with, unless the object could not work at all."""
     report = trial.judge(case.bad.text, case.bad, case.rule)
     context = Context(
@@ -393,7 +393,7 @@ def _values(text: str) -> list[object]:
     ]
 
 
-def _context(case: Case, text: str) -> Context:
+def _context(case: ExamplePair, text: str) -> Context:
     """What a rule may ask of a text in the place of the bad example."""
     target = target_of(case.bad)
     found = list(objects(Source.from_text("example.yaml", text, PATTERN)))
@@ -418,7 +418,7 @@ def _drifting(context: Context, edit: Edit) -> Iterator[str]:
                 yield field
 
 
-def _found_images(case: Case, text: str) -> list[str]:
+def _found_images(case: ExamplePair, text: str) -> list[str]:
     """The ids of the images that the classes of a text find in the account of the example."""
     context = _context(case, text)
     found = [image for o in context.objects if isinstance(o, EC2NodeClass) for image in context.images(o).images]

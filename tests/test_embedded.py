@@ -31,7 +31,7 @@ from nodelint.source.globs import Excluded, Globs
 
 from .conftest import by_place
 from .manifests import nodepool
-from .test_rules import RULES, TEXT_RULES, Case, Laws, has_fix
+from .test_rules import RULES, TEXT_RULES, ExamplePair, Laws, has_fix
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 LAWS = Laws()
@@ -96,7 +96,7 @@ HOSTS = [in_heredoc, in_script, in_script_with_tabs, in_config_map, in_fence]
 Host = Callable[[str], tuple[str, str]]
 
 
-def judged(path: str, text: str, case: Case) -> tuple[Source, Report]:
+def judged(path: str, text: str, case: ExamplePair) -> tuple[Source, Report]:
     source = Source.from_text(path, text)
     report = lint([source], target_of(case.bad), RULES, alone(case.rule))
     assert not report.faults
@@ -111,17 +111,17 @@ def told(source: Source, report: Report, lines_above: int = 0, indent: int = 0) 
     return found
 
 
-def mended(path: str, text: str, case: Case) -> Fixed:
+def mended(path: str, text: str, case: ExamplePair) -> Fixed:
     source = Source.from_text(path, text)
     return fix([source], target_of(case.bad), RULES, alone(case.rule), unsafe=True)
 
 
-def _needs_a_second_object(case: Case) -> bool:
+def _needs_a_second_object(case: ExamplePair) -> bool:
     """Where none can follow, what is left of the finding is another rule's: that `*` matches nothing."""
     return case.rule.name == "flex-preference" and "*" in case.bad.text
 
 
-def _differs(case: Case, host: Host) -> bool:
+def _differs(case: ExamplePair, host: Host) -> bool:
     """Whether a host may change what is found."""
     if host is in_heredoc and _needs_a_second_object(case):
         return True
@@ -132,7 +132,7 @@ def _differs(case: Case, host: Host) -> bool:
 
 
 @LAWS.about(lambda case: case.rule.name not in (*TEXT_RULES, *HOST_RULES))
-def a_host_changes_no_finding(case: Case) -> None:
+def a_host_changes_no_finding(case: ExamplePair) -> None:
     plain = told(*judged("a.yaml", case.bad.text, case))
     for host in HOSTS:
         if _differs(case, host):
@@ -145,7 +145,7 @@ def a_host_changes_no_finding(case: Case) -> None:
 
 
 @LAWS.about(lambda case: case.rule.name not in TEXT_RULES and has_fix(case))
-def a_fix_lands_in_the_host(case: Case) -> None:
+def a_fix_lands_in_the_host(case: ExamplePair) -> None:
     for host in HOSTS:
         if host is in_heredoc and case.good.text.count("\n---") > case.bad.text.count("\n---") == 0:
             continue  # a resource of Terraform holds one manifest
@@ -178,7 +178,7 @@ def in_patch(kind: str, operations: list[tuple[str, Any]]) -> str:
 
 
 @LAWS.about(lambda case: True)
-def a_patch_of_operations_is_judged_and_stays_one(case: Case) -> None:
+def a_patch_of_operations_is_judged_and_stays_one(case: ExamplePair) -> None:
     for root in known_roots(case.bad.text) or []:
         if not isinstance(root, dict) or root.get("kind") not in ("NodePool", "EC2NodeClass"):
             continue
@@ -245,7 +245,7 @@ def known_roots(text: str) -> list[Any] | None:
     return [root.plain() for root in roots]
 
 
-def _in_hcl(case: Case) -> bool:
+def _in_hcl(case: ExamplePair) -> bool:
     if case.rule.name in (*TEXT_RULES, "unused-suppression"):
         return False
     roots = known_roots(case.bad.text)
@@ -253,7 +253,7 @@ def _in_hcl(case: Case) -> bool:
 
 
 @LAWS.about(lambda case: _in_hcl(case) and not _needs_a_second_object(case))
-def an_object_of_hcl_has_the_findings_of_the_same_yaml(case: Case) -> None:
+def an_object_of_hcl_has_the_findings_of_the_same_yaml(case: ExamplePair) -> None:
     roots = known_roots(case.bad.text)
     assert roots
     text = as_resources(roots)
@@ -270,7 +270,7 @@ def an_object_of_hcl_has_the_findings_of_the_same_yaml(case: Case) -> None:
 
 
 @LAWS.about(lambda case: _in_hcl(case) and has_fix(case))
-def a_fix_of_hcl_says_what_the_good_example_says(case: Case) -> None:
+def a_fix_of_hcl_says_what_the_good_example_says(case: ExamplePair) -> None:
     roots, wanted = known_roots(case.bad.text), known_roots(case.good.text)
     assert roots and wanted
     if len(roots) != len(wanted):
@@ -1228,7 +1228,7 @@ def in_values(text: str) -> str:
     return head + "".join("      - " + indented(part, "        ")[8:] for part in items)
 
 
-def _fits_values(case: Case) -> bool:
+def _fits_values(case: ExamplePair) -> bool:
     # an object below others is found by its kind and its `spec`; what stands above its first key is not its own
     def fits(text: str) -> bool:
         return all(re.match(r"apiVersion|kind", part) for part in re.split(r"(?m)^---.*\n", text) if part.strip())
@@ -1237,7 +1237,7 @@ def _fits_values(case: Case) -> bool:
 
 
 @LAWS.about(_fits_values)
-def values_of_a_release_change_no_finding(case: Case) -> None:
+def values_of_a_release_change_no_finding(case: ExamplePair) -> None:
     if len(held("a.yaml", in_values(case.bad.text))) != len(held("a.yaml", case.bad.text)):
         assert "spec:" not in case.bad.text, "an object with a spec is found wherever it stands"
         return
@@ -1255,7 +1255,7 @@ def values_of_a_release_change_no_finding(case: Case) -> None:
 
 
 @LAWS.about(lambda case: _fits_values(case) and has_fix(case))
-def a_fix_lands_in_the_values_of_a_release(case: Case) -> None:
+def a_fix_lands_in_the_values_of_a_release(case: ExamplePair) -> None:
     done = mended("a.yaml", in_values(case.bad.text), case)
     assert not done.refused
     assert done.sources[0].text == in_values(case.good.text)

@@ -16,7 +16,7 @@ from nodelint.lint import rule as rule_module
 from nodelint.lint.rule import SUBJECTS, Rule, bundled, examples, index, load, load_bundled, source_link
 from nodelint.lint.suppress import Suppression
 from nodelint.report.page import markdown
-from nodelint.rule_laws import Case, Trial, cases
+from nodelint.rule_laws import ExamplePair, Trial, cases
 
 from .conftest import ROOT
 
@@ -38,7 +38,7 @@ TRIAL = Trial(RULES)
 CASES = [case for rule in RULES.values() for case in cases(rule)]
 
 
-def has_fix(case: Case) -> bool:
+def has_fix(case: ExamplePair) -> bool:
     """Some examples show a finding of a fixing rule for which there is no fix."""
     return TRIAL.has_fix(case)
 
@@ -47,10 +47,12 @@ class Laws:
     """What holds for every example that a law is about. One test for each rule tries all of them."""
 
     def __init__(self) -> None:
-        self._laws: list[tuple[Callable[[Case], None], Callable[[Case], bool]]] = []
+        self._laws: list[tuple[Callable[[ExamplePair], None], Callable[[ExamplePair], bool]]] = []
 
-    def about(self, fits: Callable[[Case], bool]) -> Callable[[Callable[[Case], None]], Callable[[Case], None]]:
-        def add(law: Callable[[Case], None]) -> Callable[[Case], None]:
+    def about(
+        self, fits: Callable[[ExamplePair], bool]
+    ) -> Callable[[Callable[[ExamplePair], None]], Callable[[ExamplePair], None]]:
+        def add(law: Callable[[ExamplePair], None]) -> Callable[[ExamplePair], None]:
             self._laws.append((law, fits))
             return law
 
@@ -77,7 +79,7 @@ NO_EDIT = "There is no edit"
 
 
 @LAWS.about(lambda case: True)
-def an_error_has_an_edit_or_its_page_says_why_not(case: Case) -> None:
+def an_error_has_an_edit_or_its_page_says_why_not(case: ExamplePair) -> None:
     bare = [
         result.finding.message
         for result in TRIAL.bad_results(case)
