@@ -296,7 +296,7 @@ def _declared(
         return kept[0]
 
     def check(obj: object, context: Context, **values: object) -> Findings:
-        return loaded().check(obj, context, **values)
+        return (kept[0] if kept else loaded()).check(obj, context, **values)
 
     def text() -> str:
         return loaded().page
