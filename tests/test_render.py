@@ -289,6 +289,18 @@ def test_what_a_tool_says_is_told_in_a_line(
     assert rendering.builds == ()
 
 
+def test_all_renderings_of_a_run_have_an_end_together(
+    here: Path, stand_in: Callable[[str, str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(here, OVERLAY)
+    calls = stand_in("kustomize", "sys.exit(3)")
+    monkeypatch.setattr("nodelint.build.tools.ALL_SECONDS", 0)
+    rendering = render(["."], kustomize=True, helm=False)
+    why = "not rendered: all renderings together took longer than 0 s"
+    assert rendering.problems == (("prod/kustomization.yaml", why),)
+    assert not calls.exists(), "no tool is started any more"
+
+
 def test_a_tool_that_hangs_is_ended_with_what_it_started(tmp_path: Path) -> None:
     inner = "import time; time.sleep(60)"
     script = f"import subprocess, sys, time; subprocess.Popen([sys.executable, '-c', {inner!r}]); time.sleep(60)"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from nodelint.build import sandbox, tools
@@ -50,8 +51,10 @@ def render(
     """Render the overlays and charts that paths stand for, as far as they mention Karpenter.
 
     A folder stands for those below it, a file for those in its repository that it is a part of. Takes as long
-    as the tools do, up to `tools.SECONDS` each. Nothing is raised: what fails is in `problems`.
+    as the tools do, up to `tools.SECONDS` each and `tools.ALL_SECONDS` together. Nothing is raised: what fails is in
+    `problems`.
     """
+    deadline = monotonic() + tools.ALL_SECONDS
     builds: list[Build] = []
     problems: list[tuple[str, str]] = []
     lacking: set[str] = set()
@@ -65,9 +68,9 @@ def render(
         elif root.refused is not None:
             problems.append((root.file, f"not rendered: {root.refused}"))
         elif root.tool == "kustomize":
-            _overlay(root, command, builds, problems)
+            _overlay(root, command, builds, problems, deadline)
         else:
-            _chart(root, kubernetes, builds, problems)
+            _chart(root, kubernetes, builds, problems, deadline)
     return Rendering(tuple(builds), tuple(problems))
 
 
@@ -111,11 +114,13 @@ def build_rendered(rendering: Rendering, sources: Sequence[Source]) -> Iterator[
 # -- rendering
 
 
-def _overlay(root: Root, command: list[str], builds: list[Build], problems: list[tuple[str, str]]) -> None:
+def _overlay(
+    root: Root, command: list[str], builds: list[Build], problems: list[tuple[str, str]], deadline: float
+) -> None:
     """What an overlay has to fetch is found out by building it, where the tool has no network to fetch from."""
     failed: list[tuple[str, str]] = []
     if root.missing is None or sandbox.ISOLATES:
-        _try(root, command, builds, failed, root.file)
+        _try(root, command, builds, failed, root.file, deadline)
         if not failed:
             return
     if root.missing is not None:
@@ -124,7 +129,11 @@ def _overlay(root: Root, command: list[str], builds: list[Build], problems: list
 
 
 def _chart(
-    root: Root, kubernetes: KubernetesVersion | None, builds: list[Build], problems: list[tuple[str, str]]
+    root: Root,
+    kubernetes: KubernetesVersion | None,
+    builds: list[Build],
+    problems: list[tuple[str, str]],
+    deadline: float,
 ) -> None:
     """A chart as it is, and with each of its files of values.
 
@@ -137,7 +146,7 @@ def _chart(
     for values in (None, *root.values):
         command = tools.helm_command(kubernetes, values is not None) or []
         own = root._replace(parts=(root.file, *([values] if values else []), *common))
-        _try(own, command, builds, problems if values else alone, values or root.file, values)
+        _try(own, command, builds, problems if values else alone, values or root.file, deadline, values)
     if len(builds) == before:
         problems += alone
 
@@ -148,10 +157,15 @@ def _try(
     builds: list[Build],
     problems: list[tuple[str, str]],
     path: str,
+    deadline: float,
     values: str | None = None,
 ) -> None:
+    left = deadline - monotonic()
+    if left <= 0:
+        problems.append((path, f"not rendered: all renderings together took longer than {tools.ALL_SECONDS} s"))
+        return
     try:
-        text = tools.run(command, root.folder, values)
+        text = tools.run(command, root.folder, values, min(left, tools.SECONDS))
     except tools.ToolError as error:
         problems.append((path, f"not rendered: {error}"))
         return

@@ -21,6 +21,9 @@ from nodelint.model.releases import KubernetesVersion
 SECONDS = 60
 """How long one rendering may take."""
 
+ALL_SECONDS = 300
+"""How long all renderings of a run may take together: a chart can have hundreds of files of values."""
+
 _LONGEST = 240
 _NOISE = r"WARNING:|walk\.go|# Warning|W[0-9]{4} |level=warn|coalesce\.go"
 # How klog, kubectl and helm begin a line that says what is wrong.
