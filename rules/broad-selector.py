@@ -191,6 +191,34 @@ the tag `kubernetes.io/cluster/<name>`. With several of them on a node the contr
 securityGroup tagged" and its targets get no traffic. EKS tags the group that it makes for the cluster, and most
 Terraform modules tag one for the nodes: a term on that tag finds both. Several groups without it are no fault.
 
+Subnets and security groups by the tags of different clusters in one class: `kubernetes.io/cluster/<name>` names one
+cluster for the subnets and another for the groups. One of the two was likely left over from a
+copy; where the clusters share the subnets on purpose, it works.
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {kubernetes.io/cluster/blue: "*", tier: private}}]
+  securityGroupSelectorTerms: [{tags: {kubernetes.io/cluster/green: owned, Name: green-node}}]
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20250403}]
+  subnetSelectorTerms: [{tags: {kubernetes.io/cluster/green: "*", tier: private}}]
+  securityGroupSelectorTerms: [{tags: {kubernetes.io/cluster/green: owned, Name: green-node}}]
+```
+
 ```yaml facts
 subnets:
   - {id: subnet-0a, zone: us-east-1a, zoneId: use1-az1, tags: {karpenter.sh/discovery: main}}
@@ -284,6 +312,7 @@ from nodelint.api import (
     Node,
     RuleCheck,
     labels,
+    manifest,
     messages,
     rule,
     run_checks,
@@ -309,6 +338,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         node_class,
         context,
         RuleCheck(_check_found, needs_facts=True),
+        RuleCheck(_check_clusters, severity="info"),
         RuleCheck(_check_any_value),
         RuleCheck(_check_pattern, severity="info", strict=True),
         RuleCheck(_check_shared, severity="info", strict=True),
@@ -416,6 +446,33 @@ def _ids(things: Sequence[snapshot.Subnet | snapshot.SecurityGroup]) -> str:
     """Up to four things by id and name."""
     shown = [f"{each.id} {messages.short(each.name, 30)}" if each.name else each.id for each in things[:4]]
     return ", ".join(shown) + (f" and {len(things) - 4} more" if len(things) > 4 else "")
+
+
+def _check_clusters(node_class: EC2NodeClass, context: Context) -> Findings:
+    """Subnets of one cluster and security groups of another, by the tag that names the cluster."""
+    subnets, groups = (_clusters(terms) for terms in (node_class.subnet_terms, node_class.security_group_terms))
+    if subnets is None or groups is None or not subnets or not groups or subnets.keys() & groups.keys():
+        return
+    (ours, place), (theirs, at) = next(iter(subnets.items())), next(iter(groups.items()))
+    yield Finding(
+        at=at,
+        message=f"security groups of the cluster `{messages.short(theirs, 30)}`, and subnets of "
+        f"`{messages.short(ours, 30)}`",
+        also=[Also(place, "the subnets are those of another cluster")],
+        help="select both by the tags of one cluster, unless the two share the subnets",
+    )
+
+
+def _clusters(terms: Sequence[manifest.SelectorTerm]) -> dict[str, Node] | None:
+    """The clusters that tags name, each with its place; None where a term asks in another way, or is not known."""
+    found: dict[str, Node] = {}
+    for term in terms:
+        named = [tag for tag in term.tags if isinstance(tag.key, str) and tag.key.startswith(CLUSTER)]
+        if not named or term.id or term.name or any(not isinstance(tag.key, str) for tag in term.tags):
+            return None
+        for tag in named:
+            found[str(tag.key).removeprefix(CLUSTER)] = tag.key_node
+    return found
 
 
 def _check_any_value(node_class: EC2NodeClass, context: Context) -> Findings:

@@ -63,6 +63,33 @@ spec:
     - tags:
         karpenter.sh/discovery: main
 ```
+
+For Windows, Karpenter hands no policy to the node: the disks stay as they are, and pods are planned with their size.
+
+```yaml bad
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: windows2022@latest}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  instanceStorePolicy: RAID0
+```
+
+```yaml good
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: windows2022@latest}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
 """
 
 from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, fixes, keys, messages, rule
@@ -76,11 +103,21 @@ from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, fixes, 
     source=[
         "provider:pkg/apis/v1/ec2nodeclass.go@v1.14.1:533",
         "provider:pkg/providers/instancetype/types.go@v1.14.1:369",
+        "provider:pkg/providers/amifamily/windows.go@v1.14.1:73",
     ],
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     policy = node_class.node.at("spec", "instanceStorePolicy")
     if policy is None or policy.value != "RAID0":
+        return
+    family = context.images(node_class).ami_family
+    if family is not None and family.startswith("Windows"):
+        yield Finding(
+            at=policy,
+            message="`RAID0` does not reach nodes of Windows: their local disks stay as they are",
+            note="where a type has local disks, Karpenter plans pods with the size of these",
+            help="remove it, and size the root volume in blockDeviceMappings",
+        )
         return
     pools = context.pools(node_class) or context.given_with(node_class)
     counts = []

@@ -322,3 +322,52 @@ def test_a_second_disk_that_is_marked_as_the_root(
     volume = f"{{deviceName: {device}, rootVolume: true, ebs: {{volumeSize: 50Gi, encrypted: true}}}}"
     text = nodeclass(f"blockDeviceMappings: [{volume}]", *more, ami=ami)
     assert bool(told(check(text), "root-volume-device")) is expected
+
+
+@pytest.mark.parametrize(
+    ("subnets", "groups", "expected"),
+    [
+        ("{kubernetes.io/cluster/blue: owned, tier: a}", "{kubernetes.io/cluster/green: owned}", True),
+        ("{kubernetes.io/cluster/green: shared, tier: a}", "{kubernetes.io/cluster/green: owned}", False),
+        ("{karpenter.sh/discovery: blue}", "{kubernetes.io/cluster/green: owned}", False),
+        ("{kubernetes.io/cluster/blue: owned, kubernetes.io/cluster/green: owned}",
+         "{kubernetes.io/cluster/green: owned}", False),
+        ("{'kubernetes.io/cluster/${NAME}': owned}", "{kubernetes.io/cluster/green: owned}", False),
+    ],
+)  # fmt: skip
+def test_tags_of_two_clusters(check: Check, subnets: str, groups: str, expected: bool) -> None:
+    text = nodeclass(net=f"tags: {subnets}").replace(
+        f"securityGroupSelectorTerms: [{{tags: {subnets}", f"securityGroupSelectorTerms: [{{tags: {groups}"
+    )
+    assert any("of the cluster" in r.finding.message for r in check(text).results) is expected
+
+
+@pytest.mark.parametrize(
+    ("ami", "expected"),
+    [
+        ("alias: windows2022@latest", ["warning"]),
+        ("alias: al2023@v20250403", []),
+        ("alias: bottlerocket@v1.46.0", []),
+    ],
+)
+def test_local_disks_of_windows(check: Check, ami: str, expected: list[str]) -> None:
+    assert told(check(nodeclass("instanceStorePolicy: RAID0", ami=ami)), "instance-store-without-disks") == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("curl -s https://example.com/a.pub >> /root/.ssh/authorized_keys", True),
+        ("aws s3 cp s3://keys/team /home/ec2-user/.ssh/authorized_keys", True),
+        ("echo 'deploy ALL=(ALL) NOPASSWD: ALL' > /etc/sudoers.d/deploy", True),
+        ("echo 'deploy ALL=(ALL:ALL) NOPASSWD:ALL' >> /etc/sudoers", True),
+        ("# echo 'deploy ALL=(ALL) NOPASSWD: ALL' > /etc/sudoers.d/deploy", False),
+        ("echo 'deploy ALL=(ALL) ALL' > /etc/sudoers.d/deploy", False),
+        ("echo 'monitor ALL=(ALL) NOPASSWD: /usr/bin/df' > /etc/sudoers.d/monitor", False),
+        ("curl -s https://example.com/app.tar.gz | tar xz", False),
+        ("chmod 600 /root/.ssh/authorized_keys", False),
+    ],
+)
+def test_logins_that_user_data_opens(check: Check, line: str, expected: bool) -> None:
+    text = nodeclass("userData: |", "  #!/bin/bash", f"  {line}")
+    assert told(check(text, select=["login-in-user-data"]), "login-in-user-data") == ["info"] * expected
