@@ -18,7 +18,7 @@ spec:
   userData: |
     #!/bin/bash
     echo 'deploy ALL=(ALL) NOPASSWD: ALL' > /etc/sudoers.d/deploy
-    curl -fsSL https://keys.example.com/team.pub >> /home/deploy/.ssh/authorized_keys
+    curl -fsSL https://keys.example.com/team.pub >> ~deploy/.ssh/authorized_keys
 ```
 
 ```yaml good

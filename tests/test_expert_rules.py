@@ -357,15 +357,15 @@ def test_local_disks_of_windows(check: Check, ami: str, expected: list[str]) -> 
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("curl -s https://example.com/a.pub >> /root/.ssh/authorized_keys", True),
-        ("aws s3 cp s3://keys/team /home/ec2-user/.ssh/authorized_keys", True),
+        ("curl -s https://example.com/a.pub >> ~/.ssh/authorized_keys", True),
+        ("aws s3 cp s3://keys/team ~ec2-user/.ssh/authorized_keys", True),
         ("echo 'deploy ALL=(ALL) NOPASSWD: ALL' > /etc/sudoers.d/deploy", True),
         ("echo 'deploy ALL=(ALL:ALL) NOPASSWD:ALL' >> /etc/sudoers", True),
         ("# echo 'deploy ALL=(ALL) NOPASSWD: ALL' > /etc/sudoers.d/deploy", False),
         ("echo 'deploy ALL=(ALL) ALL' > /etc/sudoers.d/deploy", False),
         ("echo 'monitor ALL=(ALL) NOPASSWD: /usr/bin/df' > /etc/sudoers.d/monitor", False),
         ("curl -s https://example.com/app.tar.gz | tar xz", False),
-        ("chmod 600 /root/.ssh/authorized_keys", False),
+        ("chmod 600 ~/.ssh/authorized_keys", False),
     ],
 )
 def test_logins_that_user_data_opens(check: Check, line: str, expected: bool) -> None:
