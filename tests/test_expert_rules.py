@@ -371,3 +371,19 @@ def test_local_disks_of_windows(check: Check, ami: str, expected: list[str]) -> 
 def test_logins_that_user_data_opens(check: Check, line: str, expected: bool) -> None:
     text = nodeclass("userData: |", "  #!/bin/bash", f"  {line}")
     assert told(check(text, select=["login-in-user-data"]), "login-in-user-data") == ["info"] * expected
+
+
+@pytest.mark.parametrize(
+    ("values", "more", "expected"),
+    [
+        ("[g, p]", (), True),
+        ("[g, p]", (GENERATION,), False),
+        ("[g, p]", ("key: karpenter.k8s.aws/instance-gpu-name, operator: In, values: [l4]",), False),
+        ("[g, p]", ("key: karpenter.k8s.aws/instance-gpu-count, operator: Gt, values: ['0']",), True),
+        ("[g, p, c]", (), False),
+        ("[g, '${MORE}']", (), False),
+    ],
+)
+def test_gpus_of_any_generation(check: Check, values: str, more: tuple[str, ...], expected: bool) -> None:
+    text = categories(values, *more, taint="{key: nvidia.com/gpu, effect: NoSchedule}")
+    assert told(check(text, select=["any-gpu-generation"]), "any-gpu-generation") == ["info"] * expected

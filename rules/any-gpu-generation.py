@@ -1,0 +1,87 @@
+r"""The GPU categories `g` and `p` without a word on which GPUs: any generation may be launched, old or new.
+
+The categories hold GPUs many years apart, and prices as far apart. Karpenter takes what is cheapest of those that
+have enough devices; where that has run out, the next one, up to the dearest. A model that needs a newer GPU, or
+more memory, then fails on some nodes. A requirement on `instance-generation`, `instance-gpu-name`, `instance-gpu-
+memory` or the family says what is meant.
+
+Pods may say it themselves, by `nodeSelector`. It is a reminder, then.
+
+```yaml bad
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: gpu
+spec:
+  template:
+    spec:
+      taints: [{key: nvidia.com/gpu, effect: NoSchedule}]
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [g, p]}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: gpu
+spec:
+  template:
+    spec:
+      taints: [{key: nvidia.com/gpu, effect: NoSchedule}]
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [g, p]}
+        - {key: karpenter.k8s.aws/instance-gpu-name, operator: In, values: [a10g, h100]}
+```
+"""
+
+from nodelint.api import Context, Finding, Findings, NodePool, fixes, keys, labels, resolve, rule
+
+FEW = 4
+"""Kinds of GPU that a pool may have without a word."""
+
+
+@rule(
+    on=NodePool,
+    group="practice",
+    severity="info",
+    gives_way_to=[
+        "no-instance-type",
+        "unmatchable-value",
+        "gpu-image-gap",
+        "removed-api",
+        "accelerators-beside-cpus",
+    ],
+    providers=["aws", "auto-mode"],
+    subject="GPUs",
+    source=["https://karpenter.sh/docs/concepts/scheduling/", "https://aws.amazon.com/ec2/instance-types/"],
+)
+def check(pool: NodePool, context: Context) -> Findings:
+    item = labels.last_asking(pool, keys.CATEGORY)
+    if pool.partial or item is None or item.operator != "In" or not item.known:
+        return
+    if not item.texts or any(text not in ("g", "p") for text in item.texts):
+        return
+    telling = {keys.GENERATION, keys.FAMILY, keys.INSTANCE_TYPE, *keys.GPUS} - {keys.GPU_COUNT}
+    if any(asked.key in telling for asked in labels.asked(pool)):
+        return
+    resolution = context.resolution(pool)
+    catalog, types = resolution.catalog, resolution.candidates
+    kinds = catalog.distinct(GPU_NAME, types)
+    if fixes.doubts(resolution) or len(kinds) <= FEW:
+        return
+    least, most = resolve.cheapest(catalog, types), resolve.dearest(catalog, types)
+    prices = f": `{least[1]}` to `{most[1]}`, ${least[0]:,.2f} to ${most[0]:,.2f} an hour" if least and most else ""
+    yield Finding(
+        at=labels.values_at(item),
+        message=f"{len(kinds)} kinds of GPU are left{prices}",
+        once=True,
+        help="say which are meant by `instance-generation`, `instance-gpu-name` or `instance-gpu-memory`",
+    )
+
+
+GPU_NAME = "karpenter.k8s.aws/instance-gpu-name"
