@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Any
 
 import pytest
 
+from nodelint.karpenter.resolve.resolution import adjust_price
 from nodelint.lint.engine import Report
 from nodelint.model.documents import left_out, objects
 from nodelint.source import Source
@@ -174,3 +179,53 @@ def test_pools_that_are_not_here_may_be_meant(check: Check, requirements: str) -
     assert not check(overlay("a", requirements, PRICE), select=["unmatched-overlay"]).results
     partly = nodepool(name='"{{ .Values.name }}"')
     assert not check(f"{overlay('a', requirements, PRICE)}---\n{partly}", select=["unmatched-overlay"]).results
+
+
+Run = Callable[..., CompletedProcess[str]]
+
+
+def explained(here: Path, nodelint: Run, *overlays: str) -> dict[str, Any]:
+    family = (FAMILY % "m5").strip("{}")
+    (here / "all.yaml").write_text("---\n".join([nodepool(family), nodeclass(), *overlays]))
+    (pool,) = json.loads(nodelint("explain", "all.yaml", "--format", "json", cwd=here).stdout)["nodePools"]
+    found: dict[str, Any] = pool
+    return found
+
+
+def prices(pool: dict[str, Any]) -> dict[str, float]:
+    return {each["name"]: each["pricePerHour"] for each in pool["instanceTypes"]}
+
+
+def test_explain_applies_accepted_overlays(tmp_path: Path, nodelint: Run) -> None:
+    plain = prices(explained(tmp_path, nodelint))
+    large = "{key: node.kubernetes.io/instance-type, operator: In, values: [m5.large]}"
+    heavy = overlay("heavy", large, 'price: "0.01"\n  weight: 5')
+    rejected = overlay("alone", large, 'price: "0.02"\n  weight: 5')
+    light = overlay("light", FAMILY % "m5", 'priceAdjustment: "+50%"\n  capacity: {smarter-devices/fuse: 20}')
+    pool = explained(tmp_path, nodelint, heavy, rejected, light)
+    assert pool["nodeOverlays"] == ["heavy", "light"]
+    assert prices(pool) == pytest.approx({name: price * 1.5 for name, price in plain.items()} | {"m5.large": 0.01})
+    assert {each["allocatable"]["smarter-devices/fuse"] for each in pool["instanceTypes"]} == {"20"}
+    text = nodelint("explain", "all.yaml", cwd=tmp_path).stdout
+    assert "heavy, light: applied to prices and capacity" in text
+    assert "smarter-devices/fuse: 20 on 9 of the types" in text
+
+
+def test_explain_leaves_overlays_out_where_their_gate_is_off(tmp_path: Path, nodelint: Run) -> None:
+    (tmp_path / "values.yaml").write_text(
+        "settings:\n  clusterName: karpenter\n  featureGates: {nodeOverlay: false}\n"
+    )
+    (tmp_path / "all.yaml").write_text(
+        "---\n".join([nodepool((FAMILY % "m5").strip("{}")), nodeclass(), overlay("a", "", PRICE)])
+    )
+    assert "NodeOverlays" not in nodelint("explain", ".", cwd=tmp_path).stdout
+    (tmp_path / "values.yaml").unlink()
+    assert "NodeOverlays" in nodelint("explain", ".", cwd=tmp_path).stdout
+
+
+@pytest.mark.parametrize(
+    ("change", "price"),
+    [(None, 2.0), ("1.5", 1.5), ("+0.5", 2.5), ("-0.5", 1.5), ("-3", 0), ("+10%", 2.2), ("-25%", 1.5), ("-100%", 0)],
+)
+def test_prices_after_an_overlay(change: str | None, price: float) -> None:
+    assert adjust_price(2.0, change) == pytest.approx(price)

@@ -64,3 +64,12 @@ def test_nothing_is_said_where_the_pools_go_on_taking_it(tmp_path: Path, nodelin
         planned(tmp_path, nodelint, pools(TEAM), pools(TEAM, "key: karpenter.sh/capacity-type, operator: Exists"))
         == []
     )
+
+
+@pytest.mark.parametrize("form", ["markdown", "html"])
+def test_every_form_names_the_workloads(tmp_path: Path, nodelint: Run, form: str) -> None:
+    planned(tmp_path, nodelint, pools(TEAM), pools(TEAM, taint=TAINT))
+    page = nodelint("plan", "new", "--old", "old", "--format", form, cwd=tmp_path).stdout
+    assert "no NodePool takes its pods any more" in page
+    assert "did not tolerate taint" in page
+    assert "web.yaml:" in page

@@ -31,6 +31,8 @@ from nodelint.commands._terminal import colour_option, look
 from nodelint.model.messages import counted
 
 if TYPE_CHECKING:
+    from nodelint.karpenter.resolve.resolution import Resolution
+    from nodelint.lint.context import Context
     from nodelint.model.manifest import NodePool
 
 
@@ -61,7 +63,7 @@ def command(paths: Sequence[str], nodepool: str | None, types: bool, form: str, 
     from nodelint.commands._facts import facts_for
     from nodelint.lint.context import Context
     from nodelint.model.documents import left_out, objects
-    from nodelint.model.manifest import EC2NodeClass, NodePool, served
+    from nodelint.model.manifest import EC2NodeClass, NodeOverlay, NodePool, served
 
     inventory = read_inventory(found)
     held = list(inventory.objects())
@@ -81,9 +83,12 @@ def command(paths: Sequence[str], nodepool: str | None, types: bool, form: str, 
 
     classes = [o for o in (*held, *beside) if isinstance(o, EC2NodeClass)]
     facts, _ = facts_for(asked, session, paths, classes, choose)
-    world = [*held, *beside]
+    overlays = [o for s in inventory.sources for o in objects(s, more=True) if isinstance(o, NodeOverlay)]
+    world = [*held, *beside, *overlays]
     contexts = {one[:2]: Context(world, one.karpenter, one.kubernetes, facts=facts) for one in newest.values()}
-    resolutions = [contexts[newest[pool][:2]].resolution(pool) for pool in pools]
+    for context in contexts.values():
+        context.stated = target.stated
+    resolutions = [_resolve(contexts[newest[pool][:2]], pool) for pool in pools]
     if form == "json":
         echo_json(report.explain_json(resolutions, facts))
     elif not pools:
@@ -94,6 +99,18 @@ def command(paths: Sequence[str], nodepool: str | None, types: bool, form: str, 
         echo(report.explain_text(resolutions, facts, width=shown.width, cheapest=most, style=shown.style))
     unreadable(found)
     sys.exit(UNUSABLE if found.unreadable else CLEAN)
+
+
+def _resolve(context: Context, pool: NodePool) -> Resolution:
+    """What a pool can launch; with the overlays of its cluster, unless the files turn their feature gate off."""
+    from nodelint.model.manifest import NodeOverlay
+
+    if (
+        not any(isinstance(o, NodeOverlay) for o in context.objects)
+        or context.settings(pool).gate("NodeOverlay") is False
+    ):
+        return context.resolution(pool)
+    return context.overlays.apply(pool)
 
 
 def _called(name: str, pools: Sequence[NodePool]) -> list[NodePool]:

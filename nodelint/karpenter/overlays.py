@@ -298,3 +298,41 @@ def _find_capacity_conflicts(verdict: OverlayVerdict, accepted: Sequence[Overlay
             if met and both and other.overlay.weight == own.weight:
                 yield other.overlay, both[0], met
             left -= met
+
+
+def apply_overlays(
+    resolution: Resolution, view: OverlaidPool, index: int, verdicts: Iterable[OverlayVerdict]
+) -> Resolution:
+    """The resolution with what accepted overlays make of its types; `view` is its pool, `index` where it stands."""
+    accepted = [each for each in verdicts if each.standing == "accepted" and each.reach and any(each.reach[index])]
+    if not accepted:
+        return resolution
+    changes: dict[str, tuple[str | None, ...]] = {}
+    capacity: dict[str, dict[str, str]] = {}
+    zones = resolution.folded.get(ZONE)
+    ours = [
+        number
+        for number, offer in enumerate(view.offers)
+        if offer.labels.get(CAPACITY_TYPE) == "on-demand" and meets_label(zones, offer.labels)
+    ]
+    for name in resolution.catalog.names_in(union(t for each in accepted for t in (each.reach or ())[index])):
+        one = resolution.catalog.only(name)
+        met = [(each.overlay, each.reach[index]) for each in accepted if each.reach is not None]
+        changes[name] = tuple(
+            next((o.price for o, reach in met if o.price is not None and reach[number] & one), None)
+            for number in ours
+            if view.offers[number].types & one
+        )
+        for overlay, reach in met:
+            if union(reach) & one:
+                brought = {resource: str(node.value) for resource, node in (overlay.capacity or {}).items()}
+                before = capacity.get(name, {})
+                capacity[name] = (
+                    {**before, **brought} if resolution.version < _HEAVIER_WINS else {**brought, **before}
+                )
+    names = tuple(str(each.overlay.name) for each in accepted)
+    return resolution.with_overlays(names, changes, {name: each for name, each in capacity.items() if each})
+
+
+_HEAVIER_WINS = Version(1, 9, 0)
+"""The first release in which the heavier of two overlays that bring one resource wins."""

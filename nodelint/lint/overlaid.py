@@ -11,6 +11,7 @@ from nodelint.karpenter.overlays import (
     POOL_KEY,
     OverlaidPool,
     OverlayVerdict,
+    apply_overlays,
     decide,
     named_values,
     view_pool,
@@ -66,6 +67,16 @@ class RunOverlays:
         """The groups of overlays that concern a pool: in a tree for one cluster no more than one."""
         found = {id(group): group for overlay in self._overlays if pool in (group := self.group(overlay)).pools}
         return list(found.values())
+
+    def apply(self, pool: NodePool) -> Resolution:
+        """What a pool can launch, with the accepted overlays of its cluster applied, where these are one group."""
+        resolution = self._resolve(pool)
+        groups = self.groups_of(pool)
+        if len(groups) != 1 or pool.foreign:
+            return resolution
+        (group,) = groups
+        index = [each for each in group.pools if not each.foreign].index(pool)
+        return apply_overlays(resolution, group.views[index], index, group.verdicts)
 
     def _fellows(self, overlay: NodeOverlay) -> list[NodeOverlay]:
         """Those built for one cluster; else those of one folder, or of one file where a name is there twice."""

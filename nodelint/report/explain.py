@@ -26,7 +26,7 @@ from nodelint.report.explain_facts import (
     why_passed,
     zones,
 )
-from nodelint.report.explain_types import REGION, min_value_lines, type_json, type_table
+from nodelint.report.explain_types import REGION, min_value_lines, overlay_lines, type_json, type_table
 from nodelint.report.layout import aside, families, type_count, wrap
 from nodelint.report.look import WIDTH, Style, plain
 from nodelint.report.written import object_place, place_line
@@ -83,6 +83,7 @@ def _pool_json(resolution: Resolution) -> dict[str, Any]:
             }
             for line in resolution.lines
         ],
+        **({"nodeOverlays": list(resolution.overlay_names)} if resolution.overlay_names else {}),
         **dict(pool_json(resolution)),
     }
 
@@ -140,6 +141,7 @@ def _pool(resolution: Resolution, facts: AwsFacts, width: int, cheapest: int | N
         ("No image", _gaps(resolution, width)),
         ("Zones", _zones(resolution, width)),
         ("minValues", min_value_lines(resolution, width)),
+        ("NodeOverlays", overlay_lines(resolution, width)),
         (_title(cheapest), type_table(resolution, cheapest, width)),
         ("Not known", _unknown(resolution, width)),
         ("Note", _notes(resolution, width)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -23,7 +24,7 @@ def type_json(resolution: Resolution, name: str) -> dict[str, Any]:
     """What is known of a type: price, size, what pods can use, and whether the limits let an empty pool have it."""
     catalog = resolution.catalog
     return {
-        "pricePerHour": catalog.price(name, REGION),
+        "pricePerHour": resolution.price_in(name, REGION),
         "vcpu": _number(catalog.label(name, CPU)),
         "memoryMiB": _number(catalog.label(name, MEMORY)),
         "allocatable": allocatable(resolution, name),
@@ -37,7 +38,8 @@ def allocatable(resolution: Resolution, name: str) -> dict[str, str] | None:
     if not sizes.exact:
         return None
     amounts = sizes.of_type(name).allocatable
-    return {resource: written(resource, amounts[resource]) for resource in sorted(amounts) if amounts[resource]}
+    found = {resource: written(resource, amounts[resource]) for resource in sorted(amounts) if amounts[resource]}
+    return {**found, **resolution.overlay_capacity.get(name, {})}
 
 
 def type_table(resolution: Resolution, count: int | None, width: int) -> Iterator[str]:
@@ -46,15 +48,15 @@ def type_table(resolution: Resolution, count: int | None, width: int) -> Iterato
     if not resolution.launchable or count == 0 or "on-demand" not in resolution.capacity_types:
         return
     names = catalog.names_in(resolution.launchable & ready(resolution))
-    priced = [(price, name) for name in names if (price := catalog.price(name, REGION)) is not None]
+    priced = [(price, name) for name in names if (price := resolution.price_in(name, REGION)) is not None]
     rows = [_row(resolution, price, name, count is None) for price, name in sorted(priced)[:count]]
     if count is None:
         heads = ("", "price", "vCPU", "memory", *(f"pods: {what}" for what in _SHOWN[:-1]), "pods", "image")
         rows.insert(0, heads)
-        rows += [_row(resolution, None, name, True) for name in names if catalog.price(name, REGION) is None]
+        rows += [_row(resolution, None, name, True) for name in names if resolution.price_in(name, REGION) is None]
     yield from _table(rows)
     if len(priced) < len(names) and count is not None:
-        without = [name for name in names if catalog.price(name, REGION) is None]
+        without = [name for name in names if resolution.price_in(name, REGION) is None]
         listed = ", ".join(without[:3]) + (f" and {len(without) - 3:,} more" if len(without) > 3 else "")
         yield from wrap(f"price not known: {listed}", width, "  ")
 
@@ -105,3 +107,19 @@ def _memory(mebibytes: str | None) -> str:
     if mebibytes is None or not mebibytes.isdigit():
         return "?"
     return f"{int(mebibytes) / 1024:,.4g} GiB" if int(mebibytes) < 1024 * 1000 else f"{int(mebibytes) // 1024:,} GiB"
+
+
+def overlay_lines(resolution: Resolution, width: int) -> Iterator[str]:
+    """The NodeOverlays that are applied to prices and capacity, and what they bring."""
+    if not resolution.overlay_names:
+        return
+    names = ", ".join(resolution.overlay_names)
+    words = f"{names}: applied to prices and capacity (the feature gate NodeOverlay is off by default)"
+    yield from wrap(words, width, "  ")
+    brought = Counter(
+        (resource, amount)
+        for name in resolution.catalog.names_in(resolution.launchable)
+        for resource, amount in resolution.overlay_capacity.get(name, {}).items()
+    )
+    for (resource, amount), count in sorted(brought.items()):
+        yield from wrap(f"{resource}: {amount} on {count:,} of the types that can be launched", width, "  ")

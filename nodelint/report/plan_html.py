@@ -29,6 +29,7 @@ from nodelint.report.plan_blocks import (
     pool_place,
     releases_of,
     share_of,
+    workload_headline,
 )
 from nodelint.report.plan_json import Findings
 from nodelint.report.plan_page import SCRIPT, STYLE
@@ -49,7 +50,7 @@ def plan_html(plan: Plan, findings: Findings) -> str:
         f"<title>nodelint plan</title><style>{STYLE}</style></head><body><main>"
         f"<h1>nodelint plan</h1><p class=lead>{_text(headline_of_plan(plan))}</p>"
         f"<p class=quiet>{_text(releases_of(plan))}</p>{notes}"
-        f"{_index(told)}{pools}{classes}{_uncompared(plan)}{_findings(findings)}"
+        f"{_index(told)}{pools}{classes}{_workloads(plan)}{_uncompared(plan)}{_findings(findings)}"
         f"</main><script>{SCRIPT}</script></body></html>\n"
     )
     return screened(writable(page))
@@ -126,6 +127,19 @@ def _effects(pool: PoolPlan) -> str:
 
 def _changed(change: ValueChange | None) -> str:
     return "" if change is None else _code(str(change))
+
+
+def _workloads(plan: Plan) -> str:
+    if not plan.workloads:
+        return ""
+    rows = ""
+    for change in plan.workloads:
+        why = "".join(f"<br>{_code(pool)}: {_text(reason)}" for pool, reason in change.reasons)
+        place = _code(place_of(change.workload.name_node))
+        rows += f"<tr><td>{_code(change.workload.label)}</td><td>{_text(workload_headline(change))}{why}</td>"
+        rows += f"<td>{place}</td></tr>"
+    head = "<tr><th>workload</th><th>what happens to its pods</th><th>line</th></tr>"
+    return f"<section><h2>Workloads</h2><div class=scroll><table>{head}{rows}</table></div></section>"
 
 
 def _uncompared(plan: Plan) -> str:

@@ -31,6 +31,7 @@ from nodelint.report.plan_blocks import (
     place_of,
     releases_of,
     share_of,
+    workload_headline,
 )
 from nodelint.report.plan_json import Findings
 from nodelint.report.plan_text import by_family, price
@@ -71,6 +72,7 @@ class _Comment:
             more = f"\n… and {counted(len(told) - shown, 'more cause')}.\n" if shown < len(told) else ""
             yield f"| | object | what happens | where |\n| --- | --- | --- | --- |\n{table}{rows}{more}"
             yield details
+        yield self._workloads(plan)
         yield self._uncompared(plan)
         yield self._findings(findings) if findings.new or findings.gone else ""
         yield f"_{inline(releases_of(plan))}_\n"
@@ -141,6 +143,19 @@ class _Comment:
             yield f"{_code(effect.field)}{_changed(effect.change)} at {self._place(effect.at)}: {inline(effect.what)}"
         if pool.pace is not None:
             yield from (inline(word) for word in words(pool.pace, len(pool.nodes) if pool.nodes else None))
+
+    def _workloads(self, plan: Plan) -> str:
+        if not plan.workloads:
+            return ""
+        rows = ""
+        for change in plan.workloads[:20]:
+            what = f"{'🔴' if change.stranded else '🟠'} {inline(printable(workload_headline(change)))}"
+            what += "".join(f"<br>{_code(pool)}: {inline(printable(why))}" for pool, why in change.reasons[:3])
+            place = self._place(change.workload.name_node)
+            rows += f"| {_code(change.workload.label)} | {what.replace('|', chr(92) + '|')} | {place} |\n"
+        left = len(plan.workloads) - 20
+        more = f"\n… and {counted(left, 'more workload')}.\n" if left > 0 else ""
+        return f"| workload | what happens to its pods | where |\n| --- | --- | --- |\n{rows}{more}"
 
     def _uncompared(self, plan: Plan) -> str:
         if not plan.uncompared:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from itertools import combinations
+from types import MappingProxyType
 
 from nodelint.caching import cached_property
 from nodelint.data import table
@@ -144,6 +146,31 @@ class Resolution:
         self.unknown = unknown
         self.notes = notes
 
+    overlay_names: tuple[str, ...] = ()
+    """The NodeOverlays that are applied to it."""
+    price_changes: Mapping[str, tuple[str | None, ...]] = MappingProxyType({})
+    """For types that overlays mean: what they make of the price of each offer on demand, None for nothing."""
+    overlay_capacity: Mapping[str, Mapping[str, str]] = MappingProxyType({})
+    """For types that overlays mean: the resources that they bring."""
+
+    def with_overlays(
+        self,
+        names: tuple[str, ...],
+        price_changes: Mapping[str, tuple[str | None, ...]],
+        capacity: Mapping[str, Mapping[str, str]],
+    ) -> Resolution:
+        """The same with overlays applied to prices and capacity; which types meet the requirements stays."""
+        twin = copy(self)
+        twin.overlay_names, twin.price_changes, twin.overlay_capacity = names, price_changes, capacity
+        return twin
+
+    def price_in(self, name: str, region: str) -> float | None:
+        """What Karpenter takes a type to cost per hour on demand in a region, in USD: by its overlays, if any."""
+        price = self.catalog.price(name, region)
+        changes = self.price_changes.get(name) or (None,)
+        prices = [adjust_price(price, change) for change in changes]
+        return min((each for each in prices if each is not None), default=None)
+
     @cached_property
     def capacity(self) -> NodeCapacity:
         """What nodes have of each resource under the class."""
@@ -271,7 +298,7 @@ class Resolution:
 
     def price(self, name: str) -> float | None:
         """What a type costs per hour on demand in the region, in USD; that of us-east-1 where no region is known."""
-        return self.catalog.price(name) if self.region is None else self.catalog.price(name, self.region)
+        return self.price_in(name, "us-east-1" if self.region is None else self.region)
 
     def distinct(self, key: str, types: TypeSet) -> frozenset[str] | None:
         """The values of a type's label among some types; None for a label of offers, and one that types lack."""
@@ -383,3 +410,13 @@ class Resolution:
                 if self._loose(requirements) == (index,):
                     return list(asked)
         return None
+
+
+def adjust_price(price: float | None, change: str | None) -> float | None:
+    """A price after an overlay's `price` or `priceAdjustment`: `1.5`, `-0.2`, `+10%` (`AdjustedPrice` of core)."""
+    if change is None or price is None:
+        return price if change is None or change[:1] in "+-" else float(change)
+    if change[:1] not in "+-":
+        return float(change)
+    number = float(change.rstrip("%"))
+    return max(price * (1 + number / 100) if change.endswith("%") else price + number, 0.0)
