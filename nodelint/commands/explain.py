@@ -33,6 +33,7 @@ from nodelint.model.messages import counted
 if TYPE_CHECKING:
     from nodelint.karpenter.resolve.resolution import Resolution
     from nodelint.lint.context import Context
+    from nodelint.lint.engine import Target
     from nodelint.model.manifest import NodePool
 
 
@@ -86,9 +87,7 @@ def command(paths: Sequence[str], nodepool: str | None, types: bool, form: str, 
     overlays = [o for s in inventory.sources for o in objects(s, more=True) if isinstance(o, NodeOverlay)]
     world = [*held, *beside, *overlays]
     contexts = {one[:2]: Context(world, one.karpenter, one.kubernetes, facts=facts) for one in newest.values()}
-    for context in contexts.values():
-        context.stated = target.stated
-    resolutions = [_resolve(contexts[newest[pool][:2]], pool) for pool in pools]
+    resolutions = [_resolve(contexts[newest[pool][:2]], pool, target) for pool in pools]
     if form == "json":
         echo_json(report.explain_json(resolutions, facts))
     elif not pools:
@@ -101,7 +100,7 @@ def command(paths: Sequence[str], nodepool: str | None, types: bool, form: str, 
     sys.exit(UNUSABLE if found.unreadable else CLEAN)
 
 
-def _resolve(context: Context, pool: NodePool) -> Resolution:
+def _resolve(context: Context, pool: NodePool, target: Target) -> Resolution:
     """What a pool can launch; with the overlays of its cluster, unless the files turn their feature gate off."""
     from nodelint.model.manifest import NodeOverlay
 
