@@ -108,7 +108,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         return
     types = resolve.within(resolution)
     stray = types & special
-    if not stray or stray == types or _meant(pool, resolution, special):
+    if not stray or stray == types or _names_accelerators(pool, resolution, special):
         return
     if fixes.doubts(resolution):
         return
@@ -127,7 +127,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     )
 
 
-def _meant(pool: NodePool, resolution: resolve.Resolution, special: TypeSet) -> bool:
+def _names_accelerators(pool: NodePool, resolution: resolve.Resolution, special: TypeSet) -> bool:
     """Whether a value or a key of the pool is about such types, or a taint or label names them."""
     for item in labels.asked(pool):
         if item.operator != "In" or item.key not in resolution.catalog.keys:

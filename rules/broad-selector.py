@@ -533,7 +533,7 @@ def _check_shared(node_class: EC2NodeClass, context: Context) -> Findings:
             tags = [str(tag.key) for tag in term.tags if isinstance(tag.key, str)]
             if not tags or len(tags) < len(term.tags) or term.id or term.name:
                 continue
-            why = _why(tags, what)
+            why = _explain_breadth(tags, what)
             first = term.tags[0]
             if why is None and len(tags) == 1 and tags[0] == DISCOVERY and first.value in ANY:
                 yield Finding(
@@ -549,7 +549,7 @@ def _check_shared(node_class: EC2NodeClass, context: Context) -> Findings:
                 )
 
 
-def _why(tags: list[str], what: str) -> str | None:
+def _explain_breadth(tags: list[str], what: str) -> str | None:
     """Why tags find more than what is meant; None where one of them tells it apart."""
     if all(labels.is_shared_tag(tag) for tag in tags):
         return f"is not a tag of one cluster: other {what} of the account may have it too"

@@ -70,13 +70,13 @@ def check(obj: Object, context: Context) -> Findings:
         yield Finding(
             at=Span(source, code.start, code.end),
             message=f"this default is never printed: `{region.word}` asks for the same field",
-            edits=list(_without(obj, region.head, (region.end, region.around[1]))),
+            edits=list(_remove_code_lines(obj, region.head, (region.end, region.around[1]))),
             also=[Also(Span(source, *region.head), "printed only where the value is not empty")],
             note=f"without `{name}` the API server refuses the object" if refused else None,
         )
 
 
-def _without(obj: Object, *codes: tuple[int, int]) -> Iterator[Edit]:
+def _remove_code_lines(obj: Object, *codes: tuple[int, int]) -> Iterator[Edit]:
     """Edits that take lines of code away; none where something else stands in one of them."""
     source = obj.source
     places = []

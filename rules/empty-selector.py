@@ -197,7 +197,7 @@ def _selector(what: str, finds: selectors.Finds[Any], facts: AwsFacts, needed: b
     for term in (each for each in finds.terms if each.found == ()):
         yield Finding(
             at=term.place,
-            message=_said(what, term),
+            message=_describe_term(what, term),
             severity="warning",
             edits=_edits(term, facts),
             help=_hint(what, term, facts),
@@ -207,20 +207,20 @@ def _selector(what: str, finds: selectors.Finds[Any], facts: AwsFacts, needed: b
 def _nothing(what: str, finds: selectors.Finds[Any], facts: AwsFacts) -> Finding:
     first, *others = finds.terms
     if not others:
-        message = _said(what, first)
+        message = _describe_term(what, first)
     else:
         message = f"none of the {len(finds.terms)} terms finds any {what}, such as `{messages.short(first.shown)}`"
     return Finding(
         at=finds.at if others and finds.at is not None else first.place,
         message=message,
         edits=[] if others else _edits(first, facts),
-        also=[Also(term.place, _said(what, term)) for term in finds.terms] if others else (),
+        also=[Also(term.place, _describe_term(what, term)) for term in finds.terms] if others else (),
         note="the class never becomes ready",
         help=_hint(what, first, facts),
     )
 
 
-def _said(what: str, term: selectors.TermFinds[Any]) -> str:
+def _describe_term(what: str, term: selectors.TermFinds[Any]) -> str:
     words = messages.short(term.shown, 50)
     if term.by == "tags":
         return f"no {what} has {'the tag' if ', ' not in words else 'all of'} `{words}`"

@@ -52,11 +52,11 @@ def check(obj: Object, context: Context) -> Findings:
                     at=problem.node,
                     message=problem.message,
                     covers=_moot(problem.node),
-                    suggestions=_without(problem.node),
+                    suggestions=_suggest_removal(problem.node),
                 )
 
 
-def _without(node: Node) -> list[Suggestion]:
+def _suggest_removal(node: Node) -> list[Suggestion]:
     """A field that the release drops or refuses, taken out."""
     parent = node.parent
     if parent is None or not isinstance(node.value, str) or parent.key(node.value) is not node:

@@ -62,17 +62,17 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     if context.facts:
         return
     elsewhere = {
-        _written(tag): tag
+        _tag_text(tag): tag
         for term in (*node_class.security_group_terms, *node_class.subnet_terms)
         for tag in term.tags
     }
     for term in node_class.ami_terms:
         # `Name` and the like may well be on images too; a tag for discovery is put on what it was made for.
         tags = [tag for tag in term.tags if len(term.tags) == 1 or "discovery" in str(tag.key)]
-        tag = next((tag for tag in tags if _written(tag) in elsewhere), None)
+        tag = next((tag for tag in tags if _tag_text(tag) in elsewhere), None)
         if tag is None or term.name:
             continue
-        same = elsewhere[_written(tag)]
+        same = elsewhere[_tag_text(tag)]
         family = node_class.ami_family
         alias = next((name for name in images.families() if images.ami_family_of(name) == family), None)
         yield Finding(
@@ -84,6 +84,6 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         )
 
 
-def _written(tag: manifest.Label) -> tuple[str, str]:
+def _tag_text(tag: manifest.Label) -> tuple[str, str]:
     """The tag as it stands there: a placeholder is the same as itself."""
     return tag.key_node.written, tag.node.written

@@ -163,16 +163,16 @@ def _evaluated(node_class: EC2NodeClass, context: Context) -> Findings:
     failed = set()
     for each in expressions.failures(node_class, used, context.catalog):
         failed.add(each.expression.field)
-        yield _finding(each.expression.node, _said(each))
+        yield _finding(each.expression.node, _failure_text(each))
     if failed:
         return
     offered = _offered(context)
     for each in expressions.failures(node_class, offered or context.catalog, context.catalog):
         if offered:
-            yield _finding(each.expression.node, _said(each))
+            yield _finding(each.expression.node, _failure_text(each))
         else:
-            reason = f"{_said(each)}: whether the region offers the type is not known, and no pool here launches it"
-            yield Skip(each.expression.node, reason)
+            reason = "whether the region offers the type is not known, and no pool here launches it"
+            yield Skip(each.expression.node, f"{_failure_text(each)}: {reason}")
 
 
 def _offered(context: Context) -> list[str]:
@@ -183,7 +183,7 @@ def _offered(context: Context) -> list[str]:
         return []
 
 
-def _said(failure: expressions.ExpressionFailure) -> str:
+def _failure_text(failure: expressions.ExpressionFailure) -> str:
     more = f" and {messages.counted(failure.number - 1, 'other type')}" if failure.number > 1 else ""
     field, type = failure.expression.field, failure.instance_type
     return messages.first_fitting(

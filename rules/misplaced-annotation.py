@@ -117,7 +117,7 @@ def check(pool: NodePool, context: Context) -> Findings:
             yield Finding(
                 at=each.key_node,
                 message=f"`{DO_NOT_DISRUPT}` does nothing on a NodePool: Karpenter asks pods and nodes for it",
-                edits=_without(pool, each.node),
+                edits=_remove_annotation(pool, each.node),
                 safety="safe",
                 help="annotate the pods that have to stay, or restrict `disruption.budgets`",
             )
@@ -126,7 +126,7 @@ def check(pool: NodePool, context: Context) -> Findings:
             yield Finding(
                 at=each.key_node,
                 message="no node of the pool is ever replaced for drift or consolidated: each has this annotation",
-                edits=_without(pool, each.node),
+                edits=_remove_annotation(pool, each.node),
                 note="new images and changes of the manifests reach nodes only when these expire",
                 help="annotate the pods that have to stay",
             )
@@ -136,12 +136,12 @@ def check(pool: NodePool, context: Context) -> Findings:
             yield Finding(
                 at=each.key_node,
                 message=f"`{each.key}` {what}",
-                edits=_without(pool, each.node),
+                edits=_remove_annotation(pool, each.node),
                 note="a change of the template's annotations replaces the pool's nodes",
                 help=instead,
             )
 
 
-def _without(pool: NodePool, node: Node) -> list[Edit]:
+def _remove_annotation(pool: NodePool, node: Node) -> list[Edit]:
     """The pool without an annotation; where an operation of a patch adds it, the whole operation would have to go."""
     return [] if pool.document.part else edits.if_editable(edits.remove, node)

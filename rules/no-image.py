@@ -126,7 +126,9 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         yield _nothing(node_class, dead, context)
         return
     for term in dead:
-        yield Finding(at=term.node, message=_said(term, context), severity="warning", help=_hint(term, context))
+        yield Finding(
+            at=term.node, message=_describe_term(term, context), severity="warning", help=_hint(term, context)
+        )
 
 
 def _outdone(term: images.TermImages) -> bool:
@@ -144,26 +146,30 @@ def _nothing(node_class: EC2NodeClass, dead: list[images.TermImages], context: C
     ready = "the class is not ready until an image is available" if waits else "the class never becomes ready"
     return Finding(
         at=key if others and key is not None else first.node,
-        message=_said(first, context)
+        message=_describe_term(first, context)
         if not others
         else f"none of the {len(dead)} terms finds an image that can launch",
-        also=[Also(term.node, _said(term, context)) for term in dead] if others else (),
+        also=[Also(term.node, _describe_term(term, context)) for term in dead] if others else (),
         note=ready,
         help=_hint(first, context),
     )
 
 
-def _said(term: images.TermImages, context: Context) -> str:
+def _describe_term(term: images.TermImages, context: Context) -> str:
     parameter, value = next(iter(term.parameters), (None, None))
     if term.term is None or term.term.alias:
         if not term.passed:
             held = next((value for _, value in term.parameters if value), "")
-            return f"`{_asked(term)}` resolves to `{held}`, which does not exist"
+            return f"`{_question_text(term)}` resolves to `{held}`, which does not exist"
         parameter = None
     if not term.passed:
         if parameter is None:
             by_id = term.question is not None and term.question.value("image-id") is not None
-            return f"the image `{_asked(term)}` does not exist" if by_id else f"nothing matches `{_asked(term)}`"
+            return (
+                f"the image `{_question_text(term)}` does not exist"
+                if by_id
+                else f"nothing matches `{_question_text(term)}`"
+            )
         if value is None:
             return f"the parameter `{messages.short(parameter, 48)}` does not exist"
         named = f"the parameter `{messages.short(parameter, 32)}`"
@@ -172,7 +178,7 @@ def _said(term: images.TermImages, context: Context) -> str:
         # Do not print the value: the author of the manifest chose the parameter, and may not be allowed to read it.
         return f"{named} does not hold an image id"
     seen = term.passed[0]
-    image, why = seen.image, _why(seen, context)
+    image, why = seen.image, _explain_rejection(seen, context)
     if parameter is not None:
         return messages.first_fitting(
             f"the parameter `{messages.short(parameter, 32)}` holds `{image.id}`, which {why}",
@@ -185,13 +191,13 @@ def _said(term: images.TermImages, context: Context) -> str:
         )
     count = f"{term.total} images, none that can launch" if term.total > 1 else "none that can launch"
     return messages.first_fitting(
-        f"`{_asked(term)}` finds {count}: `{messages.short(image.name, 30)}` {why}",
+        f"`{_question_text(term)}` finds {count}: `{messages.short(image.name, 30)}` {why}",
         f"it finds {count}: `{image.id}` {why}",
         f"it finds none that can launch: `{image.id}` {why}",
     )
 
 
-def _why(passed: images.Passed, context: Context) -> str:
+def _explain_rejection(passed: images.Passed, context: Context) -> str:
     image = passed.image
     if passed.why == "state":
         return f"is {image.state}"
@@ -200,7 +206,7 @@ def _why(passed: images.Passed, context: Context) -> str:
     return f"is deprecated, which Karpenter {context.karpenter} ignores"
 
 
-def _asked(term: images.TermImages) -> str:
+def _question_text(term: images.TermImages) -> str:
     if term.question is None:
         return messages.short(term.node.written, 48)
     words = [value if name in ("name", "image-id") else f"{name.removeprefix('tag:')}: {value}"

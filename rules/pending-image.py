@@ -262,7 +262,7 @@ def _passed_over(
             f"`{image.id}` is {image.state}: {brief}",
         ),
         severity="info",
-        also=[Also(term.node, _told(each)) for each in (image, instead) if each is not None],
+        also=[Also(term.node, _describe_image(each)) for each in (image, instead) if each is not None],
     )
 
 
@@ -284,7 +284,7 @@ def _taken(
         edits=edits.if_editable(fixes.pin, term, good) if not others else (),
         safety="safe",
         also=[
-            *(Also(term.node, _told(image)) for image in (*taken, *good)),
+            *(Also(term.node, _describe_image(image)) for image in (*taken, *good)),
             *(Also(other.node, "matches it too") for other in others),
         ],
         note="nodes drift to it, but none starts from it",
@@ -299,7 +299,7 @@ def _of_a_stranger(image: snapshot.MachineImage, term: images.TermImages) -> boo
     return not named and image.owner not in questions.DEFAULT_OWNERS
 
 
-def _told(image: snapshot.MachineImage) -> str:
+def _describe_image(image: snapshot.MachineImage) -> str:
     return f"{image.state}: `{image.name}` ({image.id}), {image.arch}, of {image.created[:10]}"
 
 

@@ -104,9 +104,9 @@ def _one_selector(term: Node) -> Ways:
     if term.kind == "sequence":
         term = next((item for item in term.items if item.get("id") is not None), term)
     others = [entry.name for entry in term.entries if entry.name not in ("id", None)]
-    keep = [("keep `id` alone", _without(term, [str(name) for name in others]))]
+    keep = [("keep `id` alone", _remove_fields(term, [str(name) for name in others]))]
     named = ", ".join(f"`{name}`" for name in others)
-    return "to select by either, write two terms", [*keep, (f"keep {named}", _without(term, ["id"]))]
+    return "to select by either, write two terms", [*keep, (f"keep {named}", _remove_fields(term, ["id"]))]
 
 
 def _split_term(term: Node) -> Ways:
@@ -128,7 +128,10 @@ def _one_term(before: Node, term: Node, owner: str) -> list[Edit]:
 
 def _alias_alone(term: Node) -> Ways:
     others = [str(entry.name) for entry in term.entries if entry.name not in ("alias", None)]
-    return None, [("keep the alias", _without(term, others)), ("drop the alias", _without(term, ["alias"]))]
+    return None, [
+        ("keep the alias", _remove_fields(term, others)),
+        ("drop the alias", _remove_fields(term, ["alias"])),
+    ]
 
 
 def _lone_alias(node: Node) -> Ways:
@@ -218,10 +221,10 @@ def _both(first: str, second: str) -> Callable[[Node], Ways]:
 
 
 def _keep_one(node: Node, names: tuple[str, str]) -> list[tuple[str, list[Edit]]]:
-    return [(f"keep `{kept}`", _without(node, [name for name in names if name != kept])) for kept in names]
+    return [(f"keep `{kept}`", _remove_fields(node, [name for name in names if name != kept])) for kept in names]
 
 
-def _without(node: Node, names: list[str]) -> list[Edit]:
+def _remove_fields(node: Node, names: list[str]) -> list[Edit]:
     """A mapping without some of its fields."""
     found = [value for name in names if (value := node.get(name)) is not None]
     return [edit for value in found for edit in edits.if_editable(edits.remove, value)]

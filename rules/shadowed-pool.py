@@ -151,7 +151,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         theirs = context.resolution(other)
         if not resolve.comparable(theirs) or not (number := len(resolve.shared(mine, theirs))):
             continue
-        why = _why(mine, theirs, number)
+        why = _explain_shadow(mine, theirs, number)
         if why is not None:
             yield Finding(
                 at=pool.name_node,
@@ -162,7 +162,7 @@ def check(pool: NodePool, context: Context) -> Findings:
             return
 
 
-def _why(mine: resolve.Resolution, theirs: resolve.Resolution, number: int) -> str | None:
+def _explain_shadow(mine: resolve.Resolution, theirs: resolve.Resolution, number: int) -> str | None:
     """What is wrong with a pool that is tried after a heavier one; None where the order can be meant."""
     pool, other = mine.pool, theirs.pool
     name = messages.short(str(other.name), 24)

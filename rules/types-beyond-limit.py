@@ -216,7 +216,7 @@ def _check_largest(pool: NodePool, context: Context) -> Findings:
     all = resolution.candidates
     limit, out = max(((limit, resolve.beyond(limit, resolution)) for limit in limits), key=lambda each: len(each[1]))
     # The few largest types of a broad pool are out of most limits, and nobody means them unless they are named.
-    if out == all or not out or (len(out) * 4 < len(all) and not _named(pool)):
+    if out == all or not out or (len(out) * 4 < len(all) and not _lists_types_by_name(pool)):
         return
     name, amount = resolve.largest(limit.resource, all, resolution)
     key = labels.name_of(keys.CPU if limit.resource == "cpu" else keys.MEMORY)
@@ -228,7 +228,7 @@ def _check_largest(pool: NodePool, context: Context) -> Findings:
     )
 
 
-def _named(pool: NodePool) -> bool:
+def _lists_types_by_name(pool: NodePool) -> bool:
     """Whether the pool lists its instance types by their names, or by families and sizes."""
     lists = {item.key for item in labels.asked(pool) if item.operator == "In"}
     return keys.INSTANCE_TYPE in lists or {keys.FAMILY, keys.SIZE} <= lists

@@ -179,7 +179,7 @@ def check(obj: Object, context: Context) -> Findings:
                 if not changes and (changes := _of_provisioner(obj, problem)):
                     accepted = not apiserver.refuses(obj, context.karpenter, context.schemas)
                     safety = "unsafe" if accepted else None
-                changes = changes or _without(problem)
+                changes = changes or _remove_toleration_fields(problem)
                 yield Finding(
                     at=problem.node,
                     message=problem.message,
@@ -264,7 +264,7 @@ def _of_provisioner(obj: Object, problem: apiserver.SchemaProblem) -> list[Edit]
     return convert.settled_of_provisioner(obj, at)
 
 
-def _without(problem: apiserver.SchemaProblem) -> list[Edit]:
+def _remove_toleration_fields(problem: apiserver.SchemaProblem) -> list[Edit]:
     """A taint without what only a toleration has: the API server would drop it."""
     toleration = problem.node.value in ("operator", "tolerationSeconds") and "aints[" in problem.path
     return edits.if_editable(edits.remove, problem.node) if toleration else []

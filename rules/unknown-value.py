@@ -251,11 +251,11 @@ def _finding(
         covers=[each.node for each in others],
         safety="safe" if item.operator == "In" or not any(edit.text for edit in changes) else "unsafe",
         help=hint,
-        suggestions=[] if changes or not wholly else _without(item),
+        suggestions=[] if changes or not wholly else _suggest_removal(item),
     )
 
 
-def _without(item: labels.PoolRequirement) -> list[Suggestion]:
+def _suggest_removal(item: labels.PoolRequirement) -> list[Suggestion]:
     """A requirement that no type meets, taken out."""
     line = item.at.node if not item.is_label else None
     changes = edits.if_editable(edits.remove, line) if line is not None else []

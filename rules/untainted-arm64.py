@@ -156,7 +156,8 @@ def _check_untainted(pool: NodePool, context: Context) -> Findings:
         at=pool.name_node,
         message=_message(pool, alike),
         also=[
-            Also(other.name_node, f"amd64, for the same pods: tried {_when(other, pool)} this one") for other in alike
+            Also(other.name_node, f"amd64, for the same pods: tried {_order_text(other, pool)} this one")
+            for other in alike
         ],
         help="unless all images are built for both architectures, add a taint to this pool",
     )
@@ -174,7 +175,7 @@ def _name(pool: NodePool) -> str:
     return messages.short(str(pool.name), 30)
 
 
-def _when(other: NodePool, pool: NodePool) -> str:
+def _order_text(other: NodePool, pool: NodePool) -> str:
     return "after" if resolve.turn(other) < resolve.turn(pool) else "before"
 
 

@@ -255,7 +255,7 @@ def _finding(
         edits=edits.if_editable(edits.add_key, term.term.node, "owner", owner) if owner is not None else (),
         safety="unsafe" if any(image.owner != owner for image in term.used) else None,
         covers=(term.term.node,),
-        also=[Also(term.node, _told(image, image in term.used)) for image in (*strangers[:3], *own[:2])],
+        also=[Also(term.node, _describe_image(image, image in term.used)) for image in (*strangers[:3], *own[:2])],
         note="the newest image that matches is used, whoever owns it",
         help=_hint(first, owner),
     )
@@ -275,7 +275,7 @@ def _owner(term: images.TermImages, image_set: Sequence[snapshot.MachineImage]) 
     return meant.pop() if len(meant) == 1 and meant <= ready - others else None
 
 
-def _told(image: snapshot.MachineImage, taken: bool) -> str:
+def _describe_image(image: snapshot.MachineImage, taken: bool) -> str:
     words = [
         image.created[:10],
         *([image.state] if image.state != "available" else []),

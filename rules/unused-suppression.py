@@ -69,7 +69,7 @@ def check(suppression: Suppression, context: Context) -> Findings:
         yield Finding(
             at=suppression.span,
             message=f"nothing to suppress: `{', '.join(idle)}` finds nothing here",
-            edits=[_without(suppression, idle)],
+            edits=[_remove_idle_names(suppression, idle)],
         )
 
 
@@ -97,7 +97,7 @@ def _renamed(suppression: Suppression, old: str, new: str) -> Edit:
     return Edit(source, opening + 1, closing, ", ".join(dict.fromkeys(names)))
 
 
-def _without(suppression: Suppression, idle: list[str]) -> Edit:
+def _remove_idle_names(suppression: Suppression, idle: list[str]) -> Edit:
     source, span = suppression.source, suppression.span
     opening = source.text.index("[", span.start)
     closing = source.text.index("]", opening)

@@ -266,13 +266,13 @@ def _allowed(pool: NodePool, line: RequirementLine, key: str, context: Context) 
         return list(labels.known_values(key, known) or ())
     left = resolution.left_without(*_with_patterns(resolution))
     for other in pool.requirements:
-        meant = None if other is line else _meant(pool, other, known)
+        meant = None if other is line else _expand_patterns(pool, other, known)
         if meant is not None:
             left &= known.select(meant)
     return [value for value, types in known.values(key).items() if types & left]
 
 
-def _meant(pool: NodePool, line: RequirementLine, types: catalog.Catalog) -> requirement.Requirement | None:
+def _expand_patterns(pool: NodePool, line: RequirementLine, types: catalog.Catalog) -> requirement.Requirement | None:
     """What a requirement on types was to say, its patterns written out; None where it holds none."""
     if not _patterns(line) or not isinstance(line.key, str) or line.operator not in ("In", "NotIn"):
         return None

@@ -159,7 +159,7 @@ def check(pool: NodePool, context: Context) -> Findings:
 
 def _finding(pool: NodePool, resolution: resolve.Resolution, wrong: TypeSet, vendor: str, key: str) -> Findings:
     families = resolution.families(wrong)
-    line, at = _named(pool, families, resolution.catalog.names_in(wrong))
+    line, at = _find_named_types(pool, families, resolution.catalog.names_in(wrong))
     general = resolution.candidates - resolve.accelerated(resolution.catalog)
     others = resolution.candidates & resolution.catalog.having_value(key, vendor)
     if (line is None and general) or fixes.doubts(resolution):
@@ -173,13 +173,13 @@ def _finding(pool: NodePool, resolution: resolve.Resolution, wrong: TypeSet, ven
         message=f"{alias} gives {names} ({', '.join(makers)}) the image for {vendor} devices",
         # Pods that ask for the vendor's resource never meet the others: only what asks for none is put there.
         severity="info" if others else None,
-        edits=_without(pool, resolution, wrong, line),
+        edits=_remove_wrong_types(pool, resolution, wrong, line),
         also=also,
         help="exclude it, or give it a NodePool and a class with an image of its own",
     )
 
 
-def _named(
+def _find_named_types(
     pool: NodePool, families: Sequence[str], names: Sequence[str]
 ) -> tuple[RequirementLine | None, Node | None]:
     """The list that names one of these families or types, and where."""
@@ -192,7 +192,7 @@ def _named(
     return None, None
 
 
-def _without(
+def _remove_wrong_types(
     pool: NodePool, resolution: resolve.Resolution, wrong: TypeSet, line: RequirementLine | None
 ) -> list[Edit]:
     left = resolution.candidates - wrong

@@ -257,7 +257,11 @@ def _line(
     if all(value.text in meant for value in strays):
         for value in strays:
             yield _stray(line, value, meant[str(value.text)], wholly)
-    plain = [value for value in dead if value not in strays and not _told(line.key, str(value.text), context)]
+    plain = [
+        value
+        for value in dead
+        if value not in strays and not _is_reported_elsewhere(line.key, str(value.text), context)
+    ]
     if wholly and len(plain) == len(line.values):
         yield _nowhere(line, sorted(here), alone)
         return
@@ -276,7 +280,7 @@ def _area(zone_id: str) -> str:
     return zone_id.partition("-")[0]
 
 
-def _told(key: str, text: str, context: Context) -> bool:
+def _is_reported_elsewhere(key: str, text: str, context: Context) -> bool:
     """Whether a rule about values themselves reports this one."""
     return labels.is_pattern(text) or labels.nearest_value(key, text, context.catalog) not in (None, text)
 
@@ -287,7 +291,9 @@ def _stray(line: labels.PoolRequirement, value: manifest.Value, meant: str, whol
         at=value.node,
         message=f"`{value.text}` is {kind}: the {due} of the zone is `{meant}`",
         severity="error" if wholly else "warning",
-        edits=_without(line, value) if meant in line.texts else edits.if_editable(edits.set_value, value.node, meant),
+        edits=_remove_zone(line, value)
+        if meant in line.texts
+        else edits.if_editable(edits.set_value, value.node, meant),
     )
 
 
@@ -300,11 +306,11 @@ def _nowhere(line: labels.PoolRequirement, served: Sequence[str], alone: bool) -
         covers=[line.node, *(value.node for value in line.values)],
         note="no node launches there",
         help=f"its subnets are in {_listed(served)}",
-        suggestions=_there(line, served) if alone else [],
+        suggestions=_suggest_served_zones(line, served) if alone else [],
     )
 
 
-def _there(line: labels.PoolRequirement, served: Sequence[str]) -> list[Suggestion]:
+def _suggest_served_zones(line: labels.PoolRequirement, served: Sequence[str]) -> list[Suggestion]:
     """The zones of the subnets in the place of those that have none."""
     if not isinstance(line.at, RequirementLine):
         return []
@@ -317,13 +323,13 @@ def _idle(line: labels.PoolRequirement, value: manifest.Value, served: Sequence[
         at=value.node,
         message=f"the class has no subnet in `{messages.short(str(value.text), 40)}`",
         severity="error" if wholly else "warning",
-        edits=_without(line, value),
+        edits=_remove_zone(line, value),
         note="no node launches there",
         help=f"its subnets are in {_listed(served)}",
     )
 
 
-def _without(line: labels.PoolRequirement, value: manifest.Value) -> list[Edit]:
+def _remove_zone(line: labels.PoolRequirement, value: manifest.Value) -> list[Edit]:
     return edits.if_editable(fixes.drop, line.at, value) if isinstance(line.at, RequirementLine) else []
 
 

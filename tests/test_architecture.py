@@ -212,3 +212,32 @@ def test_rules_give_findings_fields_that_there_are() -> None:
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Finding":
                 unknown = {keyword.arg for keyword in node.keywords} - {*Finding._fields, None}
                 assert not unknown, f"{path.name}:{node.lineno}: Finding has no {unknown}: {Finding._fields}"
+
+
+FUNCTION_WORDS = """
+of at to in on by for from as is are be and or not no with without each one all any some other others more told said
+asked kept held made meant named shown given seen found had has have written where what which who it its they them
+that this these those there here how why when
+"""
+VAGUE_NAMES = ROOT / "tests" / "vague_names.txt"
+
+
+def vague_names() -> set[str]:
+    """Functions and classes that no word of their names tells apart, each with its file."""
+    known, found = set(FUNCTION_WORDS.split()), set()
+    for path in [*MODULES, *(ROOT / "tools").rglob("*.py"), *(ROOT / "rules").glob("*.py")]:
+        for node in nodes(path):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                words = [word.lower() for word in re.findall(r"[A-Z]?[a-z0-9]+|[A-Z]+", node.name)]
+                if not node.name.startswith("__") and known.issuperset(words):
+                    found.add(f"{path.relative_to(ROOT).as_posix()}: {node.name}")
+    return found
+
+
+def test_a_name_has_a_verb_or_a_noun() -> None:
+    """The list holds those from before this was asked for, and only ever gets shorter."""
+    listed = VAGUE_NAMES.read_text(encoding="utf-8").splitlines()
+    assert listed == sorted(set(listed))
+    found = vague_names()
+    assert not found - set(listed), "give it a verb and its object, or a noun"
+    assert not set(listed) - found, "gone, or renamed: take it off tests/vague_names.txt"

@@ -104,7 +104,7 @@ def _check(obj: Object, version: Version, schemas: Schemas, partial: bool) -> li
         return []
     from nodelint.apiserver.walk import Walk
 
-    return list(_told(Walk(obj, shape, version, partial=partial).run()))
+    return list(_sort_problems(Walk(obj, shape, version, partial=partial).run()))
 
 
 def refuses(obj: Object, version: Version, schemas: Schemas) -> bool:
@@ -122,7 +122,7 @@ def check_part(obj: Object, node: Node, path: str, shape: Shape, version: Versio
     """What is wrong with a part of an object by a schema of its own, which no API server asks."""
     from nodelint.apiserver.walk import Walk
 
-    return list(_told(Walk(obj, shape, version).run(node, path)))
+    return list(_sort_problems(Walk(obj, shape, version).run(node, path)))
 
 
 def _not_served(obj: Object, version: Version, schemas: Schemas) -> SchemaProblem | None:
@@ -159,7 +159,7 @@ def _has(shape: Shape | None, version: Version) -> bool:
     return shape is not None and version in shape.window
 
 
-def _told(found: list[SchemaProblem]) -> Iterator[SchemaProblem]:
+def _sort_problems(found: list[SchemaProblem]) -> Iterator[SchemaProblem]:
     """The problems in the order of the text, each said once."""
     seen = set()
     for problem in sorted(found, key=lambda p: (p.node.start, p.path)):

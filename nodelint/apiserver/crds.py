@@ -100,15 +100,15 @@ def _served(definition: dict[str, Any]) -> Iterator[tuple[tuple[str, str], Raw]]
     kind = names.get("kind") if isinstance(names, dict) else None
     if not isinstance(spec, dict) or not isinstance(kind, str) or [spec.get("group"), kind] not in _KINDS:
         return
-    versions = _of(list, spec.get("versions") or [], "spec.versions")
+    versions = _require_type(list, spec.get("versions") or [], "spec.versions")
     for index, item in enumerate(versions):
         where = f"spec.versions[{index}]"
-        version = _of(dict, item, where)
-        schema = _of(dict, version.get("schema") or {}, f"{where}.schema").get("openAPIV3Schema")
+        version = _require_type(dict, item, where)
+        schema = _require_type(dict, version.get("schema") or {}, f"{where}.schema").get("openAPIV3Schema")
         if version.get("served", True) and schema is not None:
-            name = _of(str, version.get("name"), f"{where}.name")
-            subresources = _of(dict, version.get("subresources") or {}, f"{where}.subresources")
-            _hold_to_form(_of(dict, schema, f"{where}.schema.openAPIV3Schema"), kind)
+            name = _require_type(str, version.get("name"), f"{where}.name")
+            subresources = _require_type(dict, version.get("subresources") or {}, f"{where}.subresources")
+            _hold_to_form(_require_type(dict, schema, f"{where}.schema.openAPIV3Schema"), kind)
             yield (kind, name), _root(schema, "status" in subresources)
 
 
@@ -124,7 +124,7 @@ _LISTS_OF_TEXTS = ("required", "x-kubernetes-list-map-keys")
 _MOST_SCHEMAS = 50_000
 
 
-def _of(kind: type, value: Any, where: str) -> Any:
+def _require_type(kind: type, value: Any, where: str) -> Any:
     if not isinstance(value, kind) or (kind is not bool and isinstance(value, bool)):
         wanted = {dict: "a mapping", list: "a list", str: "a text", int: "a whole number"}.get(kind, "a number")
         raise _Misshapen(f"{where} has to be {wanted}")
@@ -149,38 +149,41 @@ def _hold_to_form(schema: Raw, where: str) -> None:
 def _hold_value(key: str, value: Any, at: str) -> None:
     """Raise where a keyword that holds no schemas is of a wrong type."""
     if key in _TEXTS:
-        _of(str, value, at)
+        _require_type(str, value, at)
         if key == "type" and value not in _TYPES:
             raise _Misshapen(f"{at}: there is no type `{value[:40]}`")
     elif key in _NUMBERS:
-        _of(int if isinstance(value, int) else float, value, at)
+        _require_type(int if isinstance(value, int) else float, value, at)
     elif key in _COUNTS:
-        _of(int, value, at)
+        _require_type(int, value, at)
     elif key == "enum":
-        _of(list, value, at)
+        _require_type(list, value, at)
     elif key in _LISTS_OF_TEXTS:
-        for item in _of(list, value, at):
-            _of(str, item, at)
+        for item in _require_type(list, value, at):
+            _require_type(str, item, at)
     elif key == "x-kubernetes-validations":
-        for item in _of(list, value, at):
+        for item in _require_type(list, value, at):
             _hold_rule(item, at)
 
 
 def _hold_rule(item: Any, at: str) -> None:
-    _of(str, _of(dict, item, at).get("rule"), f"{at}: a rule")
+    _require_type(str, _require_type(dict, item, at).get("rule"), f"{at}: a rule")
     for name in ("message", "messageExpression", "reason", "fieldPath"):
         if name in item:
-            _of(str, item[name], f"{at}: {name}")
+            _require_type(str, item[name], f"{at}: {name}")
 
 
 def _schemas_below(key: str, value: Any, at: str) -> list[tuple[Raw, str]]:
     """The schemas that a keyword holds, each with its place."""
     if key in ("items", "not") or (key == "additionalProperties" and not isinstance(value, bool)):
-        return [(_of(dict, value, at), at)]
+        return [(_require_type(dict, value, at), at)]
     if key in ("anyOf", "oneOf", "allOf"):
-        return [(_of(dict, item, at), at) for item in _of(list, value, at)]
+        return [(_require_type(dict, item, at), at) for item in _require_type(list, value, at)]
     if key == "properties":
-        return [(_of(dict, item, f"{at}.{k}"), f"{at}.{k}") for k, item in _of(dict, value, at).items()]
+        return [
+            (_require_type(dict, item, f"{at}.{k}"), f"{at}.{k}")
+            for k, item in _require_type(dict, value, at).items()
+        ]
     return []
 
 

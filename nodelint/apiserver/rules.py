@@ -143,14 +143,14 @@ def _excused(program: cel.Program, job: Job, state: WalkState) -> bool:
     """Whether the rule could hold if a placeholder, or what a partial object lacks, were known."""
     value = job.value
     if state.unknowns and schema_words.holds_unknown(value):
-        if _could_hold(program, _with(value, repeat(_BLANK)), True):
+        if _could_hold(program, _fill_unknowns(value, repeat(_BLANK)), True):
             return True
         for probes in _guesses(program, value):
-            if _could_hold(program, _with(value, probes), False):
+            if _could_hold(program, _fill_unknowns(value, probes), False):
                 return True
         if not state.partial:
             return False
-        value = _with(value, repeat(_BLANK))
+        value = _fill_unknowns(value, repeat(_BLANK))
     if state.partial:
         forms = (*_completed(value, job.shape), *_branches(value, job, state))
         return any(_could_hold(program, form, True) for form in forms)
@@ -159,7 +159,9 @@ def _excused(program: cel.Program, job: Job, state: WalkState) -> bool:
 
 def _asks_for_unsound(program: cel.Program, value: Any) -> bool:
     """Whether it hangs on a value of the wrong type if a rule holds."""
-    return schema_words.holds_unsound(value) and not _could_hold(program, _with(value, repeat(_BLANK)), False)
+    return schema_words.holds_unsound(value) and not _could_hold(
+        program, _fill_unknowns(value, repeat(_BLANK)), False
+    )
 
 
 def _guesses(program: cel.Program, value: Any) -> Iterator[Iterator[Any]]:
@@ -191,12 +193,12 @@ def _could_hold(program: cel.Program, value: Any, error_counts: bool) -> bool:
         return error_counts
 
 
-def _with(value: Any, probes: Iterator[Any]) -> Any:
+def _fill_unknowns(value: Any, probes: Iterator[Any]) -> Any:
     """A value in which each unknown is the next of the probes."""
     if isinstance(value, dict):
-        return {key: _with(one, probes) for key, one in value.items()}
+        return {key: _fill_unknowns(one, probes) for key, one in value.items()}
     if isinstance(value, list):
-        return [_with(one, probes) for one in value]
+        return [_fill_unknowns(one, probes) for one in value]
     return next(probes) if isinstance(value, UnknownValue) else value
 
 
@@ -324,7 +326,7 @@ def _shape_is_to_blame(program: cel.Program, job: Job, state: WalkState) -> bool
     """Whether the rule ends in an error because of something that is reported already."""
     value = job.value
     if schema_words.holds_unsound(value):
-        value = _with(value, repeat(_BLANK))
+        value = _fill_unknowns(value, repeat(_BLANK))
     try:
         program.run(value)
     except cel.EvaluationError:

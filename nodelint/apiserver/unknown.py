@@ -25,7 +25,7 @@ def fields(state: WalkState, node: Node, shape: Shape, path: str) -> dict[str, s
         if state.partial and entry.name.startswith("$"):  # a directive of a strategic merge patch
             renamed[entry.name] = None
             continue
-        renamed[entry.name] = _told(state, entry, entry.name, shape, path, present)
+        renamed[entry.name] = _suggest_field(state, entry, entry.name, shape, path, present)
     return renamed
 
 
@@ -40,7 +40,7 @@ def _of_a_map(state: WalkState, node: Node, shape: Shape, path: str) -> dict[str
     return renamed
 
 
-def _told(
+def _suggest_field(
     state: WalkState, entry: MappingEntry, name: str, shape: Shape, path: str, present: Iterable[str | None]
 ) -> str | None:
     at = f"{path}.{name}" if path else name
@@ -56,7 +56,7 @@ def _told(
         suggestion = schema_words.nearest(name, shape.names_of_release)
         if suggestion is not None:
             message = f"`{name}` is not a known field, did you mean `{suggestion}`?"
-            if not _could_be(state, entry.value, _there(shape, suggestion)):
+            if not _could_be(state, entry.value, _known_shape(shape, suggestion)):
                 suggestion = None  # a hint, and no more: its value would be refused there
         elif (belongs := state.shape.place_of(name)) is not None:
             message = f"`{name}` is not a known field: it belongs in {belongs or 'the top level'}"
@@ -104,7 +104,7 @@ def _could_be(state: WalkState, node: Node, shape: Shape) -> bool:
     return node.value is None or all(problem.suggestion is not None for problem in state.tried(node, shape))
 
 
-def _there(shape: Shape, name: str) -> Shape:
+def _known_shape(shape: Shape, name: str) -> Shape:
     found = shape.field(name)
     assert found is not None  # the name comes from the shape's own fields
     return found

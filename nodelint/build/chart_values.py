@@ -45,13 +45,17 @@ def find_vendored_values(template: Source, sources: Mapping[str, Source]) -> Ite
     if base is None or (own is None and around is None):
         return
     for name in found.names:
-        root = _given_to(name, own, around)
+        root = _values_of_subchart(name, own, around)
         if root is not None:
             yield ChartValues(base, root)
         for path in beside(found.outer_values) if found.outer_values is not None and around is not None else ():
             other = sources.get(os.path.abspath(path))
             over = values_root(other) if other is not None else None
-            root = _given_to(name, own, merged(around, over)) if over is not None and around is not None else None
+            root = (
+                _values_of_subchart(name, own, merged(around, over))
+                if over is not None and around is not None
+                else None
+            )
             if root is not None:
                 yield ChartValues(base, root, other)
 
@@ -65,7 +69,7 @@ def vendored_files(template: Source) -> list[str]:
     return [path for path in (found.values, outer) if path is not None] + (beside(outer) if outer is not None else [])
 
 
-def _given_to(name: str, own: Node | None, around: Node | None) -> Node | None:
+def _values_of_subchart(name: str, own: Node | None, around: Node | None) -> Node | None:
     """The values of a vendored chart: its own, those that the chart around has for it, and what is global.
 
     None where the chart around has none for it: its own are then for whoever makes that chart.

@@ -174,7 +174,7 @@ class Origins:
         for source in self._files:
             for root in self._documents(source):
                 for target, operations in self._patches(source, root):
-                    if not _meant(target, obj):
+                    if not _selects_object(target, obj):
                         continue
                     for operation in operations:
                         path, value = operation.get("path"), operation.get("value")
@@ -320,7 +320,7 @@ def _steps_to(token: str, step: Step) -> bool:
     return token == step if isinstance(step, str) else token == "-" or token.isdigit()
 
 
-def _meant(target: Node | None, obj: Object) -> bool:
+def _selects_object(target: Node | None, obj: Object) -> bool:
     """Whether the target of a patch, whose fields are regular expressions over the whole text, selects an object."""
     if target is None:
         return True

@@ -146,7 +146,7 @@ def _below(top: str, kustomize: bool, helm: bool, exclude: Excluded) -> Iterator
 def _overlay(folder: str, own: str) -> Root | None:
     """None for a Component, which is nothing without the overlay that takes it in."""
     source = read(os.path.join(folder, own))
-    if source is None or any(_said(node, "kind") == "Component" for node in nodes_of(source)):
+    if source is None or any(_read_text(node, "kind") == "Component" for node in nodes_of(source)):
         return None
     parts: dict[str, None] = {}
     missing: list[str] = []
@@ -197,7 +197,7 @@ def patch_files(root: Node) -> Iterator[str]:
     """The files that a kustomization names as patches."""
     for field in ("patches", "patchesJson6902"):
         for item in _items(root.get(field)):
-            path = _said(item, "path")
+            path = _read_text(item, "path")
             if path is not None:
                 yield path
     for text in _texts(root.get("patchesStrategicMerge")):
@@ -211,7 +211,7 @@ def _loaded(root: Node) -> Iterator[str]:
     for field in ("generators", "transformers", "validators", "crds", "configurations"):
         yield from (text for text in _texts(root.get(field)) if "\n" not in text)
     for item in (*_items(root.get("replacements")), *([o] if (o := root.get("openapi")) is not None else [])):
-        path = _said(item, "path")
+        path = _read_text(item, "path")
         if path is not None:
             yield path
     for field in ("configMapGenerator", "secretGenerator"):
@@ -227,7 +227,7 @@ def _chart(folder: str, files: list[str]) -> Root | None:
     """None for a library, which has nothing of its own to install."""
     source = read(os.path.join(folder, CHART))
     about = nodes_of(source)[:1] if source is not None else []
-    if any(_said(node, "type") == "library" for node in about):
+    if any(_read_text(node, "type") == "library" for node in about):
         return None
     values = [os.path.join(folder, n) for n in sorted(files) if re.fullmatch(OTHER_VALUES, n)]
     trial = os.path.join(folder, "ci")
@@ -283,6 +283,6 @@ def _texts(node: Node | None) -> list[str]:
     return [item.value for item in _items(node) if isinstance(item.value, str)]
 
 
-def _said(node: Node, key: str) -> str | None:
+def _read_text(node: Node, key: str) -> str | None:
     value = node.get(key)
     return value.value if value is not None and isinstance(value.value, str) else None

@@ -44,7 +44,7 @@ def survey(folder: str) -> Survey:
     stated = evidence_of(found.stating)
     ci: set[str] = set()
     for path in sorted(found.seen | found.glanced):
-        shown = _shown(path, folder)
+        shown = _relative_path(path, folder)
         if shown.startswith(_WORKFLOWS):
             ci.add("GitHub Actions, which runs it already" if _names_us(path, folder) else "GitHub Actions")
         elif shown == ".gitlab-ci.yml":
@@ -55,7 +55,7 @@ def survey(folder: str) -> Survey:
         some = [e for obj in held for e in _stating(stated, about, obj)]
         counts = dict.fromkeys(some or (e for e in stated.all if e.about == about))
         known = (e for e in counts if about == "kubernetes" or e.karpenter >= OLDEST)
-        return tuple(e._replace(path=_shown(e.path, folder)) for e in known)
+        return tuple(e._replace(path=_relative_path(e.path, folder)) for e in known)
 
     snapshot = "nodelint.snapshot.json"
     return Survey(
@@ -76,7 +76,7 @@ def _stating(stated: Stated, about: About, obj: Object) -> tuple[Evidence, ...]:
     return stated.for_path(about, obj.source.path, FIRST_SERVING.get(obj.version))
 
 
-def _shown(path: str, folder: str) -> str:
+def _relative_path(path: str, folder: str) -> str:
     """A path as a comment of the configuration shows it."""
     return printable(os.path.relpath(path, folder).replace(os.sep, "/"))
 

@@ -108,7 +108,7 @@ def command(
 
         echo_json(policy())
         return
-    given = _given(flags)
+    given = _repeat_flags(flags)
     settings = settings_of(flags)
     _check_regions(regions)
     session = Session(settings)
@@ -154,7 +154,7 @@ def _manifests(paths: Sequence[str], session: Session) -> tuple[Discovery, list[
     return found, wanted
 
 
-def _given(flags: dict[str, Any]) -> list[str]:
+def _repeat_flags(flags: dict[str, Any]) -> list[str]:
     """The flags that a check has to have too, to look for what was asked."""
     named = (
         (f"--{name.replace('_', '-')}", flags[name]) for name in ("config", "karpenter_version", "kubernetes_version")

@@ -311,7 +311,7 @@ def when(budget: Budget, stretches: Sequence[Stretch]) -> str:
     shapes = {(begin.time(), finish - begin) for begin, finish in whole}
     if len(shapes) == 1:
         ((time, length),) = shapes
-        days = sorted({begin.weekday() for begin, _ in _all(windows, time, length)})
+        days = sorted({begin.weekday() for begin, _ in _restore_cut_windows(windows, time, length)})
         ends = (datetime.combine(start, time) + length).time()
         until = f"{ends:%H:%M}" if length <= _DAY else f"for {_hours(length)}"
         joined = f"{time:%H:%M}-{until}" if length <= _DAY else f"from {time:%H:%M} {until}"
@@ -321,7 +321,7 @@ def when(budget: Budget, stretches: Sequence[Stretch]) -> str:
     return f"{', '.join([*shown, *more])} UTC"
 
 
-def _all(
+def _restore_cut_windows(
     windows: Sequence[tuple[datetime, datetime]], time: Any, length: timedelta
 ) -> Iterator[tuple[datetime, datetime]]:
     """The windows with those that the week cuts, as they are as a whole."""
@@ -385,7 +385,7 @@ def _hits(schedule: Schedule, after: datetime, until: datetime) -> Iterator[date
     day = after.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     hours, minutes = sorted(schedule.hours), sorted(schedule.minutes)
     while day <= until:
-        if _on(schedule, day):
+        if _includes_day(schedule, day):
             for hour in hours:
                 for minute in minutes:
                     hit = day.replace(hour=hour, minute=minute)
@@ -399,7 +399,7 @@ def _last_hit(schedule: Schedule, at: datetime, after: datetime) -> datetime | N
     day = at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     hours, minutes = sorted(schedule.hours, reverse=True), sorted(schedule.minutes, reverse=True)
     while day + timedelta(days=1) > after:
-        if _on(schedule, day):
+        if _includes_day(schedule, day):
             for hour, minute in product(hours, minutes):
                 hit = day.replace(hour=hour, minute=minute)
                 if hit <= at:
@@ -408,7 +408,7 @@ def _last_hit(schedule: Schedule, at: datetime, after: datetime) -> datetime | N
     return None
 
 
-def _on(schedule: Schedule, day: datetime) -> bool:
+def _includes_day(schedule: Schedule, day: datetime) -> bool:
     if day.month not in schedule.months:
         return False
     dated, named = day.day in schedule.days, (day.weekday() + 1) % 7 in schedule.weekdays

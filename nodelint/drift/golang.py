@@ -63,10 +63,10 @@ def quantity(text: str) -> str:
     sign, whole, fraction, suffix = match[1], match[2], match[3] or "", match[4]
     number = Fraction(int(whole + fraction or "0"), 10 ** len(fraction))
     if suffix in _BINARY:
-        return _shown(sign, number * 1024 ** _BINARY[suffix], binary=True)
+        return _quantity_text(sign, number * 1024 ** _BINARY[suffix], binary=True)
     if suffix[:1] in ("e", "E") and len(suffix) > 1:
         return _exponent(sign, number * Fraction(10) ** int(suffix[1:]))
-    return _shown(sign, number * Fraction(10) ** _DECIMAL[suffix], binary=False)
+    return _quantity_text(sign, number * Fraction(10) ** _DECIMAL[suffix], binary=False)
 
 
 def _capped(number: Fraction) -> Fraction:
@@ -75,7 +75,7 @@ def _capped(number: Fraction) -> Fraction:
     return min(Fraction(-(-nanos.numerator // nanos.denominator), 10**9), Fraction(_GREATEST))
 
 
-def _shown(sign: str, number: Fraction, binary: bool) -> str:
+def _quantity_text(sign: str, number: Fraction, binary: bool) -> str:
     number = _capped(number)
     if number == 0:
         return "0"

@@ -62,10 +62,12 @@ def _standing(
         return Standing(claim, "other-version")
     if noted == str(hashed.value):
         return Standing(claim, "same")
-    return Standing(claim, "differs", tuple(_told(kind, name, stored, cluster, release, claim, noted)))
+    return Standing(
+        claim, "differs", tuple(_list_differing_fields(kind, name, stored, cluster, release, claim, noted))
+    )
 
 
-def _told(
+def _list_differing_fields(
     kind: str, name: str, stored: dict[str, Any], cluster: Cluster, release: Version, claim: Claim, noted: str
 ) -> Iterator[str]:
     """The fields that differ: by the live object where the claim was made from it as it is, else by the claim."""
@@ -82,7 +84,7 @@ def _told(
 def changed(kind: str, old: dict[str, Any], new: dict[str, Any], release: Version) -> Iterator[str]:
     """The fields in which the hashes of two stored objects differ."""
     path, struct = root(kind)
-    for each in differences(struct, _at(old, path), _at(new, path), release, path):
+    for each in differences(struct, _mapping_at_path(old, path), _mapping_at_path(new, path), release, path):
         yield shown(each.path)
     if kind == CLASS_KIND and text_hash(family(old)) != text_hash(family(new)):
         yield "spec.amiFamily"
@@ -90,8 +92,8 @@ def changed(kind: str, old: dict[str, Any], new: dict[str, Any], release: Versio
 
 def _by_claim(stored: dict[str, Any], claim: Claim, release: Version) -> Iterator[str]:
     """Fields of a pool's template that a claim was made with otherwise, without labels that were dropped."""
-    template = _at(stored, ("spec", "template"))
-    spec, path = _at(template, ("spec",)), ("spec", "template", "spec")
+    template = _mapping_at_path(stored, ("spec", "template"))
+    spec, path = _mapping_at_path(template, ("spec",)), ("spec", "template", "spec")
     for field, kind in (
         ("taints", "[]Taint"),
         ("startupTaints", "[]Taint"),
@@ -108,7 +110,7 @@ def _by_claim(stored: dict[str, Any], claim: Claim, release: Version) -> Iterato
         elif old is not None and new is not None:
             yield from (shown(each.path) for each in differences(kind, old, new, release, (*path, field)))
     for field, held in (("labels", claim.labels), ("annotations", claim.annotations)):
-        for key, value in _at(template, ("metadata", field)).items():
+        for key, value in _mapping_at_path(template, ("metadata", field)).items():
             if held.get(key) != value:
                 yield shown(("spec", "template", "metadata", field, key))
 
@@ -117,10 +119,10 @@ _EMPTY: dict[str, Any] = {"[]Taint": [], "*NodeClassReference": {}}
 
 
 def _noted(obj: dict[str, Any]) -> dict[str, str]:
-    return {str(key): str(value) for key, value in _at(obj, ("metadata", "annotations")).items()}
+    return {str(key): str(value) for key, value in _mapping_at_path(obj, ("metadata", "annotations")).items()}
 
 
-def _at(value: Any, path: tuple[str | int, ...]) -> dict[str, Any]:
+def _mapping_at_path(value: Any, path: tuple[str | int, ...]) -> dict[str, Any]:
     for step in path:
         value = value.get(step) if isinstance(value, dict) else None
     return value if isinstance(value, dict) else {}

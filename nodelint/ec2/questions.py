@@ -103,7 +103,9 @@ def reservation_questions(node_class: EC2NodeClass, karpenter: Version = NEWEST)
         id, owner, match = (text(node.get(key)) for key in ("id", "ownerID", "instanceMatchCriteria"))
         tags, match = labels(node.get("tags")), match if behaves("reservation-match-terms", karpenter) else None
         if id:
-            asked.append(FieldQuestion(node, _named("capacity-reservations", "capacity-reservation-id", id)))
+            asked.append(
+                FieldQuestion(node, _question_by_name("capacity-reservations", "capacity-reservation-id", id))
+            )
         if tags or match:
             asked.append(FieldQuestion(node, _reservations(tags, owner, match)))
     return asked
@@ -124,7 +126,7 @@ def placement_question(node_class: EC2NodeClass) -> FieldQuestion | None:
     for key, filter in (("id", "group-id"), ("name", "group-name")):
         value = text(node.get(key)) if node is not None and node.kind == "mapping" else None
         if node is not None and value:
-            return FieldQuestion(node.get(key) or node, _named("placement-groups", filter, value))
+            return FieldQuestion(node.get(key) or node, _question_by_name("placement-groups", filter, value))
     return None
 
 
@@ -137,16 +139,20 @@ def role_question(node_class: EC2NodeClass) -> FieldQuestion | None:
     """What `role` asks, less the path that may stand before the name; None where the class has none."""
     asked = _field(node_class, "role", "roles")
     name = asked.question.value("name") if asked is not None and asked.question is not None else None
-    return asked._replace(question=_named("roles", "name", name.rpartition("/")[2])) if asked and name else asked
+    return (
+        asked._replace(question=_question_by_name("roles", "name", name.rpartition("/")[2]))
+        if asked and name
+        else asked
+    )
 
 
 def _field(node_class: EC2NodeClass, field: str, kind: FactKind) -> FieldQuestion | None:
     node = node_class.node.at("spec", field)
     value = text(node)
-    return FieldQuestion(node, _named(kind, "name", value)) if node is not None and value else None
+    return FieldQuestion(node, _question_by_name(kind, "name", value)) if node is not None and value else None
 
 
-def _named(kind: FactKind, filter: str, value: Text) -> Question | None:
+def _question_by_name(kind: FactKind, filter: str, value: Text) -> Question | None:
     return Question.of(kind, (filter, value)) if isinstance(value, str) else None
 
 

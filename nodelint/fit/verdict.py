@@ -309,11 +309,11 @@ def _clash_refusal(key: str, asked: Requirements, pool: EmptyPool, at: Node | No
             "requirements", f'incompatible requirements, label "{key}" does not have known values', None, at
         )
     line = next((each for each in pool.resolution.lines if normalize(each.key) == key), None)
-    text = f"key {key}, {_shown(asked[key])} not in {_shown(pool.requirements[key])}"
+    text = f"key {key}, {_requirement_text(asked[key])} not in {_requirement_text(pool.requirements[key])}"
     return PoolRefusal("requirements", f"incompatible requirements, {text}", line.node if line else None, at)
 
 
-def _shown(requirement: Requirement) -> str:
+def _requirement_text(requirement: Requirement) -> str:
     """A requirement as core prints it: the key, the operator and at most five values."""
     words = [requirement.key, requirement.operator]
     values = sorted(requirement.values)

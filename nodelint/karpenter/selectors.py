@@ -190,7 +190,7 @@ def elsewhere(pools: Iterable[NodePool], facts: AwsFacts) -> str | None:
     """
     if facts.region is None:
         return None
-    answers = [_is_in(pool, facts.region.name) for pool in pools]
+    answers = [_pool_in_region(pool, facts.region.name) for pool in pools]
     if False in answers and True not in answers:
         return f"the zones are of another region than the facts (`{facts.region.name}`)"
     return None
@@ -203,7 +203,7 @@ def check_region(pools: Iterable[NodePool], facts: AwsFacts, kind: FactKind) -> 
         raise Missing(kind, why)
 
 
-def _is_in(pool: NodePool, region: str) -> bool | None:
+def _pool_in_region(pool: NodePool, region: str) -> bool | None:
     """Whether a pool is for a region; None where it does not say."""
     answers: list[bool] = []
     for item in asked(pool):

@@ -42,10 +42,10 @@ def meant_taint(key: str, startup: bool) -> str | None:
     known = _facts()["startup_taints"]["removed"] if startup else _facts()["tolerated_taints"]["keys"]
     if key in known or (startup and remover_of_taint(key) is not None):
         return None
-    return next((each for each in known if _meant_for(key, each, startup)), None)
+    return next((each for each in known if _key_matches_agent(key, each, startup)), None)
 
 
-def _meant_for(key: str, known: str, startup: bool) -> bool:
+def _key_matches_agent(key: str, known: str, startup: bool) -> bool:
     domain = known.partition("/")[0]
     if startup and domain.endswith(".csi.aws.com") and key.partition("/")[0] == domain:
         return True

@@ -56,7 +56,7 @@ def alternatives(obj: Object) -> list[Alternative]:
         if branch in owners and len(found) < _MOST:
             chosen = {p.block: p.number for p in parts if p.start <= branch.start and branch.end <= p.end}
             away = [p for p in parts if p.number != chosen.get(p.block, 0)]
-            found.append(Alternative(obj, _without(obj.node, away), branch))
+            found.append(Alternative(obj, _remove_branches(obj.node, away), branch))
     return found
 
 
@@ -100,7 +100,7 @@ def _start(branch: BranchSpan) -> int:
     return branch.start
 
 
-def _without(node: Node, away: Sequence[BranchSpan]) -> Node:
+def _remove_branches(node: Node, away: Sequence[BranchSpan]) -> Node:
     """A copy of a node without what is written in some branches; the node itself where there is nothing of these."""
     if node.kind == "scalar" or node.alias or not any(b.start < node.end and node.start < b.end for b in away):
         return node
@@ -111,13 +111,13 @@ def _without(node: Node, away: Sequence[BranchSpan]) -> Node:
         made.merges = node.merges
         for entry in node.entries:
             if not _gone(entry.key.start, away) or entry.merged:
-                value = _without(entry.value, away)
+                value = _remove_branches(entry.value, away)
                 made.entries.append(MappingEntry(entry.key, value, entry.name, entry.merged))
                 if value is not entry.value:
                     value.parent = made
         return made
     items = sorted((*node.items, *(each.value for each in node.merges)), key=lambda item: item.start)
-    kept = [_without(item, away) for item in items if not _gone(item.start, away)]
+    kept = [_remove_branches(item, away) for item in items if not _gone(item.start, away)]
     was = set(map(id, items))
     for item in kept:
         if id(item) not in was:

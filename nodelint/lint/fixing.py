@@ -106,10 +106,10 @@ def applicable(sources: Sequence[Source], report: Report) -> Report:
             alone = [known[each] for each in {id(edit.source): None for edit in chosen[n].finding.edits}]
             if why_broken(alone, _tried(alone, [chosen[n]]), report.target, sources) is not None:
                 why[id(chosen[n])] = reason
-    return report._replace(results=tuple(_told(result, why.get(id(result))) for result in report.results))
+    return report._replace(results=tuple(_drop_refused_fix(result, why.get(id(result))) for result in report.results))
 
 
-def _told(result: Result, why: str | None) -> Result:
+def _drop_refused_fix(result: Result, why: str | None) -> Result:
     """The finding; without its fix where there is a reason against it."""
     if why is None:
         return result

@@ -39,12 +39,12 @@ def fix_lines(edits: Sequence[Edit], home: SourceText, look: Look) -> Iterator[s
         changed = list(_changed(source, group))
         for line in changed[:LINES]:
             colour = "red" if line.sign == "-" else "green"
-            yield from (look.style(text, fg=colour) for text in _shown(line, look))
+            yield from (look.style(text, fg=colour) for text in _wrap_line(line, look))
         if len(changed) > LINES:
             yield f"      … {len(changed) - LINES} more lines, shown by --diff"
 
 
-def _shown(line: _Line, look: Look) -> Iterator[str]:
+def _wrap_line(line: _Line, look: Look) -> Iterator[str]:
     """A line as rows: whole, broken between words; of a very long one what changes."""
     head = f"{line.number:>5} {line.sign} "
     text = flat(line.text)

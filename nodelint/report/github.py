@@ -23,7 +23,8 @@ def render(report: Report, run: Run) -> str:
     ranked = sorted(report.results, key=lambda result: SEVERITIES.index(result.severity))
     lines += [_finding(result, run) for result in ranked]
     lines += [
-        _plain(f"The fix of {r.rule.name} at {_where(r.span, run)} was left out: {why}.") for r, why in run.refused
+        _plain(f"The fix of {r.rule.name} at {_place_text(r.span, run)} was left out: {why}.")
+        for r, why in run.refused
     ]
     lines += [_plain(f"Skipped: {skip_text(skip)}.") for skip in skips(report.skipped, run.root)]
     more = ""
@@ -36,16 +37,16 @@ def render(report: Report, run: Run) -> str:
 
 def _finding(result: Result, run: Run) -> str:
     span, finding = result.span, result.finding
-    said = [result.message, *(f"also {_where(also.span, run)}: {also.message}" for also in finding.also)]
+    said = [result.message, *(f"also {_place_text(also.span, run)}: {also.message}" for also in finding.also)]
     said += finding.advice
     where = _place(span, run)
     if not where:
-        said[0] = f"{_where(span, run)}: {said[0]}"
+        said[0] = f"{_place_text(span, run)}: {said[0]}"
     message = "\n".join(map(printable, said))
     return _command(_LEVELS[result.severity], message, **where, title=f"nodelint {result.rule.name}")
 
 
-def _where(span: Span, run: Run) -> str:
+def _place_text(span: Span, run: Run) -> str:
     return place(span, _file(span.source.path, run).get("file", ""))
 
 

@@ -81,7 +81,7 @@ def show_text(snapshot: Snapshot, file: str, now: datetime, limits: Mapping[Fact
     for region in snapshot.regions:
         lines += ["", f"{region.name}{_account(region)}"]
         for question, answer in _ordered(region):
-            lines.append(f"  {_asked(question)}: {_outcome(region, question, answer)}")
+            lines.append(f"  {_question_text(question)}: {_outcome(region, question, answer)}")
             lines.append(f"      {_age(question, answer, now, limits)}")
             things = [f"      {line}" for line in _things(region, question, answer, now)]
             lines += things[:_SHOWN]
@@ -184,7 +184,7 @@ def diff_text(found: Sequence[SnapshotDifference]) -> str:
             last = region
         lines.append(f"  {what}")
         for each in its:
-            fields = ", ".join(f"{name} {_said(old)} -> {_said(new)}" for name, old, new in each.fields)
+            fields = ", ".join(f"{name} {_value_text(old)} -> {_value_text(new)}" for name, old, new in each.fields)
             sign = {"new": "+", "gone": "-", "unknown": "?"}.get(each.how, "~")
             said = f"  {each.says}" if each.says else ""
             lines.append(f"    {sign} {each.name}{said}{': ' + fields if fields else ''}")
@@ -237,7 +237,7 @@ def _found(region: Region, kind: FactKind, good: Sequence[tuple[Question, Answer
     return said + (f", {nothing} of which found nothing" if nothing else "")
 
 
-def _asked(question: Question) -> str:
+def _question_text(question: Question) -> str:
     said = " ".join(f"{name}={value}" for name, value in question.filters)
     owners = f" of {', '.join(question.owners)}" if question.owners else ""
     return f"{WORDS[question.kind]}{' ' + said if said else ''}{owners}"
@@ -356,16 +356,16 @@ def _of_tables(
 def _of_answers(region: str, old: Region, new: Region) -> Iterator[SnapshotDifference]:
     for question in sorted({*old.answers, *new.answers}):
         before, after = old.answers.get(question), new.answers.get(question)
-        name = _asked(question)
+        name = _question_text(question)
         if before is None or after is None:
             yield SnapshotDifference(region, "questions", "new" if before is None else "gone", name)
             continue
-        fields = _fields(_said_of(before), _said_of(after))
+        fields = _fields(_answer_record(before), _answer_record(after))
         if fields:
             yield SnapshotDifference(region, "answers", "changed", name, fields)
 
 
-def _said_of(answer: Answer) -> dict[str, Any]:
+def _answer_record(answer: Answer) -> dict[str, Any]:
     # Order is that of time, which the images themselves tell.
     return {"failed": answer.failed, "found": sorted(answer.found), "total": answer.total}
 
@@ -375,7 +375,7 @@ def _fields(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[tuple[str, 
     return tuple((key, old.get(key), new.get(key)) for key in keys if old.get(key) != new.get(key))
 
 
-def _said(value: Any) -> str:
+def _value_text(value: Any) -> str:
     if value is None:
         return "none"
     if isinstance(value, bool):

@@ -50,7 +50,7 @@ def guarded(text: str) -> list[Guarded]:
             alike = value[:-1] == asked[:-1] and key == value[-1]
             used = (asked[-1], asked) in names
             place = _place(text, branch, asked)
-            found.append(Guarded(key, _written(asked), _written(value), place, at, alike, used))
+            found.append(Guarded(key, _path_text(asked), _path_text(value), place, at, alike, used))
     return found
 
 
@@ -142,11 +142,11 @@ def _path(expression: Pipeline | None) -> _Path | None:
     return (expression.of, *names) if isinstance(expression.of, str) and names else None
 
 
-def _written(path: _Path) -> str:
+def _path_text(path: _Path) -> str:
     return ".".join(["" if path[0] == "." else path[0], *path[1:]])
 
 
 def _place(text: str, branch: Branch, path: _Path) -> tuple[int, int]:
-    written = _written(path)
+    written = _path_text(path)
     start = text.index(written, branch.code.start)
     return start, start + len(written)

@@ -47,13 +47,13 @@ def part(root: Node, kind: Node | None) -> Node | None:
     if not isinstance(name, str):
         return None
     top = _around(root, "mapping")
-    _enter(top, _said(root, "apiVersion"), _said(root, API_VERSIONS[name]))
-    _enter(top, _said(root, "kind"), kind or _said(root, name))
+    _enter(top, _make_scalar(root, "apiVersion"), _make_scalar(root, API_VERSIONS[name]))
+    _enter(top, _make_scalar(root, "kind"), kind or _make_scalar(root, name))
     called = kind.parent.get("name") if kind is not None and kind.parent is not None else None
     if called is not None and re.fullmatch(_NAME, _text(called)):
         metadata = _around(called, "mapping")
-        _enter(top, _said(root, "metadata"), metadata)
-        _enter(metadata, _said(root, "name"), called)
+        _enter(top, _make_scalar(root, "metadata"), metadata)
+        _enter(metadata, _make_scalar(root, "name"), called)
     for operation in root.items:
         path, value = operation.get("path"), operation.get("value")
         if value is not None and path is not None and _text(operation.get("op")) in _WRITES:
@@ -116,7 +116,7 @@ def _around(place: Node, kind: str) -> Node:
     return node
 
 
-def _said(place: Node, text: str) -> Node:
+def _make_scalar(place: Node, text: str) -> Node:
     node = Node(place.source, place.start, place.start, "scalar", "plain", text)
     node.shared = True
     return node

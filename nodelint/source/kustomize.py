@@ -32,7 +32,7 @@ def is_patch(path: str) -> bool | None:
     """
     folder = os.path.dirname(os.path.abspath(path))
     file = os.path.join(folder, os.path.basename(path))
-    near = _named(folder) is not None
+    near = _read_kustomization(folder) is not None
     for patches, wholes, alters in _above(folder):
         if file in patches:
             return True
@@ -47,7 +47,7 @@ def patched_in(path: str) -> str | None:
     folder = os.path.dirname(os.path.abspath(path))
     file = os.path.join(folder, os.path.basename(path))
     for _ in range(_HIGHEST):
-        named = _named(folder)
+        named = _read_kustomization(folder)
         if named is not None and file in named[0]:
             return folder
         folder = os.path.dirname(folder)
@@ -93,7 +93,7 @@ def _called_patch(path: str) -> bool:
 @cache
 def _above(folder: str, highest: int = _HIGHEST) -> tuple[_Named, ...]:
     """What the kustomizations of a folder and of those above it name, up to the top of the repository."""
-    named = _named(folder)
+    named = _read_kustomization(folder)
     here = () if named is None else (named,)
     parent = os.path.dirname(folder)
     if not highest or parent == folder or os.path.exists(os.path.join(folder, ".git")):
@@ -101,7 +101,7 @@ def _above(folder: str, highest: int = _HIGHEST) -> tuple[_Named, ...]:
     return (*here, *_above(parent, highest - 1))
 
 
-def _named(folder: str) -> _Named | None:
+def _read_kustomization(folder: str) -> _Named | None:
     """The files that the kustomization of a folder names: as patches, and as whole objects; whether it alters any."""
     text = _text(folder)
     if text is None:

@@ -108,7 +108,7 @@ def _alone() -> ModuleType:
             stand_in = stands_in[f"ruamel.yaml.{name}"] = ModuleType(f"ruamel.yaml.{name}")
             vars(stand_in)[error] = type(error, (base,), {})
         tokens = stands_in["ruamel.yaml.tokens"] = ModuleType("ruamel.yaml.tokens")
-        vars(tokens)["__getattr__"] = _named
+        vars(tokens)["__getattr__"] = _token_class
         events = stands_in["ruamel.yaml.events"] = ModuleType("ruamel.yaml.events")
         vars(events).update((name, type(name, (kind,), {"__slots__": ()})) for name, kind in _EVENTS.items())
         sys.modules.update(stands_in)
@@ -118,7 +118,7 @@ def _alone() -> ModuleType:
             sys.modules.pop(name, None)
 
 
-def _named(name: str) -> type:
+def _token_class(name: str) -> type:
     """A class in place of a token's: of the parser, only what makes events is used."""
     if not name.endswith("Token"):
         raise AttributeError(name)

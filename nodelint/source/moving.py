@@ -126,11 +126,11 @@ def _shift(document: Document, by: int) -> None:
 def _nodes(document: Document) -> Sequence[Node]:
     """Every node of a document once, those that no reader of its value meets too."""
     if document.nodes is None:
-        document.nodes = tuple(_found(document))
+        document.nodes = tuple(_document_nodes(document))
     return document.nodes
 
 
-def _found(document: Document) -> Sequence[Node]:
+def _document_nodes(document: Document) -> Sequence[Node]:
     if document.root is None:
         return ()
     pending, nodes, shared = [document.root], [], False

@@ -180,7 +180,7 @@ def _element(at: Node, value: Node, index: Node) -> object:
     return items[number % len(items)]
 
 
-def _one(at: Node, value: Node) -> object:
+def _wrap_single_value(at: Node, value: Node) -> object:
     if is_unknown(value):
         return unknown(at)
     items = _items(value)
@@ -428,7 +428,7 @@ _OF_NODES: dict[str, Function] = {
     "lookup": _lookup,
     "merge": _merge,
     "nonsensitive": _itself,
-    "one": _one,
+    "one": _wrap_single_value,
     "reverse": _reverse,
     "sensitive": _itself,
     "slice": _slice,

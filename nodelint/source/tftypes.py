@@ -20,10 +20,10 @@ def converted(value: Node, kind: HclExpression, evaluator: ExpressionEvaluator) 
         return converted(value, of, evaluator)
     evaluator.budget.spend(len(value.items) + len(value.entries))
     if name in _COLLECTIONS and value.kind == "sequence":
-        return _with(value, [converted(item, of, evaluator) for item in value.items])
+        return _replace_parts(value, [converted(item, of, evaluator) for item in value.items])
     if name == "map" and value.kind == "mapping":
         members = [MappingEntry(e.key, converted(e.value, of, evaluator), e.name) for e in value.entries]
-        return _with(value, members)
+        return _replace_parts(value, members)
     if name == "object" and value.kind == "mapping" and of.kind == "object":
         return _object(value, of, evaluator)
     return value
@@ -43,7 +43,7 @@ def _scalar(value: Node, name: str) -> Node:
     return value
 
 
-def _with(value: Node, parts: list[Node] | list[MappingEntry]) -> Node:
+def _replace_parts(value: Node, parts: list[Node] | list[MappingEntry]) -> Node:
     """A collection with other parts; itself where these are the same."""
     made = sequence(value, ()) if value.kind == "sequence" else mapping(value, ())
     made.parent = value.parent

@@ -60,11 +60,11 @@ def _stated(root: Node) -> Iterator[_Said]:
                 yield from ((at, text, chart, by) for at, text in _resolved(version, root))
         repository, tag = word(node, "repository") or word(node, "image"), node.get("tag")
         if repository and tag is not None and re.fullmatch(_IMAGE, repository):
-            yield tag, _written(tag), False, "the controller's image"
+            yield tag, _node_text(tag), False, "the controller's image"
         for entry in node.entries:
             if entry.name in ("versions", "chartVersions", "chart_versions", "helm_versions"):
                 listed = _values(entry.value, ("karpenter",))
-                yield from ((version, _written(version), False, "a list of versions") for version in listed)
+                yield from ((version, _node_text(version), False, "a list of versions") for version in listed)
 
 
 def _of_object(root: Node, by: str) -> Iterator[_Said]:
@@ -76,20 +76,20 @@ def _of_object(root: Node, by: str) -> Iterator[_Said]:
         chart = root.at("spec", "chart", "spec")
         about = re.fullmatch(CHART, name)
         if chart is not None and chart.get("chart") is None and about:
-            yield from ((node, _written(node), about[1] is not None, by) for node in _values(chart, ("version",)))
+            yield from ((node, _node_text(node), about[1] is not None, by) for node in _values(chart, ("version",)))
     elif kind == "OCIRepository" and spec is not None:
         about = re.fullmatch(_ADDRESS, word(spec, "url") or "") or re.fullmatch(CHART, name)
         if about:
             tags = _values(spec.get("ref"), ("tag", "semver"))
-            yield from ((tag, _written(tag), about[1] is not None, by) for tag in tags)
+            yield from ((tag, _node_text(tag), about[1] is not None, by) for tag in tags)
     elif kind == "ClusterConfig":
-        yield from ((node, _written(node), False, by) for node in _values(root.get("karpenter"), ("version",)))
+        yield from ((node, _node_text(node), False, by) for node in _values(root.get("karpenter"), ("version",)))
     elif word(root, "name") == "karpenter" and _is_upstream(root):
         version = root.get("version")
-        if version is not None and _written(version) == word(root, "appVersion"):
-            yield version, _written(version), False, "Karpenter's own chart"
+        if version is not None and _node_text(version) == word(root, "appVersion"):
+            yield version, _node_text(version), False, "Karpenter's own chart"
     label = root.at("metadata", "labels", "helm.sh/chart")  # what `helm template` has written
-    if label is not None and (rendered := re.fullmatch(_RENDERED, _written(label))):
+    if label is not None and (rendered := re.fullmatch(_RENDERED, _node_text(label))):
         yield label, rendered[1], False, "the rendered chart"
 
 
@@ -104,10 +104,10 @@ def _chart(node: Node, root: Node) -> bool | None:
     for key in _CHARTS:
         value = node.get(key)
         if value is not None and value.kind == "scalar":
-            found = re.fullmatch(CHART, _written(value))
+            found = re.fullmatch(CHART, _node_text(value))
             return None if found is None else found[1] is not None
     for address in _values(node, _ADDRESSES):
-        if found := re.fullmatch(_ADDRESS, _written(address)):
+        if found := re.fullmatch(_ADDRESS, _node_text(address)):
             return found[1] is not None
     # The name of a chart that one depends on. At the top of a Chart.yaml it is the user's own.
     if node is not root and node.get("apiVersion") is None and (name := word(node, "name")):
@@ -117,7 +117,7 @@ def _chart(node: Node, root: Node) -> bool | None:
 
 def _resolved(node: Node, root: Node) -> Iterator[tuple[Node, str]]:
     """A version, or those that the generators of an ApplicationSet put in its place."""
-    text = _written(node)
+    text = _node_text(node)
     parameter = re.fullmatch(_PARAMETER, text)
     if parameter is None:
         yield node, text
@@ -127,7 +127,7 @@ def _resolved(node: Node, root: Node) -> Iterator[tuple[Node, str]]:
         return
     name = parameter[1].rpartition(".")[2]
     for below in generators.walk():
-        yield from ((value, _written(value)) for value in _values(below, (name,)))
+        yield from ((value, _node_text(value)) for value in _values(below, (name,)))
 
 
 _CALLED = {
@@ -159,7 +159,7 @@ def _kubernetes(root: Node) -> Iterator[Evidence]:
     if word(root, "kind") == "ClusterConfig" and api.startswith("eksctl.io/") and version is not None:
         source = root.source
         line = source.position(version.start).line
-        if found := stated("kubernetes", _written(version), source.path, line, "eksctl's ClusterConfig"):
+        if found := stated("kubernetes", _node_text(version), source.path, line, "eksctl's ClusterConfig"):
             yield found
 
 
@@ -176,5 +176,5 @@ def _values(node: Node | None, keys: Iterable[str]) -> Iterator[Node]:
             yield value
 
 
-def _written(node: Node) -> str:
+def _node_text(node: Node) -> str:
     return node.written.strip()

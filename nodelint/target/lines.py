@@ -38,16 +38,16 @@ def evidence(path: str, text: str) -> Iterator[Evidence]:
         (_BUILD, text, "an image of the controller", DEFAULT),
     ):
         for match in re.finditer(pattern, where):
-            if found := _found("karpenter", path, text, match, by, weight):
+            if found := _make_evidence("karpenter", path, text, match, by, weight):
                 yield found
     # Of other clusters, and of tools, there are versions too: only beside what is about Karpenter is it plain which.
     if "karpenter" in text or "KARPENTER" in text or "eksctl" in text:
         for match in re.finditer(_KUBERNETES, text):
-            if found := _found("kubernetes", path, text, match, "a variable", DEFAULT):
+            if found := _make_evidence("kubernetes", path, text, match, "a variable", DEFAULT):
                 yield found
 
 
-def _found(about: str, path: str, text: str, match: re.Match[str], by: str, weight: int) -> Evidence | None:
+def _make_evidence(about: str, path: str, text: str, match: re.Match[str], by: str, weight: int) -> Evidence | None:
     begins = text.rfind("\n", 0, match.start()) + 1
     before = text[begins : match.start()]
     if "#" in before or before.lstrip().startswith("//"):

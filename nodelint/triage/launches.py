@@ -89,7 +89,7 @@ class Launches:
             self._note(self._pods, pod, streak)
             if streak.count >= _TIMES:
                 repeated[pod] = streak
-        return _told(entry, repeated) if repeated else None
+        return _count_launches(entry, repeated) if repeated else None
 
     def _in_vain(self, streak: _Streak, entry: LogLine) -> bool:
         """Whether the nodes of the round before came up and are still there, and the pod needs another one."""
@@ -128,7 +128,7 @@ class _Streak:
         self.claims: list[str] = []
 
 
-def _told(entry: LogLine, repeated: dict[str, _Streak]) -> LogLine:
+def _count_launches(entry: LogLine, repeated: dict[str, _Streak]) -> LogLine:
     """The line, about the pods and the NodeClaims that were made for them; as often as there were nodes so far."""
     fresh = [streak for streak in repeated.values() if streak.count == _TIMES and len(streak.latest) == 1]
     claims = dict.fromkeys(claim for streak in repeated.values() for claim in streak.claims)

@@ -123,14 +123,14 @@ class Runs:
 
 def turns(rules: Mapping[str, Rule], old: Version, new: Version) -> list[Version]:
     """The releases above `old`, up to `new`, in which an answer can change."""
-    named = {text for text in _named() if text.count(".") == 2}
+    named = {text for text in _known_releases() if text.count(".") == 2}
     for rule in rules.values():
         named.update(re.findall(r"(?<!\d)\d++\.\d++\.\d+", rule.releases))
     return [release for release in RELEASES if old < release <= new and str(release) in named]
 
 
 @cache
-def _named() -> frozenset[str]:
+def _known_releases() -> frozenset[str]:
     """Every release that facts and schemas name."""
     files = [os.path.join(DATA, f"{name}.json") for name in _FACTS]
     files += [os.path.join(shipped("schemas"), f"{name}.schema.json") for name in _SCHEMAS]

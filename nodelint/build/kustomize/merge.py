@@ -90,7 +90,7 @@ class Merge:
     def _merge_lists(self, old: YamlTree | None, new: YamlTree | None, path: tuple[str, ...]) -> YamlTree | None:
         if new is None or old is None:
             return new if old is None else old
-        if self.keyed and _are_named(old) and _are_named(new):
+        if self.keyed and _have_names(old) and _have_names(new):
             return self._merge_named(old, new, path)
         new.in_flow = old.in_flow if old.items else new.in_flow
         self.replaced.append(ReplacedList(path, new, old))
@@ -138,7 +138,7 @@ def _take_directive(patch: YamlTree | None) -> str:
     return str(said)
 
 
-def _are_named(sequence: YamlTree) -> bool:
+def _have_names(sequence: YamlTree) -> bool:
     return bool(sequence.items) and all(item.text("name") for item in sequence.items)
 
 

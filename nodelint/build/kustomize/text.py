@@ -156,10 +156,10 @@ def differing(node: Node, value: YamlTree) -> Iterator[tuple[Node, YamlTree]]:
             pending += zip((e.value for e in node.entries), (f.value for f in value.fields.values()), strict=True)
         elif node.kind == value.kind == "sequence" and len(node.items) == len(value.items):
             pending += zip(node.items, value.items, strict=True)
-        elif node.kind != "scalar" or not (node.value is UNKNOWN or node.plain() == _shown(value)):
+        elif node.kind != "scalar" or not (node.value is UNKNOWN or node.plain() == _plain_value(value)):
             yield node, value
 
 
-def _shown(value: YamlTree) -> object:
+def _plain_value(value: YamlTree) -> object:
     plain = value.plain()
     return int(plain) if isinstance(plain, float) and plain.is_integer() and abs(plain) < 1e21 else plain

@@ -341,7 +341,7 @@ def _region_lines(region: Region) -> Iterator[str]:
         yield f'"account": {_json(region.account)},'
     yield f'"at": {_json(at)},'
     yield '"asked": ['
-    yield from _listed(sorted(_json(_asked(q, a, at)) for q, a in region.answers.items()))
+    yield from _listed(sorted(_json(_question_record(q, a, at)) for q, a in region.answers.items()))
     tables: list[tuple[str, list[Any]]] = []
     for field, (key, _) in _TABLES.items():
         table = getattr(region, field)
@@ -362,7 +362,7 @@ def _offered(offerings: Mapping[str, Offering]) -> list[_Offered]:
     return [_Offered(tuple(names), *offerings[names[0]][1:]) for names in alike.values()]
 
 
-def _asked(question: Question, answer: Answer, at: str) -> dict[str, object]:
+def _question_record(question: Question, answer: Answer, at: str) -> dict[str, object]:
     line: dict[str, object] = {"ask": question.kind}
     if question.filters:
         line["filters"] = question.filters

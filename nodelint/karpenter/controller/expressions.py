@@ -91,7 +91,7 @@ def compiled(text: str) -> Callable[[dict[str, object]], int]:
     try:
         program = environment.compile(text)
     except Exception as error:  # the runtime raises bare RuntimeErrors
-        raise NotCompiled(_why(str(error))) from None
+        raise NotCompiled(_shorten_message(str(error))) from None
     if program.return_type() not in (ints, doubles):
         raise NotCompiled(f"it yields a {str(program.return_type()).lower()}, not an int or a double")
 
@@ -222,7 +222,7 @@ def _environment() -> tuple[Any, Any, Any, Any]:
     return made, kind.INT, kind.DOUBLE, kind.ERROR
 
 
-def _why(message: str) -> str:
+def _shorten_message(message: str) -> str:
     """A compiler's message in a few words."""
     overload = re.search(r"no matching overload for '_?([^'_]{1,80})_?' applied to '\(([^)]{0,300})\)'", message)
     if overload:

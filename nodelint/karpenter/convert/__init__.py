@@ -33,7 +33,7 @@ def convert(obj: Object, world: Sequence[Object]) -> Conversion:
 
     An object that is v1 already, or of an API that never was, has no edits. Nothing is raised.
     """
-    return conversions(obj, Relations([obj, *(other for other in world if not _is(other, obj))]))[id(obj)]
+    return conversions(obj, Relations([obj, *(other for other in world if not _same_object(other, obj))]))[id(obj)]
 
 
 def conversions(obj: Object, relations: Relations) -> dict[int, Conversion]:
@@ -64,7 +64,7 @@ def _single(obj: Object, relations: Relations) -> Conversion:
     try:
         return _converted(obj, relations)
     except Blocked as reason:
-        return Conversion(blocked=str(reason), shown=_shown_together(obj, relations) or _shown(obj))
+        return Conversion(blocked=str(reason), shown=_shown_together(obj, relations) or _partial_edits(obj))
     except NotEditable as error:
         return Conversion(blocked=error.reason)
 
@@ -82,7 +82,7 @@ def _shown_together(obj: Object, relations: Relations) -> Sequence[Edit]:
         return ()
 
 
-def _shown(obj: Object) -> Sequence[Edit]:
+def _partial_edits(obj: Object) -> Sequence[Edit]:
     """The edits of an object without what blocks it, where the rest can be judged alone; else none."""
     value = _unblocked(obj)
     if value is None:
@@ -172,7 +172,7 @@ def settled_kubelet(pool: Object, world: Sequence[Object]) -> list[Edit]:
     None where the class has some, is shared with other pools, or is not available.
     """
     value = held(pool.node)
-    known = Relations([pool, *(other for other in world if not _is(other, pool))])
+    known = Relations([pool, *(other for other in world if not _same_object(other, pool))])
     cls, settings = known.class_of(pool), kubelet_of(pool.kind, value)
     if cls is None or settings is None or kubelet_of_class(cls) is not None or len(known.pools_of(cls)) > 1:
         return []
@@ -237,5 +237,5 @@ def _shared(pool: Object, cls: Object, relations: Relations, unblocked: dict[str
     return members
 
 
-def _is(one: Object, other: Object) -> bool:
+def _same_object(one: Object, other: Object) -> bool:
     return one is other or (one.source is other.source and one.node.start == other.node.start)

@@ -281,8 +281,8 @@ def _difference(node: Node, target: Any) -> list[Edit] | None:
     if same(held(node), target):
         return None
     if node.kind == "scalar" and isinstance(target, (str, int, float)) and not node.alias:
-        return edits.set_value(node, _written(target))
-    return edits.replace(node, _written(target))
+        return edits.set_value(node, _plain_value(target))
+    return edits.replace(node, _plain_value(target))
 
 
 def _mapping_difference(node: Node, target: dict[str, Any]) -> list[Edit] | None:
@@ -295,7 +295,7 @@ def _mapping_difference(node: Node, target: dict[str, Any]) -> list[Edit] | None
     for key, value in target.items():
         entry_value = values.get(key)
         if entry_value is None:
-            return edits.add_key(node, key, _written(value), before)
+            return edits.add_key(node, key, _plain_value(value), before)
         found = _difference(entry_value, value)
         if found is not None:
             return found
@@ -316,16 +316,16 @@ def _sequence_difference(node: Node, target: list[Any]) -> list[Edit] | None:
         if found is not None:
             return found
     if len(node.items) < len(target):
-        return edits.add_item(node, _written(target[len(node.items)]))
+        return edits.add_item(node, _plain_value(target[len(node.items)]))
     return None
 
 
-def _written(value: Any) -> Any:
+def _plain_value(value: Any) -> Any:
     """A plain value as the edits take it: a placeholder is a text like any other."""
     if isinstance(value, dict):
-        return {key: _written(part) for key, part in value.items()}
+        return {key: _plain_value(part) for key, part in value.items()}
     if isinstance(value, list):
-        return [_written(part) for part in value]
+        return [_plain_value(part) for part in value]
     return str(value) if isinstance(value, Held) else value
 
 

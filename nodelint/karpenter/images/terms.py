@@ -151,7 +151,7 @@ def _read(term: SelectorTerm) -> _Read:
         else:
             asked, found = Image(node, None, parameter=value), parameter_matches(value)
             reason = f"the parameter `{short(value, 48)}` does not tell its image's architecture"
-        images = tuple(_told(asked, match) for match in found)
+        images = tuple(_image_with_types(asked, match) for match in found)
         # A placeholder beside the name asks for something that only AWS could narrow down.
         hidden = key == "name" and image_question(term) is None
         return _Read(term, asked, images, None if images else reason, hidden)
@@ -160,7 +160,7 @@ def _read(term: SelectorTerm) -> _Read:
     return _Read(term, Image(node, None), (), reason, open=image_question(term) is None)
 
 
-def _told(asked: Image, match: Match) -> Image:
+def _image_with_types(asked: Image, match: Match) -> Image:
     """An image whose name shows for which types it is published."""
     arch, variants, family = match
     choices = (of_arch(arch),)

@@ -50,7 +50,7 @@ def funnel(pool: NodePool, supply: Supply, alive: TypeSet) -> tuple[Requirements
     final = steps[-1]
     lines = []
     for index, (at, requirement) in enumerate(written):
-        key, operator, values, min_values = _shown(at, pool.provider)
+        key, operator, values, min_values = _requirement_parts(at, pool.provider)
         lines.append(
             LineEffect(
                 at=at,
@@ -230,7 +230,9 @@ def _read(at: RequirementLine | Label, version: Version, provider: Provider) -> 
         return None
 
 
-def _shown(at: RequirementLine | Label, provider: Provider) -> tuple[str, str, tuple[str, ...], int | None]:
+def _requirement_parts(
+    at: RequirementLine | Label, provider: Provider
+) -> tuple[str, str, tuple[str, ...], int | None]:
     """Key (Karpenter's own, where Auto Mode has it in its domain), operator, values and minValues."""
     key = karpenters_key(at.key, provider) if isinstance(at.key, str) else "?"
     if isinstance(at, Label):

@@ -51,7 +51,7 @@ def _mismatches(value: Any, wanted: str) -> Iterator[tuple[tuple[str, ...], str]
     """Where a value is not of the type of its setting, below it, and what it has to be there."""
     if wanted in _SCALARS:
         if type(value) is not _SCALARS[wanted]:
-            yield (), f"{'an' if wanted == 'integer' else 'a'} {wanted}{_as_written(value, wanted)}"
+            yield (), f"{'an' if wanted == 'integer' else 'a'} {wanted}{_unquoted_text(value, wanted)}"
     elif wanted == "list":
         if not isinstance(value, list) or any(not isinstance(each, str) for each in value):
             yield (), "a list of strings"
@@ -63,7 +63,7 @@ def _mismatches(value: Any, wanted: str) -> Iterator[tuple[tuple[str, ...], str]
             yield from (((key, *path), kind) for path, kind in _mismatches(each, below))
 
 
-def _as_written(value: Any, wanted: str) -> str:
+def _unquoted_text(value: Any, wanted: str) -> str:
     """The value in the form that is wanted, where only quotes make the difference."""
     if wanted == "string" and type(value) in (int, bool):
         return f': `"{str(value).lower()}"`'

@@ -37,7 +37,7 @@ class CustomUserData(UserData):
     """
 
     def __init__(self, node: Node, written: str, image: str | None) -> None:
-        super().__init__(node, written, image or _written_for(written))
+        super().__init__(node, written, image or _detect_family(written))
         self.image = image
 
     @cached_property
@@ -172,7 +172,7 @@ def read_custom(node_class: EC2NodeClass, image: str | None) -> CustomUserData |
     return CustomUserData(node, written, image)
 
 
-def _written_for(written: str) -> str:
+def _detect_family(written: str) -> str:
     """The family that a text is written for; empty where nothing tells."""
     if re.search(found_in.TOML_HEAD, written):
         return "Bottlerocket"
