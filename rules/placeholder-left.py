@@ -68,13 +68,19 @@ from nodelint.api import (
 CODE = ("{{", "{%", "%{")
 TEMPLATES = ("template", ".example", ".sample", "-example", "-sample", ".tpl", ".tftpl", ".tmpl", ".j2")
 
+DOCUMENTED_ACCOUNT = "123456789012"
+"""The account in the examples of AWS's documentation."""
+
 
 @rule(
     on=Object,
     group="hazard",
     gives_way_to=["invalid-field", "removed-api"],
     subject="templates",
-    source="https://karpenter.sh/docs/getting-started/getting-started-with-karpenter/",
+    source=[
+        "https://karpenter.sh/docs/getting-started/getting-started-with-karpenter/",
+        "https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_identifiers.html",
+    ],
 )
 def check(obj: Object, context: Context) -> Findings:
     source = obj.source
@@ -113,6 +119,9 @@ def _ids(obj: Object) -> Iterator[tuple[Node | Span, str]]:
                 and (labels.no_id(term.id) or labels.made_up_id(term.id))
             ):
                 yield node, term.id
+            owner = term.node.get("owner")
+            if owner is not None and owner.value == DOCUMENTED_ACCOUNT:
+                yield owner, DOCUMENTED_ACCOUNT
         mappings = obj.node.at("spec", "blockDeviceMappings")
         for mapping in mappings.items if mappings is not None and mappings.kind == "sequence" else ():
             key = mapping.at("ebs", "kmsKeyID")

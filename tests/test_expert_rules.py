@@ -387,3 +387,11 @@ def test_logins_that_user_data_opens(check: Check, line: str, expected: bool) ->
 def test_gpus_of_any_generation(check: Check, values: str, more: tuple[str, ...], expected: bool) -> None:
     text = categories(values, *more, taint="{key: nvidia.com/gpu, effect: NoSchedule}")
     assert told(check(text, select=["any-gpu-generation"]), "any-gpu-generation") == ["info"] * expected
+
+
+@pytest.mark.parametrize(
+    ("owner", "expected"), [("'123456789012'", True), ("'602401143452'", False), ("self", False)]
+)
+def test_the_account_of_examples(check: Check, owner: str, expected: bool) -> None:
+    text = nodeclass("amiFamily: AL2023", ami=f"name: golden-*, owner: {owner}")
+    assert bool(told(check(text), "placeholder-left")) is expected
