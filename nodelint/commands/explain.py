@@ -104,6 +104,7 @@ def _resolve(context: Context, pool: NodePool, target: Target) -> Resolution:
     """What a pool can launch; with the overlays of its cluster, unless the files turn their feature gate off."""
     from nodelint.model.manifest import NodeOverlay
 
+    context.stated = target.stated
     if (
         not any(isinstance(o, NodeOverlay) for o in context.objects)
         or context.settings(pool).gate("NodeOverlay") is False
