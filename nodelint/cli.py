@@ -69,16 +69,16 @@ class _Commands(click.Group):
 
 
 def _tell_version(context: click.Context) -> None:
-    from nodelint.commands import today
+    from nodelint.commands import echo, today
     from nodelint.ec2.catalog import Catalog
     from nodelint.report.age import old_facts_text, version_text
 
     types = Catalog.bundled().date
-    click.echo(f"nodelint {__version__}")
-    click.echo(version_text(types))
+    echo(f"nodelint {__version__}")
+    echo(version_text(types))
     old = old_facts_text(types, today())
     if old is not None:
-        click.echo(old)
+        echo(old)
     context.exit()
 
 

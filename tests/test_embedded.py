@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from nodelint import edits
 from nodelint.lint.engine import Report, Selection, Target, lint
 from nodelint.lint.fixing import Fixed, fix
+from nodelint.model.cluster_objects import Workload
 from nodelint.model.documents import objects
 from nodelint.model.finding import Edit
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object
@@ -131,7 +132,7 @@ def _differs(case: ExamplePair, host: Host) -> bool:
     return host is in_fence and "amiSelectorTerms" not in case.bad.text and case.rule.name == "invalid-field"
 
 
-@LAWS.about(lambda case: case.rule.name not in (*TEXT_RULES, *HOST_RULES))
+@LAWS.about(lambda case: _is_embedded(case) and case.rule.name not in HOST_RULES)
 def a_host_changes_no_finding(case: ExamplePair) -> None:
     plain = told(*judged("a.yaml", case.bad.text, case))
     for host in HOSTS:
@@ -144,7 +145,12 @@ def a_host_changes_no_finding(case: ExamplePair) -> None:
         assert told(*judged(path, text, case), lines, indent) == plain, host.__name__
 
 
-@LAWS.about(lambda case: case.rule.name not in TEXT_RULES and has_fix(case))
+def _is_embedded(case: ExamplePair) -> bool:
+    """Whether what the rule looks at is read inside other texts: workloads are read in files of their own."""
+    return case.rule.name not in TEXT_RULES and not issubclass(case.rule.on, Workload)
+
+
+@LAWS.about(lambda case: _is_embedded(case) and has_fix(case))
 def a_fix_lands_in_the_host(case: ExamplePair) -> None:
     for host in HOSTS:
         if host is in_heredoc and case.good.text.count("\n---") > case.bad.text.count("\n---") == 0:
@@ -1233,7 +1239,7 @@ def _fits_values(case: ExamplePair) -> bool:
     def fits(text: str) -> bool:
         return all(re.match(r"apiVersion|kind", part) for part in re.split(r"(?m)^---.*\n", text) if part.strip())
 
-    return case.rule.name not in TEXT_RULES and fits(case.bad.text) and fits(case.good.text)
+    return _is_embedded(case) and fits(case.bad.text) and fits(case.good.text)
 
 
 @LAWS.about(_fits_values)

@@ -44,8 +44,8 @@ class Excerpt(Source):
     __slots__ = ("_firsts", "_gaps", "_offsets")
     whole: ClassVar[bool] = False
 
-    def __init__(self, path: str, text: str) -> None:
-        super().__init__(path, text)
+    def __init__(self, path: str, text: str, also: str | None = None) -> None:
+        super().__init__(path, text, also)
         self._gaps: list[Gap] = []
         self._offsets: list[int] = []
         self._firsts: list[int] = []
