@@ -19,12 +19,16 @@ SHOWN = re.findall(r"^```console\n\$ (nodelint[^\n]*)\n(.*?)^```", README, re.MU
 NAMED = re.findall(r"^nodelint (?:check|explain|rule|upgrade)(?!.*--live)[^#\n|>]*", README, re.MULTILINE)
 
 
+def _without_width() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+
+
 def run(command: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
     _, *args = shlex.split(command)
     return subprocess.run(
         [sys.executable, "-m", "nodelint", *args],
         cwd=cwd,
-        env={**os.environ, "NODELINT_CACHE_DIR": os.devnull, "NODELINT_NOW": NOW},
+        env={**_without_width(), "NODELINT_CACHE_DIR": os.devnull, "NODELINT_NOW": NOW},
         capture_output=True,
         text=True,
         check=False,
