@@ -153,7 +153,7 @@ def check_with(rule: Rule, text: str) -> list[str]:
 def test_a_new_rule_works_and_a_name_is_checked(tmp_path: Path) -> None:
     command = [sys.executable, str(ROOT / "tools" / "new_rule.py"), "--folder", str(tmp_path)]
     done = subprocess.run([*command, "my-rule"], capture_output=True, text=True, check=True)
-    assert "pytest tests/test_rules.py -k my-rule" in done.stdout
+    assert f"nodelint test-rules {tmp_path}" in done.stdout
     rule = load(tmp_path)["my-rule"]
     bad, good = examples(rule.page)
     assert (bad.good, good.good) == (False, True)
