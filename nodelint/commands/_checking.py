@@ -108,7 +108,9 @@ def check(
 
 
 def _takes_from_elsewhere(found: Discovery) -> bool:
-    """Whether an overlay was asked for whose base was not."""
+    """Whether an overlay was asked for whose base was not. Nothing is loaded where no file has such a name."""
+    if not any("kustomization" in path.lower() for path in found.seen):
+        return False
     from nodelint.build import kustomizations_of
 
     return bool(kustomizations_of(found))
