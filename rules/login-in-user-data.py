@@ -38,15 +38,12 @@ spec:
 """
 
 import re
+from collections.abc import Iterator
 
 from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, messages, rule
 
-OPENINGS = (
-    (r"(?:curl|wget|aws\s+s3\s+cp)\b[^\n]*authorized_keys", "fetches SSH keys when the node starts"),
-    (r"(?:ssh-import-id(?:-gh|-lp)?)\s+\S[^\n]*", "fetches SSH keys when the node starts"),
-    (r"[\w%{}$-]+\s+ALL\s*=\s*\([^)\n]*\)\s*NOPASSWD:\s*ALL", "makes an account root without a password"),
-)
-"""What opens a node, and what is said of it."""
+FETCHES = "fetches SSH keys when the node starts"
+MAKES_ROOT = "makes an account root without a password"
 
 
 @rule(
@@ -61,8 +58,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     script = context.script(node_class)
     if script is None:
         return
-    text = re.sub(r"(?m)^[ \t]*#[^\n]*", lambda comment: " " * len(comment[0]), script.text)
-    found = sorted((m.start(), m.end(), why) for pattern, why in OPENINGS for m in re.finditer(pattern, text))
+    text, found = script.text, list(_openings(script.text))
     if not found:
         return
     start, end, why = found[0]
@@ -72,3 +68,36 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         also=[Also(script.places.at(begin, stop), reason) for begin, stop, reason in found[1:6]],
         help="use Session Manager: the node's role needs AmazonSSMManagedInstanceCore",
     )
+
+
+def _openings(text: str) -> Iterator[tuple[int, int, str]]:
+    """What opens a node, line by line: where it stands, and what it does. Comments do not count."""
+    at = 0
+    for line in text.split("\n"):
+        if not line.lstrip().startswith("#"):
+            for start, end, why in (*_fetched_keys(line), *_accounts(line)):
+                yield at + start, at + end, why
+        at += len(line) + 1
+
+
+def _fetched_keys(line: str) -> Iterator[tuple[int, int, str]]:
+    command = re.search(r"\b(?:curl|wget|aws\s+s3\s+cp)\b", line)
+    end = line.rfind("authorized_keys")
+    if command is not None and end > command.end():
+        yield command.start(), end + len("authorized_keys"), FETCHES
+    imported = re.search(r"\bssh-import-id(?:-gh|-lp)?\s+\S", line)
+    if imported is not None:
+        yield imported.start(), len(line.rstrip()), FETCHES
+
+
+def _accounts(line: str) -> Iterator[tuple[int, int, str]]:
+    """Accounts that a line of sudoers lets do all: `deploy ALL=(ALL) NOPASSWD: ALL`."""
+    allowed = re.search(r"NOPASSWD:\s*ALL\b", line)
+    host = line.find(" ALL", 0, allowed.start()) if allowed is not None else -1
+    if allowed is None or host < 0 or "=" not in line[host : allowed.start()]:
+        return
+    start = host
+    while start and (line[start - 1].isalnum() or line[start - 1] in "_%{}$-"):
+        start -= 1
+    if start < host:
+        yield start, allowed.end(), MAKES_ROOT

@@ -122,7 +122,7 @@ def test_all_faults_are_said_at_once(tmp_path: Path) -> None:
         ":3:7: `helm` must be true or false, not `maybe`",
         ":5:5: `message` is missing",
         ":5:28: `on` is `Nodepool`, must be NodePool or EC2NodeClass",
-        ":5:38: unknown setting `foo`; the known ones are name, on, expr, message, at, severity, group",
+        ":5:38: unknown setting `foo`; the known ones are name, on, expr, message, at, severity, group, bad, good",
     ]
 
 

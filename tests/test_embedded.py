@@ -47,6 +47,7 @@ USER_DATA_RULES = {
     "hidden-kubelet-setting",
     "joins-another-cluster",
     "local-storage-in-user-data",
+    "login-in-user-data",
     "node-labels-in-user-data",
     "overridden-user-data",
     "repeated-bootstrap",
